@@ -1,5 +1,8 @@
 /** `npm run test:browser`: Chromium against a running gateway. */
 import { defineConfig } from "vitest/config";
+import { keepTemporaryFilesInMemory } from "./scripts/support/temporary-files.ts";
+
+keepTemporaryFilesInMemory();
 
 export default defineConfig({
   test: {

@@ -1,5 +1,8 @@
 /** Proof by official clients: unchanged, they ask a whole gateway with the sandbox behind it (`npm run test:clients`). */
 import { defineConfig } from "vitest/config";
+import { keepTemporaryFilesInMemory } from "./scripts/support/temporary-files.ts";
+
+keepTemporaryFilesInMemory();
 
 export default defineConfig({
   test: {

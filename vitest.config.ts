@@ -4,11 +4,14 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { kCurrentWorker } from "miniflare";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { keepTemporaryFilesInMemory } from "./scripts/support/temporary-files.ts";
 import { aiBinding, aiWorker } from "./test/upstreams/cloudflare/binding.ts";
 import { emulate } from "./test/upstreams/index.ts";
 import { mediaWorker } from "./test/upstreams/media/index.ts";
 import { providerKeys } from "./test/upstreams/keys.ts";
 import { upstream } from "./test/node/support/upstream.ts";
+
+keepTemporaryFilesInMemory();
 
 const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))) });
 
@@ -63,6 +66,7 @@ const gateway = async (bindings: Record<string, string>, more: object, main = ".
         ASSET_SIGNING_SECRET: "test-signing-secret",
         RECEIPT_SIGNING_KEY: "MC4CAQAwBQYDK2VwBCIEIKaKzxz1bV3B3qHIvpp6JvzRqz7XANI4UZWxoDKC5RdB",
         RATE_LIMITS: "off",
+        REQUEST_LOG: "off",
         ...bindings,
       },
       // Messages wait longer than any test and any runtime: tests deliver them themselves.

@@ -1,5 +1,8 @@
 /** `npm run test:deploy`: the real wrangler against an emulation of Cloudflare's API, in plain Node. */
 import { defineConfig } from "vitest/config";
+import { keepTemporaryFilesInMemory } from "./scripts/support/temporary-files.ts";
+
+keepTemporaryFilesInMemory();
 
 export default defineConfig({
   test: {

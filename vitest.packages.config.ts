@@ -1,5 +1,8 @@
 /** The packages of `clients/` as their users have them: installed in an empty folder, against a whole gateway (`npm run test:packages`, after `npm run packages`). */
 import { defineConfig } from "vitest/config";
+import { keepTemporaryFilesInMemory } from "./scripts/support/temporary-files.ts";
+
+keepTemporaryFilesInMemory();
 
 export default defineConfig({
   test: {

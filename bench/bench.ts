@@ -12,8 +12,8 @@ import { failures, table } from "./report.ts";
 const isQuick = process.argv.includes("--quick");
 
 const statusSlices: Slices = { turns: isQuick ? 6 : 18, warmUps: 3, requests: 2_000 };
-// After ten seconds without a consumer tasks' objects do the starts themselves, and live objects hold files: servers for submissions do
-// not get old. On a busy machine they take fewer turns until then, so there are more of them.
+// Each server for submissions lives for eight seconds: no consumer reads its queue, and after ten seconds the tasks' objects would start
+// their tasks themselves. On a busy machine a server takes fewer turns in that time, so more servers are started.
 const submissionSlices: Slices = { turns: 10, warmUps: 1, requests: 100, forMs: 8_000 };
 const submissionTurns = isQuick ? 10 : 30;
 const maxPairs = 12;

@@ -7,6 +7,7 @@ import type { V4WorkerOptions } from "miniflare";
 import { unstable_getMiniflareWorkerOptions, unstable_splitSqlQuery } from "wrangler";
 import { root } from "./build.ts";
 import { outsideBucket } from "./large-body/bucket-plugin.ts";
+import { localLimit } from "./peers/limits-plugin.ts";
 import { upstream } from "./upstream.ts";
 
 /** The options of a host, as JSON in its first argument. */
@@ -18,6 +19,8 @@ export interface HostOptions {
   /** True delivers the queues' messages. */
   consumes: boolean;
   bindings: Record<string, string>;
+  /** Requests per key and minute of every rate limit, counted within the isolate; undefined for the limits of `configPath`, counted by the simulator. */
+  rateLimit?: number;
   /** The heap limit of each isolate in MiB; undefined for no limit. */
   heapMB?: number;
   /** Host and port of the bucket for `ASSETS`; undefined for the simulator in the measured process. */
@@ -56,7 +59,7 @@ async function bundledWorker(name: string, { configPath, script }: { configPath:
 }
 
 const measured = await bundledWorker("measured", options);
-const { openai } = options;
+const { openai, bucket, rateLimit } = options;
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     workers: [
@@ -68,7 +71,12 @@ const miniflare = new Miniflare(
           ...(measured.serviceBindings?.["SANDBOX"] && { SANDBOX: upstream }),
           ...(openai && { OPENAI: { name: "openai" } }),
         },
-        ...(options.bucket !== undefined && { r2Buckets: {}, unsafeBindings: [outsideBucket("ASSETS", options.bucket)] }),
+        ...(bucket !== undefined && { r2Buckets: {} }),
+        ...(rateLimit !== undefined && { ratelimits: {} }),
+        unsafeBindings: [
+          ...(bucket === undefined ? [] : [outsideBucket("ASSETS", bucket)]),
+          ...(rateLimit === undefined ? [] : Object.keys(measured.ratelimits ?? {}).map((name) => localLimit(name, rateLimit))),
+        ],
         unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       },
       ...(openai ? [await bundledWorker("openai", openai)] : []),

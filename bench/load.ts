@@ -9,14 +9,15 @@ export interface Call {
   body?: string;
 }
 
-const connections = 16;
-
 export class Client {
   readonly #origin: URL;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: connections });
+  readonly #connections: number;
+  readonly #agent: Agent;
 
-  constructor(url: string) {
+  constructor(url: string, connections = 16) {
     this.#origin = new URL(url);
+    this.#connections = connections;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
   /** Reads one answer's body. Throws when the status is not 2xx. */
@@ -41,19 +42,20 @@ export class Client {
     });
   }
 
-  /** Sends the requests in turn, `count` in all; returns each one's duration in milliseconds. */
-  async run(calls: Call[], count: number): Promise<number[]> {
+  /** Sends the requests in turn, `count` in all, the last of them before `forMs` have passed; returns each one's duration in milliseconds. */
+  async run(calls: Call[], count: number, forMs = Infinity): Promise<number[]> {
     const latencies: number[] = [];
+    const until = performance.now() + forMs;
     let sent = 0;
     const worker = async () => {
-      for (let call = calls[0]; call && sent < count; call = calls[sent % calls.length]) {
+      for (let call = calls[0]; call && sent < count && performance.now() < until; call = calls[sent % calls.length]) {
         sent++;
         const started = performance.now();
         await this.send(call);
         latencies.push(performance.now() - started);
       }
     };
-    await Promise.all(Array.from({ length: connections }, worker));
+    await Promise.all(Array.from({ length: this.#connections }, worker));
     return latencies;
   }
 

@@ -35,14 +35,18 @@ export async function cpuUs(processes: number[]): Promise<number> {
   return times.reduce((sum, us) => sum + us, 0);
 }
 
-/** The kernel counts nanoseconds per thread where scheduler statistics are on, and ticks per process everywhere: utime and stime. */
+/**
+ * The kernel counts nanoseconds per thread that runs, where scheduler statistics are on, and ticks per process everywhere: utime and stime.
+ * Only the ticks contain threads that have ended.
+ */
 async function readCpu(pid: number): Promise<number> {
+  const stat = await readStat(pid);
+  const ticksUs = (Number(stat[11]) + Number(stat[12])) * tickUs;
   try {
     const threads = await readdir(`/proc/${pid}/task`);
     const nanoseconds = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8")));
-    return nanoseconds.reduce((sum, text) => sum + Number(text.split(" ")[0]), 0) / 1000;
+    return Math.max(ticksUs, nanoseconds.reduce((sum, text) => sum + Number(text.split(" ")[0]), 0) / 1000);
   } catch {
-    const stat = await readStat(pid);
-    return (Number(stat[11]) + Number(stat[12])) * tickUs;
+    return ticksUs;
   }
 }

@@ -17,7 +17,8 @@ export interface Server extends HostStarted {
 }
 
 const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
-const workerd = (createRequire(requireOfWrangler.resolve("miniflare"))("workerd") as { default: string }).default;
+/** The runtime of this project. */
+export const workerd = (createRequire(requireOfWrangler.resolve("miniflare"))("workerd") as { default: string }).default;
 
 /** A runtime that discards its log: a pipe would add the reader's wake-ups to each line. */
 async function silentRuntime(dir: string): Promise<Record<string, string>> {

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { programIn, pythonWith } from "./support/python.ts";
 import { root } from "./support/wrangler.ts";
 
 const run = promisify(execFile);
@@ -17,18 +18,26 @@ async function build(client: string, command: string, ...args: string[]): Promis
 }
 
 async function npmPackage(client: string): Promise<void> {
-  await build(client, "npm", "ci", "--no-audit", "--no-fund");
+  await build(client, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund");
   // Its `prepack` builds it.
   await build(client, "npm", "pack", "--pack-destination", dist);
 }
 
 async function wheel(): Promise<void> {
-  const bin = (name: string) => folder("python", ".venv", isWindows ? "Scripts" : "bin", name);
-  await build("python", process.env["PYTHON"] ?? "python3", "-m", "venv", ".venv");
-  await build("python", bin("python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt");
+  const environment = folder("python", ".venv");
+  const python = await pythonWith(environment, folder("python", "requirements.txt"));
   const source = ["--path", "../../src/console/site/openapi.json", "--output-path", "src/generation_gateway/generated", "--overwrite"];
-  await build("python", bin("openapi-python-client"), "generate", ...source, "--meta", "none", "--config", "generator.yml");
-  await build("python", bin("python"), "-m", "build", "--wheel", "--no-isolation", "--outdir", dist);
+  await build(
+    "python",
+    programIn(environment, "openapi-python-client"),
+    "generate",
+    ...source,
+    "--meta",
+    "none",
+    "--config",
+    "generator.yml",
+  );
+  await build("python", python, "-m", "build", "--wheel", "--no-isolation", "--outdir", dist);
 }
 
 await rm(dist, { recursive: true, force: true });

@@ -5,9 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startGateway } from "./support/gateway.ts";
 import { stopSignal } from "./support/stop-signal.ts";
+import { keepTemporaryFilesInMemory } from "./support/temporary-files.ts";
 import { fitForFuzzing } from "./schema/fit.ts";
 import { installSchemathesis, runSchemathesis } from "./schema/schemathesis.ts";
 
+keepTemporaryFilesInMemory();
 const stopping = stopSignal();
 const stateDir = await mkdtemp(join(tmpdir(), "gateway-schema-"));
 

@@ -49,13 +49,13 @@ function readOptions() {
 async function run(directory: string, options: ReturnType<typeof readOptions>): Promise<number> {
   const { seed, minutes, clients } = options;
   const began = Date.now();
-  const say = (line: string) =>
+  const log = (line: string) =>
     console.log(`[${((Date.now() - began) / 1000).toFixed(0).padStart(4)} s] ${line.replaceAll("\n", "\n         ")}`);
-  say(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
+  log(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
   const gateway = await CrashingGateway.start({ directory, random: new Random(seed - 1), signal: stopping });
   try {
-    const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, say }), interrupted()]);
-    say(
+    const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, log }), interrupted()]);
+    log(
       `the gateway's log has: ${[...gateway.log.troubles()].map(([name, count]) => `${name} ${count}`).join(", ") || "nothing for the operator"}`,
     );
     for (const [index, fault] of faults.slice(0, shownFaults).entries()) {
@@ -64,9 +64,9 @@ async function run(directory: string, options: ReturnType<typeof readOptions>): 
       for (const line of task ? gateway.log.linesAbout(task) : []) console.error(`    ${line}`);
     }
     if (faults.length > shownFaults) console.error(`✗ and ${faults.length - shownFaults} more`);
-    say(
+    log(
       faults.length === 0
-        ? "The books are clean and every accepted task was answered."
+        ? "The ledger is correct and every accepted task was answered."
         : `${faults.length} things were wrong (seed ${seed}).`,
     );
     return faults.length;

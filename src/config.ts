@@ -40,8 +40,17 @@ export const hedging = (env: Env): Hedging => readWord("HEDGE", env.HEDGE, ["off
 /** True if makers that can call back are asked to. */
 export const allowsCallbacks = (env: Env) => readWord("UPSTREAM_CALLBACKS", env.UPSTREAM_CALLBACKS, ["on", "off"], "on") === "on";
 
+/** True if each step of a task is logged, not only its submission, its settlement and faults. */
+export const logsSteps = (env: Env) => readWord("LOG", env.LOG, ["all", "tasks"], isLocal(env) ? "all" : "tasks") === "all";
+
+/** One of how many answered status queries is logged. */
+export const statusLogShare = (env: Env) => readNumber("LOG_STATUS_EVERY", env.LOG_STATUS_EVERY, isLocal(env) ? 1 : 100);
+
 /** True if rate limits apply. */
 export const limitsRates = (env: Env) => readWord("RATE_LIMITS", env.RATE_LIMITS, ["on", "off"], "on") === "on";
+
+/** True if callers' requests are kept for the console. */
+export const keepsRequests = (env: Env) => readWord("REQUEST_LOG", env.REQUEST_LOG, ["on", "off"], "on") === "on";
 
 /** The rate limits per minute of one key and of one account, equal to the bindings in wrangler.toml. */
 export const perMinute = (env: Env, kind: "submission" | "read") =>

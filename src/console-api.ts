@@ -63,6 +63,10 @@ export class ConsoleApi extends RpcTarget implements Api {
     return this.#env.OPERATIONS?.reconcile(new ObjectsApi(this.#env), { after });
   }
 
+  async erase(accountId: string) {
+    return this.#env.OPERATIONS?.erase(new ObjectsApi(this.#env), accountId);
+  }
+
   async upstreams(): Promise<Upstreams> {
     return { providers: providerStates(this.#env), ...pricesAndRoutes(this.#env) };
   }

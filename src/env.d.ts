@@ -4,11 +4,11 @@ interface Env {
   DB: D1Database;
   ASSETS: R2Bucket;
   /** Short work: starts that are answered at once, and collecting outputs */
-  DISPATCH: Queue<{ taskId: string }>;
+  DISPATCH: Queue<import("./tasks/messages.ts").TaskMessage>;
   /** Starts that are answered when the work is done */
-  STARTS: Queue<{ taskId: string }>;
+  STARTS: Queue<import("./tasks/messages.ts").TaskMessage>;
   /** Calls to receivers of callbacks, which may be slow, and alerts of budgets */
-  NOTIFY: Queue<{ taskId: string } | import("./tasks/budget-alerts.ts").AlertMessage>;
+  NOTIFY: Queue<import("./tasks/messages.ts").TaskMessage | import("./tasks/budget-alerts.ts").AlertMessage>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
   WALLETS: DurableObjectNamespace<import("./tasks/wallet-object.ts").WalletObject>;
@@ -42,6 +42,8 @@ interface Env {
   ENVIRONMENT: string;
   BALANCE_UNIT: string;
   RATE_LIMITS: string;
+  /** "on" (default) or "off": keeps callers' requests for the console, three days, without content */
+  REQUEST_LOG?: string;
   SUBMISSIONS_PER_MINUTE: string;
   READS_PER_MINUTE: string;
   /** The maximum number of an account's open tasks; default 500 */
@@ -52,7 +54,11 @@ interface Env {
   CANCEL_CHARGE?: string;
   /** When the next route takes over from a provider that accepted a task: "off", "failed" (default; also if it does not answer for a minute), "slow" (also after twice the usual time) */
   HEDGE?: string;
-  /** "on" (default) or "off": asks makers that can to call the gateway when their work has ended */
+  /** "tasks" (default): a line for each request, each settled task and each fault; "all" (default locally): also for each step of a task */
+  LOG?: string;
+  /** Of so many status queries that were answered one is logged; default 100, locally 1 */
+  LOG_STATUS_EVERY?: string;
+  /** "on" (default) or "off": providers that support it are asked to call the gateway when a generation has ended */
   UPSTREAM_CALLBACKS?: string;
   /** "on" or "off": allows callers' URLs that point to private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
@@ -88,6 +94,16 @@ interface Env {
   /** The JSON key of a service account, for Vertex AI */
   GOOGLE_SERVICE_ACCOUNT?: string;
   REPLICATE_API_TOKEN?: string;
+
+  /** The same before a rotation: used where the present one is refused */
+  OPENAI_API_KEY_OLD?: string;
+  WORKERS_AI_API_TOKEN_OLD?: string;
+  FAL_KEY_OLD?: string;
+  ARK_API_KEY_OLD?: string;
+  MINIMAX_API_KEY_OLD?: string;
+  GEMINI_API_KEY_OLD?: string;
+  GOOGLE_SERVICE_ACCOUNT_OLD?: string;
+  REPLICATE_API_TOKEN_OLD?: string;
 
   /** Secrets */
   ASSET_SIGNING_SECRET?: string;

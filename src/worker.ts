@@ -15,6 +15,7 @@ import { images, remixes, videos } from "./api/generations.ts";
 import { key } from "./api/key.ts";
 import { models } from "./api/models.ts";
 import { markOpenAi } from "./api/openai.ts";
+import { isPartOf } from "./api/request-log.ts";
 import { showKeys } from "./api/receipts.ts";
 import { ready } from "./api/ready.ts";
 import { statusQueries } from "./api/status.ts";
@@ -54,7 +55,7 @@ const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
   // If the caller disconnects, the forwarded request is aborted too.
   const { signal } = c.req.raw;
   const api = new GatewayApi((asked) => {
-    const request = new Request(asked, { signal });
+    const request = isPartOf(c, new Request(asked, { signal }));
     return ownAnswer(c)(binding === "OPENAI" ? markOpenAi(request) : request);
   });
   const response = await worker.open(c.req.raw, api);

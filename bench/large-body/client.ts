@@ -69,7 +69,7 @@ export async function send(
   const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | undefined>();
   const { breakAfter } = options;
   outgoing.on("error", (error) => (breakAfter === undefined ? reject(error) : resolve(undefined)));
-  // A refused body's socket is written to after its answer has ended, when Node listens to it no more. What matters the request has told.
+  // When a body is refused, it is still being written after the answer has ended. By then the request has no listener on its socket, and the error would end this process.
   outgoing.on("socket", (socket) => socket.on("error", () => undefined));
   outgoing.on("response", (incoming) => {
     const parts: Buffer[] = [];
@@ -87,6 +87,8 @@ export async function send(
     () => (isAnswered = true),
   );
   for (const piece of body.pieces()) {
+    // An answer that has come is read first: where the gateway has closed the connection, a write ends it and the answer is lost.
+    await new Promise<void>((done) => setImmediate(done));
     if (isAnswered) {
       // The gateway refused the body before it had read all of it.
       outgoing.destroy();

@@ -56,13 +56,13 @@ const image = (bytes: number) => {
 const dataUri = (bytes: number) => `data:image/png;base64,${Buffer.from(image(bytes)).toString("base64")}`;
 
 const edit = { model: "dall-e-3", prompt: "Two as one", size: "1024x1024" };
-const film = { model: "sora-2", prompt: "It moves", seconds: "4" };
+const videoFields = { model: "sora-2", prompt: "It moves", seconds: "4" };
 /** Each path with the largest body that it takes: 16 MB in all, 10 MiB an image. */
 const bodies = [
   { path: "images/edits", headers: isForm, body: form(edit, [["image[]", image(10 * MiB)], ["image[]", image(5.9 * MiB)]]) }, // prettier-ignore
   { path: "images/edits", headers: isJson, body: toBody([Buffer.from(JSON.stringify({ ...edit, images: [dataUri(7 * MiB), dataUri(4.9 * MiB)] }))]) }, // prettier-ignore
-  { path: "videos", headers: isForm, body: form(film, [["input_reference", image(10 * MiB)]]) },
-  { path: "videos", headers: isJson, body: toBody([Buffer.from(JSON.stringify({ ...film, input_reference: { image_url: dataUri(10 * MiB) } }))]) }, // prettier-ignore
+  { path: "videos", headers: isForm, body: form(videoFields, [["input_reference", image(10 * MiB)]]) },
+  { path: "videos", headers: isJson, body: toBody([Buffer.from(JSON.stringify({ ...videoFields, input_reference: { image_url: dataUri(10 * MiB) } }))]) }, // prettier-ignore
   { path: "videos/characters", headers: isForm, body: form({ name: "Mossy" }, [["video", video(15.9 * MiB)]]) },
 ];
 const heapMB = 128;

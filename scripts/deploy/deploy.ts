@@ -43,7 +43,7 @@ export async function deploy(options: DeployOptions, environment: NodeJS.Process
   const values = await givenValues(name, options.secretsFile, environment);
   run.hide(...values.values());
 
-  run.say(`Deploying ${name}`);
+  run.print(`Deploying ${name}`);
   const context = await preflight(run, {
     folder,
     choices,
@@ -133,7 +133,7 @@ function printPlan({ run, deployment, inventory, state, host }: Context): number
       return `${present ? "upgrade" : "create"} the Worker ${name}${made.length > 0 ? `, with ${list.format(made)} made at random` : ""}`;
     }),
   ];
-  run.say(`\nPlan for https://${host}:\n${lines.map((line) => `  - ${line}`).join("\n")}\n`);
+  run.print(`\nPlan for https://${host}:\n${lines.map((line) => `  - ${line}`).join("\n")}\n`);
   return lines.length;
 }
 
@@ -195,7 +195,7 @@ async function finish(context: Context): Promise<void> {
   const token = await knownAdminToken(folder, values);
   if (token === undefined) {
     await endRun(context);
-    run.say(`\n${deployment.name} is up at ${baseUrl}. This machine does not know its ADMIN_TOKEN: the smoke test was left out.`);
+    run.print(`\n${deployment.name} is up at ${baseUrl}. This machine does not know its ADMIN_TOKEN: the smoke test was left out.`);
     return;
   }
   run.hide(token);
@@ -220,7 +220,7 @@ async function finish(context: Context): Promise<void> {
     `The log of this run: ${relative(root, run.logFile)}`,
     idleCost(state.choices),
   );
-  run.say(lines.join("\n"));
+  run.print(lines.join("\n"));
   state.isWelcomed = true;
   await endRun(context);
 }

@@ -20,7 +20,7 @@ export async function destroy(
   const { name } = deployment;
   const folder = stateFolder(name);
   const run = new Run({ folder, isDry: false, environment: { ...environment }, signal });
-  run.say(`Destroying ${name}`);
+  run.print(`Destroying ${name}`);
   const account = await findAccount(run, environment);
   run.useAccount(account.id);
   const state = await readState(folder);
@@ -31,9 +31,9 @@ export async function destroy(
     );
   const { workers, queues, buckets, databases } = await takeInventory(account, deployment);
   const doomed = [...workers.keys(), ...queues, ...buckets.keys(), ...databases.keys()];
-  if (doomed.length === 0) run.say(`There is nothing of ${name} on ${account.name}.`);
+  if (doomed.length === 0) run.print(`There is nothing of ${name} on ${account.name}.`);
   else {
-    run.say(`On ${account.name} this deletes for good, with every account, key, balance and file: ${doomed.join(", ")}`);
+    run.print(`On ${account.name} this deletes for good, with every account, key, balance and file: ${doomed.join(", ")}`);
     await confirmed(name, options.confirmedName, signal);
   }
   const none = async (...args: string[]) => {

@@ -3,7 +3,7 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { root, startWrangler } from "../support/wrangler.ts";
+import { startWrangler } from "../support/wrangler.ts";
 import { Stop, stopFor } from "./stop.ts";
 
 const commandDeadlineMs = 600_000;
@@ -49,7 +49,7 @@ export class Run {
   }
 
   /** Prints a line, and logs it. */
-  say(text: string): void {
+  print(text: string): void {
     console.log(text);
     this.log(text);
   }
@@ -65,7 +65,7 @@ export class Run {
     if (process.stdout.isTTY) process.stdout.write(`  … ${title}`);
     const end = (mark: string, outcome: string | undefined) => {
       if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
-      this.say(`  ${mark} ${title}${outcome === undefined ? "" : `: ${outcome}`} (${((Date.now() - since) / 1000).toFixed(1)} s)`);
+      this.print(`  ${mark} ${title}${outcome === undefined ? "" : `: ${outcome}`} (${((Date.now() - since) / 1000).toFixed(1)} s)`);
     };
     try {
       this.#options.signal.throwIfAborted();
@@ -81,10 +81,7 @@ export class Run {
   /** Runs wrangler and returns its output. Throws `Stop` with the known reason of a fault. */
   async wrangler(...args: string[]): Promise<string> {
     this.log(`$ wrangler ${args.join(" ")}`);
-    const child = startWrangler(args, this.#options.folder, {
-      ...this.#options.environment,
-      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/wrangler"),
-    });
+    const child = startWrangler(args, this.#options.folder, this.#options.environment);
     const stop = () => void child.stop();
     const bounded = AbortSignal.any([this.#options.signal, AbortSignal.timeout(commandDeadlineMs)]);
     bounded.addEventListener("abort", stop);

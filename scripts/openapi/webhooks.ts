@@ -2,7 +2,7 @@
 
 import { budgetEvent, completedEvent, failedEvent, testEvent } from "../../src/api/schema/callbacks.ts";
 import type { ZodMiniType } from "zod/mini";
-import * as example from "./examples.ts";
+import * as example from "./examples/index.ts";
 import { reference } from "./schemas.ts";
 
 const signed = [

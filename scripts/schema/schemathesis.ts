@@ -1,9 +1,10 @@
 /** Schemathesis itself: a Python environment of its own that is kept between runs, and one run of it. */
 
 import { spawn } from "node:child_process";
-import { access, readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { programIn, pythonWith } from "../support/python.ts";
 import { root } from "../support/wrangler.ts";
 
 const requirements = fileURLToPath(new URL("requirements.txt", import.meta.url));
@@ -20,23 +21,9 @@ const checks = [
 
 /** Makes the environment unless one with these very requirements is there; the path of the program. Throws when that fails. */
 export async function installSchemathesis(signal: AbortSignal): Promise<string> {
-  const program = join(environment, "bin", "schemathesis");
-  const wanted = await readFile(requirements, "utf8");
-  const mark = join(environment, "requirements.txt");
-  const isThere =
-    (await readFile(mark, "utf8").catch(() => "")) === wanted &&
-    (await access(program).then(
-      () => true,
-      () => false,
-    ));
-  if (isThere) return program;
-  console.log(`Installing schemathesis into ${environment} ...`);
-  if ((await run("python3", ["-m", "venv", "--clear", environment], signal)) !== 0)
-    throw new Error("python3 -m venv failed: Python 3.10 or later with venv is needed (Debian: python3-venv)");
-  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", requirements];
-  if ((await run(join(environment, "bin", "python"), pip, signal)) !== 0) throw new Error("pip could not install schemathesis");
-  await writeFile(mark, wanted);
-  return program;
+  console.log(`schemathesis is in ${environment}, or is installed there ...`);
+  await pythonWith(environment, requirements, { isComplete: true, signal });
+  return programIn(environment, "schemathesis");
 }
 
 /** Tests the operations with a matching path for this long; returns the exit code, 0 if every answer was allowed. The requests are the same in every run. */

@@ -88,7 +88,7 @@ export class History {
 
   /**
    * Notes what an answer says of a task. `before` is what was known when it was asked for: answers may overtake each
-   * other, but none may fall behind what was already told before its question.
+   * other, but none may fall behind what an answer showed before its request was sent.
    */
   saw(task: KnownTask, before: Sight, now: { status: StatusWord; progress: number; error?: string | undefined }): void {
     const { status, progress } = now;

@@ -32,12 +32,12 @@ export interface SoakOptions {
   /** True also waits for the holds of killed chats. */
   waitsForHolds: boolean;
   signal: AbortSignal;
-  say: (line: string) => void;
+  log: (line: string) => void;
 }
 
 /** Runs the load against a gateway that was just started. Returns the faults. */
 export async function soak(gateway: CrashingGateway, options: SoakOptions): Promise<string[]> {
-  const { seed, say, signal } = options;
+  const { seed, log, signal } = options;
   const history = new History();
   const http = new HttpClient(gateway.baseUrl);
   const operator = new Operator(http, gateway.adminToken);
@@ -65,7 +65,7 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   await Promise.all(clients);
   await watching;
 
-  say(`the load has ended, ${history.open().length} tasks are open`);
+  log(`the load has ended, ${history.open().length} tasks are open`);
   await listAll(tools);
   const drained = new AbortController();
   const draining = watch(history, queries, gateway, AbortSignal.any([drained.signal, signal]));
@@ -81,7 +81,7 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   await checkCharacters(tools, listed);
   for (const fault of await settledAccounting(tools, listed, { withinMs: booksWithinMs, allowsHolds: true })) history.fault(fault);
   if (options.waitsForHolds) {
-    say("waiting for the holds of killed chats");
+    log("waiting for the holds of killed chats");
     for (const fault of await settledAccounting(tools, listed, { withinMs: holdsWithinMs, allowsHolds: false })) history.fault(fault);
   }
   for (const { what, from, to } of lossesWithoutCrash(http.losses, gateway.crashes))
@@ -90,14 +90,14 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   await gateway.stop();
   const rows = await readChatRows(gateway.stateDir);
   for (const fault of rowFaults(rows, chats.chargedIds)) history.fault(fault);
-  say(report(history, gateway.crashes, { requests: http.requests, losses: http.losses.length, files, held: rows.held.length }));
+  log(report(history, gateway.crashes, { requests: http.requests, losses: http.losses.length, files, held: rows.held.length }));
   return history.faults;
 }
 
 /** Kills and restarts the gateway until the time is over; it is running at the end. */
 async function crashes(
   gateway: CrashingGateway,
-  { seed, minutes, signal, say }: SoakOptions,
+  { seed, minutes, signal, log }: SoakOptions,
   onRestart: () => Promise<void>,
 ): Promise<void> {
   const random = new Random(seed);
@@ -109,7 +109,7 @@ async function crashes(
     await gateway.kill();
     await sleep(random.between(...stayDownMs), undefined, { signal });
     const { at, upAt } = await gateway.restart();
-    say(`kill ${gateway.crashes.length} after ${(life / 1000).toFixed(1)} s, up again after ${((upAt - at) / 1000).toFixed(1)} s`);
+    log(`kill ${gateway.crashes.length} after ${(life / 1000).toFixed(1)} s, up again after ${((upAt - at) / 1000).toFixed(1)} s`);
     await onRestart();
   }
   await sleep(Math.max(0, end - Date.now()), undefined, { signal });

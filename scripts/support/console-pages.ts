@@ -71,6 +71,8 @@ export const consolePages: ConsolePage[] = [
   { name: "task-failed", as: "demo", reach: (page) => openTask(page, "status=failed") },
   { name: "characters", as: "demo", reach: at("/console/characters") },
   { name: "character-delete", as: "demo", reach: (page) => follow(page, "/console/characters", 'a[href$="/delete"]') },
+  { name: "logs", as: "demo", reach: at("/console/logs") },
+  { name: "logs-none", as: "demo", reach: at("/console/logs?result=failed&text=nothing") },
   { name: "webhooks", as: "demo", reach: at("/console/webhooks") },
   { name: "webhooks-rotate", as: "demo", reach: at("/console/webhooks/rotate") },
   { name: "admin", as: "demo", reach: at("/console/admin") },
@@ -82,6 +84,11 @@ export const consolePages: ConsolePage[] = [
     name: "admin-disable",
     as: "demo",
     reach: (page) => openAccount(page, "team@example.com").then(() => press(page, 'main a[href$="/disable"]')),
+  },
+  {
+    name: "admin-erase",
+    as: "demo",
+    reach: (page) => openAccount(page, "leaving@example.com").then(() => press(page, 'main a[href$="/erase"]')),
   },
   {
     name: "admin-invitation",

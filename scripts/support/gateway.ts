@@ -3,13 +3,15 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-account.ts";
 import { errorCode } from "./error-code.ts";
 import { claimPort, host } from "./port.ts";
 import { newSigningKey, randomSecret } from "./secrets.ts";
 import { isDeclared, writeVariables, type Variables } from "./variables.ts";
-import { root, startWrangler, type Wrangler } from "./wrangler.ts";
+import { root, startScript, startWrangler, type Wrangler } from "./wrangler.ts";
 
+const migrationScript = fileURLToPath(new URL("migrate.ts", import.meta.url));
 const migrationDeadlineMs = 60_000;
 const startDeadlineMs = 120_000;
 
@@ -58,12 +60,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   // The Worker gets its variables only through this file.
   const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in variables)));
-  const state = ["--persist-to", stateDir];
 
-  await migrate(
-    startWrangler(["d1", "migrations", "apply", "DB", "--local", ...state, "-c", "wrangler.toml"], stateDir, environment),
-    options.signal,
-  );
+  await migrate(startScript(migrationScript, [stateDir], stateDir, environment), options.signal);
   const variablesFile = join(stateDir, "variables.env");
   await writeVariables(variablesFile, variables);
   const own = {
@@ -74,7 +72,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const configs = await Promise.all(Object.entries(own).map(([name, defaults]) => localConfig(name, stateDir, defaults, variables)));
   const workers = ["wrangler.toml", "src/sandbox/wrangler.toml", "src/mcp/wrangler.toml", ...configs].flatMap((path) => ["-c", path]);
   const listen = ["--ip", host, "--port", String(port), "--inspector-port", "0", "--show-interactive-dev-session=false"];
-  const wrangler = startWrangler(["dev", ...workers, ...state, ...listen, "--local", "--env-file", variablesFile], stateDir, environment);
+  const local = ["--local", "--persist-to", stateDir, "--env-file", variablesFile];
+  const wrangler = startWrangler(["dev", ...workers, ...listen, ...local], stateDir, environment);
   const stop = async () => {
     await wrangler.stop();
     await rm(variablesFile, { force: true });

@@ -21,7 +21,7 @@ const layout = (pages: readonly Buffer[], files: readonly string[]) => `<!doctyp
 ${pages.map((png) => `<img src="data:image/png;base64,${png.toString("base64")}">`).join("")}
 ${files.map((url) => `<img src="${url}">`).join("")}`;
 
-/** Takes the image of a gateway that has the sample tasks. Answers a PNG; throws when it is larger than a README should load. */
+/** Takes the image of a gateway that has the sample tasks. Returns a PNG; throws when it is larger than a README should load. */
 export async function readmeImage(browser: Browser, { baseUrl, apiKey, account }: Gateway): Promise<Buffer> {
   if (apiKey === undefined || account === undefined) throw new Error("the gateway has no demo account");
   const context = await browser.newContext({ baseURL: baseUrl, locale: "en-US" });

@@ -21,7 +21,7 @@ export async function makeSamples({ baseUrl, apiKey }: Pick<Gateway, "baseUrl" |
   };
   await Promise.all([
     make(images, { model: "imgA-4", prompt: "A lighthouse at dawn, the sea calm", size: "16:9", n: 2 }),
-    make(images, { model: "imgA-4", prompt: "What nobody should see sandbox:flag" }),
+    make(images, { model: "imgA-4", prompt: "A scene that the filter refuses sandbox:flag" }),
     make(videos, { model: "vidA-2", prompt: "Waves break over the rocks below it", duration: 10, metadata: { thumbnail: true } }).then(
       (video) => make(videos, { model: "vidA-2", from_task: video, timestamps: "0,3" }),
     ),

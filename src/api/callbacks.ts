@@ -12,12 +12,12 @@ const readTimeoutMs = 10_000;
 /** Makers wait a few seconds for an answer; a slow poll goes on after it. */
 const answerMs = 2_000;
 
-/** The body is too large or slow, the maker's keys did not come, the provider is off, or the object crashed: the maker may call again, and polls go on. */
+/** The body is too large or slow, the maker's keys could not be fetched, the provider is off, or the object crashed: the maker may call again, and polls continue. */
 function unavailable(cause: unknown): never {
   throw new ApiError("unavailable", { cause });
 }
 
-/** Answers 200 to every call with both signatures, also when the task has ended or is not there any more: its maker has no use for that. */
+/** Answers 200 to every call with both signatures, also when the task has ended or was deleted: an error would only make the maker repeat the call. */
 export const callbacks = new Hono<AppEnv>().post("/:provider/:task/:signature", async (c) => {
   const { provider, task, signature } = c.req.param();
   const id = (await isCallbackUrl(c.env, provider, task, signature)) && toObjectId(c.env.TASKS, task);

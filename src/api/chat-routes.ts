@@ -3,7 +3,7 @@
 import { type ChatFamily, findFamily, fitToFamily } from "../catalog/chat-families.ts";
 import type { Model } from "../catalog/models.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
-import { chatFamilies, pricesAndRoutes } from "../config.ts";
+import { chatFamilies, logsSteps, pricesAndRoutes } from "../config.ts";
 import { recordIncident } from "../db/incidents.ts";
 import { ApiError, type Violation } from "../errors.ts";
 import { alert, log } from "../log.ts";
@@ -74,12 +74,13 @@ export async function askRoutes(
     });
     try {
       const response = await providerNamed(c.env, provider).chat!({ body, stream, signal: chat.signal });
-      log("dispatch", line("answered"));
+      if (logsSteps(c.env)) log("dispatch", line("answered"));
       return { response, dropped };
     } catch (error) {
       const { malformed, contentPolicy = false, account = false } = error instanceof ProviderError ? error : {};
-      if (malformed || contentPolicy) log("dispatch", line("refused"));
-      else alert("dispatch", line("fault"), error);
+      if (malformed || contentPolicy) {
+        if (logsSteps(c.env)) log("dispatch", line("refused"));
+      } else alert("dispatch", line("fault"), error);
       if (account && markUnhealthy({ provider, model })) await recordIncident(c.env.DB, "provider", provider);
       // A route's own fault is more specific than a later route's unsupported field.
       if (!malformed || fault === undefined) fault = error;

@@ -22,6 +22,7 @@ import { requireScope } from "./key-scope.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 import { query } from "./query.ts";
 import { submissionQuery } from "./schema/queries.ts";
+import { versions } from "../versions.ts";
 
 export const chat = new Hono<AppEnv>().post("/completions", admittedToSubmit(), query(submissionQuery), complete);
 
@@ -50,7 +51,7 @@ async function complete(c: AppContext): Promise<Response> {
 
   const id = `chatcmpl-${newId("")}`;
   const { accountId, keyId } = c.get("caller");
-  const hold = await holdForChat(env, { taskId: id, accountId, keyId, kind: "chat", model: model.id }, amount);
+  const hold = await holdForChat(env, { v: versions.charge, taskId: id, accountId, keyId, kind: "chat", model: model.id }, amount);
   const started = Date.now();
   const stop = new AbortController();
   const deadline = setTimeout(() => stop.abort(), chatDeadlineMs);

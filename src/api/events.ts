@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import type * as z from "zod/mini";
 import { lifeTimes } from "../config.ts";
 import { listEndedTasks, settledAt } from "../db/ended-tasks.ts";
+import { toObjectId } from "../ids.ts";
 import { writeEnded } from "../tasks/wallets.ts";
 import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
 import { admitted } from "./auth.ts";
@@ -19,12 +20,13 @@ export const events = new Hono<AppEnv>().get("/", admitted("read"), query(events
 
 async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof eventsQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
-  const { DB, WALLETS } = c.env;
+  const { DB, OPERATIONS, TASKS, WALLETS } = c.env;
   await writeEnded(WALLETS, accountId);
   let place: number | undefined;
   await requireRow(after, async (id) => {
     const taskId = eventTaskId(id);
-    if (taskId !== undefined) place = await settledAt(DB, accountId, taskId);
+    if (taskId !== undefined && toObjectId(TASKS, taskId))
+      place = (await settledAt(DB, accountId, taskId)) ?? (await OPERATIONS?.findArchived(accountId, taskId))?.closedAt;
     return place !== undefined;
   });
   const until = Date.now() + 1000 * wait;

@@ -2,9 +2,10 @@
 
 import type { Context, ErrorHandler, Handler, MiddlewareHandler } from "hono";
 import type { Caller } from "../db/callers.ts";
-import { assetBaseUrl } from "../config.ts";
+import { assetBaseUrl, statusLogShare } from "../config.ts";
 import { log } from "../log.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
+import { logRequest } from "./request-log.ts";
 import { type Language, chooseLanguage } from "../messages/language.ts";
 
 export interface AppEnv {
@@ -58,18 +59,21 @@ function leave(c: AppContext, { status, headers }: Response): void {
     headers.set("access-control-expose-headers", exposedHeaders);
     if (origin !== "*") headers.append("vary", "Origin");
   }
-  log("request", {
+  const entry = {
     request: requestId,
     // Only the path, because queries contain signatures; so does the path of a callback.
     path: `${c.req.method} ${c.req.path.slice(0, 200).replace(/^(\/callbacks\/\w+)\/.*/, "$1")}`,
     status,
     outcome: c.get("outcome") ?? "ok",
-    account: caller?.accountId,
     key: caller?.keyId,
     task: c.get("task"),
     model: c.get("model"),
     ms: Date.now() - c.get("started"),
-  });
+  };
+  logRequest(c, entry);
+  // The most frequent requests by far, and each like the other: of so many one has a line.
+  const every = c.get("hasCommonHeaders") && status < 400 ? statusLogShare(c.env) : 1;
+  if (Math.random() * every < 1) log("request", { ...(every > 1 && { every }), ...entry, account: caller?.accountId });
 }
 
 const exposedHeaders =

@@ -47,7 +47,7 @@ async function fingerprint(path: string, { body, images }: LargeBody): Promise<s
   const identify = async (value: unknown): Promise<unknown> => {
     if (typeof value !== "string" || /^\s*https?:/i.test(value)) return value;
     const extracted = images.get(value);
-    if (extracted) return "problem" in extracted ? extracted.problem : extracted.sha256;
+    if (extracted) return "problem" in extracted ? extracted.problem : hashOf(extracted);
     const image = decodeImage(value, { allowBare: true, maxBytes: maxImageBytes });
     return "problem" in image ? value : new Uint8Array(await crypto.subtle.digest("SHA-256", image.bytes)).toHex();
   };
@@ -64,6 +64,12 @@ async function fingerprint(path: string, { body, images }: LargeBody): Promise<s
     }),
   };
   return sha256Hex(`${path}\n${canonicalJson(identified)}`);
+}
+
+/** Only a body that came with an idempotency key has its images hashed. */
+function hashOf({ sha256 }: { sha256: string | undefined }): string {
+  if (sha256 === undefined) throw new Error("an image of the body was not hashed");
+  return sha256;
 }
 
 /** A longer list of images is refused anyway, so that no digests are needed. */

@@ -7,8 +7,9 @@ import type { Input } from "../tasks/record.ts";
 import { extractedKey, type LargeBody } from "./large-body.ts";
 import type { Reference } from "./references.ts";
 
-/** For the receipt. Images that were taken out are read back, before those that no field names are removed. */
-export const digestBody = (bucket: R2Bucket, taskId: string, { sent, images }: LargeBody) =>
+/** For the receipt. If it was not made while the body was read, images are read back, before those that no field names are removed. */
+export const digestBody = async (bucket: R2Bucket, taskId: string, { sent, images, digest }: LargeBody) =>
+  digest ??
   digestJson(sent, images, async (index) => {
     const stored = await openAsset(bucket, extractedKey(taskId, index));
     if (!stored) throw new Error("an image of the body is gone");

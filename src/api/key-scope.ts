@@ -1,4 +1,4 @@
-/** What a key may be used for and may spend: as it is given, shown and held to. */
+/** The models and kinds that a key is limited to, and its budget: reads them from a request, shows them, and enforces them. */
 
 import { modelNamed } from "../catalog/models.ts";
 import type { ApiKey } from "../db/api-keys.ts";

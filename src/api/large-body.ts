@@ -9,6 +9,7 @@ import { NetError } from "../net/net-error.ts";
 import { callersPace, pace, type PacedRead } from "../net/pace.ts";
 import { largeReads } from "../media/large-reads.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
+import { RunningDigest } from "../media/running-digest.ts";
 import { maxImageBytes } from "../catalog/fields.ts";
 import { Semaphore } from "../concurrency.ts";
 import { asObject, largeBody, parseObject, readObject, requireJson, withoutNulls } from "./body.ts";
@@ -31,6 +32,8 @@ export interface LargeBody {
   body: Record<string, unknown>;
   /** By the placeholder that replaces each image in the body. */
   images: Map<string, ExtractedImage>;
+  /** SHA-256 (hexadecimal) of `sent` in canonical JSON with its images, where it could be made while the body was read. */
+  digest?: string | undefined;
   /** True if images were stored. */
   hasInputs: boolean;
   /** The video that came in place of a JSON body, stored under the task's inputs. */
@@ -100,9 +103,13 @@ async function read(
   };
   try {
     const limits = { maxBytes: imageBody, maxSkeletonBytes: largeBody, maxImageBytes, maxImages: maxInlineImages, maxDepth };
-    const { value, images } = await readJsonSkeleton(stream, { ...limits, head, wait, isImageAt, store });
+    const digest = taskId === undefined ? undefined : new RunningDigest();
+    // An idempotency key stands for the images' bytes, however they were written.
+    const hashesImages = c.req.header("idempotency-key") !== undefined;
+    const { value, images } = await readJsonSkeleton(stream, { ...limits, head, wait, isImageAt, store, hashesImages, digest });
     return {
       ...withoutImages(asObject(value)),
+      digest: await digest?.end(value),
       images: new Map(images.map((image) => [image.placeholder, image])),
       hasInputs: stored > 0,
     };

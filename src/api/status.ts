@@ -16,7 +16,7 @@ import { waitField } from "./schema/queries.ts";
 
 /** Answers of final tasks never change, so repeats are answered from this cache. A task has one answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
-/** A task was deleted: its answers are not repeated. Other isolates keep theirs for a minute at most. */
+/** Removes the cached answers of a deleted task. Other isolates serve theirs for at most a minute. */
 export const forgetAnswers = (taskId: string) => finals.deleteUnder(`${taskId} `);
 
 const waitStepMs = 1_000;

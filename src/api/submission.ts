@@ -4,13 +4,23 @@ import { deadlineSeconds, type Kind, type Model } from "../catalog/models.ts";
 import { type Parameters, parseBody, toParameters } from "../catalog/parse.ts";
 import { effectivePrice, imagePrice, shownPrice, taskPrice } from "../catalog/prices.ts";
 import { resolveRoles, resolveSize } from "../catalog/roles.ts";
-import { allowsCallbacks, allowsPrivateNetwork, balanceUnit, hedging, ownHosts, pricesAndRoutes, priceVersion } from "../config.ts";
+import {
+  allowsCallbacks,
+  allowsPrivateNetwork,
+  balanceUnit,
+  hedging,
+  logsSteps,
+  ownHosts,
+  pricesAndRoutes,
+  priceVersion,
+} from "../config.ts";
 import type { Caller } from "../db/callers.ts";
 import { ApiError } from "../errors.ts";
 import type { Language } from "../messages/index.ts";
 import { providerNamed } from "../providers/index.ts";
 import { firstRoute, type Submission } from "../tasks/record.ts";
 import { typicalSecondsLately } from "../tasks/typical-times.ts";
+import { versions } from "../versions.ts";
 import { requireScope } from "./key-scope.ts";
 import type { LargeBody } from "./large-body.ts";
 import { mentionedCharacters } from "./mentions.ts";
@@ -96,6 +106,7 @@ export async function toSubmission(
   // What its start will need: a wrong variable is an error before anything is reserved.
   hedging(env);
   allowsCallbacks(env);
+  logsSteps(env);
   const references = resolveRoles(kind, fields.references);
   const parameters = resolveParameters(fields, read.body, references);
   const source = await findSource(env, request, parameters.from_task, fields.videoUrl);
@@ -108,6 +119,7 @@ export async function toSubmission(
   return {
     references,
     submission: {
+      v: versions.submission,
       requestId: request.requestId,
       base: request.base,
       language: request.language,

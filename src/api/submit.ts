@@ -67,7 +67,10 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
     return request.isDryRun ? preview(c, { ...prepared.replay.submission, price: 0 }) : answerTask(c, prepared.replay, true);
   }
   const { submission, references, claim } = prepared;
-  if (request.isDryRun) return preview(c, submission);
+  if (request.isDryRun) {
+    if (read.hasInputs) await removeInputs();
+    return preview(c, submission);
+  }
 
   const hasInputs = read.hasInputs || references.some(({ inline }) => inline);
   const complete = async (): Promise<Submission> => {

@@ -86,7 +86,7 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
         (await findPlace(c, id, reference))) !== undefined,
   );
   const model = modelNamed(name ?? "")?.id;
-  // Among OpenAI's videos are remixes, too.
+  // OpenAI's list of videos includes remixes.
   const isOfKind = (one: string) => !kind || one === kind || (one === "remix" && isOpenAi(c.req.raw));
   const filters = {
     limit: limit + 1,
@@ -121,8 +121,9 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
 /** The position of a task in the list; undefined if it is not in it. Lists of a reference are in the order in which records were created. */
 async function findPlace(c: AppContext, taskId: string, reference: string | undefined): Promise<Place | undefined> {
   const { accountId } = c.get("caller");
-  if (reference === undefined) return readPlace(c.env.DB, accountId, taskId);
   const id = toObjectId(c.env.TASKS, taskId);
+  if (reference === undefined)
+    return (await readPlace(c.env.DB, accountId, taskId)) ?? (id && c.env.OPERATIONS?.findArchived(accountId, taskId));
   const task = id && (await c.env.TASKS.get(id).read(accountId));
   return task?.submission.reference === reference ? { at: task.createdAt, taskId } : undefined;
 }

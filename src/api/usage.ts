@@ -33,7 +33,11 @@ async function readOut(c: AppContext, { from, to, group_by: group, format }: z.o
 async function read(c: AppContext, span: Span, group: Column, columns: ("day" | "model" | "key")[]): Promise<Used[]> {
   const { accountId } = c.get("caller");
   if (group !== "reference") return readUsage(c.env.DB, accountId, span, columns.length > 0 ? columns : [group]);
-  const found = await readReferencedUsage(c.env.DB, accountId, span, columns, maxReferenced);
+  const { DB, OPERATIONS } = c.env;
+  // The archive is read by the operations Worker; without it nothing is archived.
+  const found = await (OPERATIONS
+    ? OPERATIONS.referencedUsage(accountId, span, columns, maxReferenced)
+    : readReferencedUsage(DB, accountId, span, columns, maxReferenced));
   if (found === "too_many") throw invalid("from", "too_many_references", { maximum: maxReferenced }, { maximum: maxReferenced });
   return found;
 }

@@ -180,7 +180,9 @@ function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
     case "too_big":
     case "too_small": {
       const limit = issue.code === "too_big" ? { maximum: Number(issue.maximum) } : { minimum: Number(issue.minimum) };
-      return { param, rule: issue.origin === "array" ? `${issue.code}_list` : issue.code, values: limit, allowed: limit };
+      const ofText = issue.code === "too_big" ? "too_long" : "blank";
+      const rule = issue.origin === "array" ? `${issue.code}_list` : issue.origin === "string" ? ofText : issue.code;
+      return { param, rule, values: limit, allowed: limit };
     }
     case "custom": {
       const {

@@ -40,6 +40,8 @@ export interface Api {
   auditWallet(accountId: string): Promise<WalletSums>;
   /** Reconciles a share of all accounts, from the start or after a place of an earlier answer; undefined without the operations Worker. For admins. */
   reconcile(after: string | undefined): Promise<Reconciliation | undefined>;
+  /** Erases an account and its owner: see `operations/erase.ts`; undefined without the operations Worker. For admins. */
+  erase(accountId: string): Promise<"erased" | "continues" | "unknown" | undefined>;
   /** Providers, routes and prices as configured, without secrets and URLs. For admins. */
   upstreams(): Promise<Upstreams>;
 }

@@ -1,14 +1,14 @@
 /** Money as the pages show it: what D1 has, joined with what the account's wallet object has and D1 does not. The wallet is asked first. */
 
+import { entryReader } from "../archived-entries.ts";
 import { listKeys } from "../db/api-keys.ts";
 import {
   type Entry,
-  listEntries,
+  type EntryPage,
   listGrantedAccounts,
   listOpenTasks,
   type ModelUse,
   type OpenTask,
-  type Place,
   readCost,
   type Spent,
   spentByDay,
@@ -58,15 +58,13 @@ export async function readUses(c: ConsoleContext, accountId: string, since: numb
   return withUses(unwritten, await usesByModel(c.env.DB, accountId, since), since);
 }
 
-/** Reads pages of an account's entries, newest first. What the wallet has is asked for once. */
-export async function readEntries(
-  c: ConsoleContext,
-  accountId: string,
-): Promise<(page: { since: number; limit: number; after?: Place | undefined }) => Promise<Entry[]>> {
+/** Reads pages of an account's entries, newest first, archived ones included. What the wallet has is asked for once. */
+export async function readEntries(c: ConsoleContext, accountId: string): Promise<(page: EntryPage) => Promise<Entry[]>> {
   const unwritten = await c.env.API.unwritten(accountId);
   const names = unwritten.length === 0 ? [] : await listKeys(c.env.DB, accountId);
   const keyNames = new Map(names.map(({ walletId, name }) => [walletId, name]));
-  return async (page) => withEntries(unwritten, await listEntries(c.env.DB, accountId, page), page, keyNames);
+  const readWritten = entryReader(c.env.DB, c.env.ASSETS, accountId);
+  return async (page) => withEntries(unwritten, await readWritten(page), page, keyNames);
 }
 
 /** What a task of the account holds or cost, or undefined. */

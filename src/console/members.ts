@@ -34,7 +34,7 @@ export async function setLanguage(db: D1Database, userId: string, language: stri
   await db.prepare("UPDATE member SET language = ?2 WHERE user_id = ?1").bind(userId, language).run();
 }
 
-/** The language in which the account's user last opened the console; null if nobody has opened it yet. */
+/** The language in which the account's user last opened the console; null before the first time. */
 export const findLanguage = async (db: D1Database, accountId: string): Promise<string | null> =>
   (await db.prepare("SELECT language FROM member WHERE account_id = ?1").bind(accountId).first<{ language: string | null }>())?.language ??
   null;

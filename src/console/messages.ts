@@ -11,6 +11,7 @@ import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
 import gallery from "./messages/gallery.ts";
 import keys from "./messages/keys.ts";
+import logs from "./messages/logs.ts";
 import models from "./messages/models.ts";
 import overview from "./messages/overview.ts";
 import playground from "./messages/playground.ts";
@@ -36,6 +37,7 @@ export const parts = [
   part(tasks),
   part(gallery),
   part(webhooks),
+  part(logs),
   part(characters),
   part(usage),
   part(keys),

@@ -9,6 +9,7 @@ import { characters } from "./characters.tsx";
 import { BadForm, type ConsoleEnvironment, frame, languageCookie, nothingHere, page, recognize } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
 import { chooseLanguage } from "./messages.ts";
+import { logs } from "./logs/page.tsx";
 import { models } from "./models/page.tsx";
 import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.tsx";
@@ -67,6 +68,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console/characters", characters)
   .route("/console/models", models)
   .route("/console/usage", usage)
+  .route("/console/logs", logs)
   .route("/console/webhooks", webhooks)
   .route("/console/keys", keys)
   .route("/console/admin", admin)

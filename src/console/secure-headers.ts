@@ -22,8 +22,8 @@ export const protectiveHeaders: MiddlewareHandler<{ Bindings: ConsoleEnv }> = (c
       connectSrc: ["'self'"],
       styleSrc: ["'self'"],
       fontSrc: ["'self'"],
-      // `blob:` is an image that a person has just picked.
-      imgSrc: ["'self'", "blob:", ...assetOrigins],
+      // `blob:` is an image that a user has just chosen, `data:` one that is part of a conversation.
+      imgSrc: ["'self'", "blob:", "data:", ...assetOrigins],
       mediaSrc: ["'self'", ...assetOrigins],
       formAction: ["'self'", ...configuredLogins(c.env).map((login) => loginOrigins[login])],
       baseUri: ["'none'"],

@@ -8,7 +8,7 @@ export interface Alert {
   endedAt: number | null;
   /** Some of the ids it is about. */
   causes: string[];
-  /** The last change that receivers were told. */
+  /** The last change that was reported to the receivers. */
   told: "began" | "ended" | null;
 }
 
@@ -29,9 +29,6 @@ export const writeAlert = async (db: D1Database, { name, beganAt, endedAt, cause
     .bind(name, beganAt, endedAt, JSON.stringify(causes), told)
     .run();
 };
-
-/** The size of the database in bytes. */
-export const databaseBytes = async (db: D1Database): Promise<number> => (await db.prepare("SELECT 1").run()).meta.size_after;
 
 /** The state of the check of open tasks, as JSON; undefined before the first run. */
 export const readProgress = async (db: D1Database): Promise<string | undefined> =>

@@ -126,3 +126,12 @@ export async function changeKey(db: D1Database, { accountId, walletId }: ApiKey,
     .run();
   forgetCallers((known) => known.caller.keyId === walletId);
 }
+
+/** The names of all keys that the account ever had, by their ids. */
+export async function keyNames(db: D1Database, accountId: string): Promise<Map<string, string>> {
+  const { results } = await db
+    .prepare("SELECT id, name FROM api_key WHERE account_id = ?1")
+    .bind(accountId)
+    .run<{ id: string; name: string }>();
+  return new Map(results.map(({ id, name }) => [id, name]));
+}

@@ -32,8 +32,12 @@ export interface Walk {
   day: { day: number; model: string; keyId: string } | "done";
   /** By key. */
   sums: Record<string, Sums>;
+  /** How many archived entries the sums contain; undefined before the first slice. */
+  archived?: number | undefined;
   /** A difference that may come from a change between two slices is read again before it is reported. */
   isSecond: boolean;
+  /** It began again, because entries were archived before it reached them. */
+  isOvertaken?: boolean;
 }
 
 /** The beginning of an account's check. */
@@ -72,7 +76,15 @@ interface OpenRow {
   held: number;
   tasks: number;
 }
+interface ArchivedRow {
+  keyId: string;
+  entries: number;
+  charged: number;
+}
 export interface Slice {
+  /** The archive's sums by key, and the latest submission in it, if it has any. */
+  archived: ArchivedRow[];
+  archivedTo: { at: number | null }[];
   entries: EntryRow[][];
   days: DayRow[];
   wallets: WalletRow[];
@@ -81,8 +93,18 @@ export interface Slice {
   recent: EntryRow[][];
 }
 
-/** Adds the rows of a slice to the sums and moves the scans on. True when all of them have ended. */
-export function advance(walk: Walk, { entries, days }: Slice): boolean {
+/**
+ * Adds the rows of a slice to the sums and moves the scans on. True when all of them have ended; "overtaken" if entries were archived that
+ * they had not reached: the sums have them neither in D1 nor in the archive.
+ */
+export function advance(walk: Walk, { entries, days, archived, archivedTo }: Slice): boolean | "overtaken" {
+  const count = archived.reduce((sum, row) => sum + row.entries, 0);
+  if (walk.archived === undefined) for (const { keyId, charged } of archived) sumsFor(walk, keyId).entries += charged;
+  else if (walk.archived !== count) {
+    const to = archivedTo[0]?.at ?? 0;
+    if (walk.archived > count || !walk.places.every((place) => place === "done" || place.at > to)) return "overtaken";
+  }
+  walk.archived = count;
   for (const [side, rows] of entries.entries()) {
     for (const { keyId, charged } of rows) sumsFor(walk, keyId).entries += charged;
     const last = rows.at(-1);
@@ -132,9 +154,26 @@ export async function readSlice(db: D1Database, { accountId, until, places, day 
       .bind(accountId, until),
     readRecent(0),
     readRecent(1),
+    db.prepare("SELECT key_id AS keyId, entries, charged FROM archive_sum WHERE account_id = ?1").bind(accountId),
+    db
+      .prepare(
+        `SELECT max(last_at) AS at FROM (SELECT last_at FROM archive_part WHERE account_id = ?1 ORDER BY month DESC, part DESC LIMIT 10)`,
+      )
+      .bind(accountId),
   ]);
-  const [tasks, chats, days, wallets, open, recentDays, recentTasks, recentChats] = read.map(({ results }) => results);
-  return { entries: [tasks, chats], days, wallets, open, recentDays, recent: [recentTasks, recentChats] } as unknown as Slice;
+  const [tasks, chats, days, wallets, open, recentDays, recentTasks, recentChats, archived, archivedTo] = read.map(
+    ({ results }) => results,
+  );
+  return {
+    archived,
+    archivedTo,
+    entries: [tasks, chats],
+    days,
+    wallets,
+    open,
+    recentDays,
+    recent: [recentTasks, recentChats],
+  } as unknown as Slice;
 }
 
 /** Every wallet of the account that disagrees with its entries, or with the daily sums. */

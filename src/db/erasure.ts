@@ -1,5 +1,8 @@
 /** Erasure of an account in D1: everything that names its owner goes, the ledger's amounts stay. */
 
+import { eraseReasons } from "./quota-changes.ts";
+import { eraseRequests } from "./requests.ts";
+
 /** An erasure that is not complete. `at` and `taskId` are the last of the account's entries whose task is erased. */
 export interface Erasure {
   accountId: string;
@@ -38,7 +41,7 @@ export const endErasure = async (db: D1Database, accountId: string): Promise<voi
 };
 
 /**
- * Erases the owner, in one transaction: the user of the console with sessions and logins, keys, invitations, webhook, name and address. Rows
+ * Erases the owner, in one transaction: the user of the console with sessions and logins, keys, invitations, webhook, log of requests, name and address. Rows
  * that the ledger refers to stay without names. Repeating is safe.
  */
 export async function erasePerson(db: D1Database, accountId: string, now: number): Promise<void> {
@@ -62,6 +65,8 @@ export async function erasePerson(db: D1Database, accountId: string, now: number
     db.prepare("DELETE FROM auth_user WHERE id = ?1").bind(user?.id ?? ""),
     db.prepare("DELETE FROM invitation WHERE account_id = ?1").bind(accountId),
     db.prepare("DELETE FROM webhook WHERE account_id = ?1").bind(accountId),
+    eraseRequests(db, accountId),
+    eraseReasons(db, accountId),
     db
       .prepare(
         "UPDATE api_key SET deleted_at = coalesce(deleted_at, ?2), hash = 'erased:' || id, name = '', prefix = '' WHERE account_id = ?1",

@@ -63,26 +63,27 @@ export interface Entry {
 /** A position in the list: the last row of a page. */
 export type Place = Pick<Entry, "at" | "taskId">;
 
-/** A page of an account's entries since `since` (milliseconds), newest first, after the one at `after`. */
-export async function listEntries(
-  db: D1Database,
-  accountId: string,
-  page: { since: number; limit: number; after?: Place | undefined },
-): Promise<Entry[]> {
+export interface EntryPage {
+  /** Milliseconds */
+  since: number;
+  limit: number;
+  after?: Place | undefined;
+}
+
+/** The statement for a page of an account's entries in D1 since `since`, newest first, after the one at `after`. */
+export function selectEntries(db: D1Database, accountId: string, page: EntryPage): D1PreparedStatement {
   // Two index scans, tasks and chats, merged by SQLite: a page reads only its own rows.
   const side = (isChat: 0 | 1) =>
     `SELECT task_id, at, kind, model, key_id, held, charged, outcome, closed_at FROM entry
      WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4)`;
-  const { results } = await db
+  return db
     .prepare(
       `WITH hold AS (${side(0)} UNION ALL ${side(1)})
        SELECT h.task_id AS taskId, h.kind, h.model, k.name AS keyName, h.at, h.held,
          iif(h.closed_at IS NULL, NULL, h.charged) AS charged, h.outcome, h.closed_at AS closedAt
        FROM hold h LEFT JOIN api_key k ON k.id = h.key_id ORDER BY h.at DESC, h.task_id DESC LIMIT ?5`,
     )
-    .bind(accountId, page.since, page.after?.at ?? Number.MAX_SAFE_INTEGER, page.after?.taskId ?? "", page.limit)
-    .run<Entry>();
-  return results;
+    .bind(accountId, page.since, page.after?.at ?? Number.MAX_SAFE_INTEGER, page.after?.taskId ?? "", page.limit);
 }
 
 /** The cost of a task of the account: the reserved amount and, once it is settled, the charge; undefined without a reservation. */

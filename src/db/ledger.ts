@@ -1,9 +1,10 @@
 /** D1's own ledger, where what was reserved before there were wallet objects is settled; balances and what is charged for what. Amounts in millionths. */
 
 import type { FailureCode } from "../errors.ts";
+import type { Versioned } from "../versions.ts";
 
 /** The account and key that pay for a task. Both wallets change in one statement. */
-export interface Charge {
+export interface Charge extends Versioned {
   taskId: string;
   accountId: string;
   keyId: string;

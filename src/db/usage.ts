@@ -44,6 +44,12 @@ function totals(db: D1Database, accountId: string, { first, last }: Span, column
     .bind(accountId, first, last);
 }
 
+/** The archive's share in usage by reference: the statement that selects its files, and what adds their entries to the groups of D1, at most `left` of them. */
+interface ArchiveShare {
+  parts: D1PreparedStatement;
+  join: (groups: Used[], parts: unknown[], left: number) => Promise<Used[] | "too_many">;
+}
+
 /**
  * Usage by reference and these columns, followed by everything without a reference under null. Reads two rows per task with a reference:
  * `too_many` if there are more than `most`.
@@ -54,6 +60,7 @@ export async function readReferencedUsage(
   span: Span,
   columns: readonly Exclude<Column, "reference">[],
   most: number,
+  archive?: ArchiveShare,
 ): Promise<Used[] | "too_many"> {
   const expressions = { day: `e.at / ${dayMs} * ${dayMs} AS day`, model: "e.model", key: "e.key_id AS key" };
   const named = `SELECT reference, task_id FROM task_reference WHERE account_id = ?1 AND at BETWEEN ?2 - ${slackMs} AND ?3 + ${dayMs + slackMs}`;
@@ -71,10 +78,13 @@ export async function readReferencedUsage(
       )
       .bind(accountId, span.first, span.last, most),
     totals(db, accountId, span, columns),
+    ...(archive ? [archive.parts] : []),
   ]);
-  const [[count] = [], referenced = [], all = []] = read.map(({ results }) => results);
-  if (count && count.tasks > most) return "too_many";
-  return [...referenced, ...withoutReference(all, referenced, columns)];
+  const [[count] = [], written = [], all = [], parts = []] = read.map(({ results }) => results);
+  const left = most - (count?.tasks ?? 0);
+  if (left < 0) return "too_many";
+  const referenced = archive ? await archive.join(written, parts, left) : written;
+  return referenced === "too_many" ? referenced : [...referenced, ...withoutReference(all, referenced, columns)];
 }
 
 /** The totals minus the tasks with a reference. */

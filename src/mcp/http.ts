@@ -42,7 +42,7 @@ function refuseOrigin(request: Request): Response | undefined {
   return originValidationResponse(request, local.includes(hostname) ? local : [hostname]);
 }
 
-/** The gateway's own refusal of a caller; for 401 with the challenge that tells clients to bring a key, or another one. */
+/** The gateway's own error for a caller. A 401 has the challenge that asks clients for a valid key. */
 function refuse(answer: Response, hadKey: boolean): Response {
   const headers = new Headers(answer.headers);
   if (answer.status === 401) headers.set("www-authenticate", hadKey ? 'Bearer error="invalid_token"' : "Bearer");

@@ -53,5 +53,9 @@ export const outputs = {
     estimated_time: number,
     metadata: { type: "object" },
   }),
-  balance: object({ ...balance, account: object(balance) }),
+  balance: object({
+    ...balance,
+    account: object(balance),
+    key: { type: "object", description: "The key's limits, and what is left of them" },
+  }),
 };

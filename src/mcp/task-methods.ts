@@ -67,7 +67,7 @@ export function addTaskMethods(server: Server, { client }: Caller): void {
     if (!isFinal(await ask(taskId, ""))) await ask(taskId, "/cancel", "POST");
     return {};
   });
-  // Tasks of the gateway ask for no input, so there is none to take.
+  // The gateway's tasks never ask for input, so none is expected.
   server.setRequestHandler("tasks/update", { params }, async ({ taskId }) => {
     await ask(taskId, "");
     return {};

@@ -21,6 +21,9 @@ interface Tool {
 const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 const spends: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true };
 
+/** The kinds of models. */
+const kinds: unknown[] = ["chat", "image", "video"] satisfies ModelEntry["kind"][];
+
 const taskId: Schema = { type: "string", description: "As another tool returned it: task_..." };
 const wait: Schema = {
   type: "integer",
@@ -73,9 +76,21 @@ const generates = (
   annotations: spends,
   run: (args, context) => {
     const seconds = readWait(args);
+    requireAction(action, args, context.models);
     return submit(path(args), args, without(args, [...Object.keys(named), "variation", "wait"]), context, seconds);
   },
 });
+
+/** The API has one path for videos and characters: the arguments must make what the tool is for. Throws `ApiRefusal`. */
+function requireAction(action: Action, args: Arguments, models: ModelEntry[]): void {
+  const given = ["url", "from_task", "timestamps"].filter((name) => args[name] !== undefined && args[name] !== null);
+  if (action === "video" && given[0] !== undefined) throw invalid(given[0], "is an argument of create_character");
+  if (action !== "character") return;
+  if (!given.includes("url") && !given.includes("from_task")) throw invalid("from_task", "or url is required");
+  const able = models.filter(({ actions }) => actions?.character);
+  const model = modelNamed(models, args["model"]);
+  if (model && !able.includes(model)) throw invalid("model", `must be one of ${names(able)}`);
+}
 
 const remixPath = (args: Arguments) => `/v1/videos/${encodeURIComponent(readTaskId(args))}/remix`;
 
@@ -85,15 +100,17 @@ export const tools: Record<string, Tool> = {
     description: "The models with their parameters (JSON Schema) and prices in balance units. Without arguments all of them.",
     input: () => ({
       properties: {
-        kind: { type: "string", enum: ["chat", "image", "video"] },
+        kind: { type: "string", enum: kinds },
         model: { type: "string", description: "Only this one; an alias is a name too" },
       },
     }),
     output: outputs.models,
     annotations: reads,
-    run: async ({ kind, model }, { models }) => {
+    run: async ({ kind: onlyKind, model: onlyModel }, { models }) => {
+      const [kind, model] = [onlyKind ?? undefined, onlyModel ?? undefined];
       const named = model === undefined ? undefined : modelNamed(models, model);
       if (model !== undefined && !named) throw invalid("model", `is not a model that is available: ${names(models)}`);
+      if (kind !== undefined && !kinds.includes(kind)) throw invalid("kind", `must be one of ${kinds.join(", ")}`);
       const data = (named ? [named] : models).filter((entry) => kind === undefined || entry.kind === kind);
       return structured(`${data.length} models: ${names(data)}.`, { data });
     },
@@ -199,15 +216,19 @@ export const tools: Record<string, Tool> = {
   },
   balance: {
     title: "Balance",
-    description: "What the API key may still spend and has spent, in balance units, and the same for its account; -1 is unlimited.",
+    description:
+      "What the API key may still spend and has spent, in balance units, and the same for its account; -1 is unlimited. " +
+      "With the key's budget of the day or month, and the models and kinds that it is limited to.",
     input: () => ({ properties: {} }),
     output: outputs.balance,
     annotations: reads,
     run: async (_, { client }) => {
       const read = async (path: string) => (await client.ask<Arguments>(path)).body;
-      const [key, account] = await Promise.all([read("/v1/balance"), read("/v1/user/balance")]);
+      const [own, account, key] = await Promise.all([read("/v1/balance"), read("/v1/user/balance"), read("/v1/key")]);
       const left = ({ remain_balance }: Arguments) => (remain_balance === -1 ? "no limit" : `${String(remain_balance)} left`);
-      return structured(`The key has ${left(key)}, the account ${left(account)}.`, { ...key, account });
+      const { budget } = key as { budget?: { remaining: number; window: string } | null };
+      const inBudget = budget ? `, ${budget.remaining} of its budget of this ${budget.window}` : "";
+      return structured(`The key has ${left(own)}${inBudget}, the account ${left(account)}.`, { ...own, account, key });
     },
   },
 };

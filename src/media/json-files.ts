@@ -5,9 +5,9 @@ import { decodeString, type JsonPart, type JsonPath, JsonScanner } from "./json-
 import { readText } from "./json-text.ts";
 
 export interface JsonFilesOptions<T> {
-  /** Of the whole body. */
+  /** The maximum size of the whole body. */
   maxBytes: number;
-  /** Characters of what remains without the files. */
+  /** The maximum number of characters outside the files. */
   maxRest: number;
   /** How deep objects and arrays may be nested. */
   maxDepth: number;

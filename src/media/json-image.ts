@@ -64,11 +64,12 @@ export class ImageTextReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** Decodes the next piece of the text. */
-  push(text: string): void {
+  /** Decodes the next piece of the text. True if every character of it was Base64. */
+  push(text: string): boolean {
     if (this.#spelling) return this.#data(text);
     this.#head += text;
     if (this.#head.length >= LONGEST_START) this.#begin();
+    return false;
   }
 
   /** Ends the image and returns the result for what was pushed since the previous call. */
@@ -109,30 +110,34 @@ export class ImageTextReader {
     return spelling;
   }
 
-  #data(text: string): void {
+  #data(text: string): boolean {
     this.#characters += text.length;
     if (this.#problem !== "not_an_image_url" && this.#characters > longestText(this.#maxBytes)) this.#problem = "too_large";
-    if (this.#problem) return;
-    this.#noteGaps(text);
+    if (this.#problem) return false;
+    const hasGaps = this.#noteGaps(text);
     const waiting = this.#carry + text;
     const padding = waiting.indexOf("=");
     // The group with the padding is checked strictly at the end.
     const read = this.#decode(padding === -1 ? waiting : waiting.slice(0, padding), "stop-before-partial");
     this.#carry = waiting.slice(read).replace(/[\t\n\f\r ]+/g, "");
     if (this.#carry.length > 4) this.#problem = "invalid_base64";
+    // What is carried on was not decoded yet.
+    return !hasGaps && !this.#problem && /^[\w+/]*$/.test(this.#carry);
   }
 
-  /** Keeps where white space stands. */
-  #noteGaps(text: string): void {
+  /** Keeps where white space stands. True if there is some. */
+  #noteGaps(text: string): boolean {
     let from = 0;
     // Most texts have none, and a search for one character takes a tenth of the time of one for a class.
-    if (spaces.some((space) => text.includes(space)))
+    const hasGaps = spaces.some((space) => text.includes(space));
+    if (hasGaps)
       for (const { 0: gap, index } of text.matchAll(/[\t\n\f\r ]+/g)) {
         this.#addGap(this.#sinceGap + index - from, gap);
         this.#sinceGap = 0;
         from = index + gap.length;
       }
     this.#sinceGap += text.length - from;
+    return hasGaps;
   }
 
   #addGap(after: number, text: string): void {

@@ -6,6 +6,7 @@ import { JsonBodyError } from "./json-error.ts";
 import { ImageTextReader, type Layout } from "./json-image.ts";
 import { decodeString, type JsonPath, JsonScanner } from "./json-scanner.ts";
 import { type ReadOptions, readText } from "./json-text.ts";
+import type { RunningDigest } from "./running-digest.ts";
 
 /** An image that was decoded out of a body. */
 export interface InlineImage {
@@ -29,6 +30,10 @@ export interface SkeletonOptions extends ReadOptions {
   isImageAt: (path: JsonPath) => boolean;
   /** Stores an image. Reading continues after it resolves and ends with what it throws. */
   store: (image: InlineImage) => Promise<void>;
+  /** Whether the images' bytes are hashed. */
+  hashesImages?: boolean;
+  /** Takes the body's text, for the digest of the whole. */
+  digest?: RunningDigest | undefined;
 }
 
 /** The image, or the problem, found at one path of the body. */
@@ -37,7 +42,7 @@ export type ExtractedImage = {
   /** The text that replaces the image in the value. A random part keeps senders from writing it themselves. */
   placeholder: string;
   spelling: "data_uri" | "bare";
-} & ({ bytes: number; type: ImageType; sha256: string; layout: Layout } | { problem: ImageTextProblem | "too_many" });
+} & ({ bytes: number; type: ImageType; sha256: string | undefined; layout: Layout } | { problem: ImageTextProblem | "too_many" });
 
 export interface JsonSkeleton {
   /** The parsed body with a placeholder for each image. */
@@ -61,6 +66,8 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
   const skeleton = new Skeleton(options.maxSkeletonBytes);
   const reader = new ImageTextReader(options.maxImageBytes);
   const images: ExtractedImage[] = [];
+  const { digest } = options;
+  let placeholder = "";
   let stored = 0;
   /** The start, as written, of a string that may still turn out short. */
   let head = "";
@@ -80,9 +87,10 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
           written = head;
           head = "";
           state = written.length > SHORT_STRING && options.isImageAt(scanner.path) && !isUrl(decodeString(written)) ? "extracted" : "kept";
+          if (state === "extracted") await begin();
         }
         if (state === "kept") skeleton.add(written);
-        else reader.push(decodeString(written));
+        else await push(written);
         if (!part.ends) continue;
         if (state === "extracted") await extract();
         state = "undecided";
@@ -94,17 +102,33 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
     reader.free();
   }
 
+  async function begin(): Promise<void> {
+    placeholder = `image:${nonce}:${images.length}`;
+    skeleton.add(placeholder);
+    const closing = scanner.path.toReversed().map((at) => (typeof at === "number" ? "]" : "}"));
+    if (images.length < options.maxImages) await digest?.begin(`${skeleton.text()}"${closing.join("")}`, placeholder);
+    else digest?.lose();
+  }
+
+  async function push(written: string): Promise<void> {
+    const text = written.includes("\\") ? decodeString(written) : written;
+    const isBase64 = reader.push(text);
+    // Base64 has no control characters, which JSON's own parser refuses.
+    if (text === written && !isBase64) decodeString(written);
+    await digest?.add(text === written ? text : JSON.stringify(text).slice(1, -1));
+  }
+
   async function extract(): Promise<void> {
     const index = images.length;
-    const placeholder = `image:${nonce}:${index}`;
-    skeleton.add(placeholder);
     const { spelling, layout, ...verdict } = reader.end();
     const extracted = { index, placeholder, spelling };
-    if ("problem" in verdict) images.push({ ...extracted, problem: verdict.problem });
-    else if (stored === options.maxImages) images.push({ ...extracted, problem: "too_many" });
+    if ("problem" in verdict) {
+      digest?.lose(); // its text may have characters that two pieces share
+      images.push({ ...extracted, problem: verdict.problem });
+    } else if (stored === options.maxImages) images.push({ ...extracted, problem: "too_many" });
     else {
       const { bytes, type } = verdict;
-      const sha256 = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+      const sha256 = options.hashesImages ? new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex() : undefined;
       images.push({ ...extracted, bytes: bytes.length, type, sha256, layout });
       stored++;
       await options.store({ bytes, type, index });
@@ -148,11 +172,16 @@ class Skeleton {
     if (this.#bytes > this.#maxBytes) throw new JsonBodyError("too_large");
   }
 
-  parse(): unknown {
+  text(): string {
     this.#flush();
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    return this.#parts.map((part) => decoder.decode(part)).join("");
+  }
+
+  parse(): unknown {
+    const text = this.text();
     try {
-      return JSON.parse(this.#parts.map((part) => decoder.decode(part)).join(""));
+      return JSON.parse(text);
     } catch (cause) {
       throw new JsonBodyError("not_json", { cause });
     }

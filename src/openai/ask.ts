@@ -29,6 +29,8 @@ export async function ask(c: AppContext, path: string, { method, body, headers =
       ...(body !== undefined && { body: body instanceof ReadableStream ? body : JSON.stringify(body) }),
     }),
   );
+  const limits = [...response.headers].filter(([header]) => header.startsWith("x-ratelimit-"));
+  if (limits.length > 0) c.set("limits", limits);
   if (response.status >= 400) throw await toOpenAiError(response);
   return response;
 }

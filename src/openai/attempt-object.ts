@@ -8,7 +8,7 @@ export type AttemptEnd = "left" | "answered" | "over";
 interface Attempt {
   key: string;
   at: number;
-  /** `open` while its caller waits, and when nobody heard how that ended: callers who hang up say nothing. */
+  /** `open` while its caller waits, and after a caller hung up, because then no outcome is reported. */
   state: "open" | Exclude<AttemptEnd, "over">;
 }
 

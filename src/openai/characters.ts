@@ -8,7 +8,8 @@ import { OpenAiError, refuse, refuseField, refuseLike } from "./errors.ts";
 import { type Fields, formIdentity, isForm, maxBodyBytes, sendForm } from "./form.ts";
 import { once, WorkFailed } from "./once.ts";
 import type { AppContext } from "./paths.ts";
-import { awaitTask } from "./task.ts";
+import { answerDryRun, isDryRun, ownFields, withDryRun } from "./submission.ts";
+import { awaitSubmitted } from "./task.ts";
 
 /** Where videos and characters are submitted. */
 export const submissions = "/v1/videos/generations";
@@ -23,7 +24,7 @@ export async function createCharacter(c: AppContext): Promise<Response> {
   if (!isForm(c)) throw refuseLike(c, 415, "unsupported_media_type");
   const task = await once(c, formIdentity(c), async (headers) => {
     const sent = await sendForm(c, {
-      path: submissions,
+      path: withDryRun(c, submissions),
       isFile: (name) => name === "video",
       maxFileBytes: maxBodyBytes,
       async toRequest({ fields, files }) {
@@ -34,8 +35,9 @@ export async function createCharacter(c: AppContext): Promise<Response> {
         return { headers: { ...headers, "content-type": "video/mp4", "x-submission": submission }, body: file.content };
       },
     });
-    return awaitTask(c, (await sent.json<{ id: string }>()).id).catch(blameVideo);
+    return awaitSubmitted(c, sent).catch(blameVideo);
   });
+  if (isDryRun(task)) return answerDryRun(c, task);
   const made = task.result?.data?.characters[0];
   if (!made || task.completed_at === undefined) throw new Error("a completed character has no result");
   return c.json(toCharacter(made.id, made.display_name, task.completed_at));
@@ -53,7 +55,7 @@ const maxSeconds = 3;
 
 /** Reads a form's fields into the submission of a character from the beginning of the video. Throws 400. */
 async function toSubmission(c: AppContext, fields: Fields, file: Uint8Array[]): Promise<object> {
-  const { name, model: asked = defaultModel, max_cost } = fields;
+  const { name, model: asked = defaultModel } = fields;
   if (name === undefined) throw refuseField(c, "name", "required");
   // A name stands in a form and in prompts.
   if (typeof name !== "string" || !/^[^\p{C}\p{Zl}\p{Zp}]{1,80}$/u.test(name) || name.trim() === "")
@@ -64,15 +66,13 @@ async function toSubmission(c: AppContext, fields: Fields, file: Uint8Array[]): 
   const model = resolveModel(c.env, String(asked));
   const entry = modelNamed(model.model);
   if (entry && !entry.actions.character) throw refuseField(c, "model", "not_supported");
-  const reference = c.req.header("x-client-request-id");
   return {
     model: model.model,
     name,
     timestamps: `0,${Math.floor(1000 * Math.min(facts.seconds, maxSeconds)) / 1000}`,
     bytes,
     ...(model.isAlias && { requested_model: model.asked }),
-    ...(reference !== undefined && { reference }),
-    ...(max_cost !== undefined && { max_cost: Number(max_cost) }),
+    ...ownFields(c, fields),
   };
 }
 

@@ -9,6 +9,8 @@ interface Details {
   param?: string | null;
   code?: string | null;
   headers?: Record<string, string>;
+  /** What the field may be, where the gateway says so. */
+  allowed?: unknown;
 }
 
 /** An error as OpenAI's clients know it: `{error: {message, type, param, code}}`. */
@@ -18,13 +20,15 @@ export class OpenAiError extends Error {
   readonly param: string | null;
   readonly code: string | null;
   readonly headers: Record<string, string>;
+  readonly allowed: unknown;
 
-  constructor(status: number, message: string, { param = null, code = null, headers = {} }: Details = {}) {
+  constructor(status: number, message: string, { param = null, code = null, headers = {}, allowed }: Details = {}) {
     super(message);
     this.status = status;
     this.param = param;
     this.code = code;
     this.headers = headers;
+    this.allowed = allowed;
   }
 
   /** The `error` object. */
@@ -34,6 +38,9 @@ export class OpenAiError extends Error {
 }
 
 const readLanguage = (c: AppContext) => chooseLanguage(c.req.query("language"), c.req.header("accept-language"));
+
+/** The language of an answer's sentences, as headers. */
+export const languageHeaders = (c: AppContext) => ({ "content-language": readLanguage(c), vary: "Accept-Language" });
 
 /** An error that one of our own sentences describes. */
 export const refuse = (c: AppContext, status: number, sentence: Sentence, values?: Record<string, string>, details?: Details) =>
@@ -74,22 +81,35 @@ const changed: Record<string, { status?: number; code?: string | null }> = {
   invalid_request: { code: null },
 };
 
+/** What the gateway says about an error of its own. */
+interface GatewayError {
+  message: string;
+  code: string;
+  param?: string | null;
+  details?: { allowed?: unknown }[];
+}
+
 /** An error of the gateway, by its own code, as OpenAI would have said it. */
 export function toError(
-  { message, code, param = null }: { message: string; code: string; param?: string | null },
+  { message, code, param = null, details }: GatewayError,
   status: number,
   headers: Record<string, string> = {},
 ): OpenAiError {
   const change = changed[code] ?? {};
-  return new OpenAiError(change.status ?? status, message, { param, code: "code" in change ? (change.code ?? null) : code, headers });
+  return new OpenAiError(change.status ?? status, message, {
+    param,
+    code: "code" in change ? (change.code ?? null) : code,
+    headers,
+    allowed: details?.[0]?.allowed,
+  });
 }
 
 /** Headers of a refusal that callers act on. */
-const kept = /^(?:retry-after|www-authenticate|allow|content-language|vary|x-ratelimit-.*)$/;
+const kept = /^(?:retry-after|www-authenticate|allow|content-range|content-language|vary|x-ratelimit-.*)$/;
 
 /** A refusal of the gateway as OpenAI would have said it. */
 export async function toOpenAiError(response: Response): Promise<OpenAiError> {
-  const { error } = await response.json<{ error: { message: string; code: string; param: string | null } }>();
+  const { error } = await response.json<{ error: GatewayError }>();
   return toError(error, response.status, Object.fromEntries([...response.headers].filter(([name]) => kept.test(name))));
 }
 
@@ -101,6 +121,6 @@ export function onError(thrown: Error, c: AppContext): Response {
   const isOurs = thrown instanceof OpenAiError;
   if (!isOurs) console.error(JSON.stringify({ unit: "openai", outcome: "internal_error", error: thrown.stack ?? String(thrown) }));
   const error = isOurs ? thrown : refuse(c, 500, "server_error");
-  const headers = { ...error.headers, ...(isFutile(error) && { "x-should-retry": "false" }) };
+  const headers = { ...languageHeaders(c), ...error.headers, ...(isFutile(error) && { "x-should-retry": "false" }) };
   return c.json({ error: error.body }, error.status as ContentfulStatusCode, headers);
 }

@@ -1,5 +1,9 @@
 /** Server-sent events: the data of one stream becomes the text of another. */
 
+/** Whether an answer is a stream of events: a dry run's never is. */
+export const isStream = (answer: Response): answer is Response & { body: ReadableStream<Uint8Array> } =>
+  answer.body !== null && (answer.headers.get("content-type") ?? "").startsWith("text/event-stream");
+
 /** Puts `onData`'s text in the place of each event with one data line. Comments, which keep connections alive, pass. */
 export function translateEvents(onData: (data: string) => string): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();

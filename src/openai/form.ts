@@ -1,4 +1,4 @@
-/** Reads requests that come as JSON or as multipart forms, and sends forms on: pictures as data URIs in JSON, a video as it is. */
+/** Reads requests that come as JSON or as multipart forms, and sends forms on: images as data URIs in JSON, a video as it is. */
 
 import {
   MaxFileSizeExceededError,
@@ -115,7 +115,7 @@ export async function sendPieces(
     await writer.close();
   };
   const sent = ask(c, path, { body: readable, headers });
-  // The gateway may refuse without reading: nothing waits for it to take the rest.
+  // The gateway may refuse the request without reading it: do not wait for the rest to be sent.
   sent.catch(() => writer.abort().catch(() => undefined));
   const [written, answer] = await Promise.allSettled([write(), sent]);
   if (answer.status === "rejected") throw answer.reason;
@@ -123,7 +123,7 @@ export async function sendPieces(
   return answer.value;
 }
 
-/** Pictures of a form as `{"images": [...], ...}`: one at a time is in memory as Base64. Throws 400 for a file of another format. */
+/** Images of a form as `{"images": [...], ...}`: one at a time is in memory as Base64. Throws 400 for a file of another format. */
 export function toImagesBody(c: AppContext, files: Form["files"], rest: object): Iterable<Uint8Array> {
   const types = files.map(({ name, content }) => {
     const type = detectImageType(head(content));
@@ -167,10 +167,21 @@ async function readForm(c: AppContext, { isFile, maxFileBytes = maxImageBytes }:
   return form;
 }
 
+/** Fields that are numbers in JSON. */
+const numbers = new Set(["n", "output_compression", "partial_images", "max_cost"]);
+
+/** A form has texts alone. One that is not what its field is in JSON stays a text, and is refused as in JSON. */
+function fromText(name: string, text: string): unknown {
+  if (numbers.has(name) && /^\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  return name === "stream" && text === "false" ? false : text;
+}
+
 /** Adds a field of a form; the ids of characters are a list, however a client writes lists. */
-function addField(fields: Fields, { name = "", text }: MultipartPart): void {
-  if (!/^characters\[\d*\]\[id\]$/.test(name)) fields[name.replace(/\[\]$/, "")] = text;
-  else fields["characters"] = [...((fields["characters"] as object[] | undefined) ?? []), { id: text }];
+function addField(fields: Fields, { name: written = "", text }: MultipartPart): void {
+  const name = written.replace(/\[\]$/, "");
+  if (/^characters\[\d*\]\[id\]$/.test(name))
+    fields["characters"] = [...((fields["characters"] as object[] | undefined) ?? []), { id: text }];
+  else fields[name] = fromText(name, text);
 }
 
 /** The body of a caller who is held to the gateway's pace: a slow one keeps a permit that others wait for. Errors with `NetError`. */

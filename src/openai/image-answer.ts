@@ -3,6 +3,7 @@
 import { openFile } from "./ask.ts";
 import { Base64 } from "./base64.ts";
 import type { AppContext } from "./paths.ts";
+import { answerDryRun, type DryRun, isDryRun } from "./submission.ts";
 
 /** Images are paid by the piece: no tokens are counted. */
 const usage = {
@@ -12,11 +13,15 @@ const usage = {
   input_tokens_details: { text_tokens: 0, image_tokens: 0 },
 };
 
-export async function answerImages(
-  c: AppContext,
-  { created, urls }: { created: number; urls: string[] },
-  format: "url" | "b64_json",
-): Promise<Response> {
+/** Images that are there. */
+export interface Made {
+  created: number;
+  urls: string[];
+}
+
+export async function answerImages(c: AppContext, made: Made | DryRun, format: "url" | "b64_json"): Promise<Response> {
+  if (isDryRun(made)) return answerDryRun(c, made);
+  const { created, urls } = made;
   if (format === "url") return c.json({ created, data: urls.map((url) => ({ url })), usage });
   // Opened before the answer begins: a missing file is still an error, and the gateway's API is at hand until then alone.
   const files = await Promise.all(urls.map((url) => openFile(c, url)));

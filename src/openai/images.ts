@@ -5,11 +5,12 @@ import { type NamedModel, resolveModel } from "./aliases.ts";
 import { ask } from "./ask.ts";
 import { refuseField, renameField } from "./errors.ts";
 import { type Fields, formIdentity, isForm, isLarge, readFields, sendForm, toImagesBody } from "./form.ts";
-import { answerImages } from "./image-answer.ts";
+import { answerImages, type Made } from "./image-answer.ts";
 import { sendLargeJson } from "./large-json.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
-import { awaitTask, tellDropped } from "./task.ts";
+import { type DryRun, isDryRun, ownFields, withDryRun } from "./submission.ts";
+import { awaitSubmitted, tellDropped } from "./task.ts";
 
 const submissions = "/v1/images/generations";
 
@@ -55,7 +56,6 @@ function toSubmission(c: AppContext, fields: Fields): Asked {
   const size = word("size", [...ratios.keys(), "auto"]);
   const quality = word("quality", Object.keys(qualities));
   const format = word("response_format", ["url", "b64_json"]);
-  const reference = c.req.header("x-client-request-id");
   return {
     body: {
       model: model.model,
@@ -64,8 +64,7 @@ function toSubmission(c: AppContext, fields: Fields): Asked {
       ...(size !== undefined && size !== "auto" && { size: ratios.get(size) }),
       ...(quality !== undefined && { quality: qualities[quality] }),
       ...(model.isAlias && { requested_model: model.asked }),
-      ...(reference !== undefined && { reference }),
-      ...("max_cost" in fields && { max_cost: fields["max_cost"] }),
+      ...ownFields(c, fields),
     },
     format: (format ?? (/^(?:chatgpt|gpt)-image-/.test(model.asked) ? "b64_json" : "url")) as Asked["format"],
   };
@@ -102,17 +101,17 @@ export async function editImages(c: AppContext): Promise<Response> {
 }
 
 const submit = async (c: AppContext, body: object, headers: Record<string, string>) =>
-  awaitImages(c, await ask(c, submissions, { body, headers }).catch(rename));
+  awaitImages(c, await ask(c, withDryRun(c, submissions), { body, headers }).catch(rename));
 
 async function editForm(c: AppContext): Promise<Response> {
   let format: Asked["format"] = "url";
   const made = await once(c, formIdentity(c), async (headers) => {
     const sent = await sendForm(c, {
-      path: submissions,
+      path: withDryRun(c, submissions),
       isFile: (name) => name === "image",
       async toRequest({ fields, files }) {
         if (files.length === 0) throw refuseField(c, "image", "required");
-        const asked = toSubmission(c, withNumbers(fields));
+        const asked = toSubmission(c, fields);
         format = asked.format;
         tellDropped(c, Object.keys(fields).filter(isTaken));
         return { headers, body: toImagesBody(c, files, asked.body) };
@@ -123,12 +122,12 @@ async function editForm(c: AppContext): Promise<Response> {
   return answerImages(c, made, format);
 }
 
-/** As JSON with pictures that do not fit into memory several times. */
+/** The same as JSON, with images that do not fit into memory several times. */
 async function editLarge(c: AppContext): Promise<Response> {
   let format: Asked["format"] = "url";
   const made = await once(c, formIdentity(c), async (headers) => {
     const sent = await sendLargeJson(c, {
-      path: submissions,
+      path: withDryRun(c, submissions),
       headers,
       field: "images",
       isPictureAt: ([field]) => field === "images" || field === "image",
@@ -155,21 +154,8 @@ function readPictures(c: AppContext, given: unknown): string[] {
   });
 }
 
-/** A form has texts alone. */
-const withNumbers = (fields: Fields): Fields =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      ["n", "output_compression", "partial_images", "max_cost"].includes(name) && /^\d+(?:\.\d+)?$/.test(String(value))
-        ? Number(value)
-        : value === "false" && name === "stream"
-          ? false
-          : value,
-    ]),
-  );
-
-async function awaitImages(c: AppContext, sent: Response) {
-  const { id } = await sent.json<{ id: string }>();
-  const task = await awaitTask(c, id);
+async function awaitImages(c: AppContext, sent: Response): Promise<Made | DryRun> {
+  const task = await awaitSubmitted(c, sent);
+  if (isDryRun(task)) return task;
   return { created: task.created_at, urls: (task.result?.images ?? []).flatMap(({ url }) => url) };
 }

@@ -1,4 +1,4 @@
-/** JSON bodies with large pictures: these are taken out while the body is read, and put back one piece at a time while the submission is sent. */
+/** JSON bodies with large images: these are taken out while the body is read, and put back one piece at a time while the submission is sent. */
 
 import { maxImageBytes } from "../catalog/fields.ts";
 import { maxDepth } from "../media/json-depth.ts";
@@ -15,10 +15,10 @@ import type { AppContext } from "./paths.ts";
 interface LargeJsonRules {
   path: string;
   headers: Record<string, string>;
-  /** The field that has the pictures, named when one is wrong. */
+  /** The field with the images, named in the error when one is wrong. */
   field: string;
   isPictureAt: (path: readonly (string | number)[]) => boolean;
-  /** The submission, from the fields with a text in place of each picture; what it throws is the answer. */
+  /** Makes the submission from the fields, in which a placeholder stands for each image. What it throws is the answer. */
   toBody: (fields: Fields) => Promise<object>;
 }
 
@@ -35,7 +35,7 @@ const problems: Record<Extract<ExtractedImage, { problem: string }>["problem"], 
   too_many: "too_many_images",
 };
 
-/** Sends a body with pictures on as a submission. Throws what either the body or the gateway has against it. */
+/** Sends a body with images on as a submission. Throws the error of the body or of the gateway. */
 export function sendLargeJson(c: AppContext, { path, headers, field, isPictureAt, toBody }: LargeJsonRules): Promise<Response> {
   return inTurn(c, async () => {
     requireJson(c);
@@ -68,7 +68,7 @@ interface Picture {
   bytes: Uint8Array;
 }
 
-/** The submission's JSON with each picture in place of its text. */
+/** The submission's JSON with each image in place of its placeholder. */
 function* withPictures(body: object, pictures: Picture[]): Generator<Uint8Array> {
   const encoder = new TextEncoder();
   let rest = JSON.stringify(body);

@@ -1,11 +1,11 @@
 /** The paths below /openai/v1, and 404 in OpenAI's shape for all others. */
 
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { WorkerBehind } from "../gateway-api.ts";
 import { modelEntry, modelList } from "./models.ts";
 import { createCharacter, retrieveCharacter } from "./characters.ts";
 import { complete } from "./chat.ts";
-import { onError, refuse } from "./errors.ts";
+import { languageHeaders, onError, refuse } from "./errors.ts";
 import { respond } from "./responses/responses.ts";
 import { editImages, generateImages } from "./images.ts";
 import { createVideo, deleteVideo, downloadVideo, listVideos, remixVideo, retrieveVideo } from "./videos.ts";
@@ -14,6 +14,8 @@ import { createVideo, deleteVideo, downloadVideo, listVideos, remixVideo, retrie
 export type Api = Parameters<WorkerBehind["open"]>[1];
 export interface AppEnv {
   Bindings: OpenAiBindings & { API: Api };
+  /** `x-ratelimit-*` of the gateway's last answer. */
+  Variables: { limits?: [string, string][] };
 }
 export type AppContext = Context<AppEnv>;
 
@@ -21,11 +23,20 @@ const unknown = (c: AppContext) => {
   throw refuse(c, 404, "invalid_url", { method: c.req.method, path: c.req.path });
 };
 
+/** What the gateway's own answers bear: the limits of the key, and for JSON the language of its sentences. */
+const commonHeaders: MiddlewareHandler<AppEnv> = async (c, next) => {
+  await next();
+  for (const [name, value] of c.get("limits") ?? []) c.header(name, value);
+  const isJson = c.res.headers.get("content-type")?.startsWith("application/json");
+  if (isJson) for (const [name, value] of Object.entries(languageHeaders(c))) c.header(name, value);
+};
+
 /** Answers what is asked below /openai/v1. */
 export const paths = new Hono<AppEnv>({ strict: false })
   .basePath("/openai/v1")
   .onError(onError)
   .notFound(unknown)
+  .use(commonHeaders)
   .post("/chat/completions", complete)
   .post("/responses", respond)
   .get("/models", modelList)

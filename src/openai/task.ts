@@ -4,16 +4,17 @@ import { readTask, type TaskData } from "./ask.ts";
 import { refuse, toError } from "./errors.ts";
 import { WorkFailed } from "./once.ts";
 import type { AppContext } from "./paths.ts";
+import { type DryRun, isDryRun } from "./submission.ts";
 
 /** How long an answer is waited for, and how long one question to the gateway waits. */
 const waitMs = 115_000;
 const longestWaitS = 60;
 
-/** The status of a failed task's error, by its code. */
+/** The HTTP status of a failed task's error, by its code. */
 const failures: Record<string, number> = { content_policy_violation: 400, invalid_input: 400, cancelled: 400 };
 
 /** The task once it is completed. Throws how it failed, and 504 with its id when it is not ready in time: it goes on. */
-export async function awaitTask(c: AppContext, id: string): Promise<TaskData> {
+async function awaitTask(c: AppContext, id: string): Promise<TaskData> {
   const until = Date.now() + waitMs;
   for (;;) {
     const left = Math.ceil((until - Date.now()) / 1000);
@@ -26,6 +27,15 @@ export async function awaitTask(c: AppContext, id: string): Promise<TaskData> {
     if (Date.now() >= until)
       throw refuse(c, 504, "not_ready", { task: id }, { code: "task_not_final", headers: { location: `/v1/tasks/${id}` } });
   }
+}
+
+/** The task of a submission once it is completed, or a dry run's answer. Tells the caller of a replay. Throws as `awaitTask` does. */
+export async function awaitSubmitted(c: AppContext, sent: Response): Promise<TaskData | DryRun> {
+  const submitted = await sent.json<{ id: string } | DryRun>();
+  if (isDryRun(submitted)) return submitted;
+  const replayed = sent.headers.get("idempotent-replayed");
+  if (replayed !== null) c.header("idempotent-replayed", replayed);
+  return awaitTask(c, submitted.id);
 }
 
 /** Names the fields that were taken and have no effect. */

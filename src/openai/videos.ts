@@ -8,6 +8,7 @@ import { type Fields, formIdentity, isForm, isLarge, readFields, sendForm, toIma
 import { sendLargeJson } from "./large-json.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
+import { answerDryRun, type DryRun, isDryRun, ownFields, withDryRun } from "./submission.ts";
 import { sizes, toVideo } from "./video-view.ts";
 
 /** OpenAI's own, where none are named. */
@@ -24,17 +25,29 @@ const renamed: Record<string, string> = {
   "metadata.first_frame_image": "input_reference",
 };
 
-const rename = renameField((param) => renamed[param]);
+/** OpenAI's lengths in seconds, which its paths take of every model that a route can make exactly so long. */
+const openAiSeconds = [4, 8, 12];
 
-/** Reads a request's fields into a submission's, without its picture. Throws 400. */
+/** Rethrows a refusal under OpenAI's names. What the gateway lists as a model's durations lacks those that these paths add. */
+const rename = (c: AppContext) => (error: unknown) => {
+  const { param, allowed } = error instanceof OpenAiError ? error : { param: null };
+  if (param === "duration" && Array.isArray(allowed)) throw refuseSeconds(c, allowed as number[]);
+  return renameField((name) => renamed[name])(error);
+};
+
+function refuseSeconds(c: AppContext, own: number[] = []): OpenAiError {
+  const all = [...new Set([...openAiSeconds, ...own])].sort((a, b) => a - b);
+  return refuseField(c, "seconds", "not_one_of", { allowed: all.map((seconds) => `"${seconds}"`).join(", ") });
+}
+
+/** Reads a request's fields into a submission's, without its image. Throws 400. */
 function toSubmission(c: AppContext, fields: Fields): { body: Fields; model: NamedModel } {
-  const { model: asked = defaultModel, prompt, size, max_cost } = fields;
+  const { model: asked = defaultModel, prompt, size } = fields;
   if (typeof asked !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
   const model = resolveModel(c.env, asked);
   const duration = readSeconds(c, fields["seconds"]) ?? (model.isAlias ? defaultSeconds : undefined);
   if (typeof size === "string" && /^\d+x\d+$/.test(size) && !sizes[size])
     throw refuseField(c, "size", "not_one_of", { allowed: [...Object.keys(sizes), ...Object.values(sizes)].join(", ") });
-  const reference = c.req.header("x-client-request-id");
   return {
     model,
     body: {
@@ -43,8 +56,7 @@ function toSubmission(c: AppContext, fields: Fields): { body: Fields; model: Nam
       ...(size !== undefined && { size: typeof size === "string" ? (sizes[size] ?? size) : size }),
       ...(duration !== undefined && { duration }),
       ...(model.isAlias && { requested_model: model.asked }),
-      ...(reference !== undefined && { reference }),
-      ...(max_cost !== undefined && { max_cost: typeof max_cost === "string" ? Number(max_cost) : max_cost }),
+      ...ownFields(c, fields),
       metadata: { thumbnail: true },
     },
   };
@@ -54,11 +66,11 @@ function toSubmission(c: AppContext, fields: Fields): { body: Fields; model: Nam
 function readSeconds(c: AppContext, seconds: unknown): number | undefined {
   if (seconds === undefined) return undefined;
   const isText = typeof seconds === "string" || typeof seconds === "number";
-  if (!isText || !/^[1-9]\d?$/.test(String(seconds))) throw refuseField(c, "seconds", "not_one_of", { allowed: `"4", "8", "12"` });
+  if (!isText || !/^[1-9]\d?$/.test(String(seconds))) throw refuseSeconds(c);
   return Number(seconds);
 }
 
-/** The submission with its first picture where the model takes it. */
+/** The submission with its first image in the field in which the model takes it. */
 const withPicture = ({ body, model }: { body: Fields; model: NamedModel }, url: string): Fields =>
   takesImages(model) ? { ...body, images: [url] } : { ...body, metadata: { first_frame_image: url } };
 const takesImages = ({ model }: NamedModel) => !model.startsWith("vidD");
@@ -71,10 +83,16 @@ async function sendVideo(c: AppContext): Promise<Response> {
   if (isLarge(c))
     return once(c, formIdentity(c), (headers) => {
       const isPictureAt = ([field]: readonly (string | number)[]) => field === "input_reference";
-      return sendLargeJson(c, { path: submissions, headers, field: "input_reference", isPictureAt, toBody: (fields) => toBody(c, fields) });
-    }).catch(rename);
+      return sendLargeJson(c, {
+        path: withDryRun(c, submissions),
+        headers,
+        field: "input_reference",
+        isPictureAt,
+        toBody: (fields) => toBody(c, fields),
+      });
+    }).catch(rename(c));
   const body = await toBody(c, await readFields(c));
-  return once(c, JSON.stringify(body), (headers) => ask(c, submissions, { body, headers })).catch(rename);
+  return once(c, JSON.stringify(body), (headers) => ask(c, withDryRun(c, submissions), { body, headers })).catch(rename(c));
 }
 
 /** The submission of a JSON body. Throws 400. */
@@ -88,7 +106,7 @@ async function toBody(c: AppContext, { input_reference: picture, ...fields }: Fi
 function sendVideoForm(c: AppContext): Promise<Response> {
   return once(c, formIdentity(c), (headers) =>
     sendForm(c, {
-      path: submissions,
+      path: withDryRun(c, submissions),
       isFile: (name) => name === "input_reference",
       async toRequest({ fields, files }) {
         const url = fields["input_reference[image_url]"];
@@ -99,12 +117,12 @@ function sendVideoForm(c: AppContext): Promise<Response> {
         return { headers, body: toImagesBody(c, files, body) };
       },
     }),
-  ).catch(rename);
+  ).catch(rename(c));
 }
 
 /** OpenAI's remix has a prompt alone: model, size and length are those of its source. */
 export async function remixVideo(c: AppContext): Promise<Response> {
-  const { prompt, max_cost } = await readFields(c);
+  const { prompt, ...fields } = await readFields(c);
   const id = c.req.param("id") ?? "";
   const { model, metadata } = await readVideo(c, id);
   const body = {
@@ -113,17 +131,17 @@ export async function remixVideo(c: AppContext): Promise<Response> {
     size: metadata.size === "auto" ? undefined : metadata.size,
     duration: metadata.duration,
     requested_model: metadata.requested_model,
-    reference: c.req.header("x-client-request-id"),
-    max_cost,
+    ...ownFields(c, fields),
   };
   const sent = await once(c, JSON.stringify(body), (headers) =>
-    ask(c, `/v1/videos/${encodeURIComponent(id)}/remix`, { body, headers }),
-  ).catch(rename);
+    ask(c, withDryRun(c, `/v1/videos/${encodeURIComponent(id)}/remix`), { body, headers }),
+  ).catch(rename(c));
   return answerSubmission(c, sent);
 }
 
 async function answerSubmission(c: AppContext, sent: Response): Promise<Response> {
-  const task = await sent.json<TaskData>();
+  const task = await sent.json<TaskData | DryRun>();
+  if (isDryRun(task)) return answerDryRun(c, task);
   const replayed = sent.headers.get("idempotent-replayed");
   return c.json(toVideo(task), 200, {
     "openai-poll-after-ms": pollAfterMs,

@@ -1,4 +1,4 @@
-/** How an alert begins and ends, and what is still to be told of it. Pure. */
+/** How an alert begins and ends, and which change is still to be reported. Pure. */
 
 import type { Alert } from "../db/alerts.ts";
 
@@ -16,7 +16,7 @@ export function afterCheck(name: string, known: Alert | undefined, found: string
   return undefined;
 }
 
-/** The next change that receivers have to be told; undefined if they know all. */
+/** The next change to report to the receivers; undefined if all are reported. */
 export function untold({ told, endedAt }: Alert): Change | undefined {
   if (told === null) return "began";
   return told === "began" && endedAt !== null ? "ended" : undefined;

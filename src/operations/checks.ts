@@ -1,9 +1,10 @@
 /** What is checked every five minutes: each alert's stable name, and how its causes are found. */
 
-import { databaseBytes } from "../db/alerts.ts";
+import { databaseBytes } from "../db/archive.ts";
 import { audit } from "../db/audit.ts";
 import { incidentsSince } from "../db/incidents.ts";
 import { readNumber } from "../variables.ts";
+import { checkArchive } from "./archive-check.ts";
 import type { Objects } from "./objects.ts";
 import { checkOpenTasks } from "./open-tasks.ts";
 
@@ -23,6 +24,7 @@ export const alertNames = [
   "holds_without_record",
   "dead_letters",
   "ledger_drift",
+  "archive_damaged",
   "database_size",
   "provider_unhealthy",
   "callbacks_failing",
@@ -42,6 +44,7 @@ export const checks: ((env: OperationsBindings, objects: Objects, now: number) =
     const { drift } = await audit(DB, (accountId) => objects.auditWallet(accountId), undefined, auditSlices);
     return { ledger_drift: drift.map(({ id }) => id) };
   },
+  async (env) => ({ archive_damaged: await checkArchive(env) }),
   async ({ DB, DATABASE_MAX_MB }) => {
     const maxMB = readNumber("DATABASE_MAX_MB", DATABASE_MAX_MB, 10_000);
     const isLarge = (await databaseBytes(DB)) > databaseShare * maxMB * 1e6;

@@ -16,6 +16,7 @@ import {
   tasksToErase,
 } from "../db/erasure.ts";
 import { alert } from "../log.ts";
+import { eraseArchive } from "./erase-archive.ts";
 import type { Objects } from "./objects.ts";
 
 /** Tasks of one pass; each is up to three calls to its object. */
@@ -23,8 +24,8 @@ const maxTasks = 100;
 const maxRows = 500;
 /** Passes of one request. */
 const maxPasses = 3;
-/** Records are kept for seven days after the end of a task, and a task is open for an hour or two at most. */
-const recordMs = 7 * 86_400_000 + 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
+/** Records are kept for seven days after the end of a task, and a task is open for an hour or two at most. Entries that are younger are never archived. */
+export const recordMs = 7 * 86_400_000 + 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 /** After this no isolate knows the account's keys, and no submission of then is under way. */
 const underWayMs = 60_000;
 
@@ -63,6 +64,7 @@ async function erasePart({ DB, ASSETS }: Bindings, objects: Objects, accountId: 
     await eraseWritten(DB, objects, erasure, now),
     await eraseAllCharacters({ DB, ASSETS }, accountId, now),
     (await eraseReferences(DB, accountId, maxRows)) < maxRows,
+    await eraseArchive({ DB, ASSETS }, accountId),
   ].every(Boolean);
   if (isDone && isLate) await endErasure(DB, accountId);
   return isDone;

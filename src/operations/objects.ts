@@ -1,7 +1,9 @@
-/** What the gateway passes to the operations Worker with each call: its task and wallet objects. */
+/** What the gateway passes to the operations Worker with calls: its task and wallet objects. */
 
 import type { Audit, WalletSums } from "../db/audit.ts";
 import type { Charge } from "../db/ledger.ts";
+import type { LoggedRequest } from "../db/requests.ts";
+import type { Column, Span, Used } from "../db/usage.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 
 /** What became of a task's hold: settled again, still open, or nothing is known of the task. */
@@ -35,7 +37,14 @@ export interface Reconciliation {
   after: string | null;
 }
 
-/** What the gateway calls: each method gets the objects, which it may use until it returns. */
+/** Where an archived task stood in its account's lists, by its submission and by its end: milliseconds. */
+export interface ArchivedPlace {
+  taskId: string;
+  at: number;
+  closedAt: number;
+}
+
+/** What the gateway calls. A method that gets the objects may use them until it returns. */
 export interface OperationsWorker {
   /** Goes on with the audit, or audits one account; see `src/db/audit.ts`. */
   audit(objects: Objects, accountId?: string): Promise<Audit>;
@@ -43,6 +52,12 @@ export interface OperationsWorker {
   reconcile(objects: Objects, which: { account?: string | undefined; after?: string | undefined }): Promise<Reconciliation>;
   /** Erases an account and its owner; see `erase.ts`. */
   erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown">;
+  /** Keeps callers' requests for the console. */
+  logRequests(requests: LoggedRequest[]): Promise<void>;
+  /** Usage by reference, archived entries included; see `archived-usage.ts`. */
+  referencedUsage(accountId: string, span: Span, columns: Exclude<Column, "reference">[], most: number): Promise<Used[] | "too_many">;
+  /** The place of an account's archived task. */
+  findArchived(accountId: string, taskId: string): Promise<ArchivedPlace | undefined>;
   /** One run of the checks, every five minutes. */
   check(objects: Objects): Promise<void>;
 }

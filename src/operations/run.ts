@@ -1,8 +1,9 @@
-/** One run of the checks: finds causes, keeps each alert's state, tells receivers of changes. */
+/** One run of the checks: finds causes, stores each alert's state, reports changes to the receivers. */
 
 import { type Alert, listAlerts, writeAlert } from "../db/alerts.ts";
 import { deleteIncidents } from "../db/incidents.ts";
 import { deleteOutcomes } from "../db/outcome-sums.ts";
+import { deleteOldRequests } from "../db/requests.ts";
 import { alert as logAlert } from "../log.ts";
 import { afterCheck, untold } from "./alert-state.ts";
 import { type AlertName, checks } from "./checks.ts";
@@ -31,6 +32,7 @@ export async function runChecks(env: OperationsBindings, objects: Objects): Prom
   for (const alert of alerts.values()) await tell(env, alert);
   await deleteIncidents(env.DB, now - incidentMs);
   await deleteOutcomes(env.DB, now);
+  await deleteOldRequests(env.DB, now);
 }
 
 /** Sends the notices of an alert that are not delivered yet: its beginning, its end, or both. The next run repeats those that fail. */

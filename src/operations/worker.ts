@@ -2,10 +2,14 @@
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
+import { type LoggedRequest, writeRequests } from "../db/requests.ts";
+import type { Column, Span, Used } from "../db/usage.ts";
+import { findArchived, referencedUsage } from "./archived-usage.ts";
 import { continueErasures, erase } from "./erase.ts";
-import type { Objects, OperationsWorker, Reconciliation } from "./objects.ts";
+import type { ArchivedPlace, Objects, OperationsWorker, Reconciliation } from "./objects.ts";
 import { reconcile } from "./reconcile.ts";
 import { runChecks } from "./run.ts";
+import { runUpkeep } from "./upkeep.ts";
 
 export default class Operations extends WorkerEntrypoint<OperationsBindings> implements OperationsWorker {
   async audit(objects: Objects, accountId?: string): Promise<Audit> {
@@ -20,8 +24,26 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> imp
     return erase(this.env, objects, accountId);
   }
 
+  async logRequests(requests: LoggedRequest[]): Promise<void> {
+    await writeRequests(this.env.DB, requests);
+  }
+
+  async referencedUsage(
+    accountId: string,
+    span: Span,
+    columns: Exclude<Column, "reference">[],
+    most: number,
+  ): Promise<Used[] | "too_many"> {
+    return referencedUsage(this.env, accountId, span, columns, most);
+  }
+
+  async findArchived(accountId: string, taskId: string): Promise<ArchivedPlace | undefined> {
+    return findArchived(this.env, accountId, taskId);
+  }
+
   async check(objects: Objects): Promise<void> {
     await runChecks(this.env, objects);
     await continueErasures(this.env, objects);
+    await runUpkeep(this.env);
   }
 }

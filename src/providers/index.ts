@@ -11,6 +11,7 @@ import { minimax } from "./minimax/index.ts";
 import { replicate } from "./replicate/index.ts";
 import { sandbox } from "./sandbox/index.ts";
 import { type GenerationRequest, type Provider, ProviderError } from "./provider.ts";
+import { withOlder } from "./shared/rotation.ts";
 import { readBaseUrl } from "../variables.ts";
 
 /** A provider's name, and the model id to ask it for. */
@@ -34,6 +35,24 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
   fal: (env) => (env.FAL_KEY ? fal({ key: env.FAL_KEY, baseUrl: env.FAL_BASE_URL }) : undefined),
   replicate: (env) => (env.REPLICATE_API_TOKEN ? replicate({ token: env.REPLICATE_API_TOKEN, base: env.REPLICATE_BASE_URL }) : undefined),
 };
+
+/** The secrets of each provider; `_OLD` after the name is the one before a rotation. */
+const secrets = {
+  cloudflare: ["WORKERS_AI_API_TOKEN"],
+  modelark: ["ARK_API_KEY"],
+  minimax: ["MINIMAX_API_KEY"],
+  google: ["GEMINI_API_KEY", "GOOGLE_SERVICE_ACCOUNT"],
+  openai: ["OPENAI_API_KEY"],
+  fal: ["FAL_KEY"],
+  replicate: ["REPLICATE_API_TOKEN"],
+} as const satisfies Record<string, (keyof Env)[]>;
+
+/** The provider with its secrets of before a rotation; undefined if there are none. */
+function olderProvider(env: Env, name: string): Provider | undefined {
+  const old = (secrets[name as keyof typeof secrets] ?? []).filter((secret) => env[`${secret}_OLD`]);
+  if (old.length === 0) return undefined;
+  return providers[name]?.({ ...env, ...Object.fromEntries(old.map((secret) => [secret, env[`${secret}_OLD`]])) });
+}
 
 /** The variables with the addresses of each provider. */
 const addresses: Record<string, (keyof Env & `${string}_BASE_URL`)[]> = {
@@ -98,9 +117,10 @@ export const providerStates = (env: Env) =>
     aside: [...cooldowns.keys()].some((account) => account.split(" ")[0] === name && isCoolingDown(account)),
   }));
 
-/** The provider of a route. Throws when it was switched off after the route was chosen. */
+/** The provider of a route, with the secret of before where the present one is refused. Throws when it was switched off after the route was chosen. */
 export function providerNamed(env: Env, name: string): Provider {
   const provider = providers[name]?.(env);
   if (!provider) throw new ProviderError("refused", `the provider ${name} is switched off`);
-  return provider;
+  const older = olderProvider(env, name);
+  return older ? withOlder(provider, older) : provider;
 }

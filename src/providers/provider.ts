@@ -151,14 +151,14 @@ export interface Provider {
   cancel?(operation: Operation): Promise<void>;
   /**
    * Present where the maker calls `job.callbackUrl`. Judges a request to it, and believes nothing in it: what it announces is polled. Throws
-   * `ProviderError` when the maker's keys do not come, `NetError` when the body is too large or breaks off.
+   * `ProviderError` when the maker's keys cannot be fetched, `NetError` when the body is too large or breaks off.
    */
   readCallback?(request: Request): Promise<CallbackVerdict>;
   /** Returns a response with OpenAI's body: JSON, or an event stream when `stream`. Throws `ProviderError`. */
   chat?(request: ChatRequest): Promise<Response>;
 }
 
-/** What the caller gave cannot be used: an image that is none, an address that does not answer. The task fails as `invalid_input`. */
+/** The caller's input cannot be used: a file that is not an image, an address that does not answer. The task fails as `invalid_input`. */
 export class InputError extends Error {
   override readonly name = "InputError";
   /** The URL may answer later. */

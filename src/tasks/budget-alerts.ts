@@ -7,6 +7,7 @@ import { cachedWebhook } from "../db/webhooks.ts";
 import { alert } from "../log.ts";
 import { retryDelaysMs } from "./callback.ts";
 import { post } from "./notify.ts";
+import { type Versioned, versions } from "../versions.ts";
 
 export interface BudgetAlert {
   /** Of its event. */
@@ -27,14 +28,14 @@ export interface BudgetAlert {
   };
 }
 
-export interface AlertMessage {
+export interface AlertMessage extends Versioned {
   budget: BudgetAlert;
   by: "callback" | "mail";
 }
 
 /** Both messages of each alert, for the queue of callbacks. */
 export const toMessages = (alerts: BudgetAlert[]): { body: AlertMessage }[] =>
-  alerts.flatMap((budget) => (["callback", "mail"] as const).map((by) => ({ body: { budget, by } })));
+  alerts.flatMap((budget) => (["callback", "mail"] as const).map((by) => ({ body: { v: versions.message, budget, by } })));
 
 /** Handles a message of the callback queue that carries an alert. The queue repeats it, as often as wrangler.toml says. */
 export async function handleAlert(message: Message<AlertMessage>, env: Env): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
 import { toCallbackUrl } from "../callback-urls.ts";
-import { hedging } from "../config.ts";
+import { hedging, logsSteps } from "../config.ts";
 import { recordIncident } from "../db/incidents.ts";
 import { toObjectId } from "../ids.ts";
 import { retry } from "../retry.ts";
@@ -15,6 +15,7 @@ import { nextRoute } from "./hedge.ts";
 import { openJob } from "./job.ts";
 import { handleCallback } from "./notify.ts";
 import { BadOutputError, keeping, storeOutputs } from "./outputs.ts";
+import type { TaskMessage } from "./messages.ts";
 import { pollDelayMs } from "./poll-times.ts";
 import { logFields } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
@@ -22,14 +23,13 @@ import { StartClock } from "./start-clock.ts";
 import type { TaskObject } from "./task-object.ts";
 import { startWhileWanted } from "./while-wanted.ts";
 import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
+import { isNewer } from "../versions.ts";
 
-interface DispatchMessage {
-  taskId: string;
-}
-
-export type QueueMessage = DispatchMessage | AlertMessage;
+export type QueueMessage = TaskMessage | AlertMessage;
 
 const defaultPollMs = 2_000;
+/** After a deployment code of before runs for at most five minutes: the second delivery is after them. */
+const newerRetryS = 300;
 /** The names in wrangler.toml of the dead-letter queue and the callback queue; a deployment appends its environment's name. */
 const isDeadLetterQueue = (queue: string) => queue.startsWith("gateway-dead");
 const isCallbackQueue = (queue: string) => queue.startsWith("gateway-notify");
@@ -40,15 +40,24 @@ const isCallbackQueue = (queue: string) => queue.startsWith("gateway-notify");
  */
 export async function consume(batch: MessageBatch<QueueMessage>, env: Env): Promise<void> {
   const handleTask = isCallbackQueue(batch.queue) ? handleCallback : deliver;
-  if (isDeadLetterQueue(batch.queue)) await Promise.all(batch.messages.filter(isOfTask).map((message) => handleDeadLetter(message, env)));
+  const messages = batch.messages.filter(isKnown);
+  if (isDeadLetterQueue(batch.queue)) await Promise.all(messages.filter(isOfTask).map((message) => handleDeadLetter(message, env)));
   else
-    for (const message of batch.messages)
+    for (const message of messages)
       await (isOfTask(message) ? handleTask(message, env) : handleAlert(message as Message<AlertMessage>, env));
 }
 
-const isOfTask = (message: Message<QueueMessage>): message is Message<DispatchMessage> => "taskId" in message.body;
+/** False for a message of newer code: it is delivered again, also from the dead-letter queue, when the deployment is over. */
+function isKnown(message: Message<QueueMessage>): boolean {
+  if (!isNewer("message", message.body)) return true;
+  alert("dispatch", { attempt: message.attempts, outcome: "newer" });
+  message.retry({ delaySeconds: newerRetryS });
+  return false;
+}
 
-async function deliver(message: Message<DispatchMessage>, env: Env): Promise<void> {
+const isOfTask = (message: Message<QueueMessage>): message is Message<TaskMessage> => "taskId" in message.body;
+
+async function deliver(message: Message<TaskMessage>, env: Env): Promise<void> {
   try {
     const work = await taskStub(message, env)?.claim();
     if (work) await perform(work, env, leaseGiver(message, env));
@@ -61,7 +70,7 @@ async function deliver(message: Message<DispatchMessage>, env: Env): Promise<voi
 }
 
 /** A message in the dead-letter queue ends its task, because the work will not be done. */
-async function handleDeadLetter(message: Message<DispatchMessage>, env: Env): Promise<void> {
+async function handleDeadLetter(message: Message<TaskMessage>, env: Env): Promise<void> {
   try {
     await taskStub(message, env)?.failDeadLetter();
     message.ack();
@@ -72,7 +81,7 @@ async function handleDeadLetter(message: Message<DispatchMessage>, env: Env): Pr
   }
 }
 
-function taskStub(message: Message<DispatchMessage>, env: Env): DurableObjectStub<TaskObject> | undefined {
+function taskStub(message: Message<TaskMessage>, env: Env): DurableObjectStub<TaskObject> | undefined {
   const id = toObjectId(env.TASKS, message.body.taskId);
   return id && env.TASKS.get(id);
 }
@@ -83,7 +92,7 @@ interface LeaseGiver {
   report(lease: string, outcome: StepOutcome): Promise<boolean>;
 }
 
-const leaseGiver = (message: Message<DispatchMessage>, env: Env): LeaseGiver => ({
+const leaseGiver = (message: Message<TaskMessage>, env: Env): LeaseGiver => ({
   holdsLease: async (lease) => (await taskStub(message, env)?.holdsLease(lease)) ?? false,
   // A report of outputs must not be lost to an object that is being relocated.
   report: (lease, outcome) =>
@@ -106,8 +115,10 @@ export async function perform({ step, lease, task }: Work, env: Env, object: Lea
     ...(!isTaken && step === "start" && outcome.outcome === "completed" && { cost: task.submission.price }),
     ms: Date.now() - started,
   };
-  if (!("reason" in outcome)) log("dispatch", line);
-  else (isTaken ? alert : log)("dispatch", { ...line, reason: outcome.reason });
+  // Work that was made for nothing is always logged: the operator pays for it.
+  if (!("reason" in outcome)) {
+    if (!isTaken || logsSteps(env)) log("dispatch", line);
+  } else (isTaken ? alert : log)("dispatch", { ...line, reason: outcome.reason });
 }
 
 /** Does the step. Never throws: every fault has a name in `StepOutcome`. */

@@ -7,12 +7,20 @@ import { currentRoute, type FinalTask, type OpenTask } from "./record.ts";
 import type { RecordStore } from "./record-store.ts";
 import { logFields } from "./settle.ts";
 import * as transitions from "./task.ts";
+import { type Versioned, versions } from "../versions.ts";
+
+/** The message that a task's work or callback is waiting. */
+export interface TaskMessage extends Versioned {
+  taskId: string;
+}
+
+const toMessage = ({ id }: OpenTask | FinalTask): TaskMessage => ({ v: versions.message, taskId: id });
 
 /** Sends the message that a start or collection is waiting. */
 export async function sendDispatch(task: OpenTask, record: RecordStore, env: Env): Promise<void> {
   const isSlow = task.step.do === "start" && answersWhenDone(env, currentRoute(task), task.submission.kind);
   try {
-    await (isSlow ? env.STARTS : env.DISPATCH).send({ taskId: task.id });
+    await (isSlow ? env.STARTS : env.DISPATCH).send(toMessage(task));
   } catch (error) {
     alert("dispatch", { ...logFields(task), outcome: "not_sent" }, error);
     if (record.task === task) record.commit(transitions.notSent(task, Date.now()));
@@ -22,7 +30,7 @@ export async function sendDispatch(task: OpenTask, record: RecordStore, env: Env
 /** Sends the message that a callback is waiting. */
 export async function sendCallback(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
   try {
-    await env.NOTIFY.send({ taskId: task.id });
+    await env.NOTIFY.send(toMessage(task));
   } catch (error) {
     alert("callback", { ...logFields(task), outcome: "not_sent" }, error);
     if (record.task === task) record.commit(callbacks.callbackNotSent(task, Date.now()));

@@ -1,6 +1,6 @@
 /** Calls receivers: one signed POST for each attempt that a task object leases out. It owns no state and may crash at any point. */
 
-import { allowsPrivateNetwork, assetBaseUrl, ownHosts, signingSecret } from "../config.ts";
+import { allowsPrivateNetwork, assetBaseUrl, logsSteps, ownHosts, signingSecret } from "../config.ts";
 import { cachedWebhook, signingSecrets, type Webhook } from "../db/webhooks.ts";
 import { toObjectId } from "../ids.ts";
 import { alert, log } from "../log.ts";
@@ -10,6 +10,7 @@ import { retry } from "../retry.ts";
 import { signMessage } from "../webhook-signature.ts";
 import { type Attempt, callTimeoutMs, type CallbackFault, type CallbackReport } from "./callback.ts";
 import { toEventId, writeEvent } from "./event.ts";
+import type { TaskMessage } from "./messages.ts";
 import type { FinalTask } from "./record.ts";
 import { logFields } from "./settle.ts";
 
@@ -20,7 +21,7 @@ export interface CallbackWork {
 }
 
 /** Handles a message of the callback queue: claims the call, makes it, reports it. */
-export async function handleCallback(message: Message<{ taskId: string }>, env: Env): Promise<void> {
+export async function handleCallback(message: Message<TaskMessage>, env: Env): Promise<void> {
   const { taskId } = message.body;
   const id = toObjectId(env.TASKS, taskId);
   try {
@@ -41,7 +42,7 @@ export async function handleCallback(message: Message<{ taskId: string }>, env: 
 export async function callReceiver(task: FinalTask, env: Env): Promise<CallbackReport> {
   const report = await callOnce(task, env);
   const outcome = report.outcome === "attempted" ? (report.fault ?? String(report.status)) : report.outcome;
-  log("callback", { ...logFields(task), attempt: (task.callback?.failures ?? 0) + 1, outcome });
+  if (logsSteps(env)) log("callback", { ...logFields(task), attempt: (task.callback?.failures ?? 0) + 1, outcome });
   return report;
 }
 

@@ -1,6 +1,6 @@
 /** Polls providers about accepted work: the current route's, and that of earlier routes. Without a verdict the poll is repeated until the deadline. */
 
-import { chargesCancelled, hedging } from "../config.ts";
+import { chargesCancelled, hedging, logsSteps } from "../config.ts";
 import { recordIncident } from "../db/incidents.ts";
 import { alert, log } from "../log.ts";
 import { isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
@@ -40,7 +40,9 @@ export const canCancel = (task: Task, env: Env): boolean =>
 export async function pollOperation(task: OpenTask, poller: Poller): Promise<void> {
   const { env, record } = poller;
   const started = Date.now();
-  const line = (outcome: string) => log("poll", { ...logFields(task), outcome, ms: Date.now() - started });
+  const line = (outcome: string) => {
+    if (logsSteps(env)) log("poll", { ...logFields(task), outcome, ms: Date.now() - started });
+  };
   try {
     const answer = await withTimeout(currentProvider(task, env).poll(task.operation!), pollTimeoutMs);
     if (record.task !== task) return; // cancelled during the poll

@@ -9,6 +9,7 @@ import type { Operation } from "../providers/provider.ts";
 import type { Asset } from "../assets.ts";
 import type { Language } from "../messages/index.ts";
 import type { Callback } from "./callback.ts";
+import type { Versioned } from "../versions.ts";
 import type { EarlierWork } from "./hedge.ts";
 
 /** An input image of the submission: a public URL, or the stored file of an inline one. */
@@ -31,7 +32,7 @@ interface PriceRule {
 }
 
 /** A checked and priced submission. Never changes. */
-export interface Submission {
+export interface Submission extends Versioned {
   requestId: string;
   /** The base URL of assets, as the caller reached the gateway. Missing in tasks from before there were callbacks. */
   base?: string;

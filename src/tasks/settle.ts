@@ -12,10 +12,12 @@ import { insertReference } from "../db/references.ts";
 import { hasEndpoint } from "../db/webhooks.ts";
 import { currentRoute, type FinalTask, isFinal, type Task } from "./record.ts";
 import type { ReserveAnswer } from "./wallet-limits.ts";
+import { versions } from "../versions.ts";
 
 const cancelTimeoutMs = 10_000;
 
 const toCharge = ({ id, submission }: Task): Charge => ({
+  v: versions.charge,
   taskId: id,
   accountId: submission.accountId,
   keyId: submission.keyId,

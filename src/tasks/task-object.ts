@@ -24,6 +24,7 @@ import * as outcomes from "./outcomes.ts";
 import * as transitions from "./task.ts";
 import { type FinalTask, isFinal, type OpenTask, type Submission, type Task } from "./record.ts";
 import { noteDuration } from "./typical-times.ts";
+import { isNewer } from "../versions.ts";
 import type { StepOutcome, Work } from "./work.ts";
 
 export class TaskObject extends DurableObject<Env> {
@@ -43,6 +44,7 @@ export class TaskObject extends DurableObject<Env> {
    */
   async create(submission: Submission): Promise<CreateAnswer> {
     if (this.#creating) return this.#creating;
+    if (isNewer("submission", submission)) return { refused: "unavailable" };
     if (this.#record.task?.isDeleted) return { refused: "conflict" };
     // Given up: the caller was told that there is no task, so a repeat must not make one while the ledger is asked to give back.
     // A record of the version before, which held money in D1, is given up too, by its alarm.

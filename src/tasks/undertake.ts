@@ -1,5 +1,6 @@
 /** Does a start in the task's own object: it has waited too long for a consumer. */
 
+import { logsSteps } from "../config.ts";
 import { alert, log } from "../log.ts";
 import { perform } from "./dispatch.ts";
 import type { RecordStore } from "./record-store.ts";
@@ -17,7 +18,7 @@ export async function undertake(
   record: RecordStore,
   env: Env,
 ): Promise<void> {
-  log("dispatch", { ...logFields(work.task), outcome: "undertaken" });
+  if (logsSteps(env)) log("dispatch", { ...logFields(work.task), outcome: "undertaken" });
   const released = new Promise<void>((resolve) => (record.onFinal = resolve));
   const timeout = new AbortController();
   const started = perform(work, env, object);

@@ -81,7 +81,7 @@ export class WalletLedger {
     const state = known && keyIds.every((id) => known.keys[id]) ? known : await this.refresh(keyIds);
     if (!state) return undefined;
     for (const { id, start } of missingWindows(state, keyIds, now))
-      // In turn with the writes, after what is owed was written: each entry counts here or there.
+      // Waits for its turn among the writes and writes first what D1 lacks: otherwise an entry could count in D1 and here, or in neither.
       await this.inTurn(async () => {
         await this.flushAll();
         const charged = (await readSpentSince(this.#db, state.accountId, start)).get(id) ?? 0;

@@ -11,6 +11,7 @@ import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
 import { batchSize, WalletLedger } from "./wallet-ledger.ts";
 import { noteAlerts, refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
 import { missingWindows, type QuotaChange, type WalletState } from "./wallet-state.ts";
+import { isNewer } from "../versions.ts";
 
 const flushMs = 5_000;
 const retryMs = 10_000;
@@ -23,6 +24,11 @@ const maxAttempts = 5;
 const alertsPerBatch = 50;
 
 const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
+
+/** Throws if newer code made the charge: its caller repeats the call, and this object runs newer code then. */
+function requireKnown(charge: Charge): void {
+  if (isNewer("charge", charge)) throw new Error("the charge is of a newer version");
+}
 
 export class WalletObject extends DurableObject<Env> {
   readonly #book = new WalletBook();
@@ -59,6 +65,7 @@ export class WalletObject extends DurableObject<Env> {
   /** Holds `amount` (millionths) for a task or chat. A repeat answers the same. Asks D1 only when what it granted does not suffice. */
   async reserve(charge: Charge, amount: number, rules: ReserveRules): Promise<ReserveAnswer> {
     try {
+      requireKnown(charge);
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         const isKnown = this.#book.get(charge.taskId) !== undefined;
         const state = isKnown ? undefined : await this.#ledger.load([charge.keyId], Date.now());
@@ -105,6 +112,7 @@ export class WalletObject extends DurableObject<Env> {
    * when that needs D1, which does not answer.
    */
   async settle(charge: Charge, charged: number, outcome: string, held = 0): Promise<void> {
+    requireKnown(charge);
     if (held > 0 && !this.#book.get(charge.taskId)) await this.recover(charge, held);
     const now = Date.now();
     const known = this.#book.get(charge.taskId);
@@ -127,6 +135,7 @@ export class WalletObject extends DurableObject<Env> {
 
   /** Holds again what a storage that was lost may have held for a task, out of what was granted to it. */
   async recover(charge: Charge, held: number): Promise<void> {
+    requireKnown(charge);
     const now = Date.now();
     const state = await this.#ledger.load([charge.keyId], now);
     if (!state || state.lost < held || this.#book.get(charge.taskId)) return;

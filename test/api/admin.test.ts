@@ -99,6 +99,16 @@ test.each([
   expect(await asAdmin("/accounts", { body })).toMatchObject({ status: 400, body: { error: { type: "invalid_request", param } } });
 });
 
+test("a text that is too long or too short is refused in characters", async () => {
+  const { id } = await newAccount();
+  const message = async (name: string) =>
+    (await asAdmin(`/accounts/${id}/keys`, { body: { name, quota: 1 } })).body.error.message as string;
+  expect([await message(""), await message("x".repeat(201))]).toEqual([
+    "name: must not be empty",
+    "name: must be at most 200 characters long",
+  ]);
+});
+
 test("the list's pages contain each account exactly once", async () => {
   const made = [await newAccount(), await newAccount(), await newAccount()].map(({ id }) => id);
   const seen: string[] = [];

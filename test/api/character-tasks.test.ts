@@ -78,7 +78,7 @@ test("from the caller's URL, which is fetched without headers that identify the 
 test.each([
   ["404", () => new Response("", { status: 404 })],
   ["announced as larger than a video may be", () => new Response("x", { headers: { "content-length": String(600 * 1024 * 1024) } })],
-  ["a redirect to an address nobody may give", () => Response.redirect("ftp://films.example/someone.mp4")],
+  ["a redirect to an address that callers may not give", () => Response.redirect("ftp://films.example/someone.mp4")],
 ])("an unusable URL fails the task as invalid_input at once and costs nothing: %s", async (_, answer) => {
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => answer());
   const account = await newAccount();

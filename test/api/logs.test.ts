@@ -1,9 +1,10 @@
 /** The log: one JSON object per line, with ids and outcomes, without secrets of callers or providers. */
 
-import { exports } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { bindings, failOnce } from "../support/faults.ts";
-import { type Account, call, deliver, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { bindings, failOnce, stubOf } from "../support/faults.ts";
+import { type Account, call, deliver, finish, holdTime, newAccount, passToPoll, script, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -123,6 +124,37 @@ test("a task's log lines can be found by its id and its request's id", async () 
   expect(of("poll").map(({ outcome }) => outcome)).toEqual(["fault"]);
   for (const line of of("poll")) expect(line).toMatchObject(work);
   expect(of("settle")).toEqual([expect.objectContaining({ ...work, outcome: "completed" })]);
+});
+
+test("in production a task has two lines, a chat too, and of a hundred status queries one has", async () => {
+  const vars = { LOG: "tasks", LOG_STATUS_EVERY: "100" };
+  const account = await newAccount();
+  const body = { model: "imgA-4", prompt: unique() };
+  const { lines } = capture();
+  const { id } = (await call(images, { key: account.key, body, vars })).body;
+  await runInDurableObject(stubOf(id), (object) => void Object.assign(object, { env: { ...env, ...vars } }));
+  const random = vi.spyOn(Math, "random").mockReturnValue(0.5);
+  const query = () => call(`/v1/tasks/${id}`, { key: account.key, vars });
+  await deliver(id, "gateway-dispatch", vars);
+  await query();
+  await passToPoll(id);
+  await deliver(id, "gateway-dispatch", vars);
+  expect((await query()).body.data.status).toBe("completed");
+  expect(lines().map(({ unit, task }) => [unit, task])).toEqual([
+    ["request", id],
+    ["settle", id],
+  ]);
+  random.mockReturnValue(0.009);
+  await query();
+  expect(lines().at(-1)).toMatchObject({ unit: "request", path: `GET /v1/tasks/${id}`, every: 100, status: 200 });
+  random.mockReturnValue(0.5);
+  const foreign = await newAccount();
+  await call(`/v1/tasks/${id}`, { key: foreign.key, vars });
+  expect(lines().at(-1)).toMatchObject({ path: `GET /v1/tasks/${id}`, status: 404 });
+  const before = lines().length;
+  await call("/v1/chat/completions", { key: account.key, body: { model: "textA-1", messages: [{ role: "user", content: "hi" }] }, vars });
+  const chat = lines().slice(before);
+  expect(chat.map(({ unit }) => unit).sort()).toEqual(["request", "settle"]);
 });
 
 test.each([false, true])("a chat's log lines can be found the same way: streamed %s", async (isStream) => {

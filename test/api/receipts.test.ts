@@ -147,6 +147,18 @@ test("a body with large inline images counts with their text as it was sent", as
   expect((await receiptOf(id, account.key)).body.receipt.request_sha256).toBe(await sha256Hex(canonicalJson(body)));
 });
 
+test("a body whose images come in canonical order is hashed while it is read, and they are not read back", async () => {
+  const account = await newAccount();
+  const png = new Uint8Array(100_000).fill(7);
+  png.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const unread = { put: env.ASSETS.put.bind(env.ASSETS), delete: env.ASSETS.delete.bind(env.ASSETS) } as unknown as R2Bucket;
+  const body = { prompt: unique(), model: "imgA-4", images: [`data:image/png;base64,${png.toBase64()}`] };
+  const { status, body: task } = await call(images, { key: account.key, body, vars: { ASSETS: unread } });
+  expect(status).toBe(200);
+  await finish(account, task.id);
+  expect((await receiptOf(task.id, account.key)).body.receipt.request_sha256).toBe(await sha256Hex(canonicalJson(body)));
+});
+
 test("a remix's body counts", async () => {
   const account = await newAccount();
   const source = await complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });

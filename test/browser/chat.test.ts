@@ -1,6 +1,7 @@
 /** A chat in the playground: a conversation that is written while it arrives, stopped, and sent with and without script. */
 
 import { balance, millionths } from "./support/amounts.ts";
+import { dropFile, widthOf, withImage } from "./support/images.ts";
 import { expect, test } from "./support/test.ts";
 
 const patience = { timeout: 60_000 };
@@ -25,6 +26,16 @@ test(
     }
     await watch.look(page);
     expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
+    // Asked again: one answer takes the place of the other, and costs as much.
+    await page.getByLabel("Message", { exact: true }).fill("Still being written");
+    await page.getByRole("button", { name: "Ask again" }).click();
+    await page.locator("#answer").waitFor();
+    await page.locator("#said-4").waitFor();
+    used += millionths(await page.locator(".chat > li > .meta").nth(1).innerText());
+    expect([await page.locator(".chat > li").count(), await page.getByLabel("Message", { exact: true }).inputValue()]).toEqual([
+      4,
+      "Still being written",
+    ]);
     await page.getByLabel("Message", { exact: true }).fill("Not sent yet");
     await page.getByLabel("Model", { exact: true }).selectOption("textA-1-mini");
     await page.locator('#form[data-shown="textA-1-mini"]').waitFor();
@@ -48,18 +59,30 @@ test("an answer is stopped: the words come back, and the conversation goes on", 
   expect(await line.inputValue()).toBe("Tell me everything sandbox:slow");
   expect(await page.locator(".me-said").count()).toBe(0);
   await line.fill("Shorter, then.");
-  await page.keyboard.press("Control+Enter");
-  await page.locator("#said-2").getByText("Shorter, then.").waitFor();
+  // With images, of which one is taken away again: one is dropped, one chosen.
+  await withImage("dune.png", async (path) => {
+    await dropFile(page.locator("#composer"), path);
+    await page.locator("#attached li").waitFor();
+    await page.getByLabel("Image", { exact: true }).setInputFiles(path);
+    await page.getByRole("button", { name: "Remove the image: dune.png" }).nth(1).click();
+  });
+  await line.press("Control+Enter");
+  await page.locator("#said-2").getByText("I saw 1 image.").waitFor();
+  expect(await widthOf(page.locator(".chat .attached img"))).toBe(64);
 });
 
 test("without script a chat is answered on the page and continues there", patience, async ({ signedIn }) => {
   const page = await signedIn({ javaScriptEnabled: false });
   await page.goto("/console/playground?model=textA-1");
+  const send = () => page.getByRole("button", { name: "Send" }).click();
   for (const [at, question] of ["What is a dune made of?", "And a lighthouse?"].entries()) {
     await page.getByLabel("Message", { exact: true }).fill(question);
-    await page.getByRole("button", { name: "Send" }).click();
+    if (at === 1) await withImage("dune.png", (path) => page.getByLabel("Image", { exact: true }).setInputFiles(path).then(send));
+    else await send();
     await page.locator(".chat > li > .meta").nth(at).waitFor();
-    expect(await page.locator("#answer").innerText()).not.toBe("");
+    expect(await page.locator("#answer").innerText()).toContain(at === 1 ? "I saw 1 image." : question);
   }
-  expect(await page.locator(".me-said").count()).toBe(2);
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.locator("#answer").getByText("I saw 1 image.").waitFor();
+  expect([await page.locator(".me-said").count(), await page.locator(".chat > li").count()]).toEqual([2, 4]);
 });

@@ -77,6 +77,12 @@ test("a video without a thumbnail gets one when it is first seen", patience, asy
   expect(await widthOf(thumbnail)).toBe(480);
   await page.reload();
   expect(await page.locator("[data-capture]").count()).toBe(0);
+  // It plays while the pointer is over it, without sound.
+  await thumbnail.hover();
+  const video = page.locator(`#${id} video`);
+  await expect.poll(() => video.evaluate((one: HTMLVideoElement) => one.currentTime > 0 && one.muted && !one.paused)).toBe(true);
+  await page.mouse.move(0, 0);
+  await video.waitFor({ state: "detached" });
   await expect.poll(() => widthOf(thumbnail)).toBe(480);
 });
 

@@ -22,6 +22,7 @@ const paths = [
   "/console/models/vidA-2",
   "/console/keys",
   "/console/usage",
+  "/console/logs",
   "/console/webhooks",
   "/console/account",
   "/console/admin",

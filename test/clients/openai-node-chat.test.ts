@@ -1,4 +1,4 @@
-/** Chat by openai-node, unchanged, of 2026 and of December 2025: streams, tools, schemas, pictures, errors, retries, models. */
+/** Chat by openai-node, unchanged, of 2026 and of December 2025: streams, tools, schemas, images, errors, retries, models. */
 
 import Now from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";

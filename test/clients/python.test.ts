@@ -1,38 +1,26 @@
 /** Official clients for Python, unchanged, each in a virtual environment of its own with pinned packages. */
 
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { readSamples } from "../../scripts/support/docs.ts";
+import { pythonWith } from "../../scripts/support/python.ts";
 import { pageNames } from "../../src/console/site/contents.ts";
 import { newAccount } from "./account.ts";
 
 const run = promisify(execFile);
 const folder = fileURLToPath(new URL("python", import.meta.url));
 
-/** The interpreter with the packages of `requirements/{name}.txt`; made anew when those change. */
-async function python(name: string): Promise<string> {
-  const environment = join(folder, ".venvs", name);
-  const requirements = join(folder, "requirements", `${name}.txt`);
-  const pinned = await readFile(requirements, "utf8");
-  const stamp = join(environment, "requirements.txt");
-  const interpreter = join(environment, "bin", "python");
-  if (existsSync(stamp) && (await readFile(stamp, "utf8")) === pinned) return interpreter;
-  await rm(environment, { recursive: true, force: true });
-  await mkdir(join(folder, ".venvs"), { recursive: true });
-  await run("python3", ["-m", "venv", environment]);
-  await run(interpreter, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements]);
-  await writeFile(stamp, pinned);
-  return interpreter;
-}
+/** The interpreter with the packages of `requirements/{name}.txt`. */
+const python = (name: string) =>
+  pythonWith(join(folder, ".venvs", name), join(folder, "requirements", `${name}.txt`), { isComplete: true });
 
 test.each([
-  // Two videos, two images, an edit, a video from a picture, and the image that was asked for again and again.
+  // Two videos, two images, an edit, a video from an image, and the image whose request a client with a short timeout repeats.
   ["openai-2026", "openai_client.py", 1.36],
   ["openai-2025", "openai_client.py", 1.36],
   ["langchain", "langchain_client.py", undefined],

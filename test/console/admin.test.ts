@@ -132,6 +132,45 @@ test("the list's pages contain each account exactly once", async () => {
   expect(seen.sort()).toEqual(made.map(({ id }) => id).sort());
 });
 
+test("credits and debits are listed with who made them and why, also those of the operator's API", async () => {
+  const account = await newAccount(1);
+  const change = (form: Record<string, string>) => browser.ask(`${pageOf(account)}/quota`, { reason: "", ...form });
+  expect((await change({ how: "add", amount: "2.5", reason: "Refund of <May>" })).status).toBe(303);
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { add: -0.25 } });
+  const refused = await change({ how: "add", amount: "much", reason: "kept" });
+  expect([refused.status, (await refused.text()).includes('value="kept"')]).toEqual([400, true]);
+  const text = await browser.read(pageOf(account));
+  const [, table = ""] = text.split(/aria-label="Credits and debits"/);
+  const cells = [...table.slice(0, table.indexOf("</table>")).matchAll(/<tr>(.*?)<\/tr>/gs)]
+    .slice(1)
+    .map(([, row = ""]) => row.replace(/<[^>]*>/g, " "));
+  expect(cells.map((row) => row.replace(/\s+/g, " ").trim())).toEqual([
+    expect.stringMatching(/-\$0\.25 \$3\.25 – Operator’s API$/),
+    expect.stringMatching(/\$2\.50 \$3\.50 Refund of &lt;May&gt; person-\S+$/),
+  ]);
+  // What is reserved and settled changes no quota.
+  await complete(account, images, image());
+  const { results } = await env.DB.prepare("SELECT 1 FROM quota_change WHERE account_id = ?1").bind(account.id).run();
+  expect(results.length).toBe(2);
+});
+
+test("an account is erased once its address is typed, and nobody erases the own one", async () => {
+  const account = await newAccount(1);
+  const { email } = (await asAdmin(`/accounts/${account.id}`)).body as { email: string };
+  await browser.ask(`${pageOf(account)}/quota`, { how: "add", amount: "1", reason: "For Mara" });
+  expect(await browser.read(`${pageOf(account)}/erase`)).toContain("This cannot be undone.");
+  expect((await browser.ask(`${pageOf(account)}/erase`, { email: "other@example.com" })).status).toBe(400);
+  expect((await asAdmin(`/accounts/${account.id}`)).status).toBe(200);
+  const log = vi.spyOn(console, "log");
+  expect(await (await browser.ask(`${pageOf(account)}/erase`, { email: email.toUpperCase() })).text()).toContain(`${email} was erased.`);
+  expect(lines(log)).toEqual([expect.objectContaining({ outcome: "erased", account: account.id, by: operator.id })]);
+  expect((await asAdmin(`/accounts/${account.id}`)).status).toBe(404);
+  const { results } = await env.DB.prepare("SELECT reason, after FROM quota_change WHERE account_id = ?1").bind(account.id).run();
+  expect(results).toEqual([{ reason: null, after: 2_000_000 }]);
+  expect((await browser.ask(`${pageOf(operator)}/erase`, { email: operator.email })).status).toBe(403);
+  expect(await accountByEmail(env.DB, operator.email)).toMatchObject({ id: operator.id });
+});
+
 test("a quota is increased, set and removed, and a quota below the used amount is refused with a message", async () => {
   const account = await newAccount(1);
   await submit(account, images, image());
@@ -331,7 +370,7 @@ test("providers are shown with their state, without secrets and URLs", async () 
   expect(row("modelark")).toContain("used in order");
   expect(row("openai")).toContain("off: no secret");
   const section = /<h3>imgA-4<\/h3>.*?<\/section>/.exec(page)![0];
-  expect(section).toContain("image $0.03 · HD image $0.06");
+  expect(section).toContain("<dt>image</dt><dd>$0.03</dd><dt>HD image</dt><dd>$0.06</dd>");
   expect([...section.matchAll(/<li>(\w+) · .*?<\/code> · (.*?)<\/li>/g)].map(([, name, state]) => [name, state])).toEqual([
     ["modelark", "used in order"],
     ["fal", "used last: unhealthy in this isolate"],
@@ -339,6 +378,15 @@ test("providers are shown with their state, without secrets and URLs", async () 
     ["cloudflare", "skipped: off"],
     ["sandbox", "skipped: not a fallback of a real provider"],
   ]);
+});
+
+test("a price that the operator set is shown beside the catalog's", async () => {
+  const page = await readWith({ PRICES: { "imgA-4": { image: 50_000 } } }, `${root}/providers`);
+  const [, section = ""] = /<h3>imgA-4<\/h3>(.*?)<\/section>/.exec(page)!;
+  expect(section.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ")).toContain(
+    "image $0.05 set by PRICES; catalog: $0.03 HD image $0.10 set by PRICES; catalog: $0.06",
+  );
+  expect(page.match(/set by PRICES/g)).toHaveLength(2);
 });
 
 test("a model without a provider is marked as such", async () => {

@@ -127,7 +127,7 @@ test("the policy is whole, with the operator's host for assets and without", asy
   const policyOf = async (vars: Partial<ConsoleEnv>) =>
     (await new Browser(vars).ask("/console/sign-in")).headers.get("content-security-policy");
   const whole = (assets: string) =>
-    `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob:${assets}; media-src 'self'${assets}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+    `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob: data:${assets}; media-src 'self'${assets}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
   expect(await policyOf({})).toBe(whole(""));
   expect(await policyOf({ ASSET_BASE_URL: "https://files.example/any" })).toBe(whole(" https://files.example"));
 });

@@ -4,7 +4,8 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
-import { listEntries, spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
+import { entryReader } from "../../src/archived-entries.ts";
+import { spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
 import { type Account, books, call, complete, finish, holdTime, submit, unique } from "../support/gateway.ts";
 import { reserveInD1 } from "../support/old-ledger.ts";
 import { Browser } from "./support.ts";
@@ -160,8 +161,9 @@ test("the list's pages and the whole file contain each entry once, also entries 
 test("a page of entries or tasks reads only its own rows and needs no sort", async () => {
   const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
   const since = startOfDays(90, Date.now());
-  await listEntries(env.DB, "nobody", { since, limit: 10 });
-  await listEntries(env.DB, "nobody", { since, limit: 10, after: { at: Date.now(), taskId: "x" } });
+  const read = entryReader(env.DB, env.ASSETS, "nobody");
+  await read({ since, limit: 10 });
+  await read({ since, limit: 10, after: { at: Date.now(), taskId: "x" } });
   await spentByDay(env.DB, "nobody", since);
   const account = { key: (await person()).account.key };
   await call("/v1/tasks", account);

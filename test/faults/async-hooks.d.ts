@@ -1,4 +1,4 @@
-/** The type of AsyncLocalStorage, which the runtime has: it tells which object a call belongs to. */
+/** The type of the runtime's AsyncLocalStorage: it identifies the object that a call belongs to. */
 
 declare module "node:async_hooks" {
   export class AsyncLocalStorage<T> {

@@ -58,7 +58,7 @@ async function carryOn(world: World): Promise<string> {
   return `alarm of ${known.label}`;
 }
 
-/** One task goes as far as it can while the others wait. */
+/** Delivers one task's messages and runs its alarms until it has ended, while all other tasks stand still. */
 async function finish(world: World): Promise<string> {
   const open = await world.waiting(soonMs);
   if (open.length === 0) return "nothing to do";
@@ -74,11 +74,11 @@ async function finish(world: World): Promise<string> {
   return `${known.label} goes on`;
 }
 
-const labelOf = (world: World, taskId: string) => world.objects.ofTask(taskId)?.label ?? "nobody";
+const labelOf = (world: World, taskId: string) => world.objects.ofTask(taskId)?.label ?? "unknown task";
 
 const ranks: Record<string, number> = { queued: 0, in_progress: 1, completed: 2, failed: 2 };
 
-/** A status that a caller has seen never goes back. */
+/** Queries a task: its status and progress must not be behind what its caller has seen before. */
 async function status(world: World): Promise<string> {
   const accepted = pickAccepted(world);
   if (!accepted) return "none";
@@ -97,7 +97,7 @@ async function status(world: World): Promise<string> {
   return `${labelOf(world, id)} ${now} ${progress}`;
 }
 
-/** The list shows all accepted tasks. Nothing fails during it, because it calls many objects at once in an undefined order. */
+/** Checks that the list shows all accepted tasks. No faults are injected meanwhile: many objects are called at once in an undefined order, which a seed could not repeat. */
 async function list(world: World): Promise<string> {
   const account = world.random.pick(world.accounts);
   world.faultInjector.isOn = false;
@@ -129,7 +129,7 @@ async function deleteCharacter(world: World): Promise<string> {
   return String(status);
 }
 
-/** An acknowledged message is delivered again, or a waiting one twice. */
+/** Delivers a message again that was acknowledged, or one twice that is waiting. */
 async function deliverAgain(world: World): Promise<string> {
   const messages = [...world.delivered, ...world.mail];
   if (messages.length === 0) return "none";
@@ -149,7 +149,7 @@ async function deadLetter(world: World): Promise<string> {
   return `${labelOf(world, message.taskId)} ${await world.deliver(message)}`;
 }
 
-/** Everything that is due after some time, at once. */
+/** Moves the clock forward by up to five minutes, then runs all alarms that are due. */
 async function lateAlarms(world: World): Promise<string> {
   let run = 0;
   advance(world.random.pick([10, 60, 300]));

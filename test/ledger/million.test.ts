@@ -3,17 +3,10 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { auditWallet, writeEnded } from "../../src/tasks/wallets.ts";
+import { entryReader } from "../../src/archived-entries.ts";
 import { allModels } from "../../src/catalog/models.ts";
 import { audit } from "../../src/db/audit.ts";
-import {
-  listEntries,
-  listGrantedAccounts,
-  listOpenTasks,
-  listTasks,
-  readCost,
-  spentByDay,
-  startOfDays,
-} from "../../src/db/ledger-reports.ts";
+import { listGrantedAccounts, listOpenTasks, listTasks, readCost, spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
@@ -111,17 +104,17 @@ test.each([7, 30, 90])("a usage page of %i days, and a late page of the list", a
   const rows = rowsRead();
   const spent = await spentByDay(env.DB, account.id, since);
   expect(new Set(spent.map(({ model }) => model))).toEqual(new Set(["textA-1", "imgA-4", "vidD-02"]));
-  const page = await listEntries(env.DB, account.id, { since, limit: 51 });
+  const page = await entryReader(env.DB, env.ASSETS, account.id)({ since, limit: 51 });
   expect(page).toHaveLength(51);
   const place = { at: Date.now() - (days - 1) * 86_400_000, taskId: "" };
-  expect(await listEntries(env.DB, account.id, { since, limit: 51, after: place })).toHaveLength(51);
+  expect(await entryReader(env.DB, env.ASSETS, account.id)({ since, limit: 51, after: place })).toHaveLength(51);
   expect(await readCost(env.DB, account.id, page[0]!.taskId)).toBeDefined();
   expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
 });
 
 test("a part of the CSV file of charges", async () => {
   const rows = rowsRead();
-  expect(await listEntries(env.DB, account.id, { since: 0, limit: 600 })).toHaveLength(600);
+  expect(await entryReader(env.DB, env.ASSETS, account.id)({ since: 0, limit: 600 })).toHaveLength(600);
   expect((await rows()).most).toBeLessThanOrEqual(maxRows);
 });
 

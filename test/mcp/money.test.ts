@@ -1,7 +1,7 @@
 /** What agents pay at /mcp: a model that repeats itself pays once, and no number of agents spends more than their key has. */
 
 import { expect, test } from "vitest";
-import { books, finish, holdTime, newAccount, script, unique, upstreamCalls } from "../support/gateway.ts";
+import { asAdmin, books, finish, holdTime, newAccount, script, unique, upstreamCalls } from "../support/gateway.ts";
 import { callTool, connect, type Era } from "./client.ts";
 
 holdTime();
@@ -47,7 +47,7 @@ test("another variation, session or key is another task", async () => {
   const [plain, varied, second] = [await taskOf(one), await taskOf(one, { variation: 2 }), await taskOf(other)];
   expect(new Set([plain, varied, second]).size).toBe(3);
   expect([await taskOf(one), await taskOf(one, { variation: 2 }), await taskOf(other)]).toEqual([plain, varied, second]);
-  // Without a handshake there is no session: the key tells callers apart.
+  // Without a handshake there is no session: callers are identified by their keys.
   const stateless = await Promise.all(modern.map((client) => taskOf(client)));
   expect(new Set(stateless).size).toBe(1);
   expect([plain, varied, second]).not.toContain(stateless[0]);
@@ -74,16 +74,22 @@ test("a call whose task failed is made anew, five times at most, and costs nothi
   expect(await books(account)).toMatchObject({ used: 0, reserved: 0.03 });
 });
 
-test("agents in parallel cannot overspend a key with a small quota", async () => {
-  const account = await newAccount(100, 0.1);
+test.each([
+  ["quota", 0.1, undefined, "insufficient_quota"],
+  ["budget", null, { amount: 0.1, window: "day" }, "budget_exceeded"],
+])("agents in parallel cannot overspend a key with a small %s", async (limit, quota, budget, code) => {
+  const account = await newAccount(100, quota);
+  if (budget) await asAdmin(`/keys/${account.keyId}`, { method: "PATCH", body: { budget } });
   const agents = await Promise.all(Array.from({ length: 8 }, (_, at) => connect(account.key, at % 2 ? "modern" : "legacy")));
   const results = await Promise.all(
     agents.flatMap((agent) => [callTool(agent, "generate_image", image()), callTool(agent, "generate_image", image())]),
   );
   const made = results.filter(({ isError }) => !isError);
   expect(made).toHaveLength(3);
-  for (const refused of results.filter(({ isError }) => isError)) expect(refused.text).toContain("insufficient_quota");
+  for (const refused of results.filter(({ isError }) => isError)) expect(refused.text).toContain(code);
   for (const { record } of made) await finish(account, record.task_id);
   expect(await books(account)).toMatchObject({ used: 0.09, reserved: 0 });
-  expect((await callTool(agents[0]!, "balance")).record).toMatchObject({ remain_balance: 0.01, used_balance: 0.09 });
+  const { record } = await callTool(agents[0]!, "balance");
+  expect(record.used_balance).toBe(0.09);
+  expect(limit === "quota" ? record.remain_balance : record.key.budget.remaining).toBe(0.01);
 });

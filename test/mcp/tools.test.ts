@@ -3,7 +3,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { ApiClient } from "../../src/mcp/api-client.ts";
-import { type Account, books, call, finish, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, books, call, finish, holdTime, newAccount, unique } from "../support/gateway.ts";
 import { address, callTool, connect, type Era } from "./client.ts";
 
 holdTime();
@@ -142,10 +142,12 @@ test("models by kind and by alias", async () => {
   expect(await ids({ kind: "chat" })).toEqual(["textA-1", "textA-1-mini"]);
   expect(await ids({ model: "imgC-alias-pro" })).toEqual(["imgC-3-pro-image-preview"]);
   expect((await ids({})).length).toBe(12);
-  expect(await callTool(client, "list_models", { model: "imgZ" })).toMatchObject({
-    isError: true,
-    text: expect.stringContaining("imgA-4"),
-  });
+  expect(await ids({ kind: null, model: null })).toHaveLength(12);
+  for (const [args, allowed] of [
+    [{ model: "imgZ" }, "imgA-4"],
+    [{ kind: "song" }, "kind must be one of chat, image, video"],
+  ] as const)
+    expect(await callTool(client, "list_models", args)).toMatchObject({ isError: true, text: expect.stringContaining(allowed) });
 });
 
 test("tasks are listed, paged, filtered, and cancelled", async () => {
@@ -186,7 +188,12 @@ test("the balance of key and account", async () => {
     used_balance: 0,
     unlimited_quota: false,
     account: { success: true, remain_balance: 4.97, used_balance: 0, unlimited_quota: false },
+    key: expect.objectContaining({ id: account.keyId, budget: null, models: null, kinds: null, open_tasks: 1 }),
   });
+  await asAdmin(`/keys/${account.keyId}`, { method: "PATCH", body: { budget: { amount: 0.2, window: "day" }, kinds: ["image"] } });
+  const narrowed = await callTool(client, "balance");
+  expect(narrowed.text).toContain("The key has 0.47 left, 0.17 of its budget of this day, the account 4.97 left.");
+  expect(narrowed.record.key).toMatchObject({ budget: { remaining: 0.17 }, kinds: ["image"] });
 });
 
 test("errors name each field and what it may be, and what to do", async () => {
@@ -215,6 +222,25 @@ test("errors name each field and what it may be, and what to do", async () => {
   await expect(client.callTool({ name: "generate_song", arguments: {} })).rejects.toThrow(
     "Unknown tool: generate_song. There are list_models,",
   );
+  expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
+});
+
+test.each([
+  ["create_character", { model: "vidA-2", prompt: "a" }, "from_task or url is required"],
+  [
+    "create_character",
+    { model: "vidB-3.1-fast", prompt: "a", from_task: "task_x", timestamps: "0,1" },
+    "model must be one of vidA-2, vidA-2-pro",
+  ],
+  [
+    "generate_video",
+    { model: "vidA-2", prompt: "a", url: "https://videos.example/a.mp4", timestamps: "0,1" },
+    "url is an argument of create_character",
+  ],
+])("%s makes nothing else: %j", async (tool, args, reason) => {
+  const account = await newAccount();
+  const result = await callTool(await connect(account.key), tool, { ...args, wait: 0 });
+  expect(result).toMatchObject({ isError: true, text: `invalid_request: ${reason}` });
   expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 

@@ -4,10 +4,18 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { sha256Hex } from "../../src/ids.ts";
 import { canonicalJson, digestJson } from "../../src/media/canonical-json.ts";
+import { RunningDigest } from "../../src/media/running-digest.ts";
 import { base64, png } from "./images.ts";
 import { MiB, pngOf, read, streamOf, uriOf } from "./json-bodies.ts";
 
-/** The digest of a body that is read as the gateway reads it, its images opened in pieces of this size. */
+/** The digest that is made while a body is read; undefined when its images have to be read again. */
+async function running(text: string, chunk = text.length): Promise<string | undefined> {
+  const digest = new RunningDigest();
+  const chunks = Array.from({ length: Math.ceil(text.length / chunk) }, (_, at) => text.slice(at * chunk, (at + 1) * chunk));
+  return digest.end((await read(streamOf(chunks), { maxImages: 10, digest })).value);
+}
+
+/** The digest of a body whose images are read again, in pieces of this size. */
 async function digest(text: string, piece = 1000): Promise<string | null> {
   const { value, images, stored } = await read(streamOf([text]), { maxImages: 10 });
   return digestJson(value, new Map(images.map((image) => [image.placeholder, image])), async (index) => {
@@ -46,6 +54,30 @@ test.each<[string, string]>([
   const text = JSON.stringify({ prompt: "a quay", model: "x", images: [image, "https://a.example/1.png", image], a: null, z: image });
   expect(await digest(text)).toBe(await whole(text));
   expect(await digest(text.replaceAll("/", "\\/"), 7)).toBe(await whole(text));
+  const sorted = JSON.stringify({ images: [image, "https://a.example/1.png", image], model: "x", prompt: "a quay", z: image });
+  expect(await running(sorted)).toBe(await whole(sorted));
+  expect(await running(sorted.replaceAll("/", "\\/"), 99_991)).toBe(await whole(sorted));
+});
+
+test.each<[string, boolean, string]>([
+  ["no image", true, '{"prompt":"a quay","model":"x"}'],
+  ["fields in front that belong behind", true, `{"prompt":"é \\u00e9","n":1,"images":["IMAGE","IMAGE"]}`],
+  ["fields in front that belong there", true, `{"a":[{"c":1,"b":null}],"duration":5,"images":[ "a.png","IMAGE" ] ,"model":"x"}`],
+  ["images at two paths, in order", true, `{"image_with_roles":[{"role":"r","url":"IMAGE"},{"url":"IMAGE"}],"images":["IMAGE"]}`],
+  ["a field behind that belongs in front", false, `{"images":["IMAGE"],"duration":5}`],
+  ["images at two paths, in another order", false, `{"images":["IMAGE"],"image_with_roles":[{"url":"IMAGE"}]}`],
+  ["a field of the image's object that belongs in front of it", false, `{"image_with_roles":[{"url":"IMAGE","role":"r"}]}`],
+  ["a name that stands twice", false, `{"images":["IMAGE"],"images":["IMAGE"]}`],
+  ["much text in front", false, `{"prompt":"${"x".repeat(70_000)}","images":["IMAGE"]}`],
+])("the digest is made while the body is read: %s", async (_, isKnown, body) => {
+  const text = body.replaceAll("IMAGE", uriOf(pngOf(3000)));
+  expect(await running(text, 1000)).toBe(isKnown ? await whole(text) : undefined);
+});
+
+test("no digest is made for more images than are stored", async () => {
+  const text = (images: number) => JSON.stringify({ images: Array.from({ length: images }, () => uriOf(pngOf(1600))) });
+  expect(await running(text(10))).toBe(await whole(text(10)));
+  expect(await running(text(11))).toBeUndefined();
 });
 
 test("of a name that stands twice the last value counts", async () => {
@@ -59,11 +91,13 @@ test("images whose text cannot be told again: the digest is not known", async ()
     .replaceAll(/./g, (c, at: number) => (at % 7 === 0 || at % 11 === 0 ? `${c}${" \n\t"[at % 3]}` : c));
   expect(await digest(JSON.stringify({ images: [disorder] }))).toBeNull();
   expect(await digest(JSON.stringify({ images: ["*".repeat(3000)] }))).toBeNull();
+  expect(await running(JSON.stringify({ images: ["*".repeat(3000)] }))).toBeUndefined();
 });
 
 test("a large body", async () => {
   const text = JSON.stringify({ model: "x", images: [uriOf(pngOf(10 * MiB)), lines(pngOf(5 * MiB).toBase64(), "\r\n")], prompt: "p" });
   expect(await digest(text, 256 * 1024)).toBe(await whole(text));
+  expect(await running(text)).toBe(await whole(text));
 });
 
 test("any white space, any pieces", async () => {
@@ -82,6 +116,8 @@ test("any white space, any pieces", async () => {
         }
         const body = JSON.stringify({ b: 1, images: [text + rest], a: [png.length] });
         expect(await digest(body, piece)).toBe(await whole(body));
+        const sorted = JSON.stringify({ b: 1, images: [text + rest] });
+        expect(await running(sorted, piece)).toBe(await whole(sorted));
       },
     ),
     { numRuns: 60 },

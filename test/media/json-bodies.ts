@@ -46,6 +46,7 @@ export async function read(body: ReadableStream<Uint8Array> | string | object, o
     maxImages: 5,
     maxDepth: 64,
     isImageAt,
+    hashesImages: true,
     store: async (image) => {
       await Promise.resolve();
       stored.push({ ...image, bytes: image.bytes.slice() });

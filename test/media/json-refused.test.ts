@@ -52,6 +52,20 @@ test("text that JSON.parse refuses is refused, also inside an image", async () =
   }
 });
 
+test("a control character is refused wherever it stands in an image", async () => {
+  const long = pngOf(6000).toBase64();
+  for (let code = 0; code < 0x20; code++) {
+    const control = String.fromCharCode(code);
+    for (const at of [0, 1, 300, 4001, long.length - 1, long.length]) {
+      for (const image of [long, `${long}==`, `*${long}`, `data:${long}`]) {
+        const text = `{"images":["${image.slice(0, at)}${control}${image.slice(at)}"]}`;
+        const chunks = at === 1 ? [text] : [text.slice(0, 13 + at), text.slice(13 + at)];
+        expect(await reasonOf(read(streamOf(chunks))), `${code} at ${at}`).toBe("not_json");
+      }
+    }
+  }
+});
+
 test("when a body breaks off or the store fails, the reading ends after the running store calls", async () => {
   const events: string[] = [];
   const image = JSON.stringify(uriOf(pngOf(3000)));

@@ -5,6 +5,7 @@ import { readdir, stat } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { renderDocs } from "../../scripts/support/docs.ts";
 import { pageNames } from "../../src/console/site/contents.ts";
+import { errorTable } from "../../src/errors.ts";
 
 const site = new URL("../../src/console/site/", import.meta.url);
 
@@ -21,4 +22,10 @@ test("the samples that the sandbox made are at most 300 KB together", async () =
   const folder = new URL("media/", site);
   const sizes = await Promise.all((await readdir(folder)).map(async (name) => (await stat(new URL(name, folder))).size));
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(300_000);
+});
+
+test("the guide to errors lists every code with its status", () => {
+  const guide = readFileSync(new URL("docs/errors.md", site), "utf8");
+  const listed = [...guide.matchAll(/^\| `(\w+)` +\| (\d{3}) +\|/gm)].map(([, code, status]) => [code, Number(status)]);
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(Object.entries(errorTable).map(([code, [status]]) => [code, status])));
 });

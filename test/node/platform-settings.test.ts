@@ -27,7 +27,11 @@ test.each([
 ])("%s: no query string, and so no signature, in a log", (file) => {
   // Read as text as well: a version of wrangler without the option would drop it.
   expect(readFileSync(pathOf(file), "utf8")).toMatch(/^\[observability\]\nenabled = true\nredact_query_string = true/m);
-  expect(read(file).observability).toMatchObject({ enabled: true, redact_query_string: true });
+  expect(read(file).observability).toMatchObject({
+    enabled: true,
+    redact_query_string: true,
+    logs: { enabled: true, invocation_logs: false },
+  });
 });
 
 test("the platform adds no line for each call of an object, which would cost a third of a task", () => {

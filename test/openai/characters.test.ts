@@ -112,6 +112,14 @@ test.each(cases)("a form %s is refused, and nothing is stored or reserved", asyn
   expect([await taskIds(account), await uploads()]).toEqual([[], []]);
 });
 
+test("a dry run tells the price and stores nothing", async () => {
+  const account = await newAccount();
+  const sent = await form({ name: "Moss", video: clip(2) });
+  const { status, body } = await call(`${characters}?dry_run=true`, { key: account.key, ...sent });
+  expect([status, body]).toMatchObject([200, { object: "generation.dry_run", model: "sora-2", kind: "character", price }]);
+  expect([await taskIds(account), await uploads(), (await books(account)).reserved]).toEqual([[], [], 0]);
+});
+
 test("other bodies, forms above 16 MB, empty balances and unknown keys have OpenAI's errors", async () => {
   const account = await newAccount();
   const json = await call(characters, { key: account.key, body: { name: "Moss" } });

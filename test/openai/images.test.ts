@@ -63,7 +63,8 @@ test("the caller's own idempotency key finds the same task, for another body 409
   const headers = { "idempotency-key": unique() };
   const body = { model: "dall-e-3", prompt: unique() };
   const first = await whileMade(account, call(generations, { key: account.key, body, headers }));
-  expect((await call(generations, { key: account.key, body, headers })).body).toEqual(first.body);
+  const again = await call(generations, { key: account.key, body, headers });
+  expect([again.body, again.headers.get("idempotent-replayed")]).toEqual([first.body, "true"]);
   const other = await call(generations, { key: account.key, body: { ...body, n: 2 }, headers });
   expect([other.status, other.body.error.code, other.headers.get("x-should-retry")]).toEqual([409, "idempotency_conflict", "false"]);
   expect((await books(account)).used).toBe(0.04);

@@ -22,6 +22,16 @@ test("an unknown path and a wrong key are OpenAI's errors", async () => {
   });
 });
 
+test("answers bear the key's limit and the language of their sentences", async () => {
+  const { key } = await newAccount();
+  const ask = async (path: string) => {
+    const { headers } = await call(`/openai/v1/${path}`, { key, headers: { "accept-language": "ko" }, vars: { RATE_LIMITS: "on" } });
+    return ["content-language", "vary", "x-ratelimit-limit-requests"].map((name) => headers.get(name));
+  };
+  const all = ["ko", "Accept-Language", expect.stringMatching(/^\d+$/)];
+  expect([await ask("videos"), await ask("videos/task_unknown"), await ask("nothing")]).toEqual([all, all, [...all.slice(0, 2), null]]);
+});
+
 test("where the Worker is not deployed its paths are unknown", async () => {
   const answer = await call("/openai/nothing", { vars: { OPENAI: undefined as never } });
   expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);

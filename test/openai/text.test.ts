@@ -1,6 +1,8 @@
 /** Text on OpenAI's paths: chat under the asked name, and responses. What clients make of the events is proved in test/clients/. */
 
-import { expect, test } from "vitest";
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { type LoggedRequest, readRequests } from "../../src/db/requests.ts";
 import { books, call, newAccount } from "../support/gateway.ts";
 import { v1 } from "./support.ts";
 
@@ -18,6 +20,29 @@ test("a chat answers under the name that was asked for, whole and streamed", asy
   expect(streamed.trimEnd().endsWith("data: [DONE]")).toBe(true);
   const unknown = await call(`${v1}/chat/completions`, { key, body: { ...body, model: "gpt-99" } });
   expect([unknown.status, unknown.body.error.code]).toEqual([404, "model_not_found"]);
+});
+
+test("the log of requests has the caller's own request, under its path and id, not those that answer it", async () => {
+  const account = await newAccount();
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });
+  let written: Promise<void> | undefined;
+  const logRequests = (batch: LoggedRequest[]) => (written = env.OPERATIONS!.logRequests(batch));
+  const vars = { REQUEST_LOG: "on", OPERATIONS: { logRequests } as unknown as NonNullable<Env["OPERATIONS"]> };
+  const body = { model: "gpt-4.1-mini", messages: [{ role: "user", content: "Hi" }] };
+  const { headers } = await call(`${v1}/chat/completions`, { key: account.key, body, vars });
+  await vi.advanceTimersByTimeAsync(10_000);
+  await written;
+  const { entries } = await readRequests(env.DB, account.id, {}, { limit: 10, now: Date.now() });
+  vi.useRealTimers();
+  expect(entries).toEqual([
+    expect.objectContaining({
+      request: headers.get("x-request-id"),
+      path: `POST ${v1}/chat/completions`,
+      status: 200,
+      key: account.keyId,
+      model: "textA-1-mini",
+    }),
+  ]);
 });
 
 test("a response has OpenAI's fields, is not stored, and is charged as a chat", async () => {
@@ -76,6 +101,12 @@ test.each([
   ["input", { input: [{ role: "nobody", content: "x" }] }],
   ["max_output_tokens", { max_output_tokens: 0 }],
   ["model", { model: undefined }],
+  ["tools", { tools: "search" }],
+  ["text", { text: "json" }],
+  ["text.format", { text: { format: "json" } }],
+  ["reasoning", { reasoning: "high" }],
+  ["stream", { stream: "true" }],
+  ["metadata", { metadata: 5 }],
 ])("%s that cannot be honoured is refused and costs nothing", async (param, fields) => {
   const account = await newAccount();
   const { status, body } = await call(responses, { key: account.key, body: { model: "gpt-5", input: "x", ...fields } });

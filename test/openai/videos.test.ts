@@ -57,6 +57,8 @@ test("a video is created, polled and downloaded under the name that it was asked
   expect([file.status, file.headers.get("content-type")]).toEqual([200, "video/mp4"]);
   const part = await call(`${videos}/${id}/content?variant=video`, { key: account.key, headers: { range: "bytes=4-7" } });
   expect([part.status, new TextDecoder().decode(part.body)]).toEqual([206, "ftyp"]);
+  const behind = await call(`${videos}/${id}/content`, { key: account.key, headers: { range: "bytes=99999999-" } });
+  expect([behind.status, behind.headers.get("content-range")]).toEqual([416, expect.stringMatching(/^bytes \*\/\d+$/)]);
   const still = await call(`${videos}/${id}/content?variant=thumbnail`, { key: account.key });
   expect([still.status, still.headers.get("content-type")]).toEqual([200, "image/png"]);
   expect((await call(`${videos}/${id}/content?variant=spritesheet`, { key: account.key })).status).toBe(404);
@@ -189,12 +191,64 @@ test.each([
   ["size", { size: "4:3" }],
   ["prompt", { prompt: " " }],
   ["model", { model: "gpt-image-1" }],
+  ["max_cost", { max_cost: "plenty" }],
+  ["max_cost", { max_cost: "0.5" }],
+  ["callback_url", { callback_url: "ftp://receiver.example" }],
 ])("a wrong %s is refused", async (param, fields) => {
   const account = await newAccount();
   const { status, body } = await create(account, { model: "sora-2", prompt: "x", ...fields });
   expect([status, body.error.param, body.error.type]).toEqual([param === "model" ? 404 : 400, param, "invalid_request_error"]);
   expect(body.error.message).toMatch(new RegExp(`^${param}: `));
   expect(await taskIds(account)).toEqual([]);
+});
+
+test("a limit of the price in a form is a number, or refused: it is never left out", async () => {
+  const account = await newAccount();
+  const ask = async (max_cost: string) => call(videos, { key: account.key, ...(await form({ model: "sora-2", prompt: "x", max_cost })) });
+  for (const max_cost of ["plenty", "", "0.39"]) expect((await ask(max_cost)).body.error).toMatchObject({ param: "max_cost" });
+  expect(await taskIds(account)).toEqual([]);
+  expect((await ask("0.40")).status).toBe(200);
+});
+
+test("the seconds that are refused name OpenAI's own and the model's", async () => {
+  const { key } = await newAccount();
+  const answer = await call(videos, { key, body: { model: "sora-2", prompt: "x", seconds: "5" } });
+  expect(answer.body.error.message).toBe('seconds: must be one of "4", "8", "10", "12", "15"');
+});
+
+test("callback_url and reference are taken as under /v1; the header of OpenAI's clients names the task first", async () => {
+  const account = await newAccount();
+  const body = { model: "sora-2", prompt: "x", callback_url: "https://receiver.example/a", reference: "field" };
+  const { id } = (await create(account, body)).body;
+  expect((await call(`/v1/tasks/${id}/callback`, { key: account.key })).body.url).toBe(body.callback_url);
+  await create(account, body, { "x-client-request-id": "header" });
+  for (const reference of ["field", "header"])
+    expect((await call(`/v1/tasks?reference=${reference}`, { key: account.key })).body.data).toHaveLength(1);
+});
+
+test("a dry run answers the price under the asked name, and makes and reserves nothing", async () => {
+  const account = await newAccount();
+  const { id } = (await create(account, { model: "sora-2", prompt: unique() })).body;
+  await finish(account, id);
+  const { used } = await books(account);
+  const image = { model: "dall-e-3", prompt: "x" };
+  const picture = `data:image/png;base64,${png(64).toBase64()}`;
+  const chat = { model: "gpt-5", stream: true };
+  const asked: [string, string, number, object][] = [
+    ["videos", "sora-2", 0.4, { body: { model: "sora-2", prompt: "x" } }],
+    ["videos", "sora-2", 0.4, await form({ model: "sora-2", prompt: "x" })],
+    [`videos/${id}/remix`, "sora-2", 0.4, { body: { prompt: "x" } }],
+    ["images/generations", "dall-e-3", 0.04, { body: image }],
+    ["images/edits", "dall-e-3", 0.04, { body: { ...image, images: [picture] } }],
+    ["images/edits", "dall-e-3", 0.04, await form({ ...image, image: new Blob([png(64)]) })],
+    ["chat/completions", "gpt-5", expect.any(Number), { body: { ...chat, messages: [{ role: "user", content: "x" }] } }],
+    ["responses", "gpt-5", expect.any(Number), { body: { ...chat, input: "x" } }],
+  ];
+  for (const [path, model, price, options] of asked) {
+    const { body } = await call(`${v1}/${path}?dry_run=true`, { key: account.key, ...options });
+    expect([path, body]).toEqual([path, expect.objectContaining({ object: "generation.dry_run", model, price })]);
+  }
+  expect([await taskIds(account), await books(account)]).toMatchObject([[id], { reserved: 0, used }]);
 });
 
 test("edits, extensions and other accounts' videos are not found", async () => {

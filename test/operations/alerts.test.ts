@@ -1,4 +1,4 @@
-/** Each alert begins with its cause and ends with it, and its receiver is told once of each. */
+/** Each alert begins and ends with its cause, and each of these changes is reported once to its receiver. */
 
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";

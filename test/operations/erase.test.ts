@@ -49,6 +49,7 @@ async function person(isWhole = false): Promise<Person> {
     env.DB.prepare("INSERT INTO member (user_id, account_id, created_at) VALUES (?1, ?2, 1)").bind(user, account.id),
     env.DB.prepare("UPDATE member SET key_id = ?2 WHERE account_id = ?1").bind(account.id, account.keyId),
     env.DB.prepare("INSERT INTO invitation VALUES (?1, ?2, 1)").bind(`invitation-${word}`, account.id),
+    env.DB.prepare("INSERT INTO request_page VALUES (?1, 1, 1, 0, ?2)").bind(account.id, JSON.stringify({ path: `GET /${word}` })),
     env.DB.prepare("UPDATE api_key SET name = ?2 WHERE account_id = ?1").bind(account.id, `key of ${word}`),
   ]);
   await call("/v1/webhook", { key: account.key, method: "PUT", body: { url: `https://${word}.example/hook` } });
@@ -183,7 +184,7 @@ test("a crash at each call to objects and bucket: the next run erases the rest",
       expect(count).toBeGreaterThan(4);
       break;
     }
-    // The person is signed out and the keys are refused, whatever became of the rest.
+    // The user is signed out and the keys are refused even if other steps of the erasure failed.
     expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(404);
     await continueErasures(env, new ObjectsApi(env));
     await expectErased(mara);

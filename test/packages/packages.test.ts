@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { install, newEnvironment } from "../../scripts/support/python.ts";
 
 const run = promisify(execFile);
 const dist = resolve("clients/dist");
@@ -49,7 +50,7 @@ function samples() {
 async function npmFolder(name: string, ...packages: string[]): Promise<string> {
   const cwd = await mkdtemp(join(folder, `${name}-`));
   await writeFile(join(cwd, "package.json"), JSON.stringify({ type: "module", private: true }));
-  await run("npm", ["install", "--no-audit", "--no-fund", ...packages], { cwd });
+  await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...packages], { cwd });
   await copyFile(`clients/${name}/test/use.ts`, join(cwd, "use.ts"));
   return cwd;
 }
@@ -95,9 +96,8 @@ test("the TypeScript client", async () => {
 
 test("the Python client, sync and async", async () => {
   const cwd = await mkdtemp(join(folder, "python-"));
-  const python = join(cwd, ".venv", "bin", "python");
-  await run(process.env["PYTHON"] ?? "python3", ["-m", "venv", ".venv"], { cwd });
-  await run(python, ["-m", "pip", "install", "--quiet", `${await packageNamed(/\.whl$/)}[receipts]`], { cwd });
+  const python = await newEnvironment(join(cwd, ".venv"));
+  await install(python, [`${await packageNamed(/\.whl$/)}[receipts]`]);
   await copyFile("clients/python/test/use.py", join(cwd, "use.py"));
   await writeFile(join(cwd, "samples.json"), JSON.stringify(samples()));
   const { stdout } = await run(python, ["use.py"], { cwd });

@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readSamples, type Sample } from "../../scripts/support/docs.ts";
-import { type Gateway, startGateway } from "../../scripts/support/gateway.ts";
 import { root } from "../../scripts/support/wrangler.ts";
 import { pageNames } from "../../src/console/site/contents.ts";
+import { gateway, newKey } from "./support/account.ts";
 
 type Language = Exclude<Sample["language"], "openai">;
 
@@ -49,19 +49,7 @@ const cases = pages.flatMap(({ name, samples }) =>
 );
 const files = pages.flatMap(({ samples }) => samples.filter(({ file }) => file !== undefined));
 
-let gateway: Gateway;
-let stateDir: string;
 const runners = {} as Record<Language, Runner>;
-
-async function admin<Answer>(path: string, body: object): Promise<Answer> {
-  const answer = await fetch(`${gateway.baseUrl}/admin${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.adminToken}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  expect(answer.status).toBe(201);
-  return (await answer.json()) as Answer;
-}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -76,8 +64,7 @@ const filledIn = (text: string, { hooks }: { hooks: string }) =>
   text.replaceAll("https://gateway.example", gateway.baseUrl).replaceAll("https://app.example.com/hooks", hooks);
 
 async function prepare(language: Language): Promise<Runner> {
-  const { id } = await admin<{ id: string }>("/accounts", { email: `${language}@example.com`, quota: 100 });
-  const { key } = await admin<{ key: string }>(`/accounts/${id}/keys`, { name: language, quota: null });
+  const key = await newKey(language, 100);
   const folder = await mkdtemp(join(tmpdir(), `docs-${language}-`));
   const port = await freePort();
   const hooks = `http://127.0.0.1:${port}/hooks`;
@@ -93,8 +80,6 @@ async function prepare(language: Language): Promise<Runner> {
 }
 
 beforeAll(async () => {
-  stateDir = await mkdtemp(join(tmpdir(), "gateway-docs-"));
-  gateway = await startGateway({ stateDir, quiet: true, env: { RATE_LIMITS: "off" } });
   for (const language of languages) runners[language] = await prepare(language);
 });
 
@@ -103,8 +88,6 @@ afterAll(async () => {
     receiver.kill();
     await rm(folder, { recursive: true, force: true });
   }
-  await gateway.stop();
-  await rm(stateDir, { recursive: true, force: true });
 });
 
 test.concurrent.each(cases)("the samples of $name in $language do what they say", async ({ language, code }) => {

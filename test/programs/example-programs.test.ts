@@ -9,8 +9,8 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ApiClient } from "../../scripts/support/api-client.ts";
-import { type Gateway, startGateway } from "../../scripts/support/gateway.ts";
 import { root } from "../../scripts/support/wrangler.ts";
+import { gateway, newKey } from "./support/account.ts";
 import { startLossyProxy } from "./support/lossy-proxy.ts";
 
 /** A machine's first `go run` compiles Go's library, which takes a minute on a busy one. */
@@ -33,22 +33,10 @@ const programs = [
 ].filter(({ isThere }) => isThere);
 
 let folder: string;
-let gateway: Gateway;
-
-async function admin<Answer>(path: string, body: object): Promise<Answer> {
-  const answer = await fetch(`${gateway.baseUrl}/admin${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.adminToken}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  expect(answer.status).toBe(201);
-  return (await answer.json()) as Answer;
-}
 
 /** A key of a new account, and a folder of its own. */
 async function newCaller(name: string) {
-  const { id } = await admin<{ id: string }>("/accounts", { email: `${name.replace(/\W/g, "-")}@example.com`, quota });
-  const { key } = await admin<{ key: string }>(`/accounts/${id}/keys`, { name, quota: null });
+  const key = await newKey(name.replace(/\W/g, "-"), quota);
   const own = join(folder, name);
   await mkdir(own);
   return { key, own, client: new ApiClient(gateway.baseUrl, key) };
@@ -65,11 +53,9 @@ const isPng = async (file: string) => (await readFile(file)).subarray(0, 8).toSt
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "example-programs-"));
-  gateway = await startGateway({ stateDir: join(folder, "state"), quiet: true, env: { RATE_LIMITS: "off" } });
 });
 
 afterAll(async () => {
-  await gateway?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

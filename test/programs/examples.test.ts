@@ -6,22 +6,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Gateway, startGateway } from "../../scripts/support/gateway.ts";
+import { gateway, newKey } from "./support/account.ts";
 
 const examples = fileURLToPath(new URL("../../examples", import.meta.url));
 let folder: string;
-let gateway: Gateway;
+let key: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "examples-"));
-  gateway = await startGateway({ stateDir: join(folder, "state"), quiet: true });
+  key = await newKey("receipts", 10);
 });
 afterAll(async () => {
-  await gateway?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
-const headers = () => ({ authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" });
+const headers = () => ({ authorization: `Bearer ${key}`, "content-type": "application/json" });
 
 /** Runs a command in the folder: its exit code and both streams. */
 const run = (command: string, args: string[]): Promise<{ code: number; output: string }> =>

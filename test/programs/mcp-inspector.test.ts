@@ -6,28 +6,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Gateway, startGateway } from "../../scripts/support/gateway.ts";
+import { gateway, newKey } from "./support/account.ts";
 
 const inspector = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 const run = promisify(execFile);
-let stateDir = "";
-let gateway: Gateway;
+let home = "";
+let key = "";
 
 beforeAll(async () => {
-  stateDir = await mkdtemp(join(tmpdir(), "gateway-mcp-"));
-  gateway = await startGateway({ stateDir, quiet: true });
+  home = await mkdtemp(join(tmpdir(), "gateway-mcp-"));
+  key = await newKey("mcp-inspector", 10);
 });
 afterAll(async () => {
-  await gateway.stop();
-  await rm(stateDir, { recursive: true });
+  await rm(home, { recursive: true });
 });
 
 /** Runs a command of the inspector and returns what it prints, parsed. */
 async function inspect(...options: string[]) {
-  const target = [`${gateway.baseUrl}/mcp`, "--transport", "http", "--header", `Authorization: Bearer ${gateway.apiKey}`];
+  const target = [`${gateway.baseUrl}/mcp`, "--transport", "http", "--header", `Authorization: Bearer ${key}`];
   const { stdout } = await run(process.execPath, [inspector, "--cli", ...target, ...options], {
     // It keeps files of its own beside the user's.
-    env: { ...process.env, HOME: stateDir, MCP_CATALOG_PATH: join(stateDir, "mcp.json") },
+    env: { ...process.env, HOME: home, MCP_CATALOG_PATH: join(home, "mcp.json") },
     maxBuffer: 16 * 1024 * 1024,
   });
   return JSON.parse(stdout) as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** After a crash between a maker's callback and what follows from it the task still completes, once, whether the maker calls again or not. */
+/** After a crash between a maker's callback and its effects the task still completes exactly once, whether the maker calls again or not. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { bindings, crash, stopAt, stubOf } from "../support/faults.ts";
@@ -51,7 +51,7 @@ test.each(stops.flatMap(([name, stop]) => [[name, "calls again", stop] as const,
     const answer = announce(one);
     await stopped();
     await crash(stubOf(id));
-    // The maker is not told that all is well, so that it calls again.
+    // The maker gets an error, so it calls again.
     expect((await answer).status).toBe(503);
     vi.restoreAllMocks();
     capture();

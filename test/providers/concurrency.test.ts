@@ -51,7 +51,7 @@ test("forty images of a minute each all complete before their deadline, without 
   const statuses = await Promise.all(images.map((id) => statusOf(account, id)));
   expect(statuses).toEqual(images.map(() => "completed"));
   expect({ started, abandoned: platform.abandoned, maxAtOnce: platform.maxAtOnce }).toEqual({ started: 40, abandoned: 0, maxAtOnce: 1 });
-  // Its maker calls back after fifteen seconds.
+  // The upstream calls back after fifteen seconds.
   expect(videoMs).toBeLessThanOrEqual(20_000);
   expect((await books(account)).reserved).toBe(0);
 });

@@ -1,8 +1,10 @@
 /** Undocumented answers, tested on the adapters: verdicts stay final, temporary faults stay retryable, nothing crashes. */
 
+import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { fal } from "../../src/providers/fal/index.ts";
 import { google } from "../../src/providers/google/index.ts";
+import { providerNamed } from "../../src/providers/index.ts";
 import { minimax } from "../../src/providers/minimax/index.ts";
 import { modelark } from "../../src/providers/modelark/index.ts";
 import type { Job } from "../../src/providers/provider.ts";
@@ -90,4 +92,47 @@ test("google: a service account refused while a video is polled is not final", a
   const vertex = google({ vertex: { serviceAccount: "{}", baseUrl: "https://aiplatform.googleapis.com/v1/projects/p/locations/l" } });
   const poll = vertex.poll(JSON.stringify({ part: "veo", name: "operations/1", model: "veo-3.1" }));
   await expect(poll).rejects.toMatchObject({ name: "ProviderError", retryable: true, account: true });
+});
+
+/** The environment in the middle of a rotation: the new secret is not valid yet, the one before is. */
+const rotating = (
+  secret: "FAL_KEY" | (`${string}_${"API_KEY" | "API_TOKEN" | "SERVICE_ACCOUNT"}` & keyof Env),
+  old = env[secret],
+): Env => ({
+  ...env,
+  AI: undefined as never,
+  [secret]: "not-valid-yet",
+  [`${secret}_OLD`]: old,
+});
+const signal = new AbortController().signal;
+
+test.each([
+  ["modelark", "ARK_API_KEY", { ...image, model: "seedream-4-5-251128" }],
+  ["modelark", "ARK_API_KEY", { ...video, model: "dreamina-seedance-2-0-fast-260128" }],
+  ["minimax", "MINIMAX_API_KEY", video],
+  ["google", "GEMINI_API_KEY", image],
+  ["google", "GOOGLE_SERVICE_ACCOUNT", { ...video, model: "veo-3.1-fast-generate-001", duration: 8 }],
+  ["openai", "OPENAI_API_KEY", { ...image, model: "gpt-image-2" }],
+  ["openai", "OPENAI_API_KEY", { ...video, model: "video-1" }],
+  ["fal", "FAL_KEY", { ...image, model: "fal-ai/nano-banana-pro", pixels: [1024, 1024] }],
+  ["replicate", "REPLICATE_API_TOKEN", { ...image, model: "bytedance/seedream-4.5" }],
+  ["cloudflare", "WORKERS_AI_API_TOKEN", { ...image, model: "bytedance/seedream-4.5" }],
+] as const)("%s: while %s does not work yet, the one before starts and polls", async (name, secret, job) => {
+  const provider = providerNamed(rotating(secret), name);
+  const key = `task_${crypto.randomUUID()}`;
+  const started = await provider.start({ ...job, key, prompt: `a pier ${key}` }, signal);
+  expect(started.status).toMatch(/accepted|succeeded/);
+  if (started.status === "accepted") expect((await provider.poll(started.operation)).status).toMatch(/pending|succeeded/);
+  const refused = providerNamed(rotating(secret, "revoked"), name).start({ ...job, key, prompt: `a pier ${key}` }, signal);
+  await expect(refused).rejects.toMatchObject({ name: "ProviderError", account: true });
+});
+
+test("a fault that is not the secret's is not asked of the one before", async () => {
+  answering(json({ error: { code: 429 } }, 429));
+  const started = providerNamed(rotating("FAL_KEY"), "fal").start(
+    { ...image, model: "fal-ai/nano-banana-pro", pixels: [1024, 1024] },
+    signal,
+  );
+  await expect(started).rejects.toMatchObject({ name: "ProviderError", account: false });
+  expect(globalThis.fetch).toHaveBeenCalledOnce();
 });

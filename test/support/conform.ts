@@ -31,7 +31,7 @@ const { components, paths } = document as unknown as {
   paths: Record<string, Record<string, Operation>>;
 };
 
-/** Where references lead; schemas are prepared once for all answers of the runtime. */
+/** Schemas by the URI of their references. Each schema is prepared once for all answers of the runtime. */
 const base = new URL("https://openapi");
 const lookup = dereference({ components: { schemas: components["schemas"] } }, undefined, base);
 const prepared = new Set<Schema>();
@@ -84,10 +84,10 @@ function allowed(method: string, path: string, status: number): Described | stri
     return response ? resolve(response) : `${status} is not documented for ${method} ${found.path}`;
   }
   if (method === "OPTIONS" && status === 204) return {};
-  // Who may not enter the admin API is not told what is there; nor is what lies among the files without a signature.
+  // Without a valid token every admin path answers 401 or 429, and without a valid signature every file's path answers 403 or 405, whether it exists or not.
   if (path.startsWith("/admin") && (status === 401 || status === 429)) return asError(path);
   if (/^\/(?:assets|characters)(?:\/|$)/.test(path) && (status === 403 || status === 405)) return asError(path);
-  // Makers call it, not callers: 200 to any of their calls, and errors to everyone else's.
+  // Called by upstreams: 200 to every authentic call, an error to any other.
   if (path.startsWith("/callbacks/") && [200, 401, 404, 405, 503].includes(status))
     return status === 200 ? { content: { "application/json": { schema: { type: "object" } } } } : asError(path);
   if (status === (found ? 405 : 404)) return asError(path);
@@ -127,7 +127,7 @@ function conformOpenAi(call: string, { status, headers, body }: Received): void 
 export function conform(method: string, url: string, received: Received): void {
   const { status, headers, body } = received;
   const path = decoded(new URL(url).pathname);
-  // Pages for people, and text for programs: their own tests look at them.
+  // Pages and text files have tests of their own.
   if (/^\/(?:console|docs|llms\.txt|robots\.txt|favicon\.svg|mcp)(?:\/|$)/.test(path)) return;
   if (path.startsWith("/openai/v1/")) return conformOpenAi(`${method} ${path}`, received);
   const response = allowed(method, path, status);

@@ -1,6 +1,7 @@
 /** The platform operations of a task: object calls, D1 rows, messages. Counted at the bindings. */
 
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, spyOn } from "../support/faults.ts";
@@ -167,6 +168,25 @@ test("a submission with a reference: two rows and one statement more", async () 
   await submit(account, "/v1/images/generations", { ...image(), reference: "order 7" });
   expect(statements).toHaveBeenCalledTimes(1);
   expect(await rows()).toBe(2);
+});
+
+test("the list of events costs one row of a task, and reading it none", async () => {
+  const account = await spender();
+  await wakeWallet(account);
+  const written = async () => {
+    await finish(account, await submit(account, "/v1/images/generations", image()));
+    const rows = rowsWritten();
+    await wakeWallet(account);
+    return rows();
+  };
+  const withList = await written();
+  const rows = rowsWritten();
+  expect((await call("/v1/events", { key: account.key })).body.data).toHaveLength(2);
+  expect(await rows()).toBe(0);
+  const index = await env.DB.prepare("SELECT sql FROM sqlite_master WHERE name = 'entry_ended'").first<string>("sql");
+  await env.DB.exec("DROP INDEX entry_ended");
+  onTestFinished(async () => void (await env.DB.exec(index!)));
+  expect(withList - (await written())).toBe(1);
 });
 
 test("a dry run: the balance of its wallet, nothing of D1, no message", async () => {

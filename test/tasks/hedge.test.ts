@@ -71,22 +71,36 @@ function hedgeLines() {
     spy.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>).filter((line) => line["unit"] === "hedge");
 }
 
-test.each([
+const deaths: [string, number | { failed: string }][] = [
   ["fails", { failed: "provider_error" }],
   ["forgets it", 404],
-])("if a provider accepts work and then %s, the next route makes it", async (_, poll) => {
-  const { account, prompt, id } = await begin();
-  await script({ match: prompt, model: "first", polls: [{ progress: 50 }, poll] });
-  await expectCompletedOnce(account, id);
-  expect(await callsTo(prompt, "second")).toContain("download");
-});
+];
 
-test("if the operator switched it off, the task fails and costs nothing", async () => {
+test.each(deaths.flatMap(([end, poll]) => ["failed", "slow"].map((hedging) => [end, poll, hedging] as const)))(
+  "if a provider accepts work and then %s, the next route makes it (%j, HEDGE %s)",
+  async (_, poll, hedging) => {
+    const { account, prompt, id } = await begin(hedging);
+    await script({ match: prompt, model: "first", polls: [{ progress: 50 }, poll] });
+    await expectCompletedOnce(account, id);
+    expect(await callsTo(prompt, "second")).toContain("download");
+  },
+);
+
+test.each(deaths)("if the operator switched it off and a provider %s, the task fails and costs nothing", async (_, poll) => {
   const { account, prompt, id } = await begin("off");
-  await script({ match: prompt, model: "first", polls: [{ failed: "provider_error" }] });
+  await script({ match: prompt, model: "first", polls: [{ progress: 50 }, poll] });
   expect((await finish(account, id)).body.data.status).toBe("failed");
   expect(await callsTo(prompt, "second")).toEqual([]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("if the operator switched it off, a provider that falls silent keeps the task", async () => {
+  const { account, prompt, id } = await begin("off");
+  await script({ match: prompt, model: "first", polls: silent.slice(0, 5) });
+  for (let round = 0; round < 5; round++) await pass(id, 15);
+  expect(await callsTo(prompt, "second")).toEqual([]);
+  await expectCompletedOnce(account, id);
+  expect(await callsTo(prompt, "first")).toContain("download");
 });
 
 test("after a minute without an answered poll the next route takes over, and the earlier work is cancelled when the new result is stored", async () => {

@@ -4,7 +4,7 @@ import { balance, characterList, usageList } from "../../../src/api/schema/accou
 import { modelEntry, modelList } from "../../../src/api/schema/models.ts";
 import { pageQuery, usageQuery } from "../../../src/api/schema/queries.ts";
 import { json, type Operation, type Operations } from "../definition.ts";
-import * as example from "../examples.ts";
+import * as example from "../examples/index.ts";
 
 const model = {
   id: "imgA-4",

@@ -5,7 +5,7 @@ import { accountChange, keyChange, newAccount, newKey } from "../../../src/api/s
 import { apiKey, apiKeyList, newApiKey } from "../../../src/api/schema/keys.ts";
 import { accountsQuery, auditQuery, reconcileQuery } from "../../../src/api/schema/queries.ts";
 import { json, type Operation, type Operations } from "../definition.ts";
-import * as example from "../examples.ts";
+import * as example from "../examples/index.ts";
 
 const forOperator = (operation: Omit<Operation, "tag" | "security">): Operation => ({ ...operation, tag: "admin", security: "admin" });
 const accountAnswer = (description: string) => ({ description, content: json(account, { account: example.account }) });

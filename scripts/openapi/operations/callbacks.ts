@@ -4,7 +4,7 @@ import { eventList, taskCallback, webhook, webhookSecret, webhookTest } from "..
 import { webhookChange } from "../../../src/api/schema/bodies.ts";
 import { eventsQuery } from "../../../src/api/schema/queries.ts";
 import { json, type Operations } from "../definition.ts";
-import * as example from "../examples.ts";
+import * as example from "../examples/index.ts";
 
 const endpoint = { url: "https://shop.example/hooks/videos" };
 const secret = {

@@ -3,7 +3,7 @@
 import { dryRun, submission } from "../../../src/api/schema/tasks.ts";
 import { submissionQuery } from "../../../src/api/schema/queries.ts";
 import type { Failure, Media, Operation, Operations } from "../definition.ts";
-import * as example from "../examples.ts";
+import * as example from "../examples/index.ts";
 
 /** What all submissions have in common. */
 const submit = (parts: {

@@ -3,7 +3,7 @@
 import { newToken } from "../../../src/api/schema/bodies.ts";
 import { browserToken, ownKey } from "../../../src/api/schema/keys.ts";
 import { json, type Operations } from "../definition.ts";
-import * as example from "../examples.ts";
+import * as example from "../examples/index.ts";
 
 export const keys: Operations = {
   "GET /v1/key": {

@@ -2,7 +2,7 @@
 
 import { receiptAnswer, receiptKeys } from "../../../src/api/schema/receipts.ts";
 import { json, type Operations } from "../definition.ts";
-import * as example from "../examples.ts";
+import * as example from "../examples/index.ts";
 
 export const receipts: Operations = {
   "GET /v1/tasks/{task_id}/receipt": {

@@ -4,7 +4,7 @@ import { characterStatus, taskAnswer, taskData, taskList, videoStatus } from "..
 import { statusQuery, tasksQuery } from "../../../src/api/schema/queries.ts";
 import { type Examples, json, type Operation, type Operations } from "../definition.ts";
 import type { ZodMiniType } from "zod/mini";
-import * as example from "../examples.ts";
+import * as example from "../examples/index.ts";
 
 /** The three status queries differ only in their view. */
 const status = (id: string, summary: string, description: string, schema: ZodMiniType, examples: Examples): Operation => ({

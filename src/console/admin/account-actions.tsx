@@ -1,9 +1,10 @@
-/** An admin's actions on an account: quota, budget, disabling, role, invitation, deleting a key. Each is logged. */
+/** An admin's actions on an account: quota, budget, disabling, role, invitation, erasure, deleting a key. Each is logged. */
 
 import { Hono } from "hono";
 import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
 import { deleteKey, listKeys } from "../../db/api-keys.ts";
 import { invite } from "../../db/invitations.ts";
+import { explainQuotaChange } from "../../db/quota-changes.ts";
 import { readBalance } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, readForm } from "../frame.tsx";
 import { formatAmount, parseQuota } from "../amounts.ts";
@@ -11,10 +12,12 @@ import { changeBudget, readBudget } from "../keys/budget.tsx";
 import { buildPost } from "../mail.ts";
 import { findPerson } from "../members.ts";
 import { accountPage } from "./account.tsx";
+import { maxReason } from "./quota.tsx";
 import { accountAsked, adminPage, accountName, note, notFound, Question } from "./frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Problem } from "../parts/note.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Note, Problem } from "../parts/note.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { signup } from "../settings.ts";
 
@@ -34,11 +37,13 @@ async function setQuota(c: ConsoleContext, account: Account) {
   const { t } = c.var;
   const field = await readForm(c);
   const change = changeAsked(field("how"), field("amount"));
-  if (!change) return accountPage(c, account, { quota: t("bad_quota") });
+  const typed = { amount: field("amount"), reason: field("reason"), how: field("how") };
+  if (!change) return accountPage(c, account, { quota: t("bad_quota"), typed });
   if ((await c.env.API.changeQuota(account.id, account.id, change)) === "below_use") {
     const { used, reserved } = await readBalance(c, account.id);
-    return accountPage(c, account, { quota: t("admin_below_use", { amount: formatAmount(c, used + reserved) }) });
+    return accountPage(c, account, { quota: t("admin_below_use", { amount: formatAmount(c, used + reserved) }), typed });
   }
+  await explainQuotaChange(c.env.DB, account.id, c.get("account").id, field("reason").slice(0, maxReason));
   note(c, "quota_changed", account.id, "add" in change ? { add: change.add } : { quota: change.quota ?? "unlimited" });
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }
@@ -119,6 +124,42 @@ async function inviteInto(c: ConsoleContext, account: Account) {
   );
 }
 
+/** Asks for the account's address, then erases the account and its owner. */
+async function eraseAccount(c: ConsoleContext, account: Account) {
+  const { t } = c.var;
+  const back = `/console/admin/accounts/${account.id}`;
+  if (account.id === c.get("account").id) return adminPage(c, accountName(account), <Problem text={t("admin_not_oneself")} />, 403);
+  const isPost = c.req.method === "POST";
+  const typed = isPost ? (await readForm(c))("email") : "";
+  if (!isPost || typed.toLowerCase() !== account.email.toLowerCase())
+    return adminPage(
+      c,
+      t("admin_erase_ask", { name: accountName(account) }),
+      <Question t={t} text={t("admin_erase_warning")} yes={t("admin_erase")} back={back} destroys>
+        <TextField
+          name="email"
+          type="email"
+          label={t("admin_erase_type", { email: account.email })}
+          value={typed}
+          error={isPost ? t("admin_erase_other") : undefined}
+          autocomplete="off"
+          required
+        />
+      </Question>,
+      isPost ? 400 : 200,
+    );
+  const state = await c.env.API.erase(account.id);
+  if (state === undefined) return adminPage(c, accountName(account), <Problem text={t("admin_erase_absent")} />, 500);
+  note(c, "erased", account.id, { state });
+  return adminPage(
+    c,
+    t("admin_accounts"),
+    <Note tone="good" role="status">
+      {t(state === "continues" ? "admin_erase_continues" : "admin_erased", { email: account.email })}
+    </Note>,
+  );
+}
+
 async function removeKey(c: ConsoleContext, account: Account) {
   const { t } = c.var;
   const key = (await listKeys(c.env.DB, account.id)).find(({ id }) => id === c.req.param("key"));
@@ -145,6 +186,7 @@ export const accountActions = new Hono<ConsoleEnvironment>()
   .post("/quota", of(setQuota))
   .post("/budget", of(setBudget))
   .post("/invite", of(inviteInto))
+  .on(["GET", "POST"], "/erase", of(eraseAccount))
   .on(["GET", "POST"], "/keys/:key", of(removeKey))
   .on(["GET", "POST"], "/:action", (c) => {
     const name = c.req.param("action");

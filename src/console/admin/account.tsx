@@ -5,13 +5,13 @@ import { readTasks } from "../answers.ts";
 import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { remaining } from "../../db/ledger.ts";
+import { listQuotaChanges } from "../../db/quota-changes.ts";
 import { known } from "../../known.ts";
 import { readBalance, readBalances } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { findPerson } from "../members.ts";
+import { Moves, QuotaForm, type TypedQuota } from "./quota.tsx";
 import { accountAsked, adminPage, askAs, accountName, notFound } from "./frame.tsx";
-import { useAround } from "../parts/context.ts";
-import { TextField } from "../parts/field.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
@@ -20,8 +20,17 @@ import { Facts, Stats, Table } from "../parts/table.tsx";
 import { TaskTable } from "../parts/task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
-/** The account's page; `problems` are the reasons why its quota or its budget was not changed. */
-export async function accountPage(c: ConsoleContext, account: Account, problems: { quota?: string; budget?: string } = {}) {
+const changesShown = 20;
+
+/** Why the quota or the budget was not changed, and what was typed. */
+interface Refused {
+  quota?: string;
+  budget?: string;
+  typed?: TypedQuota;
+}
+
+/** The account's page, also after a refused form. */
+export async function accountPage(c: ConsoleContext, account: Account, refused: Refused = {}) {
   const { t } = c.var;
   const { DB } = c.env;
   const balance = await readBalance(c, account.id);
@@ -42,6 +51,9 @@ export async function accountPage(c: ConsoleContext, account: Account, problems:
             </a>
             <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} role="button" class="btn">
               {t(account.admin ? "admin_dismiss" : "admin_appoint")}
+            </a>
+            <a href={`${path}/erase`} role="button" class="btn danger">
+              {t("admin_erase")}
             </a>
           </>
         )}
@@ -76,12 +88,12 @@ export async function accountPage(c: ConsoleContext, account: Account, problems:
           </div>
         </section>
         <section>
-          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={problems.quota} />
+          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={refused.quota} typed={refused.typed} />
         </section>
         <section>
           <form method="post" action={`${path}/budget`} class="card stack">
             <h2>{t("admin_change_budget")}</h2>
-            <Problem text={problems.budget} />
+            <Problem text={refused.budget} />
             <BudgetFields c={c} budget={balance.budget} />
             <p>
               <button class="btn">{t("admin_change_budget")}</button>
@@ -89,6 +101,12 @@ export async function accountPage(c: ConsoleContext, account: Account, problems:
           </form>
         </section>
       </div>
+      <section>
+        <div class="sub">
+          <h2>{t("admin_moves")}</h2>
+        </div>
+        <Moves changes={await listQuotaChanges(DB, account.id, changesShown)} />
+      </section>
       <section>
         <div class="sub">
           <h2>{t("api_keys")}</h2>
@@ -102,40 +120,9 @@ export async function accountPage(c: ConsoleContext, account: Account, problems:
         {await readLatestTasks(c, account)}
       </section>
     </>,
-    Object.keys(problems).length === 0 ? 200 : 400,
+    Object.keys(refused).length === 0 ? 200 : 400,
   );
 }
-
-const QuotaForm = ({ path, unit, problem }: { path: string; unit: string; problem: string | undefined }) => {
-  const { t } = useAround();
-  return (
-    <form method="post" action={`${path}/quota`} class="card stack">
-      <h2>{t("admin_change_quota")}</h2>
-      <Problem text={problem} />
-      <fieldset class="field">
-        <legend>{t("admin_how")}</legend>
-        <div>
-          <label class="check">
-            <input type="radio" name="how" value="add" checked />
-            {t("admin_add")}
-          </label>
-          <label class="check">
-            <input type="radio" name="how" value="set" />
-            {t("admin_set")}
-          </label>
-          <label class="check">
-            <input type="radio" name="how" value="unlimited" />
-            {t("admin_without_limit")}
-          </label>
-        </div>
-      </fieldset>
-      <TextField name="amount" label={t("admin_quota_in", { unit })} inputmode="decimal" autocomplete="off" hint={t("admin_amount_hint")} />
-      <p>
-        <button class="btn primary">{t("admin_change_quota")}</button>
-      </p>
-    </form>
-  );
-};
 
 async function readKeys(c: ConsoleContext, account: Account) {
   const { t } = c.var;

@@ -50,13 +50,16 @@ interface QuestionProps {
   problem?: Child;
   /** True if the action is destructive. */
   destroys?: boolean;
+  /** What has to be filled in. */
+  children?: Child;
 }
 
 /** A confirmation that names its object, with a confirm and a cancel button. */
-export const Question = ({ t, text, yes, back, problem, destroys = false }: QuestionProps) => (
+export const Question = ({ t, text, yes, back, problem, destroys = false, children }: QuestionProps) => (
   <form method="post" class="stack narrow">
     {problem}
     <p>{text}</p>
+    {children}
     <p class="row">
       <a href={back} role="button" class="btn">
         {t("admin_back")}

@@ -1,4 +1,4 @@
-/** Alerts, as the checks that run every five minutes left them, and the reconciliation. */
+/** The operator's page with the alerts of the checks, which run every five minutes, and the last reconciliation. */
 
 import { type Alert, listAlerts } from "../../db/alerts.ts";
 import { log } from "../../log.ts";

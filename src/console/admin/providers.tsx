@@ -4,13 +4,13 @@ import { formatAmount } from "../amounts.ts";
 import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Hono } from "hono";
-import { allModels } from "../../catalog/models.ts";
-import { effectivePrice, shownPrice } from "../../catalog/prices.ts";
+import { allModels, type Model } from "../../catalog/models.ts";
+import { effectivePrice, type PriceOverrides, shownPrice } from "../../catalog/prices.ts";
 import { configuredRoutes, type Route, routesFor } from "../../catalog/routes.ts";
 import type { Upstreams } from "../api.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
-import { Table } from "../parts/table.tsx";
+import { Facts, Table } from "../parts/table.tsx";
 
 type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
 
@@ -22,6 +22,24 @@ function standing({ providers, routes }: Upstreams, model: string, route: Route)
   if (!routesFor(model, routes, isOn).some((usable) => usable.provider === route.provider)) return "beside";
   return provider.aside ? "last" : "used";
 }
+
+/** What the model costs, and for prices that the operator set what the catalog says. */
+const Prices = ({ c, model, overrides }: { c: ConsoleContext; model: Model; overrides: PriceOverrides }) => {
+  const { t } = c.var;
+  const own = shownPrice(model.price);
+  const amount = (units: number | undefined) => formatAmount(c, Math.round((units ?? 0) * 1e6));
+  return (
+    <Facts
+      of={Object.entries(shownPrice(effectivePrice(model, overrides))).map(([name, units]) => [
+        t(`admin_price_${name as PriceName}`),
+        <>
+          {amount(units)}
+          {units !== own[name] && <span class="meta"> {t("admin_price_own", { price: amount(own[name]) })}</span>}
+        </>,
+      ])}
+    />
+  );
+};
 
 async function list(c: ConsoleContext) {
   const { t } = c.var;
@@ -50,11 +68,7 @@ async function list(c: ConsoleContext) {
           {allModels().map((model) => (
             <section class="card stack tight">
               <h3>{model.id}</h3>
-              <p class="meta num">
-                {Object.entries(shownPrice(effectivePrice(model, upstreams.prices)))
-                  .map(([name, units]) => `${t(`admin_price_${name as PriceName}`)} ${formatAmount(c, Math.round(units * 1e6))}`)
-                  .join(" · ")}
-              </p>
+              <Prices c={c} model={model} overrides={upstreams.prices} />
               {!isUsable(model.id) && (
                 <Note tone="warn" role="alert">
                   {t("admin_not_served")}

@@ -22,21 +22,20 @@ let running;
 
 /** @param {HTMLFormElement} form @param {Record<string, string>} more @param {AbortSignal} [signal] */
 function ask(form, more, signal) {
-  const body = new URLSearchParams();
-  for (const [name, value] of new FormData(form)) if (typeof value === "string") body.append(name, value);
+  const body = new FormData(form);
   for (const [name, value] of Object.entries(more)) body.set(name, value);
   const headers = { accept: "text/event-stream", "hx-request": "true" };
   return fetch("/console/playground", { method: "POST", body, headers, signal });
 }
 
-/** Sends the conversation and shows the answer as it arrives. @param {HTMLFormElement} form */
-async function send(form) {
+/** Sends the conversation, or asks `again` for the last answer, and shows it as it arrives. @param {HTMLFormElement} form @param {string} how */
+async function send(form, how) {
   running = new AbortController();
   let said = "";
   /** What was sent; the form is replaced meanwhile. */
   const sent = new FormData(form);
   try {
-    const response = await ask(form, { do: "run" }, running.signal);
+    const response = await ask(form, { do: how }, running.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream") || !response.body) {
       await swap(await response.text(), response.headers.get("hx-reswap") === "none" ? "#signed-out" : "#play");
       return;
@@ -51,9 +50,8 @@ async function send(form) {
     }
   } catch (error) {
     if (!(error instanceof DOMException) || error.name !== "AbortError") throw error;
-    const values = Object.fromEntries([...sent].filter(([, value]) => typeof value === "string"));
-    const body = new URLSearchParams({ ...values, do: "stopped", answer: said });
-    const response = await fetch("/console/playground", { method: "POST", body, headers: { "hx-request": "true" } });
+    for (const [name, value] of Object.entries({ do: "stopped", was: how, answer: said })) sent.set(name, value);
+    const response = await fetch("/console/playground", { method: "POST", body: sent, headers: { "hx-request": "true" } });
     await swap(await response.text(), "#result");
   } finally {
     running = undefined;
@@ -68,9 +66,10 @@ document.addEventListener(
   "submit",
   (event) => {
     const { target, submitter } = event;
-    if (!(target instanceof HTMLFormElement) || target.id !== "form" || submitter?.id !== "send") return;
+    if (!(target instanceof HTMLFormElement) || target.id !== "form") return;
+    if (!(submitter instanceof HTMLButtonElement) || !("send" in submitter.dataset)) return;
     event.preventDefault();
-    if (!running) void send(target);
+    if (!running) void send(target, submitter.value);
   },
   { capture: true },
 );

@@ -10,14 +10,19 @@ document.addEventListener("click", ({ target }) => {
 
 /** Shows a message for five seconds. @param {string} text */
 function toast(text) {
-  const list = document.querySelector(".toasts");
+  const box = show(text);
+  setTimeout(() => box.remove(), toastMs);
+}
+
+/** Shows a message until it is removed. @param {string} text */
+function show(text) {
   const box = document.createElement("div");
   box.className = "toast";
   const words = document.createElement("span");
   words.textContent = text;
   box.append(words);
-  list?.append(box);
-  setTimeout(() => box.remove(), toastMs);
+  document.querySelector(".toasts")?.append(box);
+  return box;
 }
 
 const toastMs = 5_000;
@@ -86,6 +91,26 @@ document.addEventListener("htmx:after:swap", () => {
   prepare(document);
 });
 
+// Live parts ask again by themselves: that the gateway does not answer is said once, until it answers again.
+/** @type {HTMLElement | undefined} */
+let lost;
+document.addEventListener("htmx:error", ({ detail }) => {
+  if (!detail.ctx || detail.ctx.response) return;
+  lost ??= show(document.querySelector(".toasts")?.getAttribute("data-lost") ?? "");
+});
+document.addEventListener("htmx:after:request", () => {
+  lost?.remove();
+  lost = undefined;
+});
+
+// A page in the background does not refresh itself; it does as soon as it is in front again.
+document.addEventListener("htmx:config:request", (event) => {
+  if (document.hidden && event.target instanceof Element && event.target.matches("[hx-trigger^=every]")) event.preventDefault();
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) for (const part of document.querySelectorAll("[hx-trigger^=every]")) part.dispatchEvent(new Event("every"));
+});
+
 /** A submitted form shows its progress on the button; returning to the page by "back" resets it. */
 document.addEventListener("submit", (event) => {
   const { submitter, defaultPrevented } = event;
@@ -116,4 +141,14 @@ document.addEventListener("change", ({ target }) => {
   if (!(target instanceof HTMLInputElement) || !target.closest(".lang")) return;
   chooseCode(target.value);
   localStorage.setItem("code-language", target.value);
+});
+
+/** The slash goes to the search, unless something is being typed. */
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target instanceof Element && event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
+  const search = document.querySelector("[data-slash]");
+  if (!(search instanceof HTMLElement)) return;
+  event.preventDefault();
+  search.focus();
 });

@@ -133,13 +133,3 @@ function look() {
   for (const place of document.querySelectorAll("[data-capture]")) seen.observe(place);
 }
 look();
-
-/** The slash goes to the search, unless something is being typed. */
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target instanceof Element && event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
-  const search = document.querySelector("[data-slash]");
-  if (!(search instanceof HTMLElement)) return;
-  event.preventDefault();
-  search.focus();
-});

@@ -1,4 +1,4 @@
-// Script of the playground: Ctrl+Enter runs, a run shows its result, and parts that refresh themselves wait while nobody looks.
+// Script of the playground: Ctrl+Enter runs, a run shows its result.
 
 const form = () => document.querySelector("#form");
 
@@ -47,15 +47,6 @@ document.addEventListener("htmx:after:swap", (event) => {
 // An earlier run is shown as a result, whatever pane is open.
 document.addEventListener("click", ({ target }) => {
   if (target instanceof Element && target.closest("#strip a")) openPane("result");
-});
-
-// A page that nobody sees does not ask for progress; it asks as soon as it is seen again.
-document.addEventListener("htmx:config:request", (event) => {
-  if (document.hidden && event.detail.ctx.sourceElement.id === "result") event.preventDefault();
-});
-document.addEventListener("visibilitychange", () => {
-  const result = document.querySelector("#result[hx-trigger]");
-  if (!document.hidden && result) result.dispatchEvent(new Event("every"));
 });
 
 /** A comparison has at most four models. @param {HTMLElement} list */

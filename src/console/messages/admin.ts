@@ -1,4 +1,4 @@
-/** The operator's pages: accounts and books, in four languages. */
+/** The operator's pages: accounts and ledger, in four languages. */
 
 export default {
   en: {

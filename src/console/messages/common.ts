@@ -45,6 +45,7 @@ export default {
     theme_dark: "Dark",
     password_minimum: "At least {minimum} characters",
     code_of: "The request in {languages}",
+    connection_lost: "The connection is lost. Trying again.",
   },
   zh: {
     copy: "复制",
@@ -90,6 +91,7 @@ export default {
     theme_dark: "深色",
     password_minimum: "至少 {minimum} 个字符",
     code_of: "{languages} 示例请求",
+    connection_lost: "连接已断开，正在重试。",
   },
   ko: {
     copy: "복사",
@@ -135,6 +137,7 @@ export default {
     theme_dark: "어둡게",
     password_minimum: "{minimum}자 이상",
     code_of: "{languages} 요청 예시",
+    connection_lost: "연결이 끊겼습니다. 다시 시도하는 중입니다.",
   },
   ja: {
     copy: "コピー",
@@ -180,5 +183,6 @@ export default {
     theme_dark: "ダーク",
     password_minimum: "{minimum} 文字以上",
     code_of: "{languages} のリクエスト例",
+    connection_lost: "接続が切れました。再試行しています。",
   },
 };

@@ -64,8 +64,16 @@ function buildValue(field: Field, typed: Typed, images: Images): unknown {
       return field.roles.length > 0 ? list : list.map((one) => one.url);
     }
     case "messages":
-      return messagesIn(name, typed).map(({ role, content }) => ({ role, content: content.replaceAll("\r\n", "\n") }));
+      return messagesIn(name, typed).map((message, at) => ({ role: message.role, content: toContent(message, at) }));
   }
+}
+
+/** The words, with images in parts. */
+function toContent({ content, images }: Message, message: number): unknown {
+  const text = content.replaceAll("\r\n", "\n");
+  const files = images.flatMap((uri, at) => ImageFile.fromDataUri(uri, `image-${message}-${at + 1}`) ?? []);
+  if (files.length === 0) return text;
+  return [...(text.trim() === "" ? [] : [{ type: "text", text }]), ...files.map((url) => ({ type: "image_url", image_url: { url } }))];
 }
 
 /** An image of the tray: a file, a URL, or an image of a task (`task_…/0`). */
@@ -97,6 +105,8 @@ export interface Message {
   content: string;
   /** What an answer took and cost, as it was shown; empty for other messages. */
   used: string;
+  /** As data URIs. */
+  images: string[];
 }
 
 /** The messages of a conversation that are not empty. */
@@ -104,9 +114,10 @@ export function messagesIn(name: string, typed: Typed): Message[] {
   const messages = [];
   for (let at = 0; typed.has(`${name}.${at}.role`); at++) {
     const text = (part: string) => typed.get(`${name}.${at}.${part}`)?.[0] ?? "";
-    messages.push({ role: text("role"), content: text("content"), used: text("used") });
+    const images = [...typed].flatMap(([key, [uri = ""]]) => (key.startsWith(`${name}.${at}.image.`) && uri !== "" ? [uri] : []));
+    messages.push({ role: text("role"), content: text("content"), used: text("used"), images });
   }
-  return messages.filter(({ content }) => content.trim() !== "");
+  return messages.filter(({ content, images }) => content.trim() !== "" || images.length > 0);
 }
 
 function parseJson(text: string): unknown {
@@ -122,7 +133,9 @@ function parseJson(text: string): unknown {
 export function computeHold({ model, action, fields, price: shown }: Choice, body: Record<string, unknown>): number | null {
   const price = priceFromShown(shown);
   if (action === "chat") {
-    const { violations, output } = parseBody({ ...body, model }, "chat");
+    // What an image costs does not depend on it.
+    const plain = JSON.parse(JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? "data:" : value))) as object;
+    const { violations, output } = parseBody({ ...plain, model }, "chat");
     return violations.length > 0 ? null : chatReservation(price, output as ChatBody).amount;
   }
   const defaults = Object.fromEntries(fields.flatMap(({ key, fallback }) => (fallback === undefined ? [] : [[key, fallback]])));

@@ -4,7 +4,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import { chatPrice, priceFromShown } from "../../catalog/prices.ts";
 import { formatAmount } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
-import { messagesIn } from "./body.ts";
+import { type Message, messagesIn } from "./body.ts";
 import type { Typed } from "./fields.ts";
 import type { Shown } from "./view.ts";
 
@@ -66,17 +66,33 @@ const saidIn = ({ content, tool_calls: calls = [] }: Delta) =>
   (content ?? "") + calls.map(({ function: called }) => `${called?.name ? `\n${called.name} ` : ""}${called?.arguments ?? ""}`).join("");
 
 /** Continues the conversation: the answer becomes part of it. */
-export function answered(typed: Typed, { text, used }: Answer): Typed {
-  const messages = [...messagesIn("messages", typed), { role: "assistant", content: text, used }];
+export const answered = (typed: Typed, { text, used }: Answer): Typed =>
+  withMessage(typed, { role: "assistant", content: text, used, images: [] });
+
+/** The conversation with one more message. */
+export const withMessage = (typed: Typed, draft: Message | undefined): Typed =>
+  withMessages(typed, [...messagesIn("messages", typed), ...(draft ? [draft] : [])]);
+
+/** The conversation without its last answer, to be asked again, and what is being written. */
+export function withoutAnswer(typed: Typed): { typed: Typed; draft: Message | undefined } {
+  const messages = messagesIn("messages", typed);
+  const draft = messages.at(-1)?.role === "user" ? messages.pop() : undefined;
+  if (messages.at(-1)?.role === "assistant") messages.pop();
+  return { typed: withMessages(typed, messages), draft };
+}
+
+/** The form with other messages, and without its key. */
+function withMessages(typed: Typed, messages: Message[]): Typed {
   const rest = [...typed].filter(([name]) => !name.startsWith("messages.") && name !== "key");
   // The system message is always the first, also when it is empty.
-  const all = messages[0]?.role === "system" ? messages : [{ role: "system", content: "", used: "" }, ...messages];
+  const all = messages[0]?.role === "system" ? messages : [{ role: "system", content: "", used: "", images: [] }, ...messages];
   return new Map([
     ...rest,
-    ...all.flatMap(({ role, content, used: cost }, at): [string, string[]][] => [
+    ...all.flatMap(({ role, content, used, images }, at): [string, string[]][] => [
       [`messages.${at}.role`, [role]],
       [`messages.${at}.content`, [content]],
-      [`messages.${at}.used`, [cost]],
+      [`messages.${at}.used`, [used]],
+      ...images.map((uri, place): [string, string[]] => [`messages.${at}.image.${place}`, [uri]]),
     ]),
   ]);
 }

@@ -4,6 +4,7 @@ import type { Child } from "hono/jsx";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Attach, Attached, AttachedDraft } from "./attached.tsx";
 import { type Message, messagesIn } from "./body.ts";
 import { Examples } from "./examples.tsx";
 import type { View } from "./view.ts";
@@ -44,21 +45,28 @@ function Said({ text, id }: { text: string; id: string }) {
 }
 
 /** The values of a message, sent with the next one. */
-const Values = ({ at, role, content, used }: Message & { at: number }) => (
+const Values = ({ at, role, content, used, images }: Message & { at: number }) => (
   <>
     <input type="hidden" form="form" name={`messages.${at}.role`} value={role} />
     <input type="hidden" form="form" name={`messages.${at}.content`} value={content} />
     {used !== "" && <input type="hidden" form="form" name={`messages.${at}.used`} value={used} />}
+    {images.map((image, place) => (
+      <input type="hidden" form="form" name={`messages.${at}.image.${place}`} value={image} />
+    ))}
   </>
 );
 
 /** `written` stands in the place of an answer that was written into the page while it arrived. */
-const Turn = ({ at, message, written }: { at: number; message: Message; written?: string | undefined }) => {
-  const { role, content, used } = message;
+const Turn = ({ at, message, written, isLast }: { at: number; message: Message; written?: string | undefined; isLast: boolean }) => {
+  const { t } = useAround();
+  const { role, content, used, images } = message;
   return (
     <li>
       {role === "user" ? (
-        <div class="said me-said">{content}</div>
+        <>
+          <Attached images={images} />
+          {content !== "" && <div class="said me-said">{content}</div>}
+        </>
       ) : (
         <>
           {written === undefined ? (
@@ -71,6 +79,12 @@ const Turn = ({ at, message, written }: { at: number; message: Message; written?
           <p class="meta num row">
             {used}
             <Copy of={`said-${at}`} />
+            {isLast && (
+              <button class="btn sm" form="form" name="do" value="again" data-send>
+                <Icon name="again" />
+                {t("ask_again")}
+              </button>
+            )}
           </p>
         </>
       )}
@@ -91,7 +105,7 @@ export function parseTurns(view: Pick<View, "typed">): Message[] {
   return messages[0] && ["system", "developer"].includes(messages[0].role) ? messages.slice(1) : messages;
 }
 
-/** The messages that have been sent; what is being written stays in its line. */
+/** The messages that have been sent. A last message of the user that has no answer yet is a draft: the input line shows it. */
 const sentTurns = (turns: Message[], isAnswering: boolean) => (turns.at(-1)?.role === "user" && !isAnswering ? turns.slice(0, -1) : turns);
 
 export function Conversation({ view, answering }: { view: View; answering?: Answering | undefined }) {
@@ -104,7 +118,12 @@ export function Conversation({ view, answering }: { view: View; answering?: Answ
       ) : (
         <ol class="chat">
           {turns.map((message, at) => (
-            <Turn at={at + 1} message={message} written={isWritten && at === turns.length - 1 ? answering?.text : undefined} />
+            <Turn
+              at={at + 1}
+              message={message}
+              isLast={at === turns.length - 1}
+              written={isWritten && at === turns.length - 1 ? answering?.text : undefined}
+            />
           ))}
           {answering && !isWritten && (
             <li>
@@ -122,7 +141,7 @@ export function Composer({ view, isAnswering = false, isSwapped }: { view: View;
   const { t } = useAround();
   const all = parseTurns(view);
   const turns = sentTurns(all, isAnswering);
-  const draft = all.length > turns.length ? (all.at(-1)?.content ?? "") : "";
+  const draft = all.length > turns.length ? all.at(-1) : undefined;
   const name = `messages.${turns.length + 1}`;
   return (
     <div class="composer" id="composer" {...(isSwapped && { "hx-swap-oob": "true" })}>
@@ -140,16 +159,18 @@ export function Composer({ view, isAnswering = false, isSwapped }: { view: View;
           placeholder={t("ask_something")}
           aria-invalid={view.problems.has("messages") ? "true" : undefined}
         >
-          {draft}
+          {draft?.content}
         </textarea>
+        <AttachedDraft name={name} images={draft?.images ?? []} />
         <div class="row">
+          {!isAnswering && <Attach name={name} />}
           {isAnswering ? (
             <button class="btn sm push" type="button" id="stop">
               <Icon name="stop" />
               {t("stop")}
             </button>
           ) : (
-            <button class="btn primary sm push" form="form" name="do" value="run" id="send">
+            <button class="btn primary sm push" form="form" name="do" value="run" id="send" data-send>
               {t("send")}
               <kbd>Ctrl ↵</kbd>
             </button>

@@ -3,6 +3,7 @@
 import { imagePixels } from "../../catalog/fields.ts";
 import type { Action } from "../../catalog/models.ts";
 import { ImageFile } from "./image-file.ts";
+import { hasImages } from "./snippets.ts";
 
 interface OpenAiProgram {
   /** The gateway's URL without a trailing slash. */
@@ -16,7 +17,15 @@ interface OpenAiProgram {
 
 type Body = Record<string, unknown>;
 
-const literal = (value: unknown) => JSON.stringify(value, null, 2);
+/** A value as JSON, with an expression for each image. */
+function literal(value: unknown): string {
+  const mark = crypto.randomUUID();
+  const images: string[] = [];
+  const text = JSON.stringify(value, (_, item: unknown) => (item instanceof ImageFile ? (images.push(dataUri(item)), mark) : item), 2);
+  return text.replaceAll(`"${mark}"`, () => images.shift() ?? "");
+}
+
+const dataUri = ({ name, type }: ImageFile) => `\`data:${type};base64,\${readFileSync(${JSON.stringify(name)}, "base64")}\``;
 
 /** An image as the client takes it: a file, or the answer to a request for it. */
 const upload = (image: unknown) =>
@@ -80,7 +89,9 @@ ${waitAndSave}`;
 /** The program. It reads the key from `API_KEY`, and prints text and URLs or saves the video. */
 export function openaiSnippet({ base, action, body, source = "" }: OpenAiProgram): string {
   const hasFiles = imagesIn(body).some((one) => one instanceof ImageFile);
+  const isRead = action === "chat" && hasImages(body);
   const imports = [
+    ...(isRead ? [`import { readFileSync } from "node:fs";\n`] : []),
     ...(hasFiles ? [`import { createReadStream } from "node:fs";\n`] : []),
     ...(action === "video" || action === "remix" ? [`import { writeFile } from "node:fs/promises";\n`] : []),
     `import OpenAI from "openai";\n`,

@@ -113,6 +113,7 @@ export const playgroundPage = (c: ConsoleContext, view: View, status: PageStatus
       <script src={hashedPath("playground.js")} type="module" />
       <script src={hashedPath("tray.js")} type="module" />
       <script src={hashedPath("chat.js")} type="module" />
+      <script src={hashedPath("attach.js")} type="module" />
     </>,
     status,
     { width: "bare" },

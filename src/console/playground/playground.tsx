@@ -2,7 +2,9 @@
 
 import { Hono } from "hono";
 import { type ConsoleContext, type ConsoleEnvironment, member, nothingHere, page, signedIn } from "../frame.tsx";
-import { answerEvents, answered, asStream, writtenPage } from "./chat.ts";
+import { findTooMuch, maxAttached, withFiles } from "./attached.tsx";
+import { type Message, messagesIn } from "./body.ts";
+import { answerEvents, answered, asStream, withMessage, withoutAnswer, writtenPage } from "./chat.ts";
 import { type Choice, readChoices } from "./choices.ts";
 import { Texts } from "./code.tsx";
 import { Nothing } from "./examples.tsx";
@@ -64,7 +66,8 @@ async function answer(c: ConsoleContext): Promise<Response> {
   const form = await readForm(c.req.raw);
   if (form === "too_large") return page(c, t("form_too_large"), null, 413);
   if (form === "broken") return page(c, t("form_broken"), null, 400);
-  const { typed, images } = form;
+  const { images } = form;
+  const typed = withFiles(form.typed, images);
   const text = (name: string) => typed.get(name)?.[0];
   const choices = await readChoices(c);
   const kind = text("kind");
@@ -77,8 +80,16 @@ async function answer(c: ConsoleContext): Promise<Response> {
       return choose(c, shown);
     case "run":
       return choice.action === "chat" ? chat(c, shown) : runTasks(c, shown, form);
+    case "again": {
+      const before = withoutAnswer(typed);
+      return chat(c, { ...shown, typed: before.typed }, before.draft);
+    }
     case "stopped": {
-      const stopped = answered(typed, { text: text("answer") ?? "", used: t("answer_stopped") });
+      const said = text("answer") ?? "";
+      const asked = text("was") === "again" ? withoutAnswer(typed) : { typed, draft: undefined };
+      // An answer that was asked for again, and said nothing yet: the earlier one stays.
+      const isKept = text("was") === "again" && said === "";
+      const stopped = isKept ? typed : withMessage(answered(asked.typed, { text: said, used: t("answer_stopped") }), asked.draft);
       return part(c, await conversationParts(c, { ...shown, typed: stopped }));
     }
     default:
@@ -168,9 +179,17 @@ async function conversationParts(c: ConsoleContext, shown: Shown, isAnswering = 
   );
 }
 
-async function chat(c: ConsoleContext, shown: Shown): Promise<Response> {
+/** Sends the conversation. `draft` is what is being written meanwhile: it stays in its line. */
+async function chat(c: ConsoleContext, shown: Shown, draft?: Message): Promise<Response> {
   const [one] = listCandidates(shown);
   if (!one) return nothingHere(c);
+  const tooMuch = findTooMuch(messagesIn("messages", shown.typed));
+  if (tooMuch) {
+    const problems = new Map([["messages", [c.var.t(tooMuch, { most: maxAttached })]]]);
+    const view = await buildView(c, { ...shown, problems });
+    return isScripted(c) ? part(c, <Panes view={view} base={baseUrl(c)} />) : playgroundPage(c, view, 400);
+  }
+  const done = (typed: Typed) => (draft ? withMessage(typed, draft) : typed);
   const ask = () => submit(c, one, new Map(), asStream);
   const refusedView = async (response: Response): Promise<[View, PageStatus]> => {
     const { status, problem, problems } = await readRefused(c, response, one);
@@ -180,12 +199,12 @@ async function chat(c: ConsoleContext, shown: Shown): Promise<Response> {
     return answerEvents(c, shown, ask, {
       waiting: async () => partText(c, await conversationParts(c, shown, true)),
       refused: async (response) => partText(c, <Panes view={(await refusedView(response))[0]} base={baseUrl(c)} />),
-      done: async (typed) => partText(c, await conversationParts(c, { ...shown, typed })),
+      done: async (typed) => partText(c, await conversationParts(c, { ...shown, typed: done(typed) })),
     });
   const response = await ask();
   if (!response.ok || !response.body) return playgroundPage(c, ...(await refusedView(response)));
   return writtenPage(c, shown, response.body, async (typed, mark) =>
-    (await playgroundPage(c, await buildView(c, { ...shown, typed }), 200, { text: mark })).text(),
+    (await playgroundPage(c, await buildView(c, { ...shown, typed: done(typed) }), 200, { text: mark })).text(),
   );
 }
 

@@ -40,8 +40,9 @@ function literal(
 
 const json = { true: "true", false: "false", null: "null" };
 
-const imagesIn = (value: unknown): boolean =>
-  value instanceof ImageFile || (typeof value === "object" && value !== null && Object.values(value).some(imagesIn));
+/** Whether the value contains an image from a file. */
+export const hasImages = (value: unknown): boolean =>
+  value instanceof ImageFile || (typeof value === "object" && value !== null && Object.values(value).some(hasImages));
 
 /** Within single quotes a shell takes every other character literally. */
 export const shellQuoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -81,12 +82,12 @@ printf '%s\\n' "$answer"
 }
 
 function javascript({ base, path, body, isChat }: Program): string {
-  const hasImages = imagesIn(body);
+  const isIllustrated = hasImages(body);
   const call = literal(body, { ...json, image: ({ name, type }) => `await dataUri(${JSON.stringify(name)}, ${JSON.stringify(type)})` });
   return `// API_KEY=sk-... node generate.mjs
-${hasImages ? `import { readFile } from "node:fs/promises";\n\n` : ""}const base = ${JSON.stringify(base)};
+${isIllustrated ? `import { readFile } from "node:fs/promises";\n\n` : ""}const base = ${JSON.stringify(base)};
 const headers = { "Authorization": \`Bearer \${process.env.API_KEY}\`, "Content-Type": "application/json" };
-${hasImages ? 'const dataUri = async (path, type) => `data:${type};base64,${(await readFile(path)).toString("base64")}`;\n' : ""}
+${isIllustrated ? 'const dataUri = async (path, type) => `data:${type};base64,${(await readFile(path)).toString("base64")}`;\n' : ""}
 async function ask(path, body) {
   const response = await fetch(base + path, body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers });
   const answer = await response.json();
@@ -108,7 +109,7 @@ console.log(JSON.stringify(task.result, null, 2));
 }
 
 function python({ base, path, body, isChat }: Program): string {
-  const hasImages = imagesIn(body);
+  const isIllustrated = hasImages(body);
   const call = literal(body, {
     true: "True",
     false: "False",
@@ -116,7 +117,7 @@ function python({ base, path, body, isChat }: Program): string {
     image: ({ name, type }) => `data_uri(${JSON.stringify(name)}, ${JSON.stringify(type)})`,
   });
   return `# API_KEY=sk-... python3 generate.py
-${hasImages ? "import base64\n" : ""}import json
+${isIllustrated ? "import base64\n" : ""}import json
 import os
 import urllib.error
 import urllib.request
@@ -124,7 +125,7 @@ import urllib.request
 base = ${JSON.stringify(base)}
 headers = {"Authorization": "Bearer " + os.environ["API_KEY"], "Content-Type": "application/json"}
 
-${hasImages ? `\ndef data_uri(path, type):\n    with open(path, "rb") as file:\n        return f"data:{type};base64," + base64.b64encode(file.read()).decode()\n\n` : ""}
+${isIllustrated ? `\ndef data_uri(path, type):\n    with open(path, "rb") as file:\n        return f"data:{type};base64," + base64.b64encode(file.read()).decode()\n\n` : ""}
 def ask(path, body=None):
     data = None if body is None else json.dumps(body).encode()
     try:

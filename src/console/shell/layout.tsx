@@ -59,7 +59,7 @@ const PageHead = ({ title, actions, lead }: { title: string; actions: Child; lea
 );
 
 const Toasts = ({ toast }: { toast: string | undefined }) => (
-  <div class="toasts" aria-live="polite">
+  <div class="toasts" aria-live="polite" data-lost={useAround().t("connection_lost")}>
     {toast !== undefined && (
       <div class="toast" data-toast>
         <Icon name="ok" />

@@ -34,6 +34,7 @@ const groups = [
     places: [
       { path: "/console/models", name: "models", icon: "cube" },
       { path: "/console/keys", name: "api_keys", icon: "key" },
+      { path: "/console/logs", name: "logs", icon: "list" },
       { path: "/console/webhooks", name: "webhooks", icon: "hook" },
       { path: "/docs", name: "docs", icon: "book" },
     ],

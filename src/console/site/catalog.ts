@@ -9,7 +9,7 @@ import { type Choice, readChoices } from "../playground/choices.ts";
 const believedMs = 60_000;
 let known: { choices: Choice[]; until: number } | undefined;
 
-/** Every usable model and what it does; none where the gateway does not answer, for the rest of a page is good without. */
+/** Every usable model and what it does. Returns an empty list if the gateway does not answer: the rest of the page is still useful. */
 export async function shownModels(c: ConsoleContext): Promise<Choice[]> {
   if (known && known.until > Date.now()) return known.choices;
   // The models are everybody's: this name stands in for a caller's where reads are counted.

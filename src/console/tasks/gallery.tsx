@@ -2,6 +2,7 @@
 
 import { allModels } from "../../catalog/models.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { statusWord } from "../parts/status.tsx";
@@ -41,35 +42,6 @@ const Kinds = ({ filters }: { filters: Filters }) => {
         </a>
       ))}
     </nav>
-  );
-};
-
-interface ChoiceProps {
-  name: "model" | "status";
-  filters: Filters;
-  /** What the button says while nothing is chosen. */
-  any: string;
-  options: readonly { value: string; text: string }[];
-}
-
-/** A filter with many values, as a menu of links. */
-const Choice = ({ name, filters, any, options }: ChoiceProps) => {
-  const chosen = options.find(({ value }) => value === filters[name]);
-  return (
-    <>
-      <button class="chip" type="button" popovertarget={`choose-${name}`} aria-current={chosen ? "true" : undefined}>
-        {chosen?.text ?? any}
-        <Icon name="chev" />
-      </button>
-      <div class="menu down" id={`choose-${name}`} popover="auto">
-        {[{ value: undefined, text: any }, ...options].map(({ value, text }) => (
-          <a href={pathWith({ ...filters, [name]: value })} aria-current={value === filters[name] ? "true" : undefined}>
-            {text}
-            {value === filters[name] && <Icon name="check" />}
-          </a>
-        ))}
-      </div>
-    </>
   );
 };
 
@@ -152,12 +124,19 @@ export async function gallery(c: ConsoleContext) {
       <div class="sub">
         <Kinds filters={filters} />
         <span class="push row">
-          <Choice name="model" filters={filters} any={t("any_model")} options={models.map(({ id }) => ({ value: id, text: id }))} />
+          <Choice
+            name="model"
+            any={t("any_model")}
+            options={models.map(({ id }) => ({ value: id, text: id }))}
+            chosen={filters.model}
+            to={(model) => pathWith({ ...filters, model })}
+          />
           <Choice
             name="status"
-            filters={filters}
             any={t("any_status")}
             options={statuses.map((value) => ({ value, text: statusWord(t, value) }))}
+            chosen={filters.status}
+            to={(status) => pathWith({ ...filters, status })}
           />
         </span>
       </div>

@@ -93,7 +93,7 @@ async function store(bucket: R2Bucket, key: string, { bytes, type }: Bytes): Pro
   if (!(await describeAsset(bucket, key))) await removeAssets(bucket, [thumbnailKey(key)]);
 }
 
-/** `POST /console/tasks/{id}/thumbnail`: a frame of the task's video, drawn by its owner's browser. The first one stays. Answers its path. */
+/** `POST /console/tasks/{id}/thumbnail`: a frame of the task's video, drawn by its owner's browser. Only the first one is stored. Answers its path. */
 export async function keepThumbnail(c: ConsoleContext): Promise<Response> {
   const task = await c.env.API.record(c.get("account").id, c.req.param("id") ?? "");
   if (!task || task.result?.kind !== "video" || (task.expiresAt ?? 0) <= Date.now()) return nothingHere(c);

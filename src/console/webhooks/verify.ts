@@ -2,7 +2,7 @@
 
 const javascript = `import { createHmac, timingSafeEqual } from "node:crypto";
 
-// headers: the request's, with names in small letters; body: its exact bytes as text
+// headers: the request's, with names in lower case; body: its exact bytes as text
 export function verify(headers, body) {
   const key = Buffer.from(process.env.WEBHOOK_SECRET.slice("whsec_".length), "base64");
   const signed = \`\${headers["webhook-id"]}.\${headers["webhook-timestamp"]}.\${body}\`;

@@ -41,7 +41,7 @@ export class Output {
     ];
   }
 
-  /** Ends the item that is open; nothing follows. `status` is that of an item which the answer's end cut off. */
+  /** Ends the open item; call it last. `status` is "incomplete" if the answer ended in the middle of the item. */
   end(status: "completed" | "incomplete" = "completed"): Event[] {
     return this.#close(status);
   }

@@ -20,14 +20,31 @@ const refused: Record<string, (value: unknown) => boolean> = {
   background: (value) => value === false,
 };
 
+/** Fields whose type decides what is made of them. */
+const types: Record<string, (value: unknown) => boolean> = {
+  string: (value) => typeof value === "string",
+  object: isFields,
+  array: Array.isArray,
+  boolean: (value) => typeof value === "boolean",
+};
+const typed: Record<string, keyof typeof types> = {
+  instructions: "string",
+  text: "object",
+  reasoning: "object",
+  metadata: "object",
+  tools: "array",
+  stream: "boolean",
+};
+
 /** The chat's body for a response's. Throws 400 with the response's own field. */
 export function toChat(c: AppContext, fields: Fields): Fields {
   for (const [name, isFine] of Object.entries(refused))
     if (fields[name] !== undefined && !isFine(fields[name])) throw refuseField(c, name, "not_supported");
   const { instructions, input, text, reasoning, tools, tool_choice: choice } = fields;
-  if (instructions !== undefined && typeof instructions !== "string")
-    throw refuseField(c, "instructions", "wrong_type", { expected: "string" });
-  const format = isFields(text) ? text["format"] : undefined;
+  for (const [name, expected] of Object.entries(typed))
+    if (fields[name] !== undefined && !types[expected]?.(fields[name])) throw refuseField(c, name, "wrong_type", { expected });
+  const format = isFields(text) ? (text["format"] ?? undefined) : undefined;
+  if (format !== undefined && !isFields(format)) throw refuseField(c, "text.format", "wrong_type", { expected: "object" });
   return {
     model: fields["model"],
     messages: [...(instructions === undefined ? [] : [{ role: "system", content: instructions }]), ...toMessages(c, input)],

@@ -5,7 +5,7 @@ import { isFields } from "./request.ts";
 
 type Status = "in_progress" | "completed" | "incomplete" | "failed";
 
-/** What a response is made of. */
+/** The result from which a response object is built. */
 export interface Outcome {
   status: Status;
   output: Fields[];

@@ -3,9 +3,11 @@
 import { resolveModel } from "../aliases.ts";
 import { ask } from "../ask.ts";
 import { refuseField, renameField, toError } from "../errors.ts";
-import { translateEvents } from "../events.ts";
+import { completions } from "../chat.ts";
+import { isStream, translateEvents } from "../events.ts";
 import { type Fields, readFields } from "../form.ts";
 import type { AppContext } from "../paths.ts";
+import { type DryRun, isDryRun, withDryRun } from "../submission.ts";
 import { tellDropped } from "../task.ts";
 import { type Event, Output } from "./output.ts";
 import { isFields, toChat, toResponseParam } from "./request.ts";
@@ -36,14 +38,16 @@ export async function respond(c: AppContext): Promise<Response> {
   if (typeof asked !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
   const { model } = resolveModel(c.env, asked);
   const body = { ...toChat(c, fields), model };
-  const answer = await ask(c, "/v1/chat/completions", { body }).catch(renameField(toResponseParam));
+  const answer = await ask(c, withDryRun(c, completions), { body }).catch(renameField(toResponseParam));
   tellDropped(
     c,
     dropped.filter((name) => fields[name] !== undefined),
   );
   const response = newResponse(fields, asked);
-  if (fields["stream"] === true && answer.body) return stream(c, answer.body, response);
-  const { choices, usage } = await answer.json<Chunk>();
+  if (isStream(answer)) return stream(c, answer.body, response);
+  const whole = await answer.json<Chunk | DryRun>();
+  if (isDryRun(whole)) return c.json({ ...whole, model: asked });
+  const { choices, usage } = whole;
   const output = new Output();
   output.add(choices?.[0]?.message ?? {});
   const { status, reason } = toEnd(choices?.[0]?.finish_reason);

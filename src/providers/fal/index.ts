@@ -166,7 +166,7 @@ async function parseVerdict(response: Response): Promise<Failed | undefined> {
   const { detail, error_type } = (await readJson<Trouble>(response)) ?? {};
   if (Array.isArray(detail)) {
     if (detail.some((error) => error?.type === "content_policy_violation")) return failed("content_policy_violation");
-    // The caller's input is in the prompt and the images. Every other field is chosen here, and another route may do.
+    // The caller's input is in the prompt and the images. The gateway chooses every other field, so another route may succeed.
     const isCallers = detail.length > 0 && detail.every((error) => /^prompt$|_urls?$/.test(String(error?.loc?.[1])));
     const mayPass = headers.get("x-fal-retryable") === "true";
     return failed(status < 500 && isCallers && !mayPass ? "invalid_input" : "provider_error");

@@ -41,7 +41,7 @@ export function google({ gemini, vertex }: GoogleSettings): Provider {
     name: "google",
     repeatable: false,
     answersWhenDone: ({ kind }) => kind === "image",
-    // An image takes a few seconds to a minute, and several are made one after the other; a video is only taken.
+    // An image takes a few seconds to a minute, and several are made one after the other; for a video the answer only says that it was accepted.
     startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 120_000),
     reportsProgress: false,
 

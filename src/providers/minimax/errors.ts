@@ -47,7 +47,7 @@ export function parseRefusal(
   if (response.ok && code === undefined && !body.error) return undefined;
   // v2 has 422 for sensitive content and for nothing else.
   if (isSensitive(code) || (code === undefined && response.status === 422)) return { status: "failed", code: "content_policy_violation" };
-  // One code for everything that is wrong with a request: only its sentence tells an image of the caller from a model that is gone.
+  // One code stands for every invalid request: only the message distinguishes an invalid image of the caller from a model that was removed.
   const sentence = body.base_resp?.status_msg ?? body.error?.message ?? "";
   if (hasImages && code === "2013" && /image|frame|image/i.test(sentence)) return { status: "failed", code: "invalid_input" };
   return toFault({ status: toStatus(response, code), headers: response.headers }, code === undefined ? step : `${step}: ${code}`);

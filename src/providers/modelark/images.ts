@@ -1,4 +1,4 @@
-/** Seedream: what its versions can do, and how a request for an image is told to them. */
+/** Seedream: what its versions can do, and how a request for an image is written for them. */
 
 import type { GenerationRequest } from "../provider.ts";
 

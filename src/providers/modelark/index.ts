@@ -39,7 +39,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
     // It takes no idempotency key, and its list of tasks does not show their prompts.
     repeatable: false,
     answersWhenDone: ({ kind }) => kind === "image",
-    // Of the 120 seconds of an image task the rest is for storing; a video's task is made at once, but its images have to get there.
+    // An image task has 120 seconds; the rest is for storing its files. A video's task is created at once, but its input images have to be uploaded.
     startTimeoutMs: (kind) => (kind === "image" ? 80_000 : 60_000),
     reportsProgress: false,
 

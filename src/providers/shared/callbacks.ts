@@ -4,9 +4,9 @@ import { boundedBody } from "../../net/bounded-body.ts";
 import type { CallbackVerdict } from "../provider.ts";
 import { toFault } from "./http.ts";
 
-/** Replicate repeats a prediction's input; what is larger is left to the polls. */
+/** Replicate repeats a prediction's input in its callback. A larger body is ignored: the next poll reads the result. */
 const maxBytes = 4 * 1024 * 1024;
-/** How long a signature stands, as the makers' own clients have it. */
+/** The maximum age of a signature, as in the providers' own clients. */
 const toleranceSeconds = 300;
 const keepMs = 600_000;
 
@@ -36,7 +36,7 @@ export function recentHeaders({ headers }: Request, prefix: string, ...names: st
 
 const kept = new Map<string, { keys: unknown; at: number }>();
 
-/** The keys that verify a maker's signatures, as JSON, fetched every ten minutes. Throws when they do not come. */
+/** The keys that verify a maker's signatures, as JSON, fetched every ten minutes. Throws when they cannot be fetched. */
 export async function fetchedKeys<K>(provider: string, fetchKeys: () => Promise<Response>): Promise<K> {
   let known = kept.get(provider);
   if (!known || Date.now() - known.at > keepMs) {

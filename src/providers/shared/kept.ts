@@ -18,7 +18,7 @@ export interface KeptAnswer<T> {
   outputOf: (text: string) => Promise<Output>;
 }
 
-/** Reads an answer to its end. Throws a fault that may pass when it breaks off before a file came whole, and what `keep` throws. */
+/** Reads an answer to its end and stores its files. Throws a retryable fault if the answer breaks off within a file, and what `keep` throws. */
 export async function readKept<T>(response: Response, keep: Job["keep"], isFileAt: (path: JsonPath) => boolean): Promise<KeptAnswer<T>> {
   const files = new Map<string, Output>();
   const told = (value: T | undefined): KeptAnswer<T> => ({

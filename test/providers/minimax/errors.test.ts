@@ -1,4 +1,4 @@
-/** MiniMax's errors and refusals over both of its APIs: each way to its end, with the money returned. */
+/** MiniMax's errors and refusals over both of its APIs: the task's error, and that the reserved amount is returned. */
 
 import { expect, test, vi } from "vitest";
 import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";

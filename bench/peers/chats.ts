@@ -1,0 +1,46 @@
+/** The chats of the comparison: what the upstream sends, and what every gateway must hand on. */
+
+import * as z from "zod/mini";
+
+/** Chunks with text in a streamed answer. */
+export const chunks = 50;
+/** Milliseconds between two chunks of a paced answer. */
+export const paceMs = 10;
+
+/** The text of an answer, a piece for each chunk. */
+export const words = Array.from({ length: chunks }, (_, at) => `${at === 0 ? "" : " "}word${at}`);
+
+/** The upstream paces the answer to a prompt with these words. */
+export const pacedPrompt = "Take your time.";
+
+export type Kind = "whole" | "burst" | "paced";
+
+/** The body of a chat for a model's name. */
+export function toBody(model: string, kind: Kind): string {
+  const question = "Which three facts about lighthouses would surprise a sailor of today, and why? Answer in at most two sentences each.";
+  const messages = [
+    { role: "system", content: "You are a helpful assistant that answers briefly, in plain words, and says so when it does not know." },
+    { role: "user", content: kind === "paced" ? `${question} ${pacedPrompt}` : question },
+  ];
+  const isStream = kind !== "whole";
+  return JSON.stringify({ model, messages, max_tokens: 256, ...(isStream && { stream: true, stream_options: { include_usage: true } }) });
+}
+
+const wholeAnswer = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string() }) })) });
+const chunk = z.object({ choices: z.array(z.object({ delta: z.object({ content: z.optional(z.nullable(z.string())) }) })) });
+
+function readText(answer: string, kind: Kind): string {
+  if (kind === "whole") return wholeAnswer.parse(JSON.parse(answer)).choices[0]?.message.content ?? "";
+  const data = answer.split("\n").flatMap((line) => (line.startsWith("data: ") ? [line.slice("data: ".length).trim()] : []));
+  if (data.at(-1) !== "[DONE]") throw new Error("a streamed answer without its end");
+  return data
+    .slice(0, -1)
+    .flatMap((text) => chunk.parse(JSON.parse(text)).choices.map(({ delta }) => delta.content ?? ""))
+    .join("");
+}
+
+/** Throws unless a gateway's answer has the upstream's whole text. */
+export function checkAnswer(answer: string, kind: Kind): void {
+  const text = readText(answer, kind);
+  if (text !== words.join("")) throw new Error(`an answer with another text: ${text.slice(0, 100)}`);
+}

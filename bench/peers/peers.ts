@@ -1,0 +1,91 @@
+/** The other gateways that are compared: how each is installed into a folder outside the repository, started, and asked for a chat. */
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+/** How a program is started. */
+export interface Command {
+  file: string;
+  args: string[];
+  env?: Record<string, string>;
+}
+
+export interface Peer {
+  name: string;
+  version: string;
+  /** Installs this version into an empty folder. Throws when it cannot be had here. */
+  install(dir: string): Promise<void>;
+  /** The program that listens on this port of 127.0.0.1 and asks this upstream (`http://127.0.0.1:1234/v1`). */
+  command(dir: string, port: number, upstream: string): Promise<Command>;
+  /** The headers of a chat. */
+  headers(upstream: string): Record<string, string>;
+  /** The name of the model in a chat. */
+  model: string;
+}
+
+const installMs = 600_000;
+const run = (file: string, args: string[]) => promisify(execFile)(file, args, { timeout: installMs, maxBuffer: 64 * 1024 * 1024 });
+
+/** As a caller's key looks: no gateway passes it to the upstream unless it is made to. */
+const key = "sk-bench-1234567890";
+
+const portkey: Peer = {
+  name: "Portkey",
+  version: "1.15.2",
+  model: "upstream-model",
+  async install(dir) {
+    // The newest adapter to Node that its range allows answers each stream of this package with 500, on Node 20 and 24; so does every other from 1.11 on.
+    await writeFile(join(dir, "package.json"), JSON.stringify({ private: true, overrides: { "@hono/node-server": "1.10.1" } }));
+    const packages = `@portkey-ai/gateway@${this.version}`;
+    await run("npm", ["install", "--prefix", dir, "--save-exact", "--ignore-scripts", "--no-audit", "--no-fund", packages]);
+  },
+  command: async (dir, port) => ({
+    file: process.execPath,
+    args: [join(dir, "node_modules/@portkey-ai/gateway/build/start-server.js"), `--port=${port}`, "--headless"],
+    env: { NODE_ENV: "production" },
+  }),
+  headers: (upstream) => ({
+    authorization: `Bearer ${key}`,
+    "x-portkey-provider": "openai",
+    "x-portkey-custom-host": upstream,
+  }),
+};
+
+const litellm: Peer = {
+  name: "LiteLLM",
+  version: "1.105.0",
+  model: "bench",
+  async install(dir) {
+    await run("python3", ["-m", "venv", join(dir, "python")]);
+    await run(join(dir, "python/bin/pip"), ["install", "--quiet", "--disable-pip-version-check", `litellm[proxy]==${this.version}`]);
+  },
+  async command(dir, port, upstream) {
+    const route = { model: "openai/upstream-model", api_base: upstream, api_key: key };
+    const config = { model_list: [{ model_name: this.model, litellm_params: route }], general_settings: { master_key: key } };
+    const path = join(dir, "config.yaml");
+    await writeFile(path, JSON.stringify(config)); // JSON is YAML
+    return {
+      file: join(dir, "python/bin/litellm"),
+      args: ["--config", path, "--host", "127.0.0.1", "--port", String(port), "--num_workers", "1", "--telemetry", "False"],
+      // Prices from its package: the newest are on a host elsewhere.
+      env: { LITELLM_LOCAL_MODEL_COST_MAP: "True", LITELLM_LOG: "ERROR", NO_PROXY: "127.0.0.1" },
+    };
+  },
+  headers: () => ({ authorization: `Bearer ${key}` }),
+};
+
+export const peers: Peer[] = [portkey, litellm];
+
+/** The folder of an installed peer below `root`. What was installed there before is used again. Throws when it cannot be had. */
+export async function installed(peer: Peer, root: string): Promise<string> {
+  const dir = join(root, `${peer.name.toLowerCase()}-${peer.version}`);
+  const mark = join(dir, "installed");
+  if (existsSync(mark)) return dir;
+  await mkdir(dir, { recursive: true });
+  await peer.install(dir);
+  await writeFile(mark, `${new Date().toISOString()}\n`);
+  return dir;
+}

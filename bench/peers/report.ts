@@ -1,0 +1,68 @@
+/** The tables of the comparison, in Markdown. */
+
+import { quantile } from "../comparison.ts";
+import { chunks } from "./chats.ts";
+import type { Load, Turn, Turns } from "./rounds.ts";
+
+const median = (values: number[]) => quantile(values, 0.5);
+const spread = (values: number[], digits: number) =>
+  `${median(values).toFixed(digits)} (${quantile(values, 0.25).toFixed(digits)}-${quantile(values, 0.75).toFixed(digits)})`;
+
+function table(header: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
+  return [line(header), line(header.map((_, at) => (at === 0 ? "---" : "--:"))), ...rows.map(line)].join("\n");
+}
+
+const nameOf = ({ kind, connections }: Load) => `${kind}, ${connections} ${connections === 1 ? "connection" : "connections"}`;
+
+/** What each gateway needs: the medians of all rounds. */
+export function absolute(results: Map<Load, Turns>, names: string[]): string {
+  const cells = (turns: Turn[] = []) => [median(turns.map(({ cpu }) => cpu)).toFixed(0), median(turns.map(({ rate }) => rate)).toFixed(0)];
+  const header = ["CPU us per request, requests/s", ...names.flatMap((name) => [name, ""])];
+  return table(
+    header,
+    [...results].map(([load, turns]) => [nameOf(load), ...names.flatMap((name) => cells(turns[name]))]),
+  );
+}
+
+/** Ours as a multiple of each other gateway's, turn by turn: median and quartiles. */
+export function ratios(results: Map<Load, Turns>, own: string, others: string[]): string {
+  const compare = (turns: Turns, other: string, field: "cpu" | "rate") =>
+    (turns[own] ?? []).map((turn, at) => turn[field] / (turns[other]?.[at]?.[field] ?? Number.NaN));
+  const header = ["ours as a multiple of", ...others.flatMap((name) => [`${name}: CPU`, `${name}: requests/s`])];
+  const rows = [...results].map(([load, turns]) => [
+    nameOf(load),
+    ...others.flatMap((other) => [spread(compare(turns, other, "cpu"), 2), spread(compare(turns, other, "rate"), 2)]),
+  ]);
+  return table(header, rows);
+}
+
+/** CPU for each chunk of a stream: what a streamed answer costs above a whole one in the same round, by its chunks. */
+export function perChunk(results: Map<Load, Turns>, names: string[]): string {
+  const find = (kind: Load["kind"], connections: number) =>
+    [...results].find(([load]) => load.kind === kind && load.connections === connections)?.[1] ?? {};
+  const streamed = [...results].filter(([{ kind }]) => kind !== "whole");
+  const rows = streamed.map(([load, turns]) => [
+    nameOf(load),
+    ...names.map((name) => {
+      const whole = find("whole", load.connections)[name] ?? [];
+      const costs = (turns[name] ?? []).map(({ cpu }, at) => (cpu - (whole[at]?.cpu ?? Number.NaN)) / chunks);
+      return spread(costs, 1);
+    }),
+  ]);
+  return table(["CPU us per chunk", ...names], rows);
+}
+
+/** Memory and start-up of a program. */
+export interface Footprint {
+  name: string;
+  startMs: number[];
+  idleMiB: number;
+  loadedMiB: number;
+}
+
+export const footprints = (of: Footprint[]): string =>
+  table(
+    ["", "start-up ms", "memory MiB, idle", "after the load"],
+    of.map(({ name, startMs, idleMiB, loadedMiB }) => [name, spread(startMs, 0), idleMiB.toFixed(0), loadedMiB.toFixed(0)]),
+  );

@@ -1,0 +1,72 @@
+/** Python environments with pinned packages, which are kept between runs. */
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "./wrangler.ts";
+
+const run = promisify(execFile);
+const isWindows = process.platform === "win32";
+const systemPython = process.env["PYTHON"] ?? (isWindows ? "python" : "python3");
+const shared = join(root, ".venv");
+
+/** A program of an environment, for example "python". */
+export const programIn = (environment: string, name: string) => join(environment, isWindows ? "Scripts" : "bin", name);
+
+/**
+ * The interpreter of an environment with the packages of a requirements file, made anew when that file changes. `isComplete` says that
+ * the file names the dependencies too. Throws with the reason and the output when it cannot be made.
+ */
+export async function pythonWith(environment: string, requirements: string, { isComplete = false, signal }: Options = {}): Promise<string> {
+  const pinned = await readFile(requirements, "utf8");
+  const stamp = join(environment, "requirements.txt");
+  const interpreter = programIn(environment, "python");
+  if (existsSync(interpreter) && (await readFile(stamp, "utf8").catch(() => "")) === pinned) return interpreter;
+  await newEnvironment(environment, signal);
+  await install(interpreter, [...(isComplete ? ["--no-deps"] : []), "-r", requirements], signal);
+  await writeFile(stamp, pinned);
+  return interpreter;
+}
+
+interface Options {
+  isComplete?: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+/** An empty environment, without pip: that takes most of the time that `python3 -m venv` needs. Returns its interpreter. */
+export async function newEnvironment(environment: string, signal?: AbortSignal): Promise<string> {
+  await rm(environment, { recursive: true, force: true });
+  await mkdir(dirname(environment), { recursive: true });
+  await venv(["--without-pip", environment], signal);
+  return programIn(environment, "python");
+}
+
+/** Installs packages for an interpreter. Modules are compiled when they are first imported: most never are. */
+export async function install(interpreter: string, packages: string[], signal?: AbortSignal): Promise<void> {
+  const pip = [await commonPip(signal), "--python", interpreter, "--disable-pip-version-check", "install", "--quiet", "--no-compile"];
+  await run(pip[0]!, ["-m", "pip", ...pip.slice(1), ...packages], { signal, maxBuffer: 64 * 1024 * 1024 });
+}
+
+/** The interpreter of the environment whose pip installs for all others. */
+async function commonPip(signal?: AbortSignal): Promise<string> {
+  const environment = join(shared, "pip");
+  if (!existsSync(environment)) {
+    await mkdir(shared, { recursive: true });
+    const made = await mkdtemp(join(shared, "pip-"));
+    await venv([made], signal);
+    // Processes may make it at the same time: the first wins.
+    await rename(made, environment).catch(() => rm(made, { recursive: true, force: true }));
+  }
+  return programIn(environment, "python");
+}
+
+async function venv(args: string[], signal?: AbortSignal): Promise<void> {
+  try {
+    await run(systemPython, ["-m", "venv", ...args], { signal });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new Error("python3 -m venv failed: Python 3.10 or later with venv is needed (Debian: python3-venv).", { cause });
+  }
+}

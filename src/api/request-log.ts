@@ -1,0 +1,51 @@
+/** Reports callers' requests for the log in the console: collected in this isolate, and written in batches after the answers. */
+
+import { keepsRequests } from "../config.ts";
+import type { LoggedRequest } from "../db/requests.ts";
+import { alert } from "../log.ts";
+import type { AppContext } from "./frame.ts";
+
+/** How long requests are collected: one write in that time, whatever their number. */
+const batchMs = 10_000;
+/** More than an isolate gets in that time; the rest is not logged. */
+const maxPending = 10_000;
+
+let pending: LoggedRequest[] = [];
+/** When a batch that was begun should have been written. */
+let due = 0;
+
+/** Requests that a Worker behind the gateway makes for a caller's request. */
+const within = new WeakMap<Request, AppContext>();
+
+/** Marks a request as a part of the caller's own, which is logged in its place. */
+export function isPartOf(c: AppContext, part: Request): Request {
+  within.set(part, c);
+  return part;
+}
+
+/** Logs an answered request if it has a caller. The console's own reads are left out, because its pages make them. */
+export function logRequest(c: AppContext, entry: Omit<LoggedRequest, "account" | "at">): void {
+  const caller = c.get("caller") as AppContext["var"]["caller"] | undefined;
+  if (!caller) return;
+  const whole = within.get(c.req.raw);
+  if (whole) {
+    for (const name of ["caller", "task", "model", "outcome"] as const) whole.set(name, c.get(name));
+    return;
+  }
+  const isPageRead = caller.keyHash === undefined && c.req.method === "GET";
+  if (!c.env.OPERATIONS || isPageRead || !keepsRequests(c.env) || pending.length >= maxPending) return;
+  const at = c.get("started");
+  pending.push({ account: caller.accountId, at, ...entry });
+  const now = Date.now();
+  if (now < due) return;
+  due = now + batchMs;
+  c.executionCtx.waitUntil(write(c.env.OPERATIONS));
+}
+
+/** Writes what was collected, in the time that the platform gives after an answer. A batch that fails is lost: the log is no ledger. */
+async function write(operations: NonNullable<Env["OPERATIONS"]>): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, batchMs));
+  const batch = pending;
+  [pending, due] = [[], 0];
+  await operations.logRequests(batch).catch((error: unknown) => alert("requests", { outcome: "lost" }, error));
+}

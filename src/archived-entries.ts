@@ -1,0 +1,68 @@
+/** Pages of an account's entries, from D1 and from the archive. */
+
+import { type ArchivedEntry, type ArchivePart, monthOf, readPart } from "./archive.ts";
+import { partsIn } from "./db/archive.ts";
+import { keyNames } from "./db/api-keys.ts";
+import { type Entry, type EntryPage, selectEntries } from "./db/ledger-reports.ts";
+
+const partsAtOnce = 8;
+/** Files that a reader keeps: pages that follow each other are mostly in the same one. */
+const maxKept = 3;
+
+const newestFirst = (a: Entry, b: Entry) => b.at - a.at || (a.taskId < b.taskId ? 1 : -1);
+
+/**
+ * Reads pages of an account's entries since `since`, newest first, after the one at `after`. A page's rows of D1 and the names of the files
+ * are read in one transaction: an entry that is archived meanwhile is in one of them. Throws if a file cannot be read: no page is silently short.
+ */
+export function entryReader(db: Env["DB"], bucket: R2Bucket, accountId: string): (page: EntryPage) => Promise<Entry[]> {
+  const kept = new Map<string, Entry[]>();
+  let names: Map<string, string> | undefined;
+  const read = async (part: ArchivePart): Promise<Entry[]> => {
+    const known = kept.get(part.file);
+    if (known) return known;
+    const keys = (names ??= await keyNames(db, accountId));
+    const entries = (await readPart(bucket, part)).map((entry) => toEntry(entry, keys));
+    const [oldest] = kept.keys();
+    if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest);
+    kept.set(part.file, entries);
+    return entries;
+  };
+  return async (page) => {
+    const { since, limit, after } = page;
+    const until = after?.at ?? Number.MAX_SAFE_INTEGER;
+    const months: [number, number] = [monthOf(since), after ? monthOf(after.at) : until];
+    const select = (skip: number) => partsIn(db, accountId, months, [since, until], { limit: partsAtOnce, skip });
+    const isIn = ({ at, taskId }: Entry) => at >= since && (!after || at < after.at || (at === after.at && taskId < after.taskId));
+    const [written, first] = await db.batch([selectEntries(db, accountId, page), select(0)]);
+    let rows = (written?.results ?? []) as Entry[];
+    let parts = (first?.results ?? []) as ArchivePart[];
+    for (let skip = partsAtOnce; ; skip += partsAtOnce) {
+      for (const part of parts) {
+        const last = rows[limit - 1];
+        // The parts are in the order of their latest entries: none of the others has one for this page.
+        if (last && part.lastAt < last.at) return rows;
+        const own = new Set(rows.map(({ taskId }) => taskId));
+        const more = (await read(part)).filter((entry) => isIn(entry) && !own.has(entry.taskId));
+        rows = [...rows, ...more].sort(newestFirst).slice(0, limit);
+      }
+      if (parts.length < partsAtOnce) return rows;
+      parts = (await select(skip).run<ArchivePart>()).results;
+    }
+  };
+}
+
+const toEntry = (
+  { taskId, kind, model, keyId, at, held, charged, outcome, closedAt }: ArchivedEntry,
+  keys: Map<string, string>,
+): Entry => ({
+  taskId,
+  kind,
+  model,
+  keyName: keys.get(keyId) ?? null,
+  at,
+  held,
+  charged,
+  outcome,
+  closedAt,
+});

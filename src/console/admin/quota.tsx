@@ -1,0 +1,104 @@
+/** An account's quota: the form that changes it, and the changes so far. */
+
+import type { QuotaChange } from "../../db/quota-changes.ts";
+import { useAround } from "../parts/context.ts";
+import { DateTime } from "../parts/date-time.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Money } from "../parts/money.tsx";
+import { Problem } from "../parts/note.tsx";
+import { Table } from "../parts/table.tsx";
+
+export const maxReason = 200;
+
+/** What was typed into the form. */
+export interface TypedQuota {
+  how: string;
+  amount: string;
+  reason: string;
+}
+
+interface QuotaFormProps {
+  path: string;
+  unit: string;
+  problem: string | undefined;
+  typed: TypedQuota | undefined;
+}
+
+export const QuotaForm = ({ path, unit, problem, typed }: QuotaFormProps) => {
+  const { t } = useAround();
+  return (
+    <form method="post" action={`${path}/quota`} class="card stack">
+      <h2>{t("admin_change_quota")}</h2>
+      <Problem text={problem} />
+      <fieldset class="field">
+        <legend>{t("admin_how")}</legend>
+        <div>
+          <label class="check">
+            <input type="radio" name="how" value="add" checked={!typed || typed.how === "add"} />
+            {t("admin_add")}
+          </label>
+          <label class="check">
+            <input type="radio" name="how" value="set" checked={typed?.how === "set"} />
+            {t("admin_set")}
+          </label>
+          <label class="check">
+            <input type="radio" name="how" value="unlimited" checked={typed?.how === "unlimited"} />
+            {t("admin_without_limit")}
+          </label>
+        </div>
+      </fieldset>
+      <TextField
+        name="amount"
+        label={t("admin_quota_in", { unit })}
+        inputmode="decimal"
+        autocomplete="off"
+        hint={t("admin_amount_hint")}
+        value={typed?.amount}
+      />
+      <TextField
+        name="reason"
+        label={t("admin_reason")}
+        opt={t("admin_optional")}
+        maxlength={maxReason}
+        autocomplete="off"
+        hint={t("admin_reason_hint")}
+        value={typed?.reason}
+      />
+      <p>
+        <button class="btn primary">{t("admin_change_quota")}</button>
+      </p>
+    </form>
+  );
+};
+
+/** Credits and debits: the changes of the quota, with who made them and why. */
+export const Moves = ({ changes }: { changes: QuotaChange[] }) => {
+  const { t } = useAround();
+  if (changes.length === 0) return <p class="muted">{t("admin_no_moves")}</p>;
+  return (
+    <Table
+      label={t("admin_moves")}
+      columns={[
+        t("admin_moved_at"),
+        { name: t("admin_moved"), isNumber: true },
+        { name: t("admin_moved_to"), isNumber: true },
+        t("admin_reason"),
+        { name: t("admin_moved_by"), isExtra: true },
+      ]}
+    >
+      {changes.map(({ at, before, after, admin, reason }) => (
+        <tr>
+          <th scope="row">
+            <DateTime ms={at} />
+          </th>
+          <td class="num">{before === null || after === null ? "–" : <Money millionths={after - before} />}</td>
+          <td class="num">
+            <Money millionths={after} />
+          </td>
+          <td class="wrap grow">{reason ?? <span class="muted">–</span>}</td>
+          <td class="hide-s wrap">{admin ?? t("admin_moved_by_api")}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+};

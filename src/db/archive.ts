@@ -1,0 +1,207 @@
+/** The archive in D1: which entries are due, the parts that have the archived ones, and the transaction that moves entries from one to the other. */
+
+import type { ArchivedEntry, ArchivePart } from "../archive.ts";
+
+/** The maximum difference between the two recorded times of a submission: of its entry and of its reference. */
+const slackMs = 300_000;
+
+const partColumns =
+  "account_id AS accountId, month, part, file, entries, referenced, held, charged, first_at AS firstAt, last_at AS lastAt";
+
+/** The size of the database in bytes. */
+export const databaseBytes = async (db: D1Database): Promise<number> => (await db.prepare("SELECT 1").run()).meta.size_after;
+
+const isDue = (account: string, cutoff: string) => {
+  // Each side is a range of entry_by_account. An entry that ended late is not due yet, and does not hold up the others.
+  const side = (isChat: 0 | 1) =>
+    `EXISTS (SELECT 1 FROM entry INDEXED BY entry_by_account WHERE account_id = ${account} AND step = 'reserve' AND (kind = 'chat') = ${isChat}
+       AND at < ${cutoff} AND closed_at < ${cutoff})`;
+  return `(${side(0)} OR ${side(1)})`;
+};
+
+/**
+ * The next account, in the order of their ids, that has entries submitted and settled before `cutoff` (milliseconds). Looks at `limit`
+ * accounts at most. `last` is the last one that it looked at, undefined after the last account of all.
+ */
+export async function nextDueAccount(
+  db: D1Database,
+  after: string,
+  cutoff: number,
+  limit: number,
+): Promise<{ due: string | undefined; last: string | undefined }> {
+  const [found, all] = await db.batch<{ id: string; due: 0 | 1 }>([
+    db
+      .prepare(`SELECT id FROM (SELECT id FROM account WHERE id > ?1 ORDER BY id LIMIT ?3) WHERE ${isDue("id", "?2")} LIMIT 1`)
+      .bind(after, cutoff, limit),
+    db.prepare("SELECT id FROM account WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2").bind(after, limit - 1),
+  ]);
+  return { due: found?.results[0]?.id, last: all?.results[0]?.id };
+}
+
+/** The first entries of an account that were submitted and settled before `cutoff`, oldest first, with their references. */
+export async function readDue(db: D1Database, accountId: string, cutoff: number, limit: number): Promise<ArchivedEntry[]> {
+  const side = (isChat: 0 | 1) =>
+    `SELECT * FROM (SELECT task_id AS taskId, key_id AS keyId, kind, model, held, charged, outcome, at, closed_at AS closedAt
+       FROM entry INDEXED BY entry_by_account
+       WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at < ?2 AND closed_at < ?2 ORDER BY at, task_id LIMIT ?3)`;
+  const { results } = await db
+    .prepare(`SELECT * FROM (${side(0)} UNION ALL ${side(1)}) ORDER BY at, taskId LIMIT ?3`)
+    .bind(accountId, cutoff, limit)
+    .run<ArchivedEntry>();
+  const [first, last] = [results[0], results.at(-1)];
+  if (!first || !last) return [];
+  const { results: names } = await db
+    .prepare(
+      `SELECT task_id AS taskId, reference FROM task_reference
+       WHERE account_id = ?1 AND at BETWEEN ?2 AND ?3 AND task_id IN (SELECT value FROM json_each(?4))`,
+    )
+    .bind(accountId, first.at - slackMs, last.at + slackMs, JSON.stringify(results.map(({ taskId }) => taskId)))
+    .run<{ taskId: string; reference: string }>();
+  const references = new Map(names.map(({ taskId, reference }) => [taskId, reference]));
+  return results.map((entry) => {
+    const reference = references.get(entry.taskId);
+    return reference === undefined ? entry : { ...entry, reference };
+  });
+}
+
+/** The last part of an account's month, which further entries join. */
+export const lastPart = (db: D1Database, accountId: string, month: number): Promise<ArchivePart | null> =>
+  db
+    .prepare(`SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND month = ?2 ORDER BY part DESC LIMIT 1`)
+    .bind(accountId, month)
+    .first<ArchivePart>();
+
+/**
+ * Moves entries to the archive, in one transaction: the part's row names the file that has them (in place of `before`, if it had one), their
+ * sums are added, and they are deleted with their references. It takes effect only if D1 still has exactly these entries, by their number
+ * and sums, and the part is as it was read. Returns the size of the database in bytes after it, undefined if it had no effect; a repeat has none. Throws when D1 cannot tell.
+ */
+export async function moveEntries(
+  db: D1Database,
+  part: ArchivePart,
+  before: string | undefined,
+  moved: readonly ArchivedEntry[],
+): Promise<number | undefined> {
+  const tasks = JSON.stringify(moved.map(({ taskId }) => taskId));
+  // The plus sign keeps SQLite from the index by account, of which it would read every row.
+  const ofTasks = "+account_id = ?1 AND task_id IN (SELECT value FROM json_each(?4))";
+  const sum = (name: "held" | "charged") => moved.reduce((total, entry) => total + entry[name], 0);
+  const isWhole = `(SELECT count(*) = ?12 AND sum(held) = ?13 AND sum(charged) = ?14 AND sum(closed_at IS NULL) = 0 FROM entry
+    WHERE ${ofTasks} AND step = 'reserve')`;
+  const values = [part.accountId, part.month, part.part, tasks, part.file, part.entries, part.referenced, part.held, part.charged];
+  const write =
+    before === undefined
+      ? `INSERT INTO archive_part (account_id, month, part, file, entries, referenced, held, charged, first_at, last_at)
+         SELECT ?1, ?2, ?3, ?5, ?6, ?7, ?8, ?9, ?10, ?11 WHERE ${isWhole} ON CONFLICT DO NOTHING`
+      : `UPDATE archive_part SET file = ?5, entries = ?6, referenced = ?7, held = ?8, charged = ?9, first_at = ?10, last_at = ?11
+         WHERE account_id = ?1 AND month = ?2 AND part = ?3 AND file = ?15 AND ${isWhole}`;
+  const isMoved = "EXISTS (SELECT 1 FROM archive_part WHERE account_id = ?1 AND month = ?2 AND part = ?3 AND file = ?5)";
+  const rest = (sql: string) => db.prepare(sql).bind(part.accountId, part.month, part.part, tasks, part.file);
+  const times = moved.map(({ at }) => at);
+  const result = await db.batch([
+    db
+      .prepare(write)
+      .bind(...values, part.firstAt, part.lastAt, moved.length, sum("held"), sum("charged"), ...(before === undefined ? [] : [before])),
+    rest(
+      `INSERT INTO archive_sum (account_id, key_id, entries, charged)
+       SELECT account_id, key_id, count(*), sum(charged) FROM entry WHERE ${ofTasks} AND step = 'reserve' AND ${isMoved} GROUP BY key_id
+       ON CONFLICT DO UPDATE SET entries = entries + excluded.entries, charged = charged + excluded.charged`,
+    ),
+    db
+      .prepare(
+        `DELETE FROM task_reference WHERE account_id = ?1 AND at BETWEEN ?6 AND ?7 AND task_id IN (SELECT value FROM json_each(?4)) AND ${isMoved}`,
+      )
+      .bind(part.accountId, part.month, part.part, tasks, part.file, Math.min(...times) - slackMs, Math.max(...times) + slackMs),
+    rest(`DELETE FROM entry WHERE ${ofTasks} AND ${isMoved}`),
+    rest(`SELECT 1 WHERE ${isMoved} AND ?4 IS NOT NULL`),
+  ]);
+  const last = result.at(-1);
+  return last && last.results.length === 1 ? last.meta.size_after : undefined;
+}
+
+/** Parts in their order after this one: those of all accounts, or of one. */
+export const listParts = async (
+  db: D1Database,
+  after: Pick<ArchivePart, "accountId" | "month" | "part">,
+  limit: number,
+): Promise<ArchivePart[]> =>
+  (
+    await db
+      .prepare(
+        `SELECT ${partColumns} FROM archive_part WHERE (account_id, month, part) > (?1, ?2, ?3) ORDER BY account_id, month, part LIMIT ?4`,
+      )
+      .bind(after.accountId, after.month, after.part, limit)
+      .run<ArchivePart>()
+  ).results;
+
+/** Those of these parts that exist, as they are now. */
+export const findParts = async (
+  db: D1Database,
+  parts: readonly Pick<ArchivePart, "accountId" | "month" | "part">[],
+): Promise<ArchivePart[]> =>
+  (
+    await db
+      .prepare(
+        `SELECT ${partColumns} FROM json_each(?1) CROSS JOIN archive_part
+         ON account_id = value ->> 0 AND month = value ->> 1 AND part = value ->> 2`,
+      )
+      .bind(JSON.stringify(parts.map(({ accountId, month, part }) => [accountId, month, part])))
+      .run<ArchivePart>()
+  ).results;
+
+/** The account's parts of these months (first milliseconds) with entries in a range of time, those with the latest entries first. */
+export const partsIn = (
+  db: D1Database,
+  accountId: string,
+  months: [number, number],
+  times: [number, number],
+  page: { limit: number; skip: number },
+) =>
+  db
+    .prepare(
+      `SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND month BETWEEN ?2 AND ?3 AND last_at >= ?4 AND first_at <= ?5
+       ORDER BY last_at DESC, month, part LIMIT ?6 OFFSET ?7`,
+    )
+    .bind(accountId, ...months, ...times, page.limit, page.skip);
+
+/** The account's newest parts, where an entry may be that D1 does not have: none if D1 has an entry of this task, whoever's it is. */
+export const partsToSearch = async (db: D1Database, accountId: string, taskId: string, limit: number): Promise<ArchivePart[]> =>
+  (
+    await db
+      .prepare(
+        `SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND NOT EXISTS (SELECT 1 FROM entry WHERE task_id = ?2)
+         ORDER BY month DESC, part DESC LIMIT ?3`,
+      )
+      .bind(accountId, taskId, limit)
+      .run<ArchivePart>()
+  ).results;
+
+/** Some of the account's parts that have references. */
+export const partsWithReferences = async (db: D1Database, accountId: string, limit: number): Promise<ArchivePart[]> =>
+  (
+    await db
+      .prepare(`SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND referenced > 0 LIMIT ?2`)
+      .bind(accountId, limit)
+      .run<ArchivePart>()
+  ).results;
+
+/** Has a part that lost its references named by its new file. No effect if the part has changed since it was read. */
+export const replaceFile = async (db: D1Database, { accountId, month, part, file }: ArchivePart, before: string): Promise<void> => {
+  await db
+    .prepare("UPDATE archive_part SET file = ?4, referenced = 0 WHERE account_id = ?1 AND month = ?2 AND part = ?3 AND file = ?5")
+    .bind(accountId, month, part, file, before)
+    .run();
+};
+
+/** The state of a regular job, as JSON; undefined before its first run. */
+export const readJob = async <T>(db: D1Database, job: string): Promise<T | undefined> => {
+  const state = await db.prepare("SELECT state FROM upkeep WHERE job = ?1").bind(job).first<string>("state");
+  return state === null ? undefined : (JSON.parse(state) as T);
+};
+
+export const writeJob = async (db: D1Database, job: string, state: object): Promise<void> => {
+  await db
+    .prepare("INSERT INTO upkeep (job, state) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET state = excluded.state")
+    .bind(job, JSON.stringify(state))
+    .run();
+};

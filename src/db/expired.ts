@@ -1,0 +1,45 @@
+/** Rows that have expired, and daily sums that are old enough to be added up by month. */
+
+import { monthOf } from "../archive.ts";
+
+/** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, and sessions, verifications and invitations that expired before `before`. Times in milliseconds. */
+export async function deleteExpired(db: D1Database, before: number, charactersBefore: number, limit: number): Promise<void> {
+  const expired = (table: string, key: string, column: string, time: number | string) =>
+    db.prepare(`DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${column} < ?1 LIMIT ?2)`).bind(time, limit);
+  const date = new Date(before).toISOString();
+  await db.batch([
+    expired("character", "id", "deleted_at", charactersBefore),
+    expired("auth_session", "id", "expiresAt", date),
+    expired("auth_verification", "id", "expiresAt", date),
+    expired("invitation", "token_hash", "expires_at", before),
+  ]);
+}
+
+/** The month (its first millisecond, UTC) of the first account. */
+export const firstMonth = async (db: D1Database, now: number): Promise<number> =>
+  monthOf((await db.prepare("SELECT min(created_at) AS at FROM account").first<number>("at")) ?? now);
+
+/**
+ * Adds up the daily sums of a month (first milliseconds of it and of the next one) on its first day, for the next `limit` accounts after `after`. One
+ * transaction; a repeat changes nothing. Returns the last account of them, undefined after the last one of all.
+ */
+export async function addUpMonth(db: D1Database, month: number, next: number, after: string, limit: number): Promise<string | undefined> {
+  const { results: accounts } = await db
+    .prepare("SELECT id FROM account WHERE id > ?1 ORDER BY id LIMIT ?2")
+    .bind(after, limit)
+    .run<{ id: string }>();
+  const days = "account_id IN (SELECT value FROM json_each(?1)) AND day > ?2 AND day < ?3";
+  const values = [JSON.stringify(accounts.map(({ id }) => id)), month, next];
+  await db.batch([
+    db
+      .prepare(
+        `INSERT INTO spending
+         SELECT account_id, CAST(?2 AS INTEGER), model, key_id, sum(charged), sum(returned), sum(completed), sum(failed) FROM spending WHERE ${days} GROUP BY 1, 3, 4
+         ON CONFLICT DO UPDATE SET charged = charged + excluded.charged, returned = returned + excluded.returned,
+           completed = completed + excluded.completed, failed = failed + excluded.failed`,
+      )
+      .bind(...values),
+    db.prepare(`DELETE FROM spending WHERE ${days}`).bind(...values),
+  ]);
+  return accounts.length === limit ? accounts.at(-1)?.id : undefined;
+}

@@ -1,0 +1,39 @@
+/** The changes of accounts' quotas: the database notes each by itself, an admin's page adds who made it and why. */
+
+export interface QuotaChange {
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** In millionths; null is no limit. */
+  before: number | null;
+  after: number | null;
+  /** The admin's e-mail address; null: made by the operator's API. */
+  admin: string | null;
+  reason: string | null;
+}
+
+/** The account's latest changes, newest first. */
+export const listQuotaChanges = async (db: D1Database, accountId: string, limit: number): Promise<QuotaChange[]> =>
+  (
+    await db
+      .prepare(
+        `SELECT q.at, q.before, q.after, q.reason, a.email AS admin FROM quota_change q LEFT JOIN account a ON a.id = q.admin_id
+         WHERE q.account_id = ?1 ORDER BY q.id DESC LIMIT ?2`,
+      )
+      .bind(accountId, limit)
+      .run<QuotaChange>()
+  ).results;
+
+/** Notes on the change that was made just now by whom and why. */
+export async function explainQuotaChange(db: D1Database, accountId: string, adminId: string, reason: string): Promise<void> {
+  await db
+    .prepare(
+      `UPDATE quota_change SET admin_id = ?2, reason = ?3
+       WHERE id = (SELECT max(id) FROM quota_change WHERE account_id = ?1) AND admin_id IS NULL`,
+    )
+    .bind(accountId, adminId, reason || null)
+    .run();
+}
+
+/** Takes away the words that an admin wrote about the account. The amounts stay, as those of the ledger. */
+export const eraseReasons = (db: D1Database, accountId: string) =>
+  db.prepare("UPDATE quota_change SET reason = NULL WHERE account_id = ?1").bind(accountId);

@@ -1,0 +1,116 @@
+/** Moves old settled entries from D1 to the archive, a batch at a time. Each step may be repeated, and a crash between two of them leaves each entry where it was. */
+
+import { type ArchivedEntry, type ArchivePart, DamagedArchiveError, monthOf, newFile, readPart, storePart, sumUp } from "../archive.ts";
+import { databaseBytes, lastPart, moveEntries, nextDueAccount, readDue, readJob, writeJob } from "../db/archive.ts";
+import { alert } from "../log.ts";
+import { readNumber, VariableError } from "../variables.ts";
+import { recordMs } from "./erase.ts";
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+/** Entries of one batch, which is one transaction of a few thousand rows; and of one part, which is rewritten when a batch joins it. */
+const perBatch = 1_000;
+const perPart = 5_000;
+/** Batches of one run, and of one account in it. Together with the time this bounds a run. */
+const batchesPerRun = 60;
+const batchesPerAccount = 30;
+const maxRunMs = 60_000;
+/** Accounts that one statement looks at. */
+const accountsPerLook = 1_000;
+
+type Bindings = Pick<OperationsBindings, "DB" | "ASSETS" | "LEDGER_DAYS" | "LEDGER_MAX_MB">;
+
+/** The state of the job: the last account that is done in this round over all accounts. */
+interface Place {
+  after: string;
+}
+
+/**
+ * One run, from where the last one ended to the end of the round at most. Entries are moved when they are `LEDGER_DAYS` old; while the database is larger
+ * than `LEDGER_MAX_MB`, as soon as no task of them has a record any more. Returns how many entries it moved.
+ */
+export async function archive({ DB, ASSETS, LEDGER_DAYS, LEDGER_MAX_MB }: Bindings): Promise<number> {
+  const started = Date.now();
+  const days = readNumber("LEDGER_DAYS", LEDGER_DAYS, 35);
+  if (days * dayMs < recordMs + dayMs) throw new VariableError("LEDGER_DAYS", "must be at least 9: records of tasks are kept for a week");
+  const maxBytes = 1e6 * readNumber("LEDGER_MAX_MB", LEDGER_MAX_MB, 2_500);
+  let place = (await readJob<Place>(DB, "archive"))?.after ?? "";
+  let bytes = await databaseBytes(DB);
+  let moved = 0;
+  for (let batches = 0; batches < batchesPerRun && Date.now() - started < maxRunMs;) {
+    const cutoff = cutoffAt(started, bytes > maxBytes ? undefined : days);
+    const { due, last } = await nextDueAccount(DB, place, cutoff, accountsPerLook);
+    if (due === undefined) {
+      place = last ?? "";
+      if (last === undefined) break;
+      continue;
+    }
+    for (let count = 1; ; count++) {
+      const batch = await archiveBatch({ DB, ASSETS }, due, cutoff);
+      batches++;
+      bytes = batch?.bytes ?? bytes;
+      moved += batch?.entries ?? 0;
+      if (!batch?.hasMore || count === batchesPerAccount || batches === batchesPerRun) break;
+    }
+    place = due;
+  }
+  await writeJob(DB, "archive", { after: place } satisfies Place);
+  return moved;
+}
+
+/** Entries before this time are moved: whole days, or at once those whose tasks have no record any more. */
+const cutoffAt = (now: number, days: number | undefined) =>
+  days === undefined ? Math.floor((now - recordMs) / hourMs) * hourMs : (Math.floor(now / dayMs) - days) * dayMs;
+
+interface Batch {
+  entries: number;
+  /** The size of the database after it. */
+  bytes: number | undefined;
+  hasMore: boolean;
+}
+
+/** Moves the next batch of an account: entries of one month. A fault is logged and repeated by the next round: undefined. */
+async function archiveBatch(bindings: Pick<Bindings, "DB" | "ASSETS">, accountId: string, cutoff: number): Promise<Batch | undefined> {
+  try {
+    const due = await readDue(bindings.DB, accountId, cutoff, perBatch);
+    const [first] = due;
+    if (!first) return undefined;
+    const month = monthOf(first.at);
+    const entries = due.filter(({ at }) => monthOf(at) === month);
+    const bytes = await move(bindings, accountId, month, entries);
+    return {
+      entries: bytes === undefined ? 0 : entries.length,
+      bytes,
+      hasMore: bytes !== undefined && (due.length === perBatch || entries.length < due.length),
+    };
+  } catch (error) {
+    alert("archive", { account: accountId, outcome: "retry" }, error);
+    return undefined;
+  }
+}
+
+/** Writes the file, checks it, and only then has D1 name it and delete the entries. Returns the size of the database; undefined if the entries have changed meanwhile. */
+async function move(
+  { DB, ASSETS }: Pick<Bindings, "DB" | "ASSETS">,
+  accountId: string,
+  month: number,
+  entries: ArchivedEntry[],
+): Promise<number | undefined> {
+  const before = await lastPart(DB, accountId, month);
+  const joined = before && before.entries + entries.length <= perPart ? await readJoined(ASSETS, before) : undefined;
+  const all = [...(joined ?? []), ...entries];
+  const part = { accountId, month, part: (before?.part ?? 0) + (joined ? 0 : 1), ...sumUp(all), file: "" } satisfies ArchivePart;
+  part.file = newFile(part);
+  await storePart(ASSETS, part, all);
+  return moveEntries(DB, part, joined ? before?.file : undefined, entries);
+}
+
+/** The entries of a part that others are to join; undefined if it is damaged: then they begin a part of their own, and the check reports it. */
+async function readJoined(bucket: R2Bucket, part: ArchivePart): Promise<ArchivedEntry[] | undefined> {
+  try {
+    return await readPart(bucket, part);
+  } catch (error) {
+    if (error instanceof DamagedArchiveError) return undefined;
+    throw error;
+  }
+}

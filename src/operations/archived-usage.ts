@@ -1,0 +1,78 @@
+/** What the gateway asks about archived entries: usage by reference, and where an archived task stood in its account's lists. */
+
+import { type ArchivedEntry, type ArchivePart, monthOf, readPart } from "../archive.ts";
+import { partsIn, partsToSearch } from "../db/archive.ts";
+import { type Column, readReferencedUsage, type Span, type Used } from "../db/usage.ts";
+import type { ArchivedPlace } from "./objects.ts";
+
+const dayMs = 86_400_000;
+/** Files that one answer reads. */
+const maxParts = 100;
+/** Files that are searched for a task: newest first, because callers go on from what they saw last. */
+const maxSearched = 8;
+
+type Bindings = Pick<OperationsBindings, "DB" | "ASSETS">;
+
+/** Usage by reference and these columns, of entries in D1 and in the archive. "too_many" if there are more than `most` tasks with a reference, or too many files with some. */
+export async function referencedUsage(
+  { DB, ASSETS }: Bindings,
+  accountId: string,
+  span: Span,
+  columns: readonly Exclude<Column, "reference">[],
+  most: number,
+): Promise<Used[] | "too_many"> {
+  const end = span.last + dayMs - 1;
+  const parts = partsIn(DB, accountId, [monthOf(span.first), monthOf(end)], [span.first, end], { limit: 10 * maxParts, skip: 0 });
+  return readReferencedUsage(DB, accountId, span, columns, most, {
+    parts,
+    join: async (written, found, left) => {
+      const files = (found as unknown as ArchivePart[]).filter(({ referenced }) => referenced > 0);
+      if (files.length > maxParts || found.length === 10 * maxParts) return "too_many";
+      const groups = new Map(written.map((used) => [toName(used, columns), used]));
+      let count = 0;
+      for (const file of files)
+        for (const entry of await readPart(ASSETS, file)) {
+          if (entry.reference === undefined || entry.at < span.first || entry.at > end) continue;
+          if (++count > left) return "too_many";
+          add(groups, toUsed(entry, columns), columns);
+        }
+      return [...groups].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, used]) => used);
+    },
+  });
+}
+
+const toName = (used: Used, columns: readonly Column[]) => JSON.stringify([used.reference, ...columns.map((column) => used[column])]);
+
+function toUsed({ at, model, keyId, charged, held, outcome, reference }: ArchivedEntry, columns: readonly Column[]): Used {
+  const isCompleted = outcome === "completed";
+  return {
+    reference: reference ?? null,
+    ...(columns.includes("day") && { day: Math.floor(at / dayMs) * dayMs }),
+    ...(columns.includes("model") && { model }),
+    ...(columns.includes("key") && { key: keyId }),
+    charged,
+    returned: held - charged,
+    completed: isCompleted ? 1 : 0,
+    failed: isCompleted ? 0 : 1,
+  };
+}
+
+function add(groups: Map<string, Used>, used: Used, columns: readonly Column[]): void {
+  const name = toName(used, columns);
+  const group = groups.get(name);
+  if (!group) groups.set(name, used);
+  else for (const sum of ["charged", "returned", "completed", "failed"] as const) group[sum] += used[sum];
+}
+
+/**
+ * The place of an account's archived task; undefined if it has none of this id. A task that is in none of the newest files is taken for an older
+ * one if there are others: its place is before all that lists can show.
+ */
+export async function findArchived({ DB, ASSETS }: Bindings, accountId: string, taskId: string): Promise<ArchivedPlace | undefined> {
+  const parts = await partsToSearch(DB, accountId, taskId, maxSearched + 1);
+  for (const part of parts.slice(0, maxSearched)) {
+    const entry = (await readPart(ASSETS, part)).find((one) => one.taskId === taskId);
+    if (entry) return { taskId, at: entry.at, closedAt: entry.closedAt };
+  }
+  return parts.length > maxSearched ? { taskId, at: 0, closedAt: 0 } : undefined;
+}

@@ -1,0 +1,39 @@
+/** Erases an account's references from the archive. The amounts stay, as in the ledger. */
+
+import { accountPrefix, DamagedArchiveError, listFiles, newFile, readPart, storePart } from "../archive.ts";
+import { removeAssets } from "../assets.ts";
+import { partsWithReferences, replaceFile } from "../db/archive.ts";
+import { alert } from "../log.ts";
+import { unnamed } from "./archive-check.ts";
+
+const partsPerPass = 20;
+const filesPerList = 500;
+
+type Bindings = Pick<OperationsBindings, "DB" | "ASSETS">;
+
+/** One pass: writes files without references in place of those that have some, then deletes the replaced ones. True when none is left. */
+export async function eraseArchive({ DB, ASSETS }: Bindings, accountId: string): Promise<boolean> {
+  const parts = await partsWithReferences(DB, accountId, partsPerPass);
+  for (const part of parts) {
+    const erased = { ...part, referenced: 0, file: newFile(part) };
+    try {
+      const entries = await readPart(ASSETS, part);
+      for (const entry of entries) delete entry.reference;
+      await storePart(ASSETS, erased, entries);
+    } catch (error) {
+      if (!(error instanceof DamagedArchiveError)) throw error;
+      // Its references cannot be taken out, so it is deleted; its sums are in D1, and the check of the archive reports it.
+      alert("erase", { account: accountId, outcome: "damaged_archive" }, error);
+    }
+    await replaceFile(DB, erased, part.file);
+  }
+  if (parts.length === partsPerPass) return false;
+  const prefix = accountPrefix(accountId);
+  for (let after = "", isLast = false; !isLast;) {
+    const files = (await listFiles(ASSETS, after, filesPerList, prefix)).map(({ file }) => file);
+    await removeAssets(ASSETS, await unnamed(DB, files));
+    after = files.at(-1) ?? "";
+    isLast = files.length < filesPerList;
+  }
+  return true;
+}

@@ -1,0 +1,24 @@
+/** Two secrets of a provider at a time, while one replaces the other. */
+
+import { alert } from "../../log.ts";
+import { type Provider, ProviderError } from "../provider.ts";
+
+/** The provider with its secret, and with the one before where that is refused (401, 402, 403): nothing was accepted then, so the call is repeated. */
+export function withOlder(provider: Provider, older: Provider): Provider {
+  const ask = async <T>(call: (one: Provider) => Promise<T>): Promise<T> => {
+    try {
+      return await call(provider);
+    } catch (error) {
+      if (!(error instanceof ProviderError && error.account)) throw error;
+      alert("provider", { provider: provider.name, outcome: "old_secret" }, error);
+      return call(older);
+    }
+  };
+  return {
+    ...provider,
+    start: (job, signal) => ask((one) => one.start(job, signal)),
+    poll: (operation) => ask((one) => one.poll(operation)),
+    ...(provider.cancel && { cancel: (operation) => ask((one) => one.cancel!(operation)) }),
+    ...(provider.chat && { chat: (request) => ask((one) => one.chat!(request)) }),
+  };
+}

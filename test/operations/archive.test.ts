@@ -1,0 +1,393 @@
+/** The archive: old entries move from D1 to the bucket, each is in exactly one of them whatever crashes, and what callers see does not change. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { readPart } from "../../src/archive.ts";
+import { entryReader } from "../../src/archived-entries.ts";
+import { partsIn } from "../../src/db/archive.ts";
+import { audit } from "../../src/db/audit.ts";
+import type { Entry } from "../../src/db/ledger-reports.ts";
+import { toTaskId } from "../../src/ids.ts";
+import { ObjectsApi } from "../../src/objects-api.ts";
+import { archive } from "../../src/operations/archive.ts";
+import { sweepArchive } from "../../src/operations/archive-check.ts";
+import { expire } from "../../src/operations/expire.ts";
+import { runUpkeep } from "../../src/operations/upkeep.ts";
+import { bindings, failOnce } from "../support/faults.ts";
+import { type Account, asAdmin, books, call, complete, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { backUp, restore } from "./backup.ts";
+import { alertReceiver, changesOf, runOnce } from "./support.ts";
+
+const dayMs = 86_400_000;
+
+beforeEach(holdTime);
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+interface Old {
+  /** Days between the first entry and today, and between the last one and today. */
+  from: number;
+  to: number;
+  count: number;
+  /** Every how many-th entry has a reference. */
+  referenced?: number;
+}
+
+/** Entries of the past with their sums, as the account's wallet wrote them: every fourth is a chat, every fifth failed. */
+async function addEntries(account: Account, { from, to, count, referenced = 3 }: Old): Promise<string[]> {
+  const now = Date.now();
+  const step = Math.floor(((from - to) * dayMs) / count);
+  const rows = Array.from({ length: count }, (_, at) => {
+    const isChat = at % 4 === 3;
+    const id = isChat ? `chatcmpl-${unique()}` : toTaskId(env.TASKS.newUniqueId());
+    // Two entries of each millisecond: their ids decide the order.
+    const time = now - from * dayMs + step * (at - (at % 2));
+    return {
+      id,
+      kind: isChat ? "chat" : "image",
+      model: isChat ? "textA-1" : "imgA-4",
+      time,
+      isFailed: at % 5 === 4,
+      named: at % referenced === 0,
+    };
+  });
+  const values = JSON.stringify(
+    rows.map(({ id, kind, model, time, isFailed, named }) => [
+      id,
+      kind,
+      model,
+      time,
+      isFailed ? 0 : 20_000,
+      isFailed ? "cancelled" : "completed",
+      named ? `order ${time % 7}` : null,
+    ]),
+  );
+  const bind = (sql: string) => env.DB.prepare(sql).bind(account.id, account.keyId, values);
+  await env.DB.batch([
+    bind(`INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+      SELECT value ->> 0, 'reserve', ?1, ?2, value ->> 1, value ->> 2, 30000, value ->> 4, value ->> 5, value ->> 3, (value ->> 3) + 5000 FROM json_each(?3)`),
+    bind(
+      `INSERT INTO task_reference SELECT ?1, value ->> 6, value ->> 3, value ->> 0 FROM json_each(?3) WHERE value ->> 6 IS NOT NULL AND ?2 <> ''`,
+    ),
+    bind(`INSERT INTO spending SELECT ?1, (value ->> 3) / ${dayMs} * ${dayMs}, value ->> 2, ?2, sum(value ->> 4), sum(30000 - (value ->> 4)),
+      sum(value ->> 5 = 'completed'), sum(value ->> 5 <> 'completed') FROM json_each(?3) GROUP BY 2, 3
+      ON CONFLICT DO UPDATE SET charged = charged + excluded.charged, returned = returned + excluded.returned,
+        completed = completed + excluded.completed, failed = failed + excluded.failed`),
+    bind(`UPDATE wallet SET used = used + (SELECT sum(value ->> 4) FROM json_each(?3)) WHERE id IN (?1, ?2)`),
+  ]);
+  return rows.map(({ id }) => id);
+}
+
+const run = (vars: Partial<OperationsBindings> = {}) => archive({ DB: env.DB, ASSETS: env.ASSETS, ...vars });
+const inD1 = async ({ id }: Account) =>
+  (await env.DB.prepare("SELECT count(*) AS entries FROM entry WHERE account_id = ?1").bind(id).first<number>("entries"))!;
+const partsOf = async ({ id }: Account) => {
+  const all = Number.MAX_SAFE_INTEGER;
+  return (await partsIn(env.DB, id, [0, all], [0, all], { limit: 1000, skip: 0 }).run<Parameters<typeof readPart>[1]>()).results;
+};
+const archived = async (account: Account) => (await partsOf(account)).reduce((sum, { entries }) => sum + entries, 0);
+const filesOf = async ({ id }: Account) => (await env.ASSETS.list({ prefix: `archive/${id}/` })).objects.map(({ key }) => key);
+
+/** All entries of an account, as pages of the console read them; `between` runs after each page. */
+async function readAll(account: Account, limit = 1_000, between?: () => Promise<unknown>): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (let after: Entry | undefined, page: Entry[] = []; ; after = page.at(-1)) {
+    page = await entryReader(env.DB, env.ASSETS, account.id)({ since: 0, limit, after });
+    entries.push(...page);
+    await between?.();
+    if (page.length < limit) return entries;
+  }
+}
+
+/** The audit of one account: its drift. */
+const driftOf = async ({ id }: Account) => (await asAdmin(`/audit?account=${id}`)).body.drift as unknown[];
+const date = (days: number) => new Date(Date.now() - days * dayMs).toISOString().slice(0, 10);
+
+test("old entries leave D1, and lists, usage, tables and the audit are as before", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 80, to: 1, count: 640 });
+  const ask = async () => {
+    const get = (query: string) => call(`/v1/usage?from=${date(85)}&to=${date(0)}&${query}`, { key: account.key });
+    const groups = ["day", "model", "key", "reference"];
+    const answers = await Promise.all(groups.map(async (group) => (await get(`group_by=${group}`)).body.data as unknown));
+    const focus = await get("format=focus&group_by=reference");
+    const text = new TextDecoder().decode(focus.body as ArrayBuffer);
+    return {
+      answers,
+      focus: text.split("\r\n").sort(),
+      entries: await readAll(account, 100),
+      drift: await driftOf(account),
+      books: await books(account),
+    };
+  };
+  const before = await ask();
+  expect(before.entries).toHaveLength(640);
+  expect(before.answers[3]).toHaveLength(8);
+  expect(await run()).toBeGreaterThan(300);
+  expect(await inD1(account)).toBeLessThan(300);
+  expect(await archived(account)).toBe(640 - (await inD1(account)));
+  const oldest = await env.DB.prepare("SELECT min(at) AS at FROM entry WHERE account_id = ?1").bind(account.id).first<number>("at");
+  expect(oldest).toBeGreaterThanOrEqual(Math.floor(Date.now() / dayMs) * dayMs - 35 * dayMs);
+  expect(new Set((await partsOf(account)).map(({ month }) => month)).size).toBeGreaterThanOrEqual(2);
+  expect(await ask()).toEqual(before);
+  expect(before.drift).toEqual([]);
+  expect(await run()).toBe(0);
+  // A single day's answer leaves out the others of the same file.
+  const day = (await call(`/v1/usage?from=${date(60)}&to=${date(60)}&group_by=reference`, { key: account.key })).body.data;
+  const sum = (rows: { completed: number; failed: number }[]) =>
+    rows.reduce((total, { completed, failed }) => total + completed + failed, 0);
+  const start = Date.parse(date(60));
+  expect(sum(day)).toBe(before.entries.filter(({ at }) => at >= start && at < start + dayMs).length);
+});
+
+test("pages follow each other without a gap or a repeat while entries are being archived", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 60, to: 2, count: 90 });
+  const expected = await readAll(account);
+  let days = 50;
+  const seen = await readAll(account, 7, () => run({ LEDGER_DAYS: String((days = Math.max(9, days - 2))) }));
+  expect(seen).toEqual(expected);
+  expect(await archived(account)).toBeGreaterThan(50);
+  expect(await readAll(account, 2)).toEqual(expected);
+});
+
+test.each([
+  ["the upload fails", () => failOnce(bindings.bucket(), "put")],
+  ["the upload's answer is lost", () => failOnce(bindings.bucket(), "put", true)],
+  ["the part that entries are to join cannot be read", () => failGet(1)],
+  ["the file cannot be read back", () => failGet(2)],
+  ["the transaction fails", () => failBatch("archive_part", false)],
+  ["the transaction's answer is lost", () => failBatch("archive_part", true)],
+  ["the job's state is not written", () => failOnce(bindings.statement(), "run", false, 1)],
+])("%s: no entry is lost or doubled, and the next run goes on", async (_, fail) => {
+  const account = await newAccount(null);
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  await addEntries(account, { from: 70, to: 40, count: 60 });
+  await run();
+  await addEntries(account, { from: 75, to: 1, count: 60 });
+  const expected = await readAll(account);
+  expect(expected).toHaveLength(120);
+  fail();
+  await run().catch(() => undefined);
+  vi.restoreAllMocks();
+  expect(await readAll(account)).toEqual(expected);
+  expect((await inD1(account)) + (await archived(account))).toBe(120);
+  await run();
+  await run();
+  expect(await readAll(account)).toEqual(expected);
+  expect([await driftOf(account), (await inD1(account)) < 40]).toEqual([[], true]);
+});
+
+/** The bucket's next answer but `count - 1` is a fault. */
+function failGet(count: number): void {
+  const original = bindings.bucket()["get"]!;
+  let left = count;
+  vi.spyOn(bindings.bucket(), "get").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    if (--left === 0) throw new Error("scripted fault");
+    return original.apply(this, values);
+  });
+}
+
+/** The next transaction with a statement on this table fails; with `isDone` it takes effect first. */
+function failBatch(table: string, isDone: boolean): void {
+  const original = bindings.database()["batch"]!;
+  let isLeft = true;
+  vi.spyOn(bindings.database(), "batch").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    const isMeant = isLeft && (values[0] as { statement: string }[])[0]!.statement.includes(`${table} (`);
+    if (!isMeant) return original.apply(this, values);
+    isLeft = false;
+    if (isDone) await original.apply(this, values);
+    throw new Error("scripted fault");
+  });
+}
+
+test("two runs at once move each entry once", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 70, to: 40, count: 90 });
+  const expected = await readAll(account);
+  await Promise.all([run(), run(), run()]);
+  expect(await readAll(account)).toEqual(expected);
+  expect([await inD1(account), await archived(account), await driftOf(account)]).toEqual([0, 90, []]);
+});
+
+test("while the database is too large, entries are archived as soon as no record of them is left", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 20, to: 8, count: 40 });
+  await addEntries(account, { from: 7, to: 1, count: 40 });
+  await run();
+  expect(await inD1(account)).toBe(80);
+  await run({ LEDGER_MAX_MB: "1" });
+  expect(await inD1(account)).toBe(80); // the database of this test is smaller
+  const pad = "x".repeat(900_000);
+  await env.DB.batch([1, 2].map((at) => env.DB.prepare("INSERT INTO typical_time (sort, seconds) VALUES (?1, ?2)").bind(`pad ${at}`, pad)));
+  await run({ LEDGER_MAX_MB: "1" });
+  await env.DB.prepare("DELETE FROM typical_time WHERE sort LIKE 'pad %'").run();
+  expect(await inD1(account)).toBe(40);
+  for (const LEDGER_DAYS of ["8", "0", "soon"]) await expect(async () => run({ LEDGER_DAYS })).rejects.toThrow("the variable LEDGER_DAYS");
+});
+
+test("what is open stays in D1, and is archived when it has ended", async () => {
+  const account = await newAccount(null);
+  const [open] = await addEntries(account, { from: 50, to: 40, count: 20 });
+  await env.DB.prepare("UPDATE entry SET closed_at = NULL WHERE task_id = ?1").bind(open).run();
+  await run();
+  expect([await inD1(account), await archived(account)]).toEqual([1, 19]);
+  const expected = (await readAll(account)).map(({ taskId }) => taskId);
+  expect(expected).toHaveLength(20);
+  await env.DB.prepare("UPDATE entry SET closed_at = at + 5000 WHERE task_id = ?1").bind(open).run();
+  await run();
+  expect([await inD1(account), await archived(account)]).toEqual([0, 20]);
+  expect((await readAll(account)).map(({ taskId }) => taskId)).toEqual(expected);
+});
+
+test("an archived task is still a place in lists and events, another account's is not", async () => {
+  const [account, other] = [await newAccount(null), await newAccount(null)];
+  const [old] = await addEntries(account, { from: 50, to: 40, count: 20 });
+  const [recent] = await addEntries(account, { from: 3, to: 2, count: 1 });
+  await run();
+  expect(await inD1(account)).toBe(1);
+  const event = (id: string) => id.replace("task_", "evt_");
+  expect((await call(`/v1/tasks?after=${old}`, { key: account.key })).body).toEqual({ object: "list", data: [], has_more: false });
+  const { body } = await call(`/v1/events?after=${event(old!)}`, { key: account.key });
+  expect(body.data.map(({ task }: { task: string }) => task)).toEqual([recent]);
+  for (const path of [`/v1/tasks?after=${old}`, `/v1/events?after=${event(old!)}`])
+    expect((await call(path, { key: other.key })).body.error).toMatchObject({ param: "after" });
+  for (const id of [`task_${"A".repeat(43)}`, toTaskId(env.TASKS.newUniqueId())])
+    expect((await call(`/v1/events?after=${event(id)}`, { key: account.key })).body.error).toMatchObject({ param: "after" });
+});
+
+test("a damaged file is an alert, does not stop the archive, and its entries are not silently missing", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 50, to: 48, count: 10 });
+  await run();
+  const [file] = await filesOf(account);
+  const whole = await (await env.ASSETS.get(file!))!.arrayBuffer();
+  await env.ASSETS.put(file!, whole.slice(0, -40));
+  const received = alertReceiver();
+  for (let round = 0; changesOf(received, "archive_damaged").length === 0 && round < 30; round++) await runOnce();
+  expect(changesOf(received, "archive_damaged")).toEqual([["alert.began", [file]]]);
+  await expect(async () => readAll(account)).rejects.toThrow("is not readable");
+  await addEntries(account, { from: 49, to: 48, count: 10 });
+  await run();
+  expect([await inD1(account), (await partsOf(account)).length]).toEqual([0, 2]);
+  await env.ASSETS.put(file!, whole);
+  expect(await readAll(account)).toHaveLength(20);
+  for (let round = 0; changesOf(received, "archive_damaged").length < 2 && round < 30; round++) await runOnce();
+  expect(changesOf(received, "archive_damaged").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+});
+
+test("a restored database finds its files again, and archives again what it has back", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 60, to: 50, count: 30 });
+  await run();
+  await addEntries(account, { from: 55, to: 1, count: 30 });
+  const expected = await readAll(account);
+  const backup = await backUp();
+  const [file] = (await partsOf(account)).map((part) => part.file);
+  await run();
+  expect((await partsOf(account)).map((part) => part.file)).not.toContain(file);
+  await restore(backup);
+  expect(await readAll(account)).toEqual(expected);
+  await run();
+  expect(await readAll(account)).toEqual(expected);
+  expect(await driftOf(account)).toEqual([]);
+  // Files that no row names are deleted once no backup can name them either.
+  const named = (await partsOf(account)).map((part) => part.file);
+  expect((await filesOf(account)).length).toBeGreaterThan(named.length);
+  await sweepArchive(env, Date.now() + 35 * dayMs);
+  expect((await filesOf(account)).length).toBeGreaterThan(named.length);
+  for (let round = 0; round < 3; round++) await sweepArchive(env, Date.now() + 37 * dayMs);
+  expect((await filesOf(account)).sort()).toEqual(named.sort());
+});
+
+test("an erased account has no references in the archive; its amounts stay, also under a restored database", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 70, to: 40, count: 60 });
+  await run();
+  await addEntries(account, { from: 71, to: 1, count: 30 });
+  await run();
+  const before = await readAll(account);
+  const text = async () => JSON.stringify(await Promise.all((await partsOf(account)).map((part) => readPart(env.ASSETS, part))));
+  expect(await text()).toContain("order ");
+  const [files, backup] = [await filesOf(account), await backUp()];
+  failOnce(bindings.bucket(), "put", true);
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBe(500);
+  expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBe(204);
+  expect(await text()).not.toContain("order ");
+  for (const file of await filesOf(account)) expect(files).not.toContain(file);
+  expect((await filesOf(account)).sort()).toEqual((await partsOf(account)).map((part) => part.file).sort());
+  const amounts = (entries: Entry[]) => entries.map(({ taskId, held, charged }) => [taskId, held, charged]);
+  expect(amounts(await readAll(account))).toEqual(amounts(before));
+  expect(await driftOf(account)).toEqual([]);
+  await restore(backup);
+  expect(amounts(await readAll(account))).toEqual(amounts(before));
+});
+
+test("the audit that goes on slice by slice finds no drift in entries that are archived meanwhile", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 60, to: 5, count: 1_200 });
+  const step = (slices: number) => audit(env.DB, async (id) => new ObjectsApi(env).auditWallet(id), undefined, slices);
+  // To the middle of this account's entries, in the round that comes to it.
+  let found = await step(1);
+  for (let turn = 0; found.current !== account.id && turn < 200; turn++) found = await step(1);
+  expect(found).toMatchObject({ current: account.id, isComplete: false });
+  for (const LEDGER_DAYS of ["59", "50", "30", "9"]) {
+    await run({ LEDGER_DAYS });
+    found = await step(1);
+    expect(found.drift.map(({ id }) => id)).not.toContain(account.id);
+  }
+  for (let turn = 0; !found.isComplete && turn < 200; turn++) found = await step(1);
+  expect(found.drift.filter(({ id }) => [account.id, account.keyId].includes(id))).toEqual([]);
+  // A charge that is in no ledger is found, archived or not.
+  await env.DB.prepare("UPDATE archive_sum SET charged = charged - 1 WHERE account_id = ?1").bind(account.id).run();
+  expect(await driftOf(account)).toHaveLength(2);
+});
+
+test("a task that ends today is untouched by the upkeep, and a fault of one job does not stop the others", async () => {
+  const account = await newAccount(10);
+  const id = await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique(), reference: "mine" });
+  await books(account);
+  const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  await env.DB.prepare("INSERT INTO invitation VALUES ('old', ?1, 1)").bind(account.id).run();
+  await runUpkeep({ DB: env.DB, ASSETS: env.ASSETS, LEDGER_DAYS: "none" });
+  expect(errors.mock.calls.flat().join()).toContain("the variable LEDGER_DAYS must be a whole number");
+  expect(await env.DB.prepare("SELECT 1 FROM invitation WHERE token_hash = 'old'").first()).toBeNull();
+  await runUpkeep({ DB: env.DB, ASSETS: env.ASSETS });
+  expect((await call("/v1/tasks?reference=mine", { key: account.key })).body.data.map((task: { id: string }) => task.id)).toEqual([id]);
+});
+
+test("rows that expired are deleted, daily sums of more than thirteen months ago stand by month", async () => {
+  const account = await newAccount(null);
+  const now = Date.now();
+  const old = Date.UTC(new Date(now).getUTCFullYear() - 2, 2);
+  await env.DB.batch([
+    env.DB.prepare("UPDATE account SET created_at = ?2 WHERE id = ?1").bind(account.id, old + 5 * dayMs),
+    env.DB.prepare("DELETE FROM upkeep WHERE job = 'sums'"),
+    ...[old, old + 3 * dayMs, old + 20 * dayMs, old + 31 * dayMs, old + 33 * dayMs].map((day) =>
+      env.DB.prepare("INSERT INTO spending VALUES (?1, ?2, 'imgA-4', ?3, 10, 1, 1, 0)").bind(account.id, day, account.keyId),
+    ),
+    env.DB.prepare("INSERT INTO spending VALUES (?1, ?2, 'imgA-4', ?3, 7, 1, 1, 0)").bind(account.id, now - (now % dayMs), account.keyId),
+    env.DB.prepare("UPDATE wallet SET used = 57 WHERE id IN (?1, ?2)").bind(account.id, account.keyId),
+    ...[30, 40].map((days) =>
+      env.DB.prepare(
+        `INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at, deleted_at)
+         VALUES (?1, ?2, '', '', 'vidA-2', 'image/png', '', 1, ?3)`,
+      ).bind(`ch_${days}_${account.id}`, account.id, now - days * dayMs),
+    ),
+  ]);
+  const usage = async () => {
+    const { results } = await env.DB.prepare("SELECT day, charged FROM spending WHERE account_id = ?1 ORDER BY day").bind(account.id).run();
+    return results.map(({ day, charged }) => [day, charged]);
+  };
+  for (let turn = 0; turn < 60; turn++) await expire(env.DB, now);
+  expect(await usage()).toEqual([
+    [old, 30],
+    [old + 31 * dayMs, 20],
+    [now - (now % dayMs), 7],
+  ]);
+  const characters = await env.DB.prepare("SELECT id FROM character WHERE account_id = ?1").bind(account.id).run();
+  expect(characters.results).toEqual([{ id: `ch_30_${account.id}` }]);
+});

@@ -1,0 +1,162 @@
+/** A gateway whose Worker and objects are of two revisions, as in the minutes after a deployment. It can be switched to others with the same state. */
+
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { V4WorkerOptions } from "miniflare";
+import { unstable_getMiniflareWorkerOptions, unstable_splitSqlQuery } from "wrangler";
+import { root } from "../../../scripts/support/wrangler.ts";
+
+// Wrangler's own miniflare: it matches this project's workerd.
+const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
+const { convertV4MiniflareOptions, Miniflare } = requireOfWrangler("miniflare") as typeof import("miniflare");
+
+/** A bundle: its script, `worker.js`, and text files, by name. */
+export type Modules = Record<string, string>;
+
+export interface Message {
+  queue: string;
+  body: { taskId?: string };
+}
+
+/** What a gateway asks beside itself: the service binding of the upstream, and everything public. */
+interface Outside {
+  upstream: (request: Request) => Promise<Response>;
+  fetch: (request: Request) => Promise<Response>;
+  send: (message: Message) => void;
+}
+
+interface Revisions {
+  worker: Modules;
+  objects: Modules;
+  /** How far the clock is ahead of the real one. */
+  shiftMs: number;
+  /** Settlements of this model fail. */
+  unsettledModel: string;
+}
+
+const support = join(root, "test/programs/support");
+const classes = { TASKS: "TaskObject", CLAIMS: "ClaimObject", WALLETS: "WalletObject", HOLDS: "HoldObject", TOKENS: "TokenObject" };
+
+export class MixedGateway {
+  readonly #folder: string;
+  readonly #outside: Outside;
+  #miniflare: InstanceType<typeof Miniflare> | undefined;
+
+  constructor(folder: string, outside: Outside) {
+    this.#folder = folder;
+    this.#outside = outside;
+  }
+
+  /** Ends the running processes, with what they were doing, and starts these revisions on the same state. */
+  async switchTo({ worker, objects, shiftMs, unsettledModel }: Revisions): Promise<void> {
+    await this.#miniflare?.dispose();
+    const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, "wrangler.toml"));
+    const { bindings, compatibilityDate, compatibilityFlags } = workerOptions as V4WorkerOptions;
+    const common = {
+      compatibilityDate,
+      compatibilityFlags,
+      modulesRoot: "/",
+      bindings: {
+        ...bindings,
+        ENVIRONMENT: "local",
+        ADMIN_TOKEN: "test-admin",
+        ASSET_SIGNING_SECRET: "test-signing-secret",
+        RECEIPT_SIGNING_KEY: "MC4CAQAwBQYDK2VwBCIEIKaKzxz1bV3B3qHIvpp6JvzRqz7XANI4UZWxoDKC5RdB",
+        RATE_LIMITS: "off",
+        CLOCK_SHIFT_MS: shiftMs,
+        UNSETTLED_MODEL: unsettledModel,
+      },
+      d1Databases: { DB: "gateway" },
+      r2Buckets: { ASSETS: "gateway-assets" },
+      serviceBindings: {
+        SANDBOX: this.#outside.upstream as never,
+        DISPATCH: { name: "queues", entrypoint: "Dispatch" },
+        STARTS: { name: "queues", entrypoint: "Starts" },
+        NOTIFY: { name: "queues", entrypoint: "Notify" },
+      },
+      outboundService: this.#outside.fetch as never,
+    };
+    const objectsOf = (scriptName: object) =>
+      Object.fromEntries(Object.entries(classes).map(([name, className]) => [name, { className, useSQLite: true, ...scriptName }]));
+    this.#miniflare = new Miniflare(
+      convertV4MiniflareOptions({
+        workers: [
+          { ...common, name: "gateway", modules: await toModules(worker), durableObjects: objectsOf({ scriptName: "objects" }) },
+          { ...common, name: "objects", modules: await toModules(objects), durableObjects: objectsOf({}) },
+          {
+            name: "queues",
+            compatibilityDate,
+            modules: [{ type: "ESModule", path: join(support, "upgrade-queues.js") }],
+            modulesRoot: "/",
+            serviceBindings: { TEST: (async (request: Request) => this.#take(request)) as never },
+          },
+        ] as V4WorkerOptions[],
+        resourcePersistencePath: join(this.#folder, "state"),
+        resourceTmpPath: join(this.#folder, "tmp"),
+        cf: false,
+        handleStructuredLogs: () => undefined,
+      }),
+    );
+    await this.#miniflare.ready;
+  }
+
+  async #take(request: Request): Promise<Response> {
+    this.#outside.send((await request.json()) as Message);
+    return new Response();
+  }
+
+  get #running(): InstanceType<typeof Miniflare> {
+    if (!this.#miniflare) throw new Error("no revision was started");
+    return this.#miniflare;
+  }
+
+  async fetch(path: string, init: { method?: string; headers: Record<string, string>; body?: string }) {
+    const worker = await this.#running.getWorker("gateway");
+    return worker.fetch(`https://gateway.example${path}`, init);
+  }
+
+  /** Delivers a message to the Worker's consumer. True if it asks for another delivery. */
+  async deliver({ queue, body }: Message): Promise<boolean> {
+    const worker = await this.#running.getWorker("gateway");
+    const message = { id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body };
+    const { retryBatch, retryMessages } = await worker.queue(queue, [message]);
+    return retryBatch.retry || retryMessages.length > 0;
+  }
+
+  /** Applies migrations, as a deployment does before the code. */
+  async migrate(names: string[]): Promise<void> {
+    const db = await this.#running.getD1Database("DB", "gateway");
+    for (const name of names) {
+      const statements = unstable_splitSqlQuery(await readFile(join(root, "migrations", name), "utf8"));
+      await db.batch(statements.map((statement) => db.prepare(statement)));
+    }
+  }
+
+  async rows<T>(sql: string, ...values: unknown[]): Promise<T[]> {
+    const db = await this.#running.getD1Database("DB", "gateway");
+    return (
+      await db
+        .prepare(sql)
+        .bind(...values)
+        .all<T>()
+    ).results;
+  }
+
+  async dispose(): Promise<void> {
+    await this.#miniflare?.dispose();
+  }
+}
+
+/** A revision's modules behind the file that makes it testable. */
+async function toModules(modules: Modules) {
+  const files = Object.entries(modules).map(([name, contents]) => ({
+    type: name.endsWith(".js") ? ("ESModule" as const) : ("Text" as const),
+    path: `/${name}`,
+    contents,
+  }));
+  return [
+    { type: "ESModule" as const, path: "/upgrade-worker.js", contents: await readFile(join(support, "upgrade-worker.js"), "utf8") },
+    ...files,
+  ];
+}

@@ -1,0 +1,27 @@
+/** The queues of the upgrade test: each message goes to the test, which delivers it when it wants, to the revision that it wants. */
+
+import { WorkerEntrypoint } from "cloudflare:workers";
+
+class Queue extends WorkerEntrypoint {
+  async send(body) {
+    await this.env.TEST.fetch("http://test/", { method: "POST", body: JSON.stringify({ queue: this.queue, body }) });
+  }
+
+  async sendBatch(messages) {
+    for (const { body } of messages) await this.send(body);
+  }
+}
+
+export class Dispatch extends Queue {
+  queue = "gateway-dispatch";
+}
+
+export class Starts extends Queue {
+  queue = "gateway-starts";
+}
+
+export class Notify extends Queue {
+  queue = "gateway-notify";
+}
+
+export default {};
