@@ -44,7 +44,8 @@ export class RecordStore {
   /** Takes a state that may be lost with the object's memory, because the stored one leads to it again: only an alarm is written. */
   keep<T extends Task>(task: T): T {
     const at = Math.max(wakeAt(task), Date.now() + 1);
-    const latest = task.step.do === "settle" && task.faults === 0 ? at + settleSlackMs : at;
+    const isSettling = task.step.do === "settle" && task.faults === 0 && at >= task.step.at;
+    const latest = isSettling ? at + settleSlackMs : at;
     // An alarm that comes before a poll would only be set again.
     const earliest = task.step.do === "poll" ? at : Date.now() + 1;
     if (this.#alarmAt === undefined || this.#alarmAt > latest || this.#alarmAt < earliest) this.#setAlarm(at);

@@ -2,22 +2,21 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { chargesCancelled, lifeTimes, signingSecret } from "../config.ts";
-import { recordIncident } from "../db/incidents.ts";
-import { newId, toTaskId } from "../ids.ts";
+import { toTaskId } from "../ids.ts";
 import { alert } from "../log.ts";
 import * as callbacks from "./callback.ts";
-import { continueOpen, reported } from "./continuing.ts";
+import { continueOpen } from "./continuing.ts";
 import { type CreateAnswer, createTask } from "./creating.ts";
 import { continueEnded, settleEnded } from "./ending.ts";
-import { isUnwanted } from "./hedge.ts";
+import * as leases from "./leases.ts";
 import { sendCallback, sendDispatch } from "./messages.ts";
 import type { CallbackWork } from "./notify.ts";
 import { toReceipt } from "./receipt.ts";
 import { signReceipt } from "../receipt-keys.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerStatusQuery, type Question, toResponse } from "./status-answer.ts";
-import { cancelLate, logFields, tellWallet } from "./settle.ts";
-import { canCancel, pollEarlier, type Poller, currentProvider } from "./poll.ts";
+import { logFields, tellWallet } from "./settle.ts";
+import { canCancel, pollEarlier, type Poller } from "./poll.ts";
 import { calledBack } from "./called-back.ts";
 import { PollTurn } from "./poll-turn.ts";
 import { RecordStore } from "./record-store.ts";
@@ -25,8 +24,8 @@ import * as outcomes from "./outcomes.ts";
 import * as transitions from "./task.ts";
 import { type FinalTask, isFinal, type OpenTask, type Submission, type Task } from "./record.ts";
 import { noteDuration } from "./typical-times.ts";
-import { leaseMs, type StepOutcome, type Work } from "./work.ts";
 import { isNewer, submissionVersion } from "../versions.ts";
+import type { StepOutcome, Work } from "./work.ts";
 
 export class TaskObject extends DurableObject<Env> {
   readonly #record: RecordStore;
@@ -131,36 +130,12 @@ export class TaskObject extends DurableObject<Env> {
     // A message for a poll that is due was sent before a crash: finished work is not written. The poll is repeated.
     const { step } = this.#record.task ?? {};
     if (step?.do === "poll" && step.at <= Date.now()) await this.alarm();
-    const task = this.#record.task;
-    if (!task) return null;
-    const provider = currentProvider(task, this.env);
-    const isStart = task.step.do === "start" || task.step.do === "starting";
-    const lease = isStart ? newId("") : transitions.collectLease(task);
-    const claimed = transitions.claimed(task, lease, leaseMs(task, provider), provider.repeatable, Date.now());
-    if (!claimed) return null;
-    // A collection may be begun again after a crash: its lease is valid for as long as the record is as it is.
-    return isStart
-      ? { step: "start", lease, task: this.#record.commit(claimed) }
-      : { step: "collect", lease, task: this.#record.keep(claimed) };
+    return leases.claimStep(this.#record, this.env);
   }
 
   /** Takes the outcome of a leased step. False if the lease is no longer valid: the consumer's files are not wanted. */
-  async report(lease: string, step: StepOutcome): Promise<boolean> {
-    const known = this.#record.task;
-    if (known?.endedBy === lease) {
-      // Reported before, and the answer was lost: the object may have crashed before the settlement.
-      if (known.step.do === "settle") await this.#settle(known);
-      return true;
-    }
-    const task = known && transitions.leased(known, lease);
-    if (!task) {
-      // The task ended or moved to another route during the start: no consumer will collect this work. Repeated with the report if necessary.
-      if (step.outcome === "accepted" && known && isUnwanted(known, step.operation))
-        await cancelLate({ ...known, route: step.route ?? known.route }, step.operation, this.env);
-      return false;
-    }
-    await this.#go(reported(task, step, this.#turn.isCalled, this.env, Date.now()));
-    return true;
+  report(lease: string, step: StepOutcome): Promise<boolean> {
+    return leases.reportStep(lease, step, this.#poller(), (task) => this.#settle(task));
   }
 
   /** Applies a transition that may be final. */
@@ -184,19 +159,12 @@ export class TaskObject extends DurableObject<Env> {
 
   /** The call of the receiver that waits for a consumer, leased to the caller; null for a duplicate or late message. */
   async claimCallback(): Promise<CallbackWork | null> {
-    const lease = newId("");
-    const { task } = this.#record;
-    const claimed = task && isFinal(task) ? callbacks.callbackClaimed(task, lease, Date.now()) : undefined;
-    return claimed ? { lease, task: this.#record.commit(claimed) } : null;
+    return leases.claimCallback(this.#record);
   }
 
   /** Takes the report of a leased call. A report without a valid lease changes nothing. */
-  async reportCallback(lease: string, report: callbacks.CallbackReport): Promise<void> {
-    const { task } = this.#record;
-    const reported = task && isFinal(task) ? callbacks.callbackReported(task, lease, report, Date.now()) : undefined;
-    if (!reported) return;
-    this.#record.commit(reported);
-    if (callbacks.keepsFailing(reported)) await recordIncident(this.env.DB, "callback", reported.submission.accountId);
+  reportCallback(lease: string, report: callbacks.CallbackReport): Promise<void> {
+    return leases.reportCallback(lease, report, this.#record, this.env);
   }
 
   /** Calls the receiver of a final task again, at its owner's request. null if the task does not exist, "open" if it is not final. */

@@ -2,10 +2,11 @@
 
 import { DurableObject } from "cloudflare:workers";
 import type { WalletSums } from "../db/audit.ts";
-import { type Budget, readRows, setBudget } from "../db/grants.ts";
+import { type Budget, setBudget } from "../db/grants.ts";
 import type { Charge } from "../db/ledger.ts";
 import { alert } from "../log.ts";
 import { toMessages } from "./budget-alerts.ts";
+import { auditWallet, returnLost } from "./wallet-audit.ts";
 import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
 import { batchSize, WalletLedger } from "./wallet-ledger.ts";
 import { noteAlerts, refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
@@ -185,27 +186,15 @@ export class WalletObject extends DurableObject<Env> {
   /** The object's own sums, and whether D1 has granted what the object holds: first everything that is owed is written, and nothing is under way. */
   audit(): Promise<WalletSums> {
     return this.#ledger.inTurn(async () => {
-      await this.#ledger.flushAll();
-      const state = await this.#ledger.certain();
-      const { held, owed } = this.#book.sums();
-      const [row] = await readRows(this.env.DB, [this.#accountId]);
-      const granted = state?.granted ?? 0;
-      const isGrantRight = (row?.granted ?? 0) === granted && granted >= held + owed;
+      const sums = await auditWallet(this.#ledger, this.#book, this.env.DB, this.#accountId);
       this.#arm(this.#nextAlarm());
-      return { granted, isGrantRight, held, open: [...this.#book.open()].length };
+      return sums;
     });
   }
 
   /** Gives back what was granted to a storage that was lost and that no task has claimed: one that still runs costs nothing then. Millionths. */
   reconcile(): Promise<number> {
-    return this.#ledger.inTurn(async () => {
-      const state = await this.#ledger.certain();
-      const lost = state?.lost ?? 0;
-      if (!state || lost === 0) return 0;
-      state.lost = 0;
-      await this.#ledger.giveBack(lost);
-      return lost;
-    });
+    return this.#ledger.inTurn(() => returnLost(this.#ledger));
   }
 
   /** Writes what has ended to D1, ends chats whose deadline is over, gives back what is not used. A throw would be repeated six times and then dropped, so there is none. */
