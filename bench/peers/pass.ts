@@ -1,7 +1,5 @@
 /** A bare pass-through on the same runtime: what any gateway on it costs at least. It is never deployed. */
 
-/// <reference types="@cloudflare/workers-types" />
-
 export default {
   fetch: (request: Request, { UPSTREAM }: { UPSTREAM: string }) => fetch(`${UPSTREAM}/chat/completions`, request),
 };

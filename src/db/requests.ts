@@ -59,7 +59,7 @@ export async function writeRequests(db: D1Database, requests: LoggedRequest[]): 
 function append(db: D1Database, account: string, requests: LoggedRequest[]): D1PreparedStatement {
   const began = Math.min(...requests.map(({ at }) => at));
   const errors = requests.filter(({ status }) => status >= 400).length;
-  const lines = requests.map(({ account: _, ...entry }) => JSON.stringify(entry)).join("\n");
+  const lines = requests.map((request) => JSON.stringify({ ...request, account: undefined })).join("\n");
   return db
     .prepare(
       `INSERT INTO request_page (account_id, began_at, requests, errors, entries)

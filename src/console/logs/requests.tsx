@@ -15,7 +15,7 @@ function look(status: number): { icon: string; tone: "" | "good" | "warn" | "bad
 }
 
 /** Milliseconds below a second, seconds above. */
-export function duration(language: string, ms: number): string {
+function duration(language: string, ms: number): string {
   if (ms < 1000) return `${ms} ms`;
   return `${(ms / 1000).toLocaleString(language, { maximumSignificantDigits: 3 })} s`;
 }

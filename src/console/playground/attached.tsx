@@ -8,7 +8,7 @@ import type { Typed } from "./fields.ts";
 /** Images of one message. */
 export const maxAttached = 4;
 /** Characters of all images of a conversation: the API takes chats of 10 MiB. The page's script makes images far smaller. */
-export const maxAttachedLength = 6 * 1024 * 1024;
+const maxAttachedLength = 6 * 1024 * 1024;
 
 const pictureTypes = "image/png,image/jpeg,image/webp";
 
