@@ -19,3 +19,8 @@ export interface Versioned {
 
 /** True if newer code wrote the value, so that code of this version may misread it. */
 export const isNewer = ({ v = 0 }: Versioned, version: number) => v > version;
+
+/** Throws if newer code made the value: its caller repeats the call, and this object runs newer code then. */
+export function requireKnown(value: Versioned, version: number): void {
+  if (isNewer(value, version)) throw new Error("made by newer code");
+}

@@ -1,7 +1,7 @@
 /** The tools of `/mcp`: what each is for, takes and does. Arguments have the names of the HTTP API. */
 
 import type { CallToolResult, Tool as ProtocolTool, ToolAnnotations } from "@modelcontextprotocol/server";
-import { ApiRefusal } from "./api-client.ts";
+import { invalid, names, readTaskId, readWait, requireAction, taskPath, without } from "./arguments.ts";
 import type { Arguments, Context } from "./context.ts";
 import { type Action, mergedProperties, modelNamed, type ModelEntry, type Schema } from "./models.ts";
 import { outputs } from "./outputs.ts";
@@ -80,17 +80,6 @@ const generates = (
     return submit(path(args), args, without(args, [...Object.keys(named), "variation", "wait"]), context, seconds);
   },
 });
-
-/** The API has one path for videos and characters: the arguments must make what the tool is for. Throws `ApiRefusal`. */
-function requireAction(action: Action, args: Arguments, models: ModelEntry[]): void {
-  const given = ["url", "from_task", "timestamps"].filter((name) => args[name] !== undefined && args[name] !== null);
-  if (action === "video" && given[0] !== undefined) throw invalid(given[0], "is an argument of create_character");
-  if (action !== "character") return;
-  if (!given.includes("url") && !given.includes("from_task")) throw invalid("from_task", "or url is required");
-  const able = models.filter(({ actions }) => actions?.character);
-  const model = modelNamed(models, args["model"]);
-  if (model && !able.includes(model)) throw invalid("model", `must be one of ${names(able)}`);
-}
 
 const remixPath = (args: Arguments) => `/v1/videos/${encodeURIComponent(readTaskId(args))}/remix`;
 
@@ -249,21 +238,3 @@ const structured = (sentence: string, record: Record<string, unknown>): CallTool
   ],
   structuredContent: record,
 });
-
-const names = (models: ModelEntry[]) => models.map(({ id }) => id).join(", ");
-const without = (args: Arguments, left: string[]) => Object.fromEntries(Object.entries(args).filter(([name]) => !left.includes(name)));
-const invalid = (param: string, reason: string) => new ApiRefusal(`invalid_request: ${param} ${reason}`);
-
-function readTaskId({ task_id }: Arguments): string {
-  if (typeof task_id !== "string" || task_id === "") throw invalid("task_id", "is required: the id that a tool returned");
-  return task_id;
-}
-
-const taskPath = (args: Arguments) => `/v1/tasks/${encodeURIComponent(readTaskId(args))}`;
-
-function readWait({ wait: seconds }: Arguments): number {
-  if (seconds === undefined || seconds === null) return maxWaitSeconds;
-  if (typeof seconds !== "number" || !Number.isInteger(seconds) || seconds < 0 || seconds > maxWaitSeconds)
-    throw invalid("wait", `must be a whole number of seconds from 0 to ${maxWaitSeconds}`);
-  return seconds;
-}

@@ -3,11 +3,11 @@
 import { assetPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { lifeTimes } from "../config.ts";
 import { alert, log } from "../log.ts";
+import * as afterEnd from "./after-end.ts";
 import * as callbacks from "./callback.ts";
 import { forget } from "./creating.ts";
 import { sendCallback } from "./messages.ts";
 import { callReceiver, type CallbackWork } from "./notify.ts";
-import * as outcomes from "./outcomes.ts";
 import type { FinalTask } from "./record.ts";
 import type { RecordStore } from "./record-store.ts";
 import { logFields, settleForgotten, settleTask } from "./settle.ts";
@@ -23,7 +23,7 @@ export async function settleEnded(task: FinalTask, record: RecordStore, env: Env
     log("settle", { ...logFields(task), outcome: error ?? "completed", charged, ms: Date.now() - started });
     if (record.task !== task) return;
     const { assetMs, recordMs } = lifeTimes(env);
-    const settled = outcomes.settled(task, assetMs, recordMs);
+    const settled = afterEnd.settled(task, assetMs, recordMs);
     // Its owner may have requested it already.
     if (isNotified && !settled.callback)
       return await sendCallback(record.commit(callbacks.callbackBegun(settled, Date.now())), record, env);
@@ -32,7 +32,7 @@ export async function settleEnded(task: FinalTask, record: RecordStore, env: Env
     else record.sleep(settled);
   } catch (fault) {
     alert("settle", { ...logFields(task), outcome: "retry" }, fault);
-    if (record.task === task) record.commit(outcomes.settleFailed(task, Date.now()));
+    if (record.task === task) record.commit(afterEnd.settleFailed(task, Date.now()));
   }
 }
 
@@ -73,7 +73,7 @@ export async function continueEnded(
           listAssets(task.result).map(({ key }) => key),
         );
       else await removeUnder(env.ASSETS, assetPrefix(task.id));
-      if (record.task === task) record.keep(outcomes.erased(task, lifeTimes(env).recordMs));
+      if (record.task === task) record.keep(afterEnd.erased(task, lifeTimes(env).recordMs));
       return;
     case "forget":
       return forget(task, record, env);

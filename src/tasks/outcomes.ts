@@ -3,17 +3,8 @@
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
 import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier, withoutWork } from "./hedge.ts";
-import {
-  type CompletedTask,
-  currentRoute,
-  type FailedTask,
-  type FinalTask,
-  type OpenTask,
-  type Result,
-  type Submission,
-  type Task,
-} from "./record.ts";
-import { backoff, claimMs, progressAt } from "./task.ts";
+import { type CompletedTask, currentRoute, type FailedTask, type OpenTask, type Result, type Submission, type Task } from "./record.ts";
+import { backoff, progressAt } from "./task.ts";
 import { collectLeaseMs } from "./work.ts";
 
 const settleRetryMs = 30_000;
@@ -220,36 +211,4 @@ export const failed = (task: OpenTask, error: FailureCode, now: number): FailedT
   charged: 0,
   finalAt: now,
   step: { do: "settle", at: now + settleRetryMs },
-});
-
-export const settleFailed = (task: FinalTask, now: number): FinalTask => ({
-  ...task,
-  faults: task.faults + 1,
-  step: { do: "settle", at: now + backoff(task.faults, 1_000, 60_000) },
-});
-
-/** The task is settled: next are the expiry of its assets and the deletion of its record. */
-export function settled(task: FinalTask, assetMs: number, recordMs: number): FinalTask {
-  const forget: FinalTask["step"] = { do: "forget", at: task.finalAt + recordMs };
-  if (!task.mayHaveAssets) return { ...task, step: forget };
-  return { ...task, step: { do: "erase", at: task.expiresAt ?? task.finalAt + assetMs } };
-}
-
-/**
- * Deleted by its owner after the settlement: the files go now, with all that was asked for and made. The rest stays until no start can
- * report an acceptance any more and no idempotency key leads here.
- */
-export function deleted({ callback: _callback, endedBy: _endedBy, ...task }: FinalTask, now: number): FinalTask {
-  const { source: _source, reference: _reference, callbackUrl: _callbackUrl, ...submission } = task.submission;
-  const rest = {
-    submission: { ...submission, parameters: {}, inputs: [], characters: [] },
-    isDeleted: true,
-    step: { do: "erase" as const, at: now },
-  };
-  return task.status === "completed" ? { ...task, ...rest, result: { kind: "images" as const, images: [] } } : { ...task, ...rest };
-}
-
-export const erased = (task: FinalTask, recordMs: number): FinalTask => ({
-  ...task,
-  step: { do: "forget", at: task.isDeleted ? Math.max(task.deadline, task.createdAt + claimMs) + 60_000 : task.finalAt + recordMs },
 });

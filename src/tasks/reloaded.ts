@@ -1,6 +1,6 @@
 /** A task's record as it is read from storage, which was not written at each of its states. Pure. */
 
-import { erased, settled } from "./outcomes.ts";
+import { erased, settled } from "./after-end.ts";
 import { type FinalTask, isFinal, type Task } from "./record.ts";
 
 /** Of assets, and of final records, in milliseconds. */

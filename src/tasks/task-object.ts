@@ -20,6 +20,7 @@ import { canCancel, pollEarlier, type Poller } from "./poll.ts";
 import { calledBack } from "./called-back.ts";
 import { PollTurn } from "./poll-turn.ts";
 import { RecordStore } from "./record-store.ts";
+import * as afterEnd from "./after-end.ts";
 import * as outcomes from "./outcomes.ts";
 import * as transitions from "./task.ts";
 import { type FinalTask, isFinal, type OpenTask, type Submission, type Task } from "./record.ts";
@@ -52,7 +53,7 @@ export class TaskObject extends DurableObject<Env> {
       return { refused: "unavailable" };
     if (this.#record.task && this.#record.task.step.do !== "reserve")
       return { task: this.#record.task, created: this.#record.task.submission.requestId === submission.requestId };
-    const created = createTask(toTaskId(this.ctx.id), submission, this.#record, this.env, (task) => this.#send(task));
+    const created = createTask(toTaskId(this.ctx.id), submission, this.#record, this.env, this.#poller().send);
     this.#creating = created.finally(() => (this.#creating = undefined));
     return this.#creating;
   }
@@ -114,7 +115,7 @@ export class TaskObject extends DurableObject<Env> {
     if (!isFinal(task)) return "open";
     if (task.step.do === "settle") return "unavailable";
     this.ctx.storage.kv.delete("receipt"); // it has the caller's own name for the task
-    this.#record.commit(outcomes.deleted(task, Date.now()));
+    this.#record.commit(afterEnd.deleted(task, Date.now()));
     await this.alarm();
     return "removed";
   }
@@ -228,11 +229,13 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   #poller(): Poller {
-    return { env: this.env, record: this.#record, go: (next) => this.#go(next), send: (task) => this.#send(task), turn: this.#turn };
-  }
-
-  #send(task: OpenTask): Promise<void> {
-    return sendDispatch(task, this.#record, this.env);
+    return {
+      env: this.env,
+      record: this.#record,
+      go: (next) => this.#go(next),
+      send: (task) => sendDispatch(task, this.#record, this.env),
+      turn: this.#turn,
+    };
   }
 
   /** Makes the task final and settles it; when the ledger does not answer the alarm goes on. */

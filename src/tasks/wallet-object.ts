@@ -6,12 +6,13 @@ import { type Budget, setBudget } from "../db/grants.ts";
 import type { Charge } from "../db/ledger.ts";
 import { alert } from "../log.ts";
 import { toMessages } from "./budget-alerts.ts";
+import { RecentDemand } from "./recent-demand.ts";
 import { auditWallet, returnLost } from "./wallet-audit.ts";
 import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
 import { batchSize, WalletLedger } from "./wallet-ledger.ts";
 import { noteAlerts, refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
 import { missingWindows, type QuotaChange, type WalletState } from "./wallet-state.ts";
-import { isNewer, chargeVersion } from "../versions.ts";
+import { chargeVersion, requireKnown } from "../versions.ts";
 
 const flushMs = 5_000;
 const retryMs = 10_000;
@@ -25,18 +26,12 @@ const alertsPerBatch = 50;
 
 const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
 
-/** Throws if newer code made the charge: its caller repeats the call, and this object runs newer code then. */
-function requireKnown(charge: Charge): void {
-  if (isNewer(charge, chargeVersion)) throw new Error("newer charge");
-}
-
 export class WalletObject extends DurableObject<Env> {
   readonly #book = new WalletBook();
   readonly #ledger: WalletLedger;
   /** The time of the set alarm; undefined if it is not known. */
   #alarmAt: number | undefined;
-  /** What was reserved in the last minute of the clock that something was, and in the one before it: the size of grants. */
-  #lately = { minute: 0, amount: 0, before: 0 };
+  readonly #demand = new RecentDemand();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -65,7 +60,7 @@ export class WalletObject extends DurableObject<Env> {
   /** Holds `amount` (millionths) for a task or chat. A repeat answers the same. Asks D1 only when what it granted does not suffice. */
   async reserve(charge: Charge, amount: number, rules: ReserveRules): Promise<ReserveAnswer> {
     try {
-      requireKnown(charge);
+      requireKnown(charge, chargeVersion);
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         const isKnown = this.#book.get(charge.taskId) !== undefined;
         const state = isKnown ? undefined : await this.#ledger.load([charge.keyId], Date.now());
@@ -86,8 +81,7 @@ export class WalletObject extends DurableObject<Env> {
           this.#hold(charge, amount, rules.deadline, now);
           return { answer: "reserved" };
         }
-        if (!(await this.#ledger.inTurn(() => this.#ledger.grant(amount, Math.max(this.#lately.amount, this.#lately.before)))))
-          return { answer: "insufficient" };
+        if (!(await this.#ledger.inTurn(() => this.#ledger.grant(amount, this.#demand.perMinute)))) return { answer: "insufficient" };
       }
     } catch (error) {
       alert("reserve", { task: charge.taskId, account: this.#accountId, outcome: "unavailable" }, error);
@@ -97,10 +91,7 @@ export class WalletObject extends DurableObject<Env> {
 
   #hold({ taskId, keyId, kind, model }: Charge, amount: number, deadline: number | undefined, now: number): void {
     const hold: WalletEntry = { taskId, keyId, kind, model, held: amount, at: now, ...(deadline !== undefined && { deadline }) };
-    const minute = Math.floor(now / 60_000);
-    const { minute: last, amount: before } = this.#lately;
-    if (minute !== last) this.#lately = { minute, amount: 0, before: minute === last + 1 ? before : 0 };
-    this.#lately.amount += amount;
+    this.#demand.add(amount, now);
     const page = this.#book.add(hold);
     if (noteAlerts(this.#ledger.loaded, this.#book, keyId, now)) this.#ledger.isStored = false; // stored with the hold
     this.#store(page, Math.min(now + idleMs, deadline ?? Infinity));
@@ -112,7 +103,7 @@ export class WalletObject extends DurableObject<Env> {
    * when that needs D1, which does not answer.
    */
   async settle(charge: Charge, charged: number, outcome: string, held = 0): Promise<void> {
-    requireKnown(charge);
+    requireKnown(charge, chargeVersion);
     if (held > 0 && !this.#book.get(charge.taskId)) await this.recover(charge, held);
     const now = Date.now();
     const known = this.#book.get(charge.taskId);

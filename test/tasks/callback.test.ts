@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import * as callbacks from "../../src/tasks/callback.ts";
 import type { Submission, FinalTask } from "../../src/tasks/record.ts";
+import * as afterEnd from "../../src/tasks/after-end.ts";
 import * as outcomes from "../../src/tasks/outcomes.ts";
 import * as transitions from "../../src/tasks/task.ts";
 
@@ -25,7 +26,7 @@ const submission: Submission = {
 };
 const queued = transitions.reserved(transitions.newTask("task_1", submission, start));
 const starting = transitions.claimed(queued, "lease-1", 60_000, true, start)!;
-const settled = outcomes.settled(outcomes.failed(starting, "provider_error", start), day, 7 * day);
+const settled = afterEnd.settled(outcomes.failed(starting, "provider_error", start), day, 7 * day);
 const begun = callbacks.callbackBegun(settled, start);
 const calling = callbacks.callbackClaimed(begun, "call-1", start)!;
 const report = (fields: object) => ({ outcome: "attempted", at: start, ms: 5, ...fields }) as callbacks.CallbackReport;
@@ -55,10 +56,10 @@ test.each<[string, FinalTask, number, ReturnType<typeof transitions.due>]>([
 test("the earlier of callback and deletion is due first", () => {
   const late: FinalTask = { ...waiting, callback: { ...waiting.callback!, step: { do: "wait", at: start + day + 1 } } };
   expect(transitions.due(late, start + 2 * day)).toBe("erase");
-  expect(transitions.due(outcomes.erased(late, 7 * day), start + 2 * day)).toBe("notify");
-  expect(transitions.due(outcomes.erased(late, 7 * day), start + 7 * day)).toBe("notify");
+  expect(transitions.due(afterEnd.erased(late, 7 * day), start + 2 * day)).toBe("notify");
+  expect(transitions.due(afterEnd.erased(late, 7 * day), start + 7 * day)).toBe("notify");
   const later: FinalTask = { ...late, callback: { ...late.callback!, step: { do: "wait", at: start + 8 * day } } };
-  expect(transitions.due(outcomes.erased(later, 7 * day), start + 9 * day)).toBe("forget");
+  expect(transitions.due(afterEnd.erased(later, 7 * day), start + 9 * day)).toBe("forget");
 });
 
 test.each<[string, FinalTask, boolean]>([

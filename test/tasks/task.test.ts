@@ -1,6 +1,7 @@
 /** The transitions of a task's record: what is due when, who may claim it, and that final states are final. */
 
 import { expect, test } from "vitest";
+import * as afterEnd from "../../src/tasks/after-end.ts";
 import * as outcomes from "../../src/tasks/outcomes.ts";
 import * as transitions from "../../src/tasks/task.ts";
 import type { OpenTask, Submission, Task } from "../../src/tasks/record.ts";
@@ -39,10 +40,10 @@ const collecting = transitions.claimed(collect, "lease-2", 40_000, true, start +
 const completed = outcomes.completed(collecting, images(2), 86_400_000, start + 3_999);
 const lapsed = outcomes.leaseExpired(starting, start + 60_000) as OpenTask;
 const failed = outcomes.failed(polling, "provider_error", start + 3_000);
-const erasable = outcomes.settled(completed, 86_400_000, 604_800_000);
-const deleted = outcomes.deleted(erasable, start + 5_000);
-const tombstone = outcomes.erased(deleted, 604_800_000);
-const forgettable = outcomes.erased(erasable, 604_800_000);
+const erasable = afterEnd.settled(completed, 86_400_000, 604_800_000);
+const deleted = afterEnd.deleted(erasable, start + 5_000);
+const tombstone = afterEnd.erased(deleted, 604_800_000);
+const forgettable = afterEnd.erased(erasable, 604_800_000);
 
 test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]>([
   // what               record        at (ms after start)        just before    then
