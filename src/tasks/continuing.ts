@@ -4,6 +4,7 @@ import { hedging, lifeTimes } from "../config.ts";
 import { alert } from "../log.ts";
 import { pollInTurn } from "./called-back.ts";
 import { abandon } from "./creating.ts";
+import { sendDispatch } from "./messages.ts";
 import * as outcomes from "./outcomes.ts";
 import { pollEarlier, type Poller, currentProvider } from "./poll.ts";
 import type { OpenTask, Task } from "./record.ts";
@@ -31,7 +32,7 @@ export async function continueOpen(task: OpenTask, leases: StepLeases, poller: P
     case "abandon":
       return abandon(task, record, env);
     case "dispatch":
-      return poller.send(record.commit(dispatched(task, now)));
+      return sendDispatch(record.commit(dispatched(task, now)), record, env);
     case "undertake": {
       const work = await leases.claim();
       return work ? undertake(work, leases, record, env) : undefined;

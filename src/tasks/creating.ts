@@ -1,6 +1,7 @@
 /** Accepts a submission: the record first, then the money. A submission that is refused leaves nothing behind. */
 
 import { alert } from "../log.ts";
+import { sendDispatch } from "./messages.ts";
 import { isFinal, type OpenTask, type Submission, type Task } from "./record.ts";
 import type { RecordStore } from "./record-store.ts";
 import { logFields, removeInputs, reservePrice, returnPrice } from "./settle.ts";
@@ -12,14 +13,8 @@ export type CreateAnswer =
   /** `until` is the end of the budget's window, milliseconds. */
   | { refused: "insufficient" | "too_many" | "budget" | "token" | "unavailable" | "conflict"; until?: number };
 
-/** Writes the record, holds the price, and sends the message by `send`. */
-export async function createTask(
-  id: string,
-  submission: Submission,
-  record: RecordStore,
-  env: Env,
-  send: (task: OpenTask) => Promise<void>,
-): Promise<CreateAnswer> {
+/** Writes the record, holds the price, and sends the message. */
+export async function createTask(id: string, submission: Submission, record: RecordStore, env: Env): Promise<CreateAnswer> {
   const known = record.task;
   const task = record.commit(known && !isFinal(known) ? known : transitions.newTask(id, submission, Date.now()));
   try {
@@ -37,7 +32,7 @@ export async function createTask(
     return { refused: "unavailable" };
   }
   const accepted = record.commit(transitions.reserved(task));
-  await send(accepted);
+  await sendDispatch(accepted, record, env);
   return { task: accepted, created: true };
 }
 

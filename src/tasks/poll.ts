@@ -10,6 +10,7 @@ import * as hedge from "./hedge.ts";
 import { pollDelayMs } from "./poll-times.ts";
 import type { PollTurn } from "./poll-turn.ts";
 import { currentRoute, isFinal, type OpenTask, type Task } from "./record.ts";
+import { sendDispatch } from "./messages.ts";
 import type { RecordStore } from "./record-store.ts";
 import { cancelUpstream, logFields } from "./settle.ts";
 import * as outcomes from "./outcomes.ts";
@@ -22,8 +23,6 @@ export interface Poller {
   record: RecordStore;
   /** Commits a state that may be the last one. */
   go: (next: Task) => Promise<void>;
-  /** Sends the message for the step that waits for a consumer. */
-  send: (task: OpenTask) => Promise<void>;
   turn: PollTurn;
 }
 
@@ -48,7 +47,8 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
     const now = Date.now();
     if (answer.status === "failed") line(answer.status);
     // Unwritten, because a poll after a crash answers the same; but what cancelling costs may depend on it.
-    if (answer.status === "succeeded") await poller.send(record[chargesCancelled(env) ? "commit" : "keep"](outcomes.ready(task, now)));
+    if (answer.status === "succeeded")
+      await sendDispatch(record[chargesCancelled(env) ? "commit" : "keep"](outcomes.ready(task, now)), record, env);
     else if (answer.status === "failed") await poller.go(outcomes.providerFailed(task, answer.code, hedging(env), now));
     else if (task.step.at <= now || task.silentSince !== undefined) {
       // A poll that a callback asked for, ahead of the schedule, leaves the schedule as it is.
@@ -71,16 +71,16 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
 }
 
 /** Starts the next route beside one that does not answer or is slow; false when the route continues alone. */
-async function hedged(task: OpenTask, { env, record, send }: Poller, now: number): Promise<boolean> {
+async function hedged(task: OpenTask, { env, record }: Poller, now: number): Promise<boolean> {
   const due = hedge.reasonToHedge(task, hedging(env), now);
   if (!due) return false;
   alert("poll", { ...logFields(task), outcome: due.reason });
-  await send(record.commit(transitions.dispatched(outcomes.hedged(task, due.next, due.reason, now), now)));
+  await sendDispatch(record.commit(transitions.dispatched(outcomes.hedged(task, due.next, due.reason, now), now)), record, env);
   return true;
 }
 
 /** Polls the work of an earlier route. After the task's end it is cancelled; a late success is logged for the operator and not charged. */
-export async function pollEarlier(task: Task, { env, record, send }: Poller): Promise<void> {
+export async function pollEarlier(task: Task, { env, record }: Poller): Promise<void> {
   const one = hedge.nextEarlier(task)!;
   const route = { ...task, route: one.route, operation: one.operation };
   if (isFinal(task) && (await cancelUpstream(route, env))) {
@@ -91,7 +91,8 @@ export async function pollEarlier(task: Task, { env, record, send }: Poller): Pr
     const answer = await withTimeout(currentProvider(route, env).poll(one.operation), pollTimeoutMs);
     if (record.task !== task) return; // the next alarm polls again
     const now = Date.now();
-    if (answer.status === "succeeded" && hedge.wantsEarlier(task)) return await send(record.commit(outcomes.earlierReady(task, one, now)));
+    if (answer.status === "succeeded" && hedge.wantsEarlier(task))
+      return await sendDispatch(record.commit(outcomes.earlierReady(task, one, now)), record, env);
     if (answer.status === "succeeded" && isFinal(task))
       alert("hedge", { ...logFields(route), outcome: "late_success", cost: task.submission.price });
     const hasEnded = answer.status === "failed" || (answer.status === "succeeded" && isFinal(task));

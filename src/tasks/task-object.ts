@@ -9,7 +9,7 @@ import { continueOpen } from "./continuing.ts";
 import { type CreateAnswer, createTask } from "./creating.ts";
 import { continueEnded, settleEnded } from "./ending.ts";
 import * as leases from "./leases.ts";
-import { sendCallback, sendDispatch } from "./messages.ts";
+import { sendCallback } from "./messages.ts";
 import type { CallbackWork } from "./notify.ts";
 import { toReceipt } from "./receipt.ts";
 import { signReceipt } from "../receipt-keys.ts";
@@ -23,7 +23,7 @@ import { RecordStore } from "./record-store.ts";
 import * as afterEnd from "./after-end.ts";
 import * as outcomes from "./outcomes.ts";
 import * as transitions from "./task.ts";
-import { type FinalTask, isFinal, type OpenTask, type Submission, type Task } from "./record.ts";
+import { type FinalTask, isFinal, type Submission, type Task } from "./record.ts";
 import { noteDuration } from "./typical-times.ts";
 import { isNewer, submissionVersion } from "../versions.ts";
 import type { StepOutcome, Work } from "./work.ts";
@@ -53,7 +53,7 @@ export class TaskObject extends DurableObject<Env> {
       return { refused: "unavailable" };
     if (this.#record.task && this.#record.task.step.do !== "reserve")
       return { task: this.#record.task, created: this.#record.task.submission.requestId === submission.requestId };
-    const created = createTask(toTaskId(this.ctx.id), submission, this.#record, this.env, this.#poller().send);
+    const created = createTask(toTaskId(this.ctx.id), submission, this.#record, this.env);
     this.#creating = created.finally(() => (this.#creating = undefined));
     return this.#creating;
   }
@@ -229,13 +229,7 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   #poller(): Poller {
-    return {
-      env: this.env,
-      record: this.#record,
-      go: (next) => this.#go(next),
-      send: (task) => sendDispatch(task, this.#record, this.env),
-      turn: this.#turn,
-    };
+    return { env: this.env, record: this.#record, go: (next) => this.#go(next), turn: this.#turn };
   }
 
   /** Makes the task final and settles it; when the ledger does not answer the alarm goes on. */
