@@ -57,11 +57,11 @@ export const QuotaForm = ({ path, unit, problem, typed }: QuotaFormProps) => {
       />
       <TextField
         name="reason"
-        label={t("admin_reason")}
+        label={t("admin_quota_reason")}
         opt={t("admin_optional")}
         maxlength={maxReason}
         autocomplete="off"
-        hint={t("admin_reason_hint")}
+        hint={t("admin_quota_reason_hint")}
         value={typed?.reason}
       />
       <p>
@@ -82,7 +82,7 @@ export const Moves = ({ changes }: { changes: QuotaChange[] }) => {
         t("admin_moved_at"),
         { name: t("admin_moved"), isNumber: true },
         { name: t("admin_moved_to"), isNumber: true },
-        t("admin_reason"),
+        t("admin_quota_reason"),
         { name: t("admin_moved_by"), isExtra: true },
       ]}
     >

@@ -28,8 +28,8 @@ export default {
     admin_moved_to: "Quota",
     admin_moved_by: "By",
     admin_moved_by_api: "Operator’s API",
-    admin_reason: "Reason",
-    admin_reason_hint: "Only admins see it.",
+    admin_quota_reason: "Reason",
+    admin_quota_reason_hint: "Only admins see it.",
     admin_erase: "Erase",
     admin_erase_ask: "Erase {name}?",
     admin_erase_warning:
@@ -68,8 +68,8 @@ export default {
     admin_moved_to: "额度",
     admin_moved_by: "操作者",
     admin_moved_by_api: "运营方 API",
-    admin_reason: "原因",
-    admin_reason_hint: "仅管理员可见。",
+    admin_quota_reason: "原因",
+    admin_quota_reason_hint: "仅管理员可见。",
     admin_erase: "抹除",
     admin_erase_ask: "抹除 {name}？",
     admin_erase_warning:
@@ -109,8 +109,8 @@ export default {
     admin_moved_to: "한도",
     admin_moved_by: "작업자",
     admin_moved_by_api: "운영자 API",
-    admin_reason: "사유",
-    admin_reason_hint: "관리자만 볼 수 있습니다.",
+    admin_quota_reason: "사유",
+    admin_quota_reason_hint: "관리자만 볼 수 있습니다.",
     admin_erase: "삭제",
     admin_erase_ask: "{name} 계정을 완전히 삭제할까요?",
     admin_erase_warning:
@@ -150,8 +150,8 @@ export default {
     admin_moved_to: "上限",
     admin_moved_by: "実行者",
     admin_moved_by_api: "運営者の API",
-    admin_reason: "理由",
-    admin_reason_hint: "管理者だけに表示されます。",
+    admin_quota_reason: "理由",
+    admin_quota_reason_hint: "管理者だけに表示されます。",
     admin_erase: "消去",
     admin_erase_ask: "{name} を消去しますか？",
     admin_erase_warning:
