@@ -11,16 +11,9 @@ import type { AppContext } from "./frame.ts";
 import { isDeeperThan, maxDepth } from "../media/json-depth.ts";
 
 const MiB = 1024 * 1024;
-/** The size limits of chat bodies, and of all others; bodies with inline images are read by `large-body.ts`. */
+/** The size limits of bodies without their images, which `large-body.ts` reads, chats among them, and of all others. */
 export const largeBody = 10 * MiB;
 export const smallBody = 1 * MiB;
-
-/** The body as an object; `null` counts as absent, except in the fields `nullable`. Throws 400, 413 or 415. */
-export async function readJson(c: AppContext, maxBytes: number, nullable: readonly string[] = []): Promise<Record<string, unknown>> {
-  const sent = await readObject(c, maxBytes);
-  const kept = Object.entries(sent).filter(([name, value]) => value === null && nullable.includes(name));
-  return { ...withoutNulls(sent, 4), ...Object.fromEntries(kept) };
-}
 
 /** The body as it was sent. Throws 400, 413 or 415. */
 export async function readObject(c: AppContext, maxBytes: number): Promise<Record<string, unknown>> {
@@ -40,13 +33,15 @@ function requireUncompressed(c: AppContext): void {
   if (encoding && encoding !== "identity") throw new ApiError("unsupported_media_type");
 }
 
-/** Reads a small body and validates it with a schema. */
+/** Reads a small body and validates it with a schema; `null` counts as absent, except in the fields `nullable`. Throws 400, 413 or 415. */
 export async function readFields<T extends z.ZodMiniType>(
   c: AppContext,
   schema: T,
   nullable: readonly string[] = [],
 ): Promise<z.output<T>> {
-  const body = await readJson(c, smallBody, nullable);
+  const sent = await readObject(c, smallBody);
+  const kept = Object.entries(sent).filter(([name, value]) => value === null && nullable.includes(name));
+  const body = { ...withoutNulls(sent, 4), ...Object.fromEntries(kept) };
   const oversized = findOversized(body);
   if (oversized) throw new ApiError("invalid_request", { violations: [oversized] });
   const result = schema.safeParse(body);

@@ -11,13 +11,13 @@ import { newId } from "../ids.ts";
 import { log } from "../log.ts";
 import { chatDeadlineMs, holdForChat } from "./chat-hold.ts";
 import { admittedToSubmit } from "./auth.ts";
-import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
 import { askRoutes, chatRoutes, type FittedRoute, toChatError } from "./chat-routes.ts";
 import { toErrorObject } from "./errors.ts";
 import { type AppContext, answer } from "./frame.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { requireScope } from "./key-scope.ts";
+import { readLargeBody } from "./large-body.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 import { query } from "./query.ts";
 import { routing } from "./router.ts";
@@ -31,7 +31,7 @@ const drainMs = 20_000;
 
 async function complete(c: AppContext): Promise<Response> {
   const { env } = c;
-  const raw = await readJson(c, largeBody);
+  const { body: raw } = await readLargeBody(c, "", { keepsImages: false });
   const parsed = parseBody(raw, "chat");
   const violations = [...parsed.violations, ...optionViolations(raw, "chat")];
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });

@@ -1,4 +1,4 @@
-/** Bodies with inline images: read as a stream, with the images stored in R2 on the way, a few such requests at a time. */
+/** Bodies of chats, and those with inline images: read as a stream, with the images stored in R2 on the way, a few such requests at a time. */
 
 import { type Asset, inputPrefix, removeUnder, storeBytes, storeFile } from "../assets.ts";
 import { ApiError } from "../errors.ts";
@@ -44,7 +44,7 @@ export interface LargeBody {
 export const extractedKey = (taskId: string, index: number) => `${inputPrefix(taskId)}${index}`;
 
 /**
- * Reads a submission that may have inline images. Stored images are deleted again if the body is invalid;
+ * Reads a chat, or a submission that may have inline images. Stored images are deleted again if the body is invalid;
  * without `keepsImages` they are checked and not stored.
  * Throws 400, also for a body that arrives too slowly, 413, 415, and 503 if too many large bodies are being read, or another one of
  * the account is already waiting.
@@ -62,11 +62,14 @@ export async function readLargeBody(c: AppContext, taskId: string, { keepsImages
   // Its length is unknown: a small body is complete after the first read.
   const start = length === undefined ? await readHead(stream, smallEnough, wait).catch(refuse) : undefined;
   if (start?.isWhole) return withoutImages(parseObject(start.head));
-  return turns.take(
+  const turn = turns.take(
     () => read(c, keepsImages ? taskId : undefined, stream, start?.head, wait),
     () => new ApiError("unavailable"),
     c.get("caller").accountId,
   );
+  // A caller who hangs up breaks the body off, which gives the turn back: the platform would only have stopped the work.
+  c.executionCtx.waitUntil(turn.catch(() => undefined));
+  return turn;
 }
 
 /** A body that was read whole. */
@@ -131,7 +134,7 @@ const isImageAt = (path: readonly (string | number)[]) =>
   (path.length === 2 && path[0] === "images") || (path.length === 3 && path[0] === "image_with_roles" && path[2] === "url");
 
 /**
- * Each such request has one image in memory at a time, and the isolate has 128 MB in all. The body of a waiting request is not read.
+ * Each such request has its text and one image in memory, and the isolate has 128 MB in all. The body of a waiting request is not read.
  * One account leaves a permit to others; a permit is held at most until the body's deadline.
  */
 const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });

@@ -3,24 +3,44 @@
 import { resolveModel } from "./aliases.ts";
 import { ask } from "./ask.ts";
 import { toError } from "./errors.ts";
-import { readFields } from "./form.ts";
+import { isStream, translateEvents } from "./events.ts";
+import { type Fields, maxChatBytes, readFields } from "./form.ts";
 import type { AppContext } from "./paths.ts";
 import { withDryRun } from "./submission.ts";
-import { isStream, translateEvents } from "./events.ts";
+import { isLarge, sendInTurn, toPieces } from "./turns.ts";
 
 interface Answer {
   model?: string;
   error?: { message: string; code: string; param: string | null };
 }
 
-/** Where chats are asked. */
-export const completions = "/v1/chat/completions";
+/** What a request becomes: the chat's body, and what its answer needs of the request, which is in memory as long as the answer takes. */
+interface Converted<T> {
+  body: object;
+  kept: T;
+}
+
+/** Asks the gateway with the chat that a request's fields become. Throws what `convert` or the gateway has against it. */
+export async function sendChat<T>(c: AppContext, convert: (fields: Fields) => Converted<T>): Promise<{ answer: Response; kept: T }> {
+  const path = withDryRun(c, "/v1/chat/completions");
+  let kept!: T;
+  const read = async () => {
+    const converted = convert(await readFields(c, maxChatBytes));
+    ({ kept } = converted);
+    return converted.body;
+  };
+  const answer = isLarge(c)
+    ? await sendInTurn(c, async () => ({ path, body: toPieces(await read()) }))
+    : await ask(c, path, { body: await read() });
+  return { answer, kept };
+}
 
 export async function complete(c: AppContext): Promise<Response> {
-  const fields = await readFields(c);
-  const { model: asked } = fields;
-  const named = typeof asked === "string" ? resolveModel(c.env, asked) : undefined;
-  const answer = await ask(c, withDryRun(c, completions), { body: { ...fields, ...(named && { model: named.model }) } });
+  const { answer, kept: named } = await sendChat(c, (fields) => {
+    const { model } = fields;
+    const known = typeof model === "string" ? resolveModel(c.env, model) : undefined;
+    return { body: { ...fields, ...(known && { model: known.model }) }, kept: known };
+  });
   const headers = new Headers(answer.headers);
   headers.delete("content-length");
   const rename = ({ error, ...rest }: Answer) =>

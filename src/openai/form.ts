@@ -8,30 +8,25 @@ import {
   parseMultipartStream,
 } from "@remix-run/multipart-parser";
 import { maxImageBytes } from "../catalog/fields.ts";
-import { Semaphore } from "../concurrency.ts";
 import { detectImageType, IMAGE_TYPE_BYTES } from "../media/image-type.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import { callersPace, pace } from "../net/pace.ts";
-import { ask } from "./ask.ts";
 import { Base64 } from "./base64.ts";
-import { OpenAiError, refuse, refuseField, refuseLike } from "./errors.ts";
+import { refuse, refuseField, refuseLike } from "./errors.ts";
 import type { AppContext } from "./paths.ts";
+import { type Sending, sendInTurn } from "./turns.ts";
 
-/** The largest body, and the largest video in one. */
-export const maxBodyBytes = 16 * 1024 * 1024;
-const smallEnough = 64 * 1024;
+const MiB = 1024 * 1024;
+/** The largest body with files or images, and the largest video in one. */
+export const maxBodyBytes = 16 * MiB;
+/** The largest body of fields alone, and of a chat, as under /v1. */
+const maxFieldsBytes = 1 * MiB;
+export const maxChatBytes = 10 * MiB;
 
 export type Fields = Record<string, unknown>;
 
-/** A body is in memory whole; the isolate has 128 MB for all requests. One account leaves a permit to others. */
-const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: 120_000, longestWaitMs: 20_000 });
-
 const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
-const readLength = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity);
-
-/** Whether a body may be so large that few of them fit into memory. */
-export const isLarge = (c: AppContext) => readLength(c) > smallEnough;
 
 /** Whether the request is a form, not JSON. */
 export const isForm = (c: AppContext) => mediaType(c) === "multipart/form-data";
@@ -40,15 +35,16 @@ export const isForm = (c: AppContext) => mediaType(c) === "multipart/form-data";
 export const formIdentity = (c: AppContext) => c.req.header("content-length");
 
 /** The JSON body as an object; a null field counts as absent. Throws 400, 413 and 415. */
-export async function readFields(c: AppContext): Promise<Fields> {
-  requireJson(c);
+export async function readFields(c: AppContext, maxBytes = maxFieldsBytes): Promise<Fields> {
+  requireJson(c, maxBytes);
   const { body } = c.req.raw;
-  const read = async () => (body ? await readAll(paced(body), maxBodyBytes) : new Uint8Array());
-  const bytes = await (isLarge(c) ? inTurn(c, read) : read()).catch((error: unknown) => {
-    if (error instanceof OpenAiError) throw error;
-    const isSlow = error instanceof NetError && error.reason === "timeout";
-    throw isSlow ? refuseLike(c, 400, "body_too_slow") : refuseLike(c, 413, "body_too_large");
-  });
+  const bytes = body
+    ? await readAll(paced(body), maxBytes).catch((error: unknown) => {
+        const reason = error instanceof NetError ? error.reason : undefined;
+        if (reason === "timeout") throw refuseLike(c, 400, "body_too_slow");
+        throw reason === "too_large" ? refuseLike(c, 413, "body_too_large") : refuseLike(c, 400, "invalid_json");
+      })
+    : new Uint8Array();
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
@@ -59,9 +55,9 @@ export async function readFields(c: AppContext): Promise<Fields> {
 }
 
 /** Throws 413 and 415 for a body that is not to be read. */
-export function requireJson(c: AppContext): void {
+export function requireJson(c: AppContext, maxBytes: number): void {
   if (mediaType(c) !== "application/json") throw refuseLike(c, 415, "unsupported_media_type");
-  if (Number(c.req.header("content-length") ?? 0) > maxBodyBytes) throw refuseLike(c, 413, "body_too_large");
+  if (Number(c.req.header("content-length") ?? 0) > maxBytes) throw refuseLike(c, 413, "body_too_large");
 }
 
 /** A body's fields; a null field counts as absent. Throws 400. */
@@ -84,7 +80,7 @@ interface FormRules {
   isFile: (name: string) => boolean;
   maxFileBytes?: number;
   /** The request's headers, and what it has in its body; what it throws is the answer. */
-  toRequest: (form: Form) => Promise<{ headers: Record<string, string>; body: Iterable<Uint8Array> }>;
+  toRequest: (form: Form) => Promise<Omit<Sending, "path">>;
 }
 
 /**
@@ -92,39 +88,7 @@ interface FormRules {
  * caller's line need not keep for a file that is sent on in one piece. Throws what the form or the gateway has against it.
  */
 export function sendForm(c: AppContext, { path, toRequest, ...rules }: FormRules): Promise<Response> {
-  return inTurn(c, async () => {
-    const { headers, body } = await toRequest(await readForm(c, rules));
-    return sendPieces(c, path, headers, body);
-  });
-}
-
-/** Work with a large body, a few at a time. Throws 503 when others take too long, and when a body of the account is waiting already. */
-export async function inTurn<T>(c: AppContext, work: () => Promise<T>): Promise<T> {
-  // Unknown keys are one caller to the others: the gateway refuses them only when it has the body.
-  const account = (await c.env.API.account()) ?? "unknown";
-  return turns.take(work, () => refuseLike(c, 503, "unavailable"), account);
-}
-
-/** Asks the gateway with a body that is made piece by piece. Throws what the gateway has against it. */
-export async function sendPieces(
-  c: AppContext,
-  path: string,
-  headers: Record<string, string>,
-  body: Iterable<Uint8Array>,
-): Promise<Response> {
-  const { readable, writable } = new IdentityTransformStream();
-  const writer = writable.getWriter();
-  const write = async () => {
-    for (const bytes of body) await writer.write(bytes);
-    await writer.close();
-  };
-  const sent = ask(c, path, { body: readable, headers });
-  // The gateway may refuse the request without reading it: do not wait for the rest to be sent.
-  sent.catch(() => writer.abort().catch(() => undefined));
-  const [written, answer] = await Promise.allSettled([write(), sent]);
-  if (answer.status === "rejected") throw answer.reason;
-  if (written.status === "rejected") throw written.reason;
-  return answer.value;
+  return sendInTurn(c, async () => ({ path, ...(await toRequest(await readForm(c, rules))) }));
 }
 
 /** Images of a form as `{"images": [...], ...}`: one at a time is in memory as Base64. Throws 400 for a file of another format. */

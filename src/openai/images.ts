@@ -4,13 +4,14 @@ import { imagePixels } from "../catalog/fields.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { ask } from "./ask.ts";
 import { refuseField, renameField } from "./errors.ts";
-import { type Fields, formIdentity, isForm, isLarge, readFields, sendForm, toImagesBody } from "./form.ts";
+import { type Fields, formIdentity, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { answerImages, type Made } from "./image-answer.ts";
 import { sendLargeJson } from "./large-json.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { type DryRun, isDryRun, ownFields, withDryRun } from "./submission.ts";
 import { awaitSubmitted, tellDropped } from "./task.ts";
+import { isLarge } from "./turns.ts";
 
 const submissions = "/v1/images/generations";
 

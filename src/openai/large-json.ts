@@ -8,8 +8,9 @@ import { NetError } from "../net/net-error.ts";
 import { callersPace, pace } from "../net/pace.ts";
 import { Base64 } from "./base64.ts";
 import { OpenAiError, refuseField, refuseLike } from "./errors.ts";
-import { type Fields, inTurn, maxBodyBytes, requireJson, sendPieces, toObject } from "./form.ts";
+import { type Fields, maxBodyBytes, requireJson, toObject } from "./form.ts";
 import type { AppContext } from "./paths.ts";
+import { sendInTurn } from "./turns.ts";
 
 /** How such a body becomes a submission. */
 interface LargeJsonRules {
@@ -37,8 +38,8 @@ const problems: Record<Extract<ExtractedImage, { problem: string }>["problem"], 
 
 /** Sends a body with images on as a submission. Throws the error of the body or of the gateway. */
 export function sendLargeJson(c: AppContext, { path, headers, field, isPictureAt, toBody }: LargeJsonRules): Promise<Response> {
-  return inTurn(c, async () => {
-    requireJson(c);
+  return sendInTurn(c, async () => {
+    requireJson(c, maxBodyBytes);
     const files = new Map<number, Uint8Array>();
     const store = async ({ bytes, index }: { bytes: Uint8Array; index: number }) => void files.set(index, bytes.slice());
     const limits = { maxBytes: maxBodyBytes, maxSkeletonBytes, maxImageBytes, maxImages, maxDepth };
@@ -52,7 +53,7 @@ export function sendLargeJson(c: AppContext, { path, headers, field, isPictureAt
       if ("problem" in image) throw refuseField(c, field, problems[image.problem], { maximum: 10 });
       return { placeholder: image.placeholder, start: `data:${image.type};base64,`, bytes: files.get(image.index) ?? new Uint8Array() };
     });
-    return sendPieces(c, path, headers, withPictures(await toBody(toObject(c, value)), pictures));
+    return { path, headers, body: withPictures(await toBody(toObject(c, value)), pictures) };
   });
 }
 

@@ -4,11 +4,12 @@ import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { ask, openFile, readTask, type TaskData } from "./ask.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
-import { type Fields, formIdentity, isForm, isLarge, readFields, sendForm, toImagesBody } from "./form.ts";
+import { type Fields, formIdentity, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { sendLargeJson } from "./large-json.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { answerDryRun, type DryRun, isDryRun, ownFields, withDryRun } from "./submission.ts";
+import { isLarge } from "./turns.ts";
 import { sizes, toVideo } from "./video-view.ts";
 
 /** OpenAI's own, where none are named. */

@@ -55,6 +55,32 @@ test("slow uploads of one account do not delay another account's large body, and
   expect(await books(slow)).toMatchObject({ reserved: 0, used: 0 });
 });
 
+test("a large chat takes a turn as other large bodies do, a small one needs none, and a hang-up gives the turn back", async () => {
+  const [slow, other, third] = [await newAccount(), await newAccount(), await newAccount()];
+  const chats = "/v1/chat/completions";
+  const chat = (content: string) => JSON.stringify({ model: "textA-1", messages: [{ role: "user", content }] });
+  const long = chat("x".repeat(100_000));
+  const uploads = [chats, path, chats].map((to) => ({ to, ...stalled(long.slice(0, 90_000)) }));
+  const answers = uploads.map(({ stream, to }) => send(slow, stream, undefined, to));
+  await scheduler.wait(0);
+  const fourth = await send(slow, long, long.length, chats);
+  expect([fourth.status, fourth.body.error.code, fourth.headers.get("retry-after")]).toEqual([503, "unavailable", "5"]);
+  expect((await send(slow, chat("hi"), undefined, chats)).status).toBe(200);
+  expect((await send(other, long, long.length, chats)).status).toBe(200);
+  const last = stalled(long.slice(0, 90_000));
+  answers.push(send(other, last.stream, undefined, chats));
+  await scheduler.wait(0);
+  const next = send(third, long, undefined, chats);
+  const isAnswered = vi.fn();
+  void next.then(isAnswered);
+  await scheduler.wait(100);
+  expect(isAnswered).not.toHaveBeenCalled();
+  last.end();
+  expect((await next).status).toBe(200);
+  for (const { end } of uploads) end();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 400, 400, 400]);
+});
+
 test("a small body of unknown length needs no permit", async () => {
   const [slow, other] = [await newAccount(), await newAccount()];
   const uploads = Array.from({ length: 4 }, (_, at) => stalled(large().slice(0, 90_000 + at)));

@@ -1,8 +1,10 @@
-/** Forms over slow lines: a caller who keeps the pace is served. */
+/** Large bodies: over slow lines, where a caller who keeps the pace is served, and more at once than fit into memory. */
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { GatewayApi } from "../../src/gateway-api.ts";
+import type { Api } from "../../src/openai/paths.ts";
 import worker from "../../src/worker.ts";
 import { type Account, newAccount } from "../support/gateway.ts";
 import { form, png, taskIds, v1 } from "./support.ts";
@@ -77,4 +79,110 @@ test("slow bodies of one account leave a turn to another, and its own fourth is 
   expect((await send(other, chat)).status).toBe(200);
   for (const end of ends) end();
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 400, 400]);
+});
+
+/** A request of the OpenAI Worker, with what it has in its body once that is taken. */
+interface Arrived extends Record<"take" | "answer" | "drop", () => void> {
+  text?: string;
+}
+
+/** The gateway with each request of the OpenAI Worker in the test's hand: its body is taken, and its answer given, when the test says so. */
+function gated() {
+  const arrived: Arrived[] = [];
+  const open = (request: Request, api: Api) => {
+    const hold = async (asked: Request) => {
+      const [taken, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const one: Arrived = { take: taken.resolve, answer: answered.resolve, drop: () => taken.reject(new Error("the gateway is gone")) };
+      arrived.push(one);
+      await taken.promise;
+      one.text = await asked.text();
+      const answer = await api.fetch(new Request(asked.url, { method: "POST", headers: asked.headers, body: one.text }));
+      await answered.promise;
+      return answer;
+    };
+    return env.OPENAI!.open(request, new GatewayApi(hold, () => api.account()));
+  };
+  const send = async ({ key }: Account, path: string, body: string | ReadableStream) => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      ...(typeof body === "string" && { "content-length": String(new TextEncoder().encode(body).length) }),
+    };
+    const request = new Request(`https://gateway.example${v1}${path}`, { method: "POST", headers, body });
+    return worker.fetch(request, { ...env, OPENAI: { open } }, createExecutionContext());
+  };
+  return {
+    arrived,
+    send,
+    untilArrived: (count: number) => expect.poll(() => arrived.length, { timeout: 5_000, interval: 10 }).toBe(count),
+  };
+}
+
+test("large chats and responses are read, converted and sent three at a time, without the time of their answers", async () => {
+  const { arrived, send, untilArrived } = gated();
+  const [one, other, third] = [await newAccount(), await newAccount(), await newAccount()];
+  const response = (input: string) => JSON.stringify({ model: "gpt-5", input });
+  const chat = (content: string) => JSON.stringify({ model: "gpt-5", messages: [{ role: "user", content }] });
+  const text = "x\u{1f600}".repeat(200_000);
+  const large = [
+    send(one, "/chat/completions", chat(text)),
+    send(one, "/responses", response(text)),
+    send(other, "/responses", response(text)),
+  ];
+  await untilArrived(3);
+
+  // The fourth is not even read, a fifth of the account is refused, a small one passes.
+  large.push(send(third, "/responses", response(text)));
+  await scheduler.wait(100);
+  expect(arrived).toHaveLength(3);
+  const fifth = await send(third, "/chat/completions", chat(text));
+  expect([fifth.status, fifth.headers.get("retry-after")]).toEqual([503, "1"]);
+  const small = send(third, "/responses", response("Hi"));
+  await untilArrived(4);
+  arrived[3]!.take();
+  arrived[3]!.answer();
+  expect((await small).status).toBe(200);
+
+  // A body that the gateway has taken makes room, though its answer is still to come.
+  arrived[0]!.take();
+  await untilArrived(5);
+  for (const { take, answer } of arrived) {
+    take();
+    answer();
+  }
+  expect((await Promise.all(large)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  const whole = JSON.stringify([{ role: "user", content: text }]);
+  const bodies = arrived.map((one) => JSON.parse(one.text ?? "") as { model: string; messages: unknown });
+  expect(bodies.filter(({ model, messages }) => model === "textA-1" && JSON.stringify(messages) === whole)).toHaveLength(4);
+});
+
+test("a caller who hangs up gives the turn back, while the body is read and while it is sent", async () => {
+  const { arrived, send, untilArrived } = gated();
+  const [one, other, third] = [await newAccount(), await newAccount(), await newAccount()];
+  const chat = JSON.stringify({ model: "gpt-5", messages: [{ role: "user", content: "x".repeat(300_000) }] });
+  const sent = send(one, "/chat/completions", chat);
+  await untilArrived(1);
+  const hangUps: (() => void)[] = [];
+  const half = () =>
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(chat.slice(0, 100_000)));
+        hangUps.push(() => controller.error(new Error("gone")));
+      },
+    });
+  const broken = [send(one, "/responses", half()), send(other, "/chat/completions", half())];
+  await scheduler.wait(50);
+  const waiting = [send(other, "/chat/completions", chat), send(third, "/chat/completions", chat)];
+  await scheduler.wait(100);
+  expect(arrived).toHaveLength(1);
+  hangUps[0]!();
+  await untilArrived(2);
+  arrived[0]!.drop();
+  await untilArrived(3);
+  hangUps[1]!();
+  for (const { take, answer } of arrived) {
+    take();
+    answer();
+  }
+  expect((await Promise.all([sent, ...broken, ...waiting])).map(({ status }) => status)).toEqual([500, 400, 400, 200, 200]);
 });

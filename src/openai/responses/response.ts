@@ -15,48 +15,54 @@ export interface Outcome {
   error?: { code: string; message: string };
 }
 
-/** What all states of one response share: its id, when it began, and the request's fields that are shown again. */
+/** What all states of one response share: its id, when it began, and the request's fields that are shown again. The others are not held. */
 export function newResponse(fields: Fields, model: string) {
-  const id = `resp_${crypto.randomUUID().replaceAll("-", "")}`;
-  const createdAt = Math.floor(Date.now() / 1000);
-  const { text, reasoning } = fields;
-  return ({ status, output, usage, reason, error }: Outcome) => ({
-    id,
+  const begun = {
+    id: `resp_${crypto.randomUUID().replaceAll("-", "")}`,
     object: "response",
-    created_at: createdAt,
-    status,
+    created_at: Math.floor(Date.now() / 1000),
     background: false,
+  };
+  const shown = toShown(fields);
+  return ({ status, output, usage, reason, error }: Outcome) => ({
+    ...begun,
+    status,
     completed_at: status === "completed" ? Math.floor(Date.now() / 1000) : null,
     error: error ?? null,
     incomplete_details: reason === undefined ? null : { reason },
-    instructions: fields["instructions"] ?? null,
-    max_output_tokens: fields["max_output_tokens"] ?? null,
-    max_tool_calls: null,
     model,
     output,
-    parallel_tool_calls: fields["parallel_tool_calls"] ?? true,
-    previous_response_id: null,
-    prompt_cache_key: fields["prompt_cache_key"] ?? null,
-    reasoning: { effort: isFields(reasoning) ? (reasoning["effort"] ?? null) : null, summary: null },
-    safety_identifier: fields["safety_identifier"] ?? null,
-    service_tier: "default",
-    // Nothing is kept, whatever was asked for.
-    store: false,
-    temperature: fields["temperature"] ?? 1,
-    text: {
-      format: isFields(text) && isFields(text["format"]) ? text["format"] : { type: "text" },
-      verbosity: isFields(text) ? (text["verbosity"] ?? "medium") : "medium",
-    },
-    tool_choice: fields["tool_choice"] ?? "auto",
-    tools: fields["tools"] ?? [],
-    top_logprobs: 0,
-    top_p: fields["top_p"] ?? 1,
-    truncation: "disabled",
+    ...shown,
     usage: isFields(usage) ? toUsage(usage) : null,
-    user: fields["user"] ?? null,
-    metadata: fields["metadata"] ?? {},
   });
 }
+
+/** The request's fields as a response shows them. */
+const toShown = ({ text, reasoning, ...fields }: Fields) => ({
+  instructions: fields["instructions"] ?? null,
+  max_output_tokens: fields["max_output_tokens"] ?? null,
+  max_tool_calls: null,
+  parallel_tool_calls: fields["parallel_tool_calls"] ?? true,
+  previous_response_id: null,
+  prompt_cache_key: fields["prompt_cache_key"] ?? null,
+  reasoning: { effort: isFields(reasoning) ? (reasoning["effort"] ?? null) : null, summary: null },
+  safety_identifier: fields["safety_identifier"] ?? null,
+  service_tier: "default",
+  // Nothing is kept, whatever was asked for.
+  store: false,
+  temperature: fields["temperature"] ?? 1,
+  text: {
+    format: isFields(text) && isFields(text["format"]) ? text["format"] : { type: "text" },
+    verbosity: isFields(text) ? (text["verbosity"] ?? "medium") : "medium",
+  },
+  tool_choice: fields["tool_choice"] ?? "auto",
+  tools: fields["tools"] ?? [],
+  top_logprobs: 0,
+  top_p: fields["top_p"] ?? 1,
+  truncation: "disabled",
+  user: fields["user"] ?? null,
+  metadata: fields["metadata"] ?? {},
+});
 
 const count = (value: unknown) => (typeof value === "number" ? value : 0);
 const detail = (usage: Fields, of: string, name: string) => (isFields(usage[of]) ? count(usage[of][name]) : 0);

@@ -1,13 +1,12 @@
 /** `responses`: a chat in OpenAI's newer form, answered whole or as its streaming events. Nothing is kept. */
 
 import { resolveModel } from "../aliases.ts";
-import { ask } from "../ask.ts";
 import { refuseField, renameField, toError } from "../errors.ts";
-import { completions } from "../chat.ts";
+import { sendChat } from "../chat.ts";
 import { isStream, translateEvents } from "../events.ts";
-import { type Fields, readFields } from "../form.ts";
+import type { Fields } from "../form.ts";
 import type { AppContext } from "../paths.ts";
-import { type DryRun, isDryRun, withDryRun } from "../submission.ts";
+import { type DryRun, isDryRun } from "../submission.ts";
 import { tellDropped } from "../task.ts";
 import { type Event, Output } from "./output.ts";
 import { isFields, toChat, toResponseParam } from "./request.ts";
@@ -32,18 +31,9 @@ interface Chunk {
 }
 
 export async function respond(c: AppContext): Promise<Response> {
-  const fields = await readFields(c);
-  const { model: asked } = fields;
-  if (asked === undefined) throw refuseField(c, "model", "required");
-  if (typeof asked !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
-  const { model } = resolveModel(c.env, asked);
-  const body = { ...toChat(c, fields), model };
-  const answer = await ask(c, withDryRun(c, completions), { body }).catch(renameField(toResponseParam));
-  tellDropped(
-    c,
-    dropped.filter((name) => fields[name] !== undefined),
-  );
-  const response = newResponse(fields, asked);
+  const { answer, kept } = await sendChat(c, (fields) => convert(c, fields)).catch(renameField(toResponseParam));
+  const { asked, response } = kept;
+  tellDropped(c, kept.dropped);
   if (isStream(answer)) return stream(c, answer.body, response);
   const whole = await answer.json<Chunk | DryRun>();
   if (isDryRun(whole)) return c.json({ ...whole, model: asked });
@@ -53,6 +43,17 @@ export async function respond(c: AppContext): Promise<Response> {
   const { status, reason } = toEnd(choices?.[0]?.finish_reason);
   output.end(status);
   return c.json(response({ status, output: output.items, usage, ...(reason !== undefined && { reason }) }));
+}
+
+/** The chat, and what of the request is shown again. Throws 400. */
+function convert(c: AppContext, fields: Fields) {
+  const { model: asked } = fields;
+  if (asked === undefined) throw refuseField(c, "model", "required");
+  if (typeof asked !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
+  return {
+    body: { ...toChat(c, fields), model: resolveModel(c.env, asked).model },
+    kept: { asked, response: newResponse(fields, asked), dropped: dropped.filter((name) => fields[name] !== undefined) },
+  };
 }
 
 /** The chat's chunks as the response's events. One that breaks off breaks this one off: it must not look whole. */
