@@ -13,7 +13,9 @@ export const databaseMaxMB = ({ DATABASE_MAX_MB }: Settings) => readNumber("DATA
 /** After how many days settled entries are archived. */
 export function ledgerDays({ LEDGER_DAYS }: Settings): number {
   const days = readNumber("LEDGER_DAYS", LEDGER_DAYS, 35);
-  if (days * dayMs < recordMs + dayMs) throw new VariableError("LEDGER_DAYS", "must be at least 9: records of tasks are kept for a week");
+  // Usage by reference takes it for granted that entries of a month are archived when its daily sums are added up.
+  if (days * dayMs < recordMs + dayMs || days > 365)
+    throw new VariableError("LEDGER_DAYS", "must be from 9 to 365: records of tasks are kept for a week, daily sums for thirteen months");
   return days;
 }
 

@@ -183,7 +183,7 @@ test("settings that cannot be used, until they are mended", async () => {
   await runOnce(wrong);
   await runOnce(wrong);
   const causes = [
-    "the variable LEDGER_DAYS must be at least 9: records of tasks are kept for a week",
+    "the variable LEDGER_DAYS must be from 9 to 365: records of tasks are kept for a week, daily sums for thirteen months",
     "the variable LEDGER_MAX_MB must be a whole number from 1 to 999999999",
   ];
   expect(changesOf(received, "setting_wrong")).toEqual([["alert.began", causes]]);
