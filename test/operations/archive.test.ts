@@ -381,6 +381,25 @@ test("an erased account has no references in the archive; its amounts stay, also
   expect(amounts(await readAll(account))).toEqual(amounts(before));
 });
 
+test("a wallet does not write an archived entry again when the database is restored", async () => {
+  const account = await newAccount(10);
+  await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const { used: price } = await books(account);
+  vi.setSystemTime(Date.now() + 40 * dayMs);
+  await run();
+  expect([await inD1(account), await archived(account)]).toEqual([0, 1]);
+  const backup = await backUp();
+  // In the same row of the wallet's storage as the archived one.
+  await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const before = await books(account);
+  await restore(backup);
+  await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" });
+  expect(await books(account)).toEqual(before);
+  expect(before.used).toBeCloseTo(2 * price, 6);
+  expect(await inD1(account)).toBe(1);
+  expect(await driftOf(account)).toEqual([]);
+});
+
 test("the audit that goes on slice by slice finds no drift in entries that are archived meanwhile", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 60, to: 5, count: 1_200 });
