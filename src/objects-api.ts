@@ -47,6 +47,10 @@ export class ObjectsApi extends RpcTarget implements Objects {
     await this.#wallet(charge.accountId).settle(charge, 0, "refused");
   }
 
+  async returnLost(accountId: string): Promise<number> {
+    return this.#wallet(accountId).reconcile();
+  }
+
   async erase(accountId: string, taskId: string): Promise<boolean> {
     const task = this.#task(taskId);
     if (!task) return true;

@@ -3,8 +3,8 @@
 import { type ArchivedEntry, type ArchivePart, DamagedArchiveError, monthOf, newFile, readPart, storePart, sumUp } from "../archive.ts";
 import { databaseBytes, lastPart, moveEntries, nextDueAccount, readDue, readJob, writeJob } from "../db/archive.ts";
 import { alert } from "../log.ts";
-import { readNumber, VariableError } from "../variables.ts";
 import { recordMs } from "./erase.ts";
+import { ledgerDays, ledgerMaxBytes } from "./settings.ts";
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -29,11 +29,11 @@ interface Place {
  * One run, from where the last one ended to the end of the round at most. Entries are moved when they are `LEDGER_DAYS` old; while the database is larger
  * than `LEDGER_MAX_MB`, as soon as no task of them has a record any more. Returns how many entries it moved.
  */
-export async function archive({ DB, ASSETS, LEDGER_DAYS, LEDGER_MAX_MB }: Bindings): Promise<number> {
+export async function archive(bindings: Bindings): Promise<number> {
+  const { DB, ASSETS } = bindings;
   const started = Date.now();
-  const days = readNumber("LEDGER_DAYS", LEDGER_DAYS, 35);
-  if (days * dayMs < recordMs + dayMs) throw new VariableError("LEDGER_DAYS", "must be at least 9: records of tasks are kept for a week");
-  const maxBytes = 1e6 * readNumber("LEDGER_MAX_MB", LEDGER_MAX_MB, 2_500);
+  const days = ledgerDays(bindings);
+  const maxBytes = ledgerMaxBytes(bindings);
   let place = (await readJob<Place>(DB, "archive"))?.after ?? "";
   let bytes = await databaseBytes(DB);
   let moved = 0;

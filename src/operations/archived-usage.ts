@@ -1,8 +1,9 @@
 /** What the gateway asks about archived entries: usage by reference, and where an archived task stood in its account's lists. */
 
 import { type ArchivedEntry, type ArchivePart, monthOf, readPart } from "../archive.ts";
-import { partsIn, partsToSearch } from "../db/archive.ts";
+import { partsIn, partsToSearch, readJob } from "../db/archive.ts";
 import { type Column, readReferencedUsage, type Span, type Used } from "../db/usage.ts";
+import type { SumsPlace } from "./expire.ts";
 import type { ArchivedPlace } from "./objects.ts";
 
 const dayMs = 86_400_000;
@@ -22,7 +23,11 @@ export async function referencedUsage(
   most: number,
 ): Promise<Used[] | "too_many"> {
   const end = span.last + dayMs - 1;
-  const parts = partsIn(DB, accountId, [monthOf(span.first), monthOf(end)], [span.first, end], { limit: 10 * maxParts, skip: 0 });
+  const dayOf = await sumDays(DB, accountId);
+  // A month whose days are added up counts with its first day, and whole.
+  const monthEnd = monthOf(monthOf(end) + 32 * dayMs) - 1;
+  const lastAt = dayOf(monthEnd) <= span.last ? monthEnd : end;
+  const parts = partsIn(DB, accountId, [monthOf(span.first), monthOf(end)], [span.first, lastAt], { limit: 10 * maxParts, skip: 0 });
   return readReferencedUsage(DB, accountId, span, columns, most, {
     parts,
     join: async (written, found, left) => {
@@ -32,9 +37,10 @@ export async function referencedUsage(
       let count = 0;
       for (const file of files)
         for (const entry of await readPart(ASSETS, file)) {
-          if (entry.reference === undefined || entry.at < span.first || entry.at > end) continue;
+          const day = dayOf(entry.at);
+          if (entry.reference === undefined || day < span.first || day > span.last) continue;
           if (++count > left) return "too_many";
-          add(groups, toUsed(entry, columns), columns);
+          add(groups, toUsed(entry, day, columns), columns);
         }
       return [...groups].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, used]) => used);
     },
@@ -43,11 +49,21 @@ export async function referencedUsage(
 
 const toName = (used: Used, columns: readonly Column[]) => JSON.stringify([used.reference, ...columns.map((column) => used[column])]);
 
-function toUsed({ at, model, keyId, charged, held, outcome, reference }: ArchivedEntry, columns: readonly Column[]): Used {
+/** The day (its first millisecond) in whose sums an entry of this time is: its own, or the first of its month if that was added up. */
+async function sumDays(db: Env["DB"], accountId: string): Promise<(at: number) => number> {
+  const { month: current = 0, after = "" } = (await readJob<SumsPlace>(db, "sums")) ?? {};
+  return (at) => {
+    const month = monthOf(at);
+    const isAddedUp = month < current || (month === current && accountId <= after);
+    return isAddedUp ? month : Math.floor(at / dayMs) * dayMs;
+  };
+}
+
+function toUsed({ model, keyId, charged, held, outcome, reference }: ArchivedEntry, day: number, columns: readonly Column[]): Used {
   const isCompleted = outcome === "completed";
   return {
     reference: reference ?? null,
-    ...(columns.includes("day") && { day: Math.floor(at / dayMs) * dayMs }),
+    ...(columns.includes("day") && { day }),
     ...(columns.includes("model") && { model }),
     ...(columns.includes("key") && { key: keyId }),
     charged,

@@ -3,10 +3,10 @@
 import { databaseBytes } from "../db/archive.ts";
 import { audit } from "../db/audit.ts";
 import { incidentsSince } from "../db/incidents.ts";
-import { readNumber } from "../variables.ts";
 import { checkArchive } from "./archive-check.ts";
 import type { Objects } from "./objects.ts";
 import { checkOpenTasks } from "./open-tasks.ts";
+import { databaseMaxMB, wrongSettings } from "./settings.ts";
 
 /** The part of the database's size at which its alert begins. */
 const databaseShare = 0.7;
@@ -28,6 +28,7 @@ export const alertNames = [
   "archive_damaged",
   "provider_unhealthy",
   "callbacks_failing",
+  "setting_wrong",
 ] as const;
 export type AlertName = (typeof alertNames)[number];
 
@@ -45,13 +46,14 @@ export const checks: ((env: OperationsBindings, objects: Objects, now: number) =
     return { ledger_drift: drift.map(({ id }) => id) };
   },
   async (env) => ({ archive_damaged: await checkArchive(env) }),
-  async ({ DB, DATABASE_MAX_MB }) => {
-    const maxMB = readNumber("DATABASE_MAX_MB", DATABASE_MAX_MB, 10_000);
-    const isLarge = (await databaseBytes(DB)) > databaseShare * maxMB * 1e6;
+  async (env) => {
+    const maxMB = databaseMaxMB(env);
+    const isLarge = (await databaseBytes(env.DB)) > databaseShare * maxMB * 1e6;
     return { database_size: isLarge ? [`over ${100 * databaseShare} % of ${maxMB} MB`] : [] };
   },
   async ({ DB }, _, now) => {
     const of = (kind: keyof typeof windowsMs) => incidentsSince(DB, kind, now - windowsMs[kind], maxCauses);
     return { dead_letters: await of("dead_letter"), provider_unhealthy: await of("provider"), callbacks_failing: await of("callback") };
   },
+  async (env) => ({ setting_wrong: wrongSettings(env) }),
 ];

@@ -5,7 +5,7 @@ interface OperationsBindings {
   ASSETS: R2Bucket;
   /** The size in megabytes at which the database takes no more writes; default 10000 */
   DATABASE_MAX_MB?: string;
-  /** After how many days a settled entry is archived; default 35, at least 9 */
+  /** After how many days a settled entry is archived; default 35, from 9 to 365 */
   LEDGER_DAYS?: string;
   /** The size of the database in megabytes above which entries are archived as soon as they can be; default 2500 */
   LEDGER_MAX_MB?: string;

@@ -15,16 +15,16 @@ const maxRows = 500;
 const accountsPerRun = 100;
 
 /** The state of the job: the month that is being added up, and the last account of it that is done. */
-interface Place {
+export interface SumsPlace {
   month: number;
   after: string;
 }
 
 export async function expire(db: Env["DB"], now: number): Promise<void> {
   await deleteExpired(db, now - expiredMs, now - characterMs, maxRows);
-  const place = (await readJob<Place>(db, "sums")) ?? { month: await firstMonth(db, now), after: "" };
+  const place = (await readJob<SumsPlace>(db, "sums")) ?? { month: await firstMonth(db, now), after: "" };
   const next = monthOf(place.month + 32 * 86_400_000);
   if (next > now - dailyMs) return;
   const last = await addUpMonth(db, place.month, next, place.after, accountsPerRun);
-  await writeJob(db, "sums", (last === undefined ? { month: next, after: "" } : { month: place.month, after: last }) satisfies Place);
+  await writeJob(db, "sums", (last === undefined ? { month: next, after: "" } : { month: place.month, after: last }) satisfies SumsPlace);
 }

@@ -20,6 +20,8 @@ export interface Objects {
   settleAgain(accountId: string, taskId: string): Promise<Settled>;
   /** Ends a hold of the wallet object without a charge, because there is no record of its task. */
   returnHold(charge: Charge): Promise<void>;
+  /** Gives back what the storage of a wallet object that was lost had been granted, and no task has claimed. Millionths; 0 within a day of the loss. */
+  returnLost(accountId: string): Promise<number>;
   /** Cancels the task if it is open, and deletes its files and record. False when its settlement does not come through. */
   erase(accountId: string, taskId: string): Promise<boolean>;
 }
@@ -29,9 +31,9 @@ export interface Reconciliation {
   accounts: number;
   /** Entries whose tasks had ended: settled again. */
   settled: number;
-  /** Holds without a task: returned. */
+  /** Holds without a task, and what wallets had been granted that lost their storage: returned. */
   returned: number;
-  /** Entries of tasks and chats that are under way. */
+  /** Entries of tasks and chats that are under way, and wallets whose lost storage tasks may still claim from. */
   open: number;
   /** Where the next call continues: an account, and the last task of it if it is not done; null after the last one. */
   after: string | null;

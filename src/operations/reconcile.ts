@@ -1,4 +1,4 @@
-/** Reconciliation: settles again what is open, returns holds without a task, and writes again what a restored database lost. */
+/** Reconciliation: settles again what is open, returns holds without a task and what lost wallets had been granted, and writes again what a restored database lost. */
 
 import { nextAccounts } from "../db/audit.ts";
 import { settle } from "../db/ledger.ts";
@@ -38,7 +38,8 @@ export async function reconcile(
       done[await reconcileEntry(db, objects, entry)]++;
       done.after = `${accountId}.${entry.taskId}`;
     }
-    await objects.auditWallet(accountId);
+    const { lost } = await objects.auditWallet(accountId);
+    if (lost) done[(await objects.returnLost(accountId)) > 0 ? "returned" : "open"]++;
     done.accounts++;
     done.after = accountId;
   }

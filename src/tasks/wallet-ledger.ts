@@ -99,7 +99,7 @@ export class WalletLedger {
     if (!account) return undefined;
     this.readAt = Date.now();
     const takesUsed = isExact && flushes === this.#flushes;
-    if (!this.state) this.state = newState(account);
+    if (!this.state) this.state = newState(account, this.readAt);
     else if (this.state.revision === account.revision) takeOver(this.state, account, takesUsed);
     const others = rows.filter(({ id }) => id !== account.id);
     if (adoptKeys(this.state, others, takesUsed)) this.isStored = false;

@@ -183,7 +183,7 @@ export class WalletObject extends DurableObject<Env> {
     });
   }
 
-  /** Gives back what was granted to a storage that was lost and that no task has claimed: one that still runs costs nothing then. Millionths. */
+  /** Gives back what was granted to a storage that was lost and that no task has claimed, once none can any more. Millionths, 0 before. */
   reconcile(): Promise<number> {
     return this.#ledger.inTurn(() => returnLost(this.#ledger));
   }

@@ -30,7 +30,8 @@ export async function writeAgain(
     const entries = storage.page(seq)?.entries ?? [];
     const written = entries
       .filter(hasEnded)
-      .filter(({ end }) => end.n > 0 && end.n <= state.flushedTo)
+      // A page of an account with little work has older entries too: D1 may lack them because they are archived.
+      .filter(({ end }) => end.n > 0 && end.n <= state.flushedTo && end.at > Date.now() - historyMs)
       .map(toSettled);
     if (written.length > 0) await writeEntries(db, state.accountId, state.revision, written, false);
   }

@@ -40,6 +40,8 @@ export interface WalletState extends RowCopy {
   granted: number;
   /** Granted before the object had any storage of its own: it was lost, and an operator's reconcile gives it back. */
   lost: number;
+  /** When the loss was found; what was lost goes back a while later. Missing in states of before. */
+  lostAt?: number;
   keys: Record<string, RowCopy>;
   /** What D1 was told to be charged in a budget's window, by account or key. */
   windows: Record<string, Window>;
@@ -63,13 +65,14 @@ const toCopy = ({ quota, used, reserved, granted, budget }: WalletRow): RowCopy 
   budget,
 });
 
-/** The first state of an object. What D1 has granted already was granted to storage that is lost. */
-export const newState = (row: WalletRow): WalletState => ({
+/** The first state of an object, made at `now`. What D1 has granted already was granted to storage that is lost. */
+export const newState = (row: WalletRow, now: number): WalletState => ({
   ...toCopy(row),
   accountId: row.id,
   revision: row.revision,
   granted: row.granted,
   lost: row.granted,
+  lostAt: now,
   keys: {},
   windows: {},
   flushedTo: 0,

@@ -1,7 +1,6 @@
 /** The wallet objects as the API asks them: balances, quotas, what D1 does not have yet. */
 
 import type { Budget } from "../db/grants.ts";
-import { toObjectId } from "../ids.ts";
 import type { WalletEntry } from "./wallet-book.ts";
 import type { WalletView } from "./wallet-limits.ts";
 import type { WalletObject } from "./wallet-object.ts";
@@ -29,23 +28,6 @@ export const writeEnded = async (wallets: Wallets, accountId: string): Promise<v
 
 /** What the audit asks of an account's object. */
 export const auditWallet = (wallets: Wallets) => async (accountId: string) => wallets.getByName(accountId).audit();
-
-/**
- * For an account whose wallet object lost its storage (never, but): each task says what it holds or was charged, then what none of
- * them claims goes back to the quota. `taskIds` are all that may be the account's, as the platform lists the objects of TASKS; others are passed over. Call it when
- * the chats of then have ended, after eleven minutes. Returns millionths; throws when something does not answer: repeating is safe.
- */
-export async function reconcile(
-  { TASKS, WALLETS }: Pick<Env, "TASKS" | "WALLETS">,
-  accountId: string,
-  taskIds: Iterable<string>,
-): Promise<number> {
-  for (const taskId of taskIds) {
-    const id = toObjectId(TASKS, taskId);
-    if (id) await TASKS.get(id).tellWallet(accountId);
-  }
-  return WALLETS.getByName(accountId).reconcile();
-}
 
 /** What is left of an account's or a key's budget (`id`), in millionths, and when its window ends, in milliseconds; undefined where there is none. */
 export async function budgetLeft(

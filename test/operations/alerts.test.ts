@@ -173,8 +173,24 @@ test("a check that fails leaves its alerts as they are, and the others run", asy
   const received = alertReceiver();
   const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
   await runOnce({ DATABASE_MAX_MB: "big" });
-  expect(received.map(({ data }) => data.name)).toEqual(["dead_letters"]);
+  expect(received.map(({ data }) => data.name)).toEqual(["dead_letters", "setting_wrong"]);
   expect(errors.mock.calls.flat().join()).toContain("the variable DATABASE_MAX_MB must be a whole number");
+});
+
+test("settings that cannot be used, until they are mended", async () => {
+  const received = alertReceiver();
+  const wrong = { LEDGER_DAYS: "8", LEDGER_MAX_MB: "2.5" };
+  await runOnce(wrong);
+  await runOnce(wrong);
+  const causes = [
+    "the variable LEDGER_DAYS must be from 9 to 365: records of tasks are kept for a week, daily sums for thirteen months",
+    "the variable LEDGER_MAX_MB must be a whole number from 1 to 999999999",
+  ];
+  expect(changesOf(received, "setting_wrong")).toEqual([["alert.began", causes]]);
+  await runOnce({ LEDGER_DAYS: "9", LEDGER_MAX_MB: "" });
+  await runOnce();
+  expect(changesOf(received, "setting_wrong").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+  expect(received).toHaveLength(2);
 });
 
 test("an alert is sent by e-mail where that is bound, and a webhook without a secret is not sent unsigned", async () => {

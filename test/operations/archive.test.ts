@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { readPart } from "../../src/archive.ts";
+import { monthOf, readPart } from "../../src/archive.ts";
 import { entryReader } from "../../src/archived-entries.ts";
 import { partsIn } from "../../src/db/archive.ts";
 import { audit } from "../../src/db/audit.ts";
@@ -142,6 +142,42 @@ test("old entries leave D1, and lists, usage, tables and the audit are as before
   expect(sum(day)).toBe(before.entries.filter(({ at }) => at >= start && at < start + dayMs).length);
 });
 
+test("usage by reference of a month whose days are added up is as before, whole and on its first day", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 520, to: 430, count: 180 });
+  await run();
+  const first = monthOf(Date.now() - 470 * dayMs);
+  const last = monthOf(first + 32 * dayMs) - dayMs;
+  const toDate = (day: number) => new Date(day).toISOString().slice(0, 10);
+  const get = async (from: number, to: number, query: string) =>
+    (await call(`/v1/usage?from=${toDate(from)}&to=${toDate(to)}&group_by=reference${query}`, { key: account.key })).body;
+  const usage = async (from = first, to = last) => (await get(from, to, "")).data;
+  /** What the table charges by its tags. */
+  const table = async () => {
+    const charged = new Map<string, number>();
+    const lines = new TextDecoder()
+      .decode(await get(first, last, "&format=focus"))
+      .trim()
+      .split("\r\n")
+      .slice(1);
+    for (const line of lines) {
+      const tags = line.slice(line.indexOf("{"));
+      charged.set(tags, (charged.get(tags) ?? 0) + Math.round(1e6 * Number(line.split(",")[0])));
+    }
+    return charged;
+  };
+  const before = [await usage(), await table()] as const;
+  expect(before[0].length).toBeGreaterThan(5);
+  await env.DB.batch([
+    env.DB.prepare("UPDATE account SET created_at = ?2 WHERE id = ?1").bind(account.id, first),
+    env.DB.prepare("DELETE FROM upkeep WHERE job = 'sums'"),
+  ]);
+  for (let turn = 0; turn < 20; turn++) await expire(env.DB, Date.now());
+  expect([await usage(), await table()]).toEqual(before);
+  expect(await usage(first, first)).toEqual(before[0]);
+  expect(await usage(first + dayMs, last)).toEqual([]);
+});
+
 test("pages follow each other without a gap or a repeat while entries are being archived", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 60, to: 2, count: 90 });
@@ -243,7 +279,8 @@ test("while the database is too large, entries are archived as soon as no record
   await run({ LEDGER_MAX_MB: "1" });
   await env.DB.prepare("DELETE FROM typical_time WHERE sort LIKE 'pad %'").run();
   expect(await inD1(account)).toBe(40);
-  for (const LEDGER_DAYS of ["8", "0", "soon"]) await expect(async () => run({ LEDGER_DAYS })).rejects.toThrow("the variable LEDGER_DAYS");
+  for (const LEDGER_DAYS of ["8", "366", "soon"])
+    await expect(async () => run({ LEDGER_DAYS })).rejects.toThrow("the variable LEDGER_DAYS");
 });
 
 test("what is open stays in D1, and is archived when it has ended", async () => {
@@ -342,6 +379,25 @@ test("an erased account has no references in the archive; its amounts stay, also
   expect(await driftOf(account)).toEqual([]);
   await restore(backup);
   expect(amounts(await readAll(account))).toEqual(amounts(before));
+});
+
+test("a wallet does not write an archived entry again when the database is restored", async () => {
+  const account = await newAccount(10);
+  await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const { used: price } = await books(account);
+  vi.setSystemTime(Date.now() + 40 * dayMs);
+  await run();
+  expect([await inD1(account), await archived(account)]).toEqual([0, 1]);
+  const backup = await backUp();
+  // In the same row of the wallet's storage as the archived one.
+  await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const before = await books(account);
+  await restore(backup);
+  await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" });
+  expect(await books(account)).toEqual(before);
+  expect(before.used).toBeCloseTo(2 * price, 6);
+  expect(await inD1(account)).toBe(1);
+  expect(await driftOf(account)).toEqual([]);
 });
 
 test("the audit that goes on slice by slice finds no drift in entries that are archived meanwhile", async () => {

@@ -1,12 +1,13 @@
 /** `POST /admin/reconcile`: after a restored database, or when something got stuck, every amount is where it belongs. */
 
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { settle } from "../../src/db/ledger.ts";
 import { toTaskId } from "../../src/ids.ts";
 import { type Account, asAdmin, books, complete, finish, holdTime, newAccount, pass, submit, wakeWallet } from "../support/gateway.ts";
 import { reserveInD1 } from "../support/old-ledger.ts";
-import { rowOf } from "../wallet/support.ts";
+import { crashWallet, rowOf } from "../wallet/support.ts";
 import { backUp, restore } from "./backup.ts";
 
 beforeEach(holdTime);
@@ -93,6 +94,41 @@ test("a hold without a task is returned, a task that runs keeps its own, one pas
   expect((await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" })).body).toMatchObject({ settled: 1, open: 0 });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0, remaining: 1 });
   await pass(id, 1);
+});
+
+test("what a lost wallet had been granted stays reserved for a day, in which tasks claim theirs; then the rest goes back", async () => {
+  const account = await newAccount(10);
+  const reconciled = async () => (await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" })).body;
+  const shown = async () => (await asAdmin(`/accounts/${account.id}`)).body;
+  const drift = async () => (await asAdmin(`/audit?account=${account.id}`)).body.drift;
+  await complete(account, "/v1/images/generations", image);
+  const price = (await books(account)).used;
+  const [running, late] = [await submit(account, "/v1/images/generations", image), await submit(account, "/v1/images/generations", image)];
+  // A hold that nothing claims.
+  await env.WALLETS.getByName(account.id).reserve(chargeOf(account), 200_000, {});
+  const granted = (await rowOf(account)).granted / 1e6;
+  const wallet = env.WALLETS.getByName(account.id);
+  await runInDurableObject(wallet, (_, { storage }) => storage.deleteAll());
+  await crashWallet(account);
+  expect(await drift()).toEqual([{ id: account.id, reserved: granted, used: price, ledger_reserved: 0, ledger_used: price }]);
+  expect(await reconciled()).toMatchObject({ accounts: 1, settled: 0, returned: 0, open: 1 });
+  expect(await shown()).toMatchObject({ used: price, reserved: granted });
+
+  await finish(account, running);
+  expect((await shown()).used).toBeCloseTo(2 * price, 6);
+  later(24 * 60 - 5);
+  expect(await reconciled(), "a task may still claim its own").toMatchObject({ returned: 0, open: 1 });
+  await finish(account, late);
+  later(10);
+  const fresh = await submit(account, "/v1/images/generations", image);
+  expect(await reconciled()).toMatchObject({ returned: 1, open: 1 });
+  expect(await reconciled(), "once only").toMatchObject({ returned: 0, open: 1 });
+  expect((await books(account)).reserved).toBeCloseTo(price, 6);
+  await finish(account, fresh);
+  later(2);
+  await wakeWallet(account);
+  expect(await rowOf(account)).toMatchObject({ granted: 0, reserved: 0 });
+  expect(await drift()).toEqual([]);
 });
 
 test("accounts are done in shares, and a call that breaks off is repeated", async () => {

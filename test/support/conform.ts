@@ -53,7 +53,7 @@ const patterns = Object.entries(paths).map(([path, operations]) => ({
   path,
   operations,
   isExact: !path.includes("{"),
-  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}${path === "/" ? "" : "/?"}$`),
+  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}/?$`),
 }));
 
 /** The path as the gateway decodes it; unchanged if its encoding is broken. */

@@ -134,7 +134,7 @@ export const admin: Operations = {
     id: "reconcile",
     summary: "Settle again what is open",
     description:
-      "Asks the task of every open entry to settle again, returns holds whose task is gone, and writes again what a restored database lost. One call does a share: repeat it with `after` until that is `null`.",
+      "Asks the task of every open entry to settle again, returns holds whose task is gone, returns what a wallet had been granted whose storage was lost a day ago, and writes again what a restored database lost. One call does a share: repeat it with `after` until that is `null`.",
     query: reconcileQuery,
     body: "none",
     answers: {
