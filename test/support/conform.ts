@@ -53,7 +53,7 @@ const patterns = Object.entries(paths).map(([path, operations]) => ({
   path,
   operations,
   isExact: !path.includes("{"),
-  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}/?$`),
+  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`),
 }));
 
 /** The path as the gateway decodes it; unchanged if its encoding is broken. */
@@ -126,7 +126,8 @@ function conformOpenAi(call: string, { status, headers, body }: Received): void 
 /** Fails the test when the answer is not one that the document allows. `/mcp` is checked by its own clients. */
 export function conform(method: string, url: string, received: Received): void {
   const { status, headers, body } = received;
-  const path = decoded(new URL(url).pathname);
+  // A slash at the end is not part of the path, one that is encoded is.
+  const path = decoded(new URL(url).pathname.replace(/(?<=.)\/$/, ""));
   // Pages and text files have tests of their own.
   if (/^\/(?:console|docs|llms\.txt|robots\.txt|favicon\.svg|mcp)(?:\/|$)/.test(path)) return;
   if (path.startsWith("/openai/v1/")) return conformOpenAi(`${method} ${path}`, received);
