@@ -42,6 +42,7 @@ export function largeBody(fields: Record<string, unknown>): LargeBody {
 }
 
 export interface Answer {
+  /** 0 if the gateway closed the connection before it had read the body, and its answer was lost with it. */
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
@@ -68,7 +69,12 @@ export async function send(
   const outgoing = request(url, { method: "POST", headers, agent: false });
   const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | undefined>();
   const { breakAfter } = options;
-  outgoing.on("error", (error) => (breakAfter === undefined ? reject(error) : resolve(undefined)));
+  let isWhole = false;
+  outgoing.on("error", (error) => {
+    if (breakAfter !== undefined) resolve(undefined);
+    else if (isWhole) reject(error);
+    else resolve({ status: 0, headers: {}, text: "", ms: performance.now() - start });
+  });
   // When a body is refused, it is still being written after the answer has ended. By then the request has no listener on its socket, and the error would end this process.
   outgoing.on("socket", (socket) => socket.on("error", () => undefined));
   outgoing.on("response", (incoming) => {
@@ -101,6 +107,7 @@ export async function send(
     sent += piece.length;
     if (!outgoing.write(piece)) await Promise.race([over, new Promise<void>((done) => outgoing.once("drain", done))]);
   }
+  isWhole = true;
   outgoing.end();
   return answer;
 }
