@@ -70,17 +70,19 @@ export async function send(
   const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | undefined>();
   const { breakAfter } = options;
   let isWhole = false;
-  outgoing.on("error", (error) => {
+  const broken = (error: Error) => {
     if (breakAfter !== undefined) resolve(undefined);
     else if (isWhole) reject(error);
     else resolve({ status: 0, headers: {}, text: "", ms: performance.now() - start });
-  });
+  };
+  outgoing.on("error", broken);
+  outgoing.on("close", () => broken(new Error("the connection closed without an answer")));
   // When a body is refused, it is still being written after the answer has ended. By then the request has no listener on its socket, and the error would end this process.
   outgoing.on("socket", (socket) => socket.on("error", () => undefined));
   outgoing.on("response", (incoming) => {
     const parts: Buffer[] = [];
     incoming.on("data", (part: Buffer) => parts.push(part));
-    incoming.on("error", reject);
+    incoming.on("error", broken);
     incoming.on("end", () => {
       const text = Buffer.concat(parts).toString();
       resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, ms: performance.now() - start });

@@ -94,7 +94,8 @@ async function measure({ path, headers, body }: (typeof bodies)[number], count: 
   console.log(`${title}: OpenAI Worker ${behind} MiB at most, gateway ${front} MiB; ${statuses.join(", ")}`);
   must(Math.max(behind, front) < heapMB, `${title}: an isolate held ${Math.max(behind, front)} MiB, not below ${heapMB}`);
   must(
-    answers.every((one) => one?.status === 200 || (one?.status === 503 && one.headers["retry-after"] !== undefined)),
+    // A refusal may be lost when its connection closes on what was not read.
+    answers.every((one) => one?.status === 200 || (count > 1 && one?.status === 0) || (one?.status === 503 && one.headers["retry-after"])),
     `${title}: an answer is neither 200 nor 503 with Retry-After`,
   );
   must(statuses.includes(200), `${title}: none was accepted`);
