@@ -15,16 +15,23 @@ interface HeapUsage {
 
 /** The peak memory of an isolate during `work`, in MiB: objects and buffers, uncollected garbage included. */
 export async function heapDuring<T>(inspectorUrl: string, work: () => Promise<T>): Promise<{ result: T; maxMiB: number }> {
-  const socket = new WebSocket(inspectorUrl);
-  await once(socket, "open");
+  const open = async () => {
+    const opened = new WebSocket(inspectorUrl);
+    await once(opened, "open");
+    return { socket: opened, closed: once(opened, "close").then(() => undefined) };
+  };
+  let { socket, closed } = await open();
   let most = 0;
   const over = new AbortController();
   const watch = async () => {
     for (let id = 1; !over.signal.aborted; id++, await sleep(stepMs)) {
-      const answer = once(socket, "message");
+      // workerd closes the connection now and then while the isolate is busy.
+      if (socket.readyState !== WebSocket.OPEN) ({ socket, closed } = await open());
+      const answer = Promise.race([once(socket, "message"), closed]);
       socket.send(JSON.stringify({ id, method: "Runtime.getHeapUsage" }));
-      const [{ data }] = (await answer) as [{ data: string }];
-      const { result } = JSON.parse(data) as { result?: HeapUsage };
+      const [message] = (await answer) ?? [];
+      if (message === undefined) continue;
+      const { result } = JSON.parse((message as { data: string }).data) as { result?: HeapUsage };
       // Events of the inspector come between its answers.
       if (result) most = Math.max(most, result.usedSize + result.embedderHeapUsedSize + result.backingStorageSize);
     }
