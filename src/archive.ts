@@ -1,17 +1,9 @@
 /** Files of the archive in R2: settled entries of one account and month of submission as JSON lines, compressed with gzip. */
 
-/** A settled entry as the archive keeps it. Amounts in millionths, times in milliseconds. */
-export interface ArchivedEntry {
-  taskId: string;
-  /** The wallet of the key that paid. */
-  keyId: string;
-  kind: string;
-  model: string;
-  held: number;
-  charged: number;
-  outcome: string;
-  at: number;
-  closedAt: number;
+import type { SettledEntry } from "./db/grants.ts";
+
+/** A settled entry as the archive keeps it; `keyId` is the wallet of the key that paid. Amounts in millionths, times in milliseconds. */
+export interface ArchivedEntry extends SettledEntry {
   /** The caller's own name for the task; absent without one. */
   reference?: string;
 }

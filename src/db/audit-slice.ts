@@ -82,8 +82,9 @@ interface ArchivedRow {
   charged: number;
 }
 export interface Slice {
-  /** The archive's sums by key, and the latest submission in it, if it has any. */
+  /** The archive's sums by key. */
   archived: ArchivedRow[];
+  /** One row: when the latest archived entry was submitted, in milliseconds; null if the archive is empty. */
   archivedTo: { at: number | null }[];
   entries: EntryRow[][];
   days: DayRow[];
