@@ -7,7 +7,7 @@ keepTemporaryFilesInMemory();
 export default defineConfig({
   test: {
     include: ["test/programs/**/*.test.ts"],
-    globalSetup: ["test/programs/gateway.ts"],
+    globalSetup: ["test/clients/gateway.ts"],
     silent: "passed-only",
     // More than the two cores that a runner has: processes mostly wait for each other.
     maxWorkers: 4,

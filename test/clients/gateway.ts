@@ -1,14 +1,14 @@
-/** One gateway for all clients: on this machine, with the sandbox for every model. */
+/** One gateway for all clients, or for all programs that run against one: on this machine, with the sandbox for every model and without rate limits. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startGateway } from "../../scripts/support/gateway.ts";
 
-/** Starts it before the first test, and ends it after the last; with GATEWAY_URL and GATEWAY_ADMIN_TOKEN set the clients ask that one. */
+/** Starts it before the first test, and ends it after the last; with GATEWAY_URL and GATEWAY_ADMIN_TOKEN set that one is used. */
 export default async function setup(): Promise<() => Promise<void>> {
   if (process.env["GATEWAY_URL"]) return async () => undefined;
-  const stateDir = await mkdtemp(join(tmpdir(), "gateway-clients-"));
+  const stateDir = await mkdtemp(join(tmpdir(), "gateway-tests-"));
   const gateway = await startGateway({ stateDir, quiet: true, env: { RATE_LIMITS: "off" } });
   // What the tests' processes inherit.
   process.env["GATEWAY_URL"] = gateway.baseUrl;
