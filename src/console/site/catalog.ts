@@ -1,6 +1,5 @@
 /** The models that can be asked for, as the public pages show them: from the gateway's own `/v1/models`, kept for a minute. */
 
-import { modelNamed } from "../../catalog/models.ts";
 import { alert } from "../../log.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { type Choice, readChoices } from "../playground/choices.ts";
@@ -22,6 +21,3 @@ export async function shownModels(c: ConsoleContext): Promise<Choice[]> {
     return [];
   }
 }
-
-/** Seconds that a model usually takes. */
-export const typicalSeconds = (choice: Choice): number => modelNamed(choice.model)!.typicalSeconds;
