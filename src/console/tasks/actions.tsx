@@ -83,7 +83,10 @@ function Remix(props: ActionsProps) {
         <div class="cols two">
           <label class="field">
             <span class="label">{t("model_and_length")}</span>
-            <select class="in" name="choice">
+            <select class="in cut-choice" name="choice">
+              <button type="button">
+                <selectedcontent></selectedcontent>
+              </button>
               {remixes.map(({ value, text }) => (
                 <option value={value} selected={value === choice}>
                   {text}
