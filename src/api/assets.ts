@@ -10,7 +10,7 @@ export const assets = routing()
   .use(async (c, next) => {
     c.header("access-control-allow-origin", "*");
     c.header("access-control-expose-headers", "Content-Length, Content-Range, ETag, Repr-Digest, x-request-id");
-    // Images and videos may be embedded in other sites.
+    // Other sites may embed images and videos.
     c.header("cross-origin-resource-policy", "cross-origin");
     await next();
   })
@@ -23,7 +23,7 @@ export const assets = routing()
   });
 
 async function deliver(c: AppContext): Promise<Response> {
-  // Keys have no character that needs URL encoding: a path that must be decoded is not an asset's.
+  // Asset keys contain no character that needs URL encoding, so a path with encoded characters is not an asset's.
   const key = c.req.path.slice(1);
   const { expires = "", digest = "", signature = "" } = c.req.query();
   const expiresAt = /^[1-9]\d{0,11}$/.test(expires) ? Number(expires) : -1;

@@ -1,4 +1,4 @@
-/** The shape of API keys, as the operator and they themselves see them, and of browser tokens. */
+/** Schemas of API keys, as the operator and the key's owner see them, and of browser tokens. */
 
 import * as z from "zod/mini";
 import { count, listAnswer, quotaFields, time } from "./shared.ts";
@@ -17,7 +17,7 @@ const keyFields = {
 };
 export const apiKey = z.strictObject({ ...keyFields, account_id: z.string() });
 export const apiKeyList = listAnswer(apiKey);
-/** The only answer that shows the key itself. */
+/** The only answer that contains the key itself. */
 export const newApiKey = z.extend(apiKey, { key: z.string().check(z.startsWith("sk-"), z.describe("Shown this once.")) });
 /** The calling key. */
 export const ownKey = z.strictObject({
