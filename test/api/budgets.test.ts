@@ -88,11 +88,11 @@ test("the operator gives and takes budgets, and the key shows what is left of it
   await submit({ ...account, key }, images, image());
   expect((await asAdmin(`/keys/${id}`, { method: "PATCH", body: { budget: null } })).body.budget).toBeNull();
   await submit({ ...account, key }, images, image());
-  // The account's own binds all its keys.
+  // The account's own budget limits all of its keys.
   const whole = await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { budget: { amount: 0.1, window: "month" } } });
   expect(whole.body.budget).toMatchObject({ amount: 0.1, spent: 0.09, remaining: 0.01 });
   for (const one of [key, account.key]) expect((await call(images, { key: one, body: image() })).body.error.code).toBe("budget_exceeded");
-  // Less than what was spent: nothing is left.
+  // The budget is lower than the amount spent: nothing remains.
   const less = await asAdmin(`/keys/${id}`, { method: "PATCH", body: { budget: { amount: 0.01, window: "day" } } });
   expect(less.body.budget).toMatchObject({ amount: 0.01, spent: 0.09, remaining: 0 });
   for (const wrong of [{ amount: -1, window: "day" }, { amount: 1, window: "week" }, { amount: 1 }, 5])

@@ -1,4 +1,4 @@
-/** How an upstream's event stream is read, byte by byte: lines, line ends, comments, limits. */
+/** How an upstream's event stream is parsed, byte by byte: lines, line ends, comments, limits. */
 
 import { expect, test } from "vitest";
 import { EventTranslator } from "../../src/api/chat-events.ts";
@@ -7,7 +7,7 @@ const encoder = new TextEncoder();
 const chunk = (content: string) => ({ created: 1_793_491_200, choices: [{ index: 0, delta: { content }, finish_reason: null }] });
 const done = "data: [DONE]\n\n";
 
-/** What the caller gets of a stream that comes in pieces of so many bytes. */
+/** The caller's events for a stream that arrives in pieces of this many bytes. */
 function translate(stream: string, size = Infinity) {
   const events = new EventTranslator({ id: "chatcmpl-1", model: "textA-1", wantsUsage: false });
   const bytes = encoder.encode(stream);

@@ -1,4 +1,4 @@
-/** Callers that disconnect or stop reading: the chat is settled on what the upstream generated before the platform ends the invocation. */
+/** Callers that disconnect or stop reading: the chat is settled by what the upstream generated before the platform ends the invocation. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -103,7 +103,8 @@ test("while the upstream is silent a comment is sent every 15 seconds, so that a
   expect((await reader.read()).value).toContain("Hello");
   await vi.advanceTimersByTimeAsync(15_000);
   expect((await reader.read()).value).toBe(":\n\n");
-  // The caller left without a signal: only the next comment meets the closed connection, and the chat is settled 20 seconds later.
+  // The caller disconnected without a signal: only the next comment fails on the closed connection, and the chat is settled 20 seconds
+  // later.
   await reader.cancel();
   await vi.advanceTimersByTimeAsync(15_000);
   await vi.advanceTimersByTimeAsync(20_000);

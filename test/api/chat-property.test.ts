@@ -1,4 +1,4 @@
-/** What a chat is charged, for any stream an upstream may send, and wherever the upstream or the caller stops. */
+/** The charge of a chat, for any stream that an upstream may send, and wherever the upstream or the caller stops. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

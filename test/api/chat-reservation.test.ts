@@ -1,4 +1,4 @@
-/** What a chat reserves: the bytes of all forwarded fields, upper bounds for parts whose bytes say little about tokens, and the longest answer. */
+/** The reservation of a chat: the bytes of all forwarded fields, upper bounds for parts whose size in bytes says little about tokens, and the longest answer. */
 
 import { expect, test } from "vitest";
 import { chatBody } from "../../src/catalog/chat-schema.ts";

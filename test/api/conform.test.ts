@@ -1,4 +1,4 @@
-/** The check of every answer that tests receive finds what the description of the API does not say. */
+/** The check of every answer that tests receive finds differences from the API description. */
 
 import { expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";

@@ -1,4 +1,4 @@
-/** Thousands of ids that were never issued: each is answered like another account's task, and none leaves a trace. Contract 2. */
+/** Thousands of ids that were never issued: each is answered like another account's task, and leaves no trace. Contract 2. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";

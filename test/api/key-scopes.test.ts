@@ -1,4 +1,4 @@
-/** Keys that are narrowed to models, kinds and a number of open tasks; `GET /v1/key`. Contract 4. */
+/** Keys limited to models, kinds and a number of open tasks; `GET /v1/key`. Contract 4. */
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ const videos = "/v1/videos/generations";
 const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
 const chat = (model = "textA-1") => ({ model, messages: [{ role: "user", content: unique() }] });
 
-/** An account's new key with this scope, beside the one that it has. */
+/** A further key of the account with this scope. */
 async function newKey(account: Account, scope: object, quota: number | null = null): Promise<Account> {
   const { status, body } = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "narrow", quota, ...scope } });
   expect(status, JSON.stringify(body)).toBe(201);
@@ -44,7 +44,7 @@ test("outside its models and kinds 403 names the field and what is allowed, and 
   expect((await send("/v1/chat/completions", talker, chat("textA-1-mini"))).status).toBe(200);
   expect((await send(images, narrow, image())).status).toBe(200);
   expect(await books(account)).toMatchObject({ reserved: 0.03 });
-  // A wrong body is a wrong body first.
+  // An invalid body is reported before the scope.
   expect((await send(images, narrow, { model: "imgB-4o-image" })).status).toBe(400);
 });
 

@@ -120,7 +120,7 @@ test("a task's log lines can be found by its id and its request's id", async () 
   ]);
   expect(of("dispatch").map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
   for (const line of of("dispatch")) expect(line).toMatchObject(work);
-  // Only a poll that fails has a line: the collection follows one that succeeds.
+  // A poll has a line only if it fails; after a successful one the collection follows.
   expect(of("poll").map(({ outcome }) => outcome)).toEqual(["fault"]);
   for (const line of of("poll")) expect(line).toMatchObject(work);
   expect(of("settle")).toEqual([expect.objectContaining({ ...work, outcome: "completed" })]);

@@ -95,7 +95,7 @@ test("a reference is echoed, and the list finds its tasks by page, status, kind 
 
 test("if the reference cannot be written there is no task and no hold", async () => {
   const account = await newAccount();
-  await submit(account, images, image()); // what an isolate reads once is read
+  await submit(account, images, image()); // reads the values that an isolate caches
   const prepare = bindings.database()["prepare"]!;
   const faults = spyOn(bindings.database(), "prepare").mockImplementation(function (this: unknown, ...values: unknown[]) {
     if (String(values[0]).startsWith("INSERT INTO task_reference")) throw new Error("scripted fault");

@@ -1,4 +1,4 @@
-/** `/v1/tokens`: tokens for browsers, what they may do, and what people try with them. Contract 11. */
+/** `/v1/tokens`: tokens for browsers, what they may do, and attempts to misuse them. Contract 11. */
 
 import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
@@ -234,7 +234,7 @@ test("mistyped, forged and expired ones are refused, and wake nothing", async ()
   const mistyped = `${token.slice(0, 50)}${token[50] === "a" ? "b" : "a"}${token.slice(51)}`;
   for (const wrong of [mistyped, "st-", `st-${"A".repeat(71)}`, token.slice(0, -1)])
     expect(errorOf(await send(wrong)), wrong).toEqual([401, "unauthorized"]);
-  // Another token for the same object, with a good checksum.
+  // Another token for the same object, with a valid checksum.
   expect(errorOf(await send(newBrowserToken(toTokenObjectId(env.TOKENS, token)!)))).toEqual([401, "unauthorized"]);
   vi.setSystemTime(Date.now() + 59_000);
   expect((await call(`/v1/tasks/${id}`, { key: token })).status).toBe(200);
@@ -249,7 +249,7 @@ test("mistyped, forged and expired ones are refused, and wake nothing", async ()
     await storage.getAlarm(),
   ]);
   expect(left).toEqual([null]);
-  // The task goes on without it.
+  // The task continues after the token has expired.
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
@@ -285,13 +285,13 @@ test("an Idempotency-Key of its account, or of another token, leads nowhere", as
   const [first, second] = [await send(token, body, headers), await send(other, body, headers)];
   expect([first.status, second.status]).toEqual([200, 200]);
   expect(new Set([own, first.body.id, second.body.id]).size).toBe(3);
-  // A repeat of its own is the same task, also when it is used up.
+  // A repeat of its own submission returns the same task, also when the token is used up.
   const again = await send(token, body, headers);
   expect([again.body.id, again.headers.get("idempotent-replayed")]).toEqual([first.body.id, "true"]);
   expect(errorOf(await send(token, image(), headers))).toEqual([409, "idempotency_conflict"]);
 });
 
-/** The id of the next task that is made. */
+/** The id of the next created task. */
 function nextTaskId(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };

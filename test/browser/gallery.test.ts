@@ -28,7 +28,7 @@ test("the lightbox goes from image to image by keys, and gives the focus back", 
   expect(await dialog.locator("[data-place]").innerText()).toBe("2");
   await page.keyboard.press("ArrowRight");
   await expect.poll(() => title.innerText()).toBe("The first");
-  // There is no next one, and a refused task has nothing to show.
+  // There is no next image, and a refused task has no output.
   expect(await dialog.locator(".next").isVisible()).toBe(false);
   await page.keyboard.press("ArrowLeft");
   await expect.poll(() => shot.getAttribute("alt")).toBe("A pair, 2 / 2");
@@ -56,7 +56,7 @@ test("chosen tasks are downloaded as one archive, and deleted after a question",
   const files = unzipSync(await buffer(await download.createReadStream()));
   expect(Object.keys(files).toSorted()).toEqual([`${first}.png`, `${second}-1.png`, `${second}-2.png`].toSorted());
   for (const bytes of Object.values(files)) expect(Buffer.from(bytes.slice(1, 4)).toString()).toBe("PNG");
-  // The download left the choice as it was.
+  // The download did not change the selection.
   await bar.getByText("2 selected").waitFor();
   await bar.getByRole("link", { name: "Select all" }).click();
   await bar.getByText("3 selected").waitFor();
@@ -77,7 +77,7 @@ test("a video without a thumbnail gets one when it is first seen", patience, asy
   expect(await widthOf(thumbnail)).toBe(480);
   await page.reload();
   expect(await page.locator("[data-capture]").count()).toBe(0);
-  // It plays while the pointer is over it, without sound; not for users who want less motion, as these pages do by default.
+  // It plays without sound while the pointer is over it; not for users who prefer reduced motion, as these pages do by default.
   await page.emulateMedia({ reducedMotion: "no-preference" });
   await thumbnail.hover();
   const video = page.locator(`#${id} video`);

@@ -1,4 +1,4 @@
-/** Every page of the console in every look, with the page checks. */
+/** Every page of the console in every combination of size, theme and language, with the page checks. */
 
 import type { BrowserContextOptions } from "playwright-core";
 import { consolePages, looks, show, signIn, signUp } from "../../scripts/support/console-pages.ts";
@@ -6,7 +6,7 @@ import { expect, test } from "./support/test.ts";
 
 /** One session of the demo account for all pages, created by the first test that needs it. */
 let session: Promise<NonNullable<BrowserContextOptions["storageState"]>> | undefined;
-// The first look loads the page, and the checks run then.
+// The first combination loads the page, and the checks run then.
 const [{ colorScheme, viewport }, ...otherLooks] = looks;
 
 test.for(consolePages)("$name is good in light, in the dark and on a phone", async ({ as, status, reach }, { visitor, gateway, watch }) => {

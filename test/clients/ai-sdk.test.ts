@@ -1,4 +1,4 @@
-/** Vercel's AI SDK with its OpenAI provider as it comes: text by responses and by chat, images by the images API. */
+/** Vercel's AI SDK with its unchanged OpenAI provider: text by responses and by chat, images by the images API. */
 
 import { createOpenAI } from "@ai-sdk/openai";
 import { APICallError, generateImage, generateText, Output, stepCountIs, streamText, tool } from "ai";

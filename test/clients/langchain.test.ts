@@ -1,4 +1,4 @@
-/** LangChain.js by the Responses API and by chat: answers, streams, tools, values of a schema, images, errors. */
+/** LangChain.js by the Responses API and by chat: answers, streams, tools, structured output, images, errors. */
 
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";

@@ -10,7 +10,7 @@ import { dot } from "./files.ts";
 
 const versions = [
   ["of 2026", Now],
-  // The parts that are used here have the same types.
+  // The used parts have the same types in both versions.
   ["of 2025", Before as unknown as typeof Now],
 ] as const;
 const weather = {

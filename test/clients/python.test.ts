@@ -21,7 +21,7 @@ const python = (name: string) =>
 
 const requirements = (await readdir(join(folder, "requirements"))).map((file) => basename(file, ".txt"));
 
-// All at once, for an installation mostly waits for downloads; before the tests, because some of them measure time.
+// All installations at once, because they mostly wait for downloads; before the tests, because some of these measure time.
 beforeAll(async () => {
   await Promise.all(requirements.map(python));
 }, 600_000);
@@ -35,9 +35,9 @@ test.each([
 ])("%s", { timeout: 600_000 }, async (name, script, price) => {
   const { baseURL, apiKey, used } = await newAccount();
   const variables = { PATH: process.env["PATH"], PYTHONWARNINGS: "ignore", API_KEY: apiKey, OPENAI_BASE: baseURL };
-  // A script that fails ends this with its own words.
+  // If the script fails, this test fails with the script's output.
   await run(await python(name), [join(folder, script)], { env: variables });
-  // Chats cost a fraction of a thousandth beside it.
+  // The cost of chats is negligible beside it.
   if (price !== undefined) expect(await used()).toBeCloseTo(price, 2);
 });
 

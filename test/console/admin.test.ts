@@ -1,4 +1,4 @@
-/** The operator's pages: access for admins only, what they show, what they change. */
+/** The admin pages: access for admins only, their content, and their actions. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -40,7 +40,7 @@ beforeAll(async () => {
   expect((await give(operator.id, true)).body).toMatchObject({ id: operator.id, admin: true });
 });
 
-/** The page that the operator gets from a gateway with other variables. */
+/** The page as an admin sees it on a gateway with other variables. */
 async function readWith(vars: Partial<Env>, path: string): Promise<string> {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   return (await new Browser({}, vars).ask(path, undefined, null, { cookie })).text();
@@ -148,7 +148,7 @@ test("credits and debits are listed with who made them and why, also those of th
     expect.stringMatching(/-\$0\.25 \$3\.25 – Operator’s API$/),
     expect.stringMatching(/\$2\.50 \$3\.50 Refund of &lt;May&gt; person-\S+$/),
   ]);
-  // What is reserved and settled changes no quota.
+  // Reservations and settlements are not quota changes.
   await complete(account, images, image());
   const { results } = await env.DB.prepare("SELECT 1 FROM quota_change WHERE account_id = ?1").bind(account.id).run();
   expect(results.length).toBe(2);

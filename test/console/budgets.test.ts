@@ -38,7 +38,7 @@ async function newKey(fields: Record<string, string>): Promise<{ browser: Browse
 }
 
 const keyOf = async ({ key }: Account) => (await call("/v1/key", { key })).body;
-/** Its row in the list of keys. */
+/** The key's row in the list. */
 const rowOf = async (browser: Browser, name: string) =>
   (await browser.read("/console/keys")).split("<tr>").find((row) => row.includes(`<th scope="row" class="wrap">${name} `));
 
@@ -53,7 +53,7 @@ test("a key is created with a budget, which binds from its first request; the li
   expect(form).toContain(`datetime="${new Date(Math.floor(Date.now() / dayMs + 1) * dayMs).toISOString()}"`);
   expect(form).toMatch(/name="budget"[^>]*value="0.1"/);
   expect(form).toMatch(/<option value="day" selected/);
-  // The next day begins with the whole budget.
+  // On the next day the whole budget is available again.
   vi.setSystemTime(Math.floor(Date.now() / dayMs + 1) * dayMs);
   expect(await rowOf(browser, name)).toContain("$0.10 of $0.10 left today");
 });
@@ -106,7 +106,7 @@ test("a key's expiry is set, kept and removed later, and an expired key works ag
   expect(await past.text()).toContain("The expiry must be in the future");
   vi.setSystemTime(expiresAt * 1000);
   expect((await call("/v1/key", { key: account.key })).status).toBe(401);
-  // Its day is kept when something else changes.
+  // The day of the expiry is kept if another field changes.
   expect((await change(dayAhead(0))).status).toBe(303);
   expect((await call("/v1/key", { key: account.key })).status).toBe(401);
   expect((await change("")).status).toBe(303);
@@ -182,7 +182,7 @@ test("a reached budget is mailed to the account's user, in the language of their
 
   const broken = { send: () => Promise.reject(new Error("E_RATE_LIMIT")) } as unknown as SendEmail;
   expect(await mail(reached, { ...vars, MAIL: broken })).toBe(5);
-  // Nothing is set up, the key is gone, the account is disabled: nothing to send.
+  // Nothing is sent if e-mail is not configured, the key was deleted, or the account is disabled.
   expect(await mail(reached, {})).toBe("ack");
   expect(await mail({ ...reached, keyId: "key_gone" }, vars)).toBe("ack");
   await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { disabled: true } });

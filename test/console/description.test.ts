@@ -1,4 +1,4 @@
-/** `/openapi.json`: the description of the API, which the gateway hands on to the console. */
+/** `/openapi.json`: the API description, which the gateway forwards to the console. */
 
 import { expect, test } from "vitest";
 import document from "../../src/console/site/openapi.json";

@@ -68,7 +68,7 @@ test("without an overlap the old key is refused at once here, and within eight s
   const key = secretIn(await (await rotate(browser, account.keyId, "now")).text());
   expect(await statusOf(account.key)).toBe(401);
   expect(await statusOf(key)).toBe(200);
-  // Simulates a rotation in another isolate: it is only visible in D1.
+  // Simulates a rotation in another isolate, which is only visible in D1.
   await env.DB.prepare("UPDATE api_key SET expires_at = ?1 WHERE coalesce(wallet_id, id) = ?2").bind(Date.now(), account.keyId).run();
   expect(await statusOf(key)).toBe(200);
   wait(8_000);

@@ -1,4 +1,4 @@
-/** The console's log of requests: filters, search, pages, and that an account sees its own alone. */
+/** The console's log of requests: filters, search, pages, and that an account sees only its own requests. */
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";

@@ -6,7 +6,7 @@ import { type Account, asAdmin, complete, holdTime } from "../support/gateway.ts
 import { formIn, formOf, held, path, person, png, recordOf, send } from "./playground-support.ts";
 import { Browser } from "./support.ts";
 
-/** How the page's script asks. */
+/** The headers of the page's script. */
 const scripted = { "hx-request": "true" };
 
 let one: { browser: Browser; account: Account };
@@ -46,7 +46,7 @@ test("a run is answered with its result, a new key and the balance after it, and
   const [, key = ""] = /name="key" value="([^"]+)"/.exec(html)!;
   expect(runsIn(await runInPlace(browser, "imgA-4", { prompt: "in place", n: "2" }, key))).not.toEqual([id]);
   expect(await held(account)).toBe(120_000);
-  // The page at this address has the result, and the form as it was sent.
+  // The page at this URL has the result, and the form as it was submitted.
   const page = await browser.read(`${path}?run=${id}`);
   expect((await formIn(page)).values).toMatchObject({ prompt: "in place", n: "2", run: id });
   expect(page).toContain(`hx-get="${path}/runs/${id}"`);
@@ -58,7 +58,7 @@ test("a result that has ended does not ask for itself, and has the file, the tim
   expect(html.match(/<img src="[^"]*\/assets\/[^"]*" alt="sand, image \d of 2"/g)).toHaveLength(2);
   expect(html).toContain('value="0.06"');
   expect(html).toContain('id="strip"');
-  // Without script the address of a part is that of the page.
+  // Without script the URL of a part leads to the whole page.
   expect((await one.browser.ask(`${path}/runs/${image}`)).headers.get("location")).toBe(`${path}?run=${image}`);
 });
 
@@ -70,7 +70,7 @@ test("a running task is cancelled beside the form, and its price comes back", as
   expect(cancelled).toContain("Nothing was charged: $1.00 was returned.");
   expect(cancelled).toMatch(/id="balance-side"[^>]*><data class="num" value="1000"/);
   expect((await asAdmin(`/accounts/${account.id}`)).body).toMatchObject({ used: 0, reserved: 0, remaining: 1000 });
-  // A second time, and without script: it stays as it is.
+  // Cancelled a second time, and without script: nothing changes.
   const again = await browser.ask(`${path}/runs/${id}/cancel`, {});
   expect([again.status, again.headers.get("location")]).toEqual([303, `${path}?run=${id}`]);
 });
@@ -98,7 +98,7 @@ test("the same prompt runs on several models for one price, each with the values
   const { browser, account } = await person();
   const others = ["vidB-3.1-fast", "vidD-02", "vidC-1-0-pro-fast"];
   const typed = { prompt: "compared", duration: "15", size: "9:16" };
-  // 15 s at 0.10, 8 s at 0.15, 5 s at 0.05, 5 s at 0.03: durations that a model lacks become its own.
+  // 15 s at 0.10, 8 s at 0.15, 5 s at 0.05, 5 s at 0.03: a duration that a model does not support becomes its default.
   const preview = await (await compare(browser, "vidA-2", others, typed, "preview")).text();
   expect(/value="run">.*?<data[^>]* value="([\d.]+)"/.exec(preview)![1]).toBe("3.1");
   expect(await held(account)).toBe(0);
@@ -122,7 +122,7 @@ test("a comparison of which one model is refused, or which costs more than is le
   expect((await compare(browser, "imgA-4", ["imgC-3-pro-image-preview"], { prompt: "x", n: "2" })).headers.get("hx-retarget")).toBe(
     "#form",
   );
-  // Each of them alone could be paid: 0.04 + 0.12.
+  // The balance suffices for each, but not for both: 0.04 + 0.12.
   const both = await compare(browser, "imgB-4o-image", ["imgC-3-pro-image-preview"], { prompt: "x" });
   expect(await both.text()).toContain("The price is higher than the remaining balance.");
   expect(await held(account)).toBe(0);

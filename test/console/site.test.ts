@@ -1,4 +1,4 @@
-/** The public pages: what each answers to people and to programs, and that its links lead somewhere. */
+/** The public pages: the answers to browsers and to programs, and that all links work. */
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -25,10 +25,10 @@ const pagePaths = [
 
 const ask = (path: string, headers: Record<string, string> = html) => new Browser().ask(path, undefined, null, headers);
 
-/** Elements without an end, by the HTML standard. */
+/** Elements without an end tag, by the HTML standard. */
 const isVoid = (name: string) => /^(?:meta|link|img|input|br|hr|col|source|path|circle)$/.test(name);
 
-/** Tags that are not closed in their order: a parser would mend them, each in its own way. */
+/** Tags that are not closed in their order: parsers would correct them in different ways. */
 function unclosed(page: string): string[] {
   const open: string[] = [];
   const wrong: string[] = [];
@@ -56,7 +56,7 @@ test.each(pagePaths)("%s is a whole page with one title, and every link on it le
     path === "/docs/callbacks" ? ["https://www.standardwebhooks.com/"] : [],
   );
   for (const { pathname, hash } of [...links].filter(({ origin }) => origin === base)) {
-    // Pages that need a person lead to the sign-in page; those of other Workers are not here.
+    // Pages that need a login redirect to the sign-in page; pages of other Workers do not exist here.
     if (/^\/(console(?!\/static)|mcp|v1)/.test(pathname)) continue;
     if (pathname === path) expect(hash === "" || ids.includes(decodeURIComponent(hash.slice(1))), `${path} links to ${hash}`).toBe(true);
     else await leadsSomewhere(pathname, hash, path);

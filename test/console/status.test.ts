@@ -1,4 +1,4 @@
-/** `/status`: sums of the last hour for everybody, and nothing of anybody's. */
+/** `/status`: sums of the last hour over all accounts, and no data of a single account. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -12,7 +12,7 @@ const later = (seconds: number) => vi.setSystemTime(Date.now() + 1000 * seconds)
 
 beforeEach(async () => {
   holdTime();
-  later(86_400); // nothing of other tests, and nothing that this isolate has kept
+  later(86_400); // removes the data of other tests, and this isolate's cache
   await env.DB.prepare("DELETE FROM outcome_sum").run();
 });
 afterEach(() => vi.restoreAllMocks());
@@ -48,7 +48,7 @@ test("what became of the last hour's tasks, by kind, for programs and for people
   expect(text).not.toContain(account.id);
   const korean = await (await ask({ accept: "text/html", "accept-language": "ko" })).text();
   expect(korean).toContain("서비스 상태");
-  later(4_000); // an hour and the five minutes that sums are kept by
+  later(4_000); // an hour, and the five minutes in which sums are grouped
   expect((await read()).kinds).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-/** The console's webhooks page: the endpoint, its secret, a test event, the deliveries; and a task's callback on its own page. */
+/** The console's webhooks page: the endpoint, its secret, a test event, the deliveries; and the callback on a task's page. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-/** /mcp as HTTP: who gets in, sessions, and what is no request of the protocol. */
+/** /mcp over HTTP: authentication, sessions, and requests that violate the protocol. */
 
 import { expect, test } from "vitest";
 import { asAdmin, call, newAccount } from "../support/gateway.ts";

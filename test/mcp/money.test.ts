@@ -1,4 +1,4 @@
-/** What agents pay at /mcp: a model that repeats itself pays once, and no number of agents spends more than their key has. */
+/** Charges of agents at /mcp: a repeated call is charged once, and agents in parallel cannot exceed their key's quota. */
 
 import { expect, test } from "vitest";
 import { asAdmin, books, finish, holdTime, newAccount, script, unique, upstreamCalls } from "../support/gateway.ts";
@@ -15,7 +15,7 @@ test.each<Era>(["legacy", "modern"])("a loop that calls the same tool five times
   const first = await callTool(client, "generate_image", args);
   const { task_id } = first.record;
   expect(first.text).not.toContain("earlier call");
-  // The same arguments, however they are spelled: in another order, with empty fields, by an alias, and after the image was made.
+  // The same arguments in different notations: in another order, with empty fields, with an alias, and after the image was completed.
   await callTool(client, "generate_image", { size: null, ...Object.fromEntries(Object.entries(args).toReversed()) });
   await finish(account, task_id);
   for (const wait of [0, 1, undefined]) {

@@ -1,4 +1,4 @@
-/** What the tools of /mcp take and answer, as agents with the official SDK's client see it, in both revisions of the protocol. */
+/** The arguments and results of the tools of /mcp, with the official SDK's client, in both revisions of the protocol. */
 
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { address, callTool, connect, type Era } from "./client.ts";
 
 holdTime();
 
-/** Calls a tool that submits, lets the task be made, and returns its result as `get_task` shows it. */
+/** Calls a tool that submits, runs the task, and returns its result in the format of `get_task`. */
 async function make(account: Account, era: Era, tool: string, args: Record<string, unknown>) {
   const client = await connect(account.key, era);
   const submitted = await callTool(client, tool, { wait: 0, ...args });
@@ -252,7 +252,7 @@ test("an image is shown itself only below the limit", async () => {
   const client = new ApiClient({ fetch: (request) => exports.default.fetch(request) }, new Request(address));
   expect(await client.file(url, byteLength)).toBeUndefined();
   expect(await client.file(url, byteLength + 1)).toMatchObject({ type: "image/png", bytes: { byteLength } });
-  // Where files have an address of their own they are still the gateway's.
+  // Files with another base URL are still read from the gateway.
   const moved = url.replace("https://gateway.example", "https://files.example/made");
   expect(await client.file(moved, byteLength + 1)).toMatchObject({ type: "image/png" });
   expect(await client.file(url.replace("signature=", "signature=x"), byteLength + 1)).toBeUndefined();

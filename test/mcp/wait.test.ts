@@ -1,4 +1,4 @@
-/** Waiting at /mcp: progress on the way, the result when it is there, and the task when it takes longer. */
+/** Waiting at /mcp: progress meanwhile, the result when the task ends, and the task if it takes longer. */
 
 import { expect, test, vi } from "vitest";
 import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, unique } from "../support/gateway.ts";
@@ -6,7 +6,7 @@ import { callTool, connect, type Era } from "./client.ts";
 
 holdTime();
 
-/** The account's only task, as soon as there is one. */
+/** The account's only task, as soon as it exists. */
 const onlyTask = async ({ key }: Account) =>
   vi.waitFor(async () => {
     const { body } = await call("/v1/tasks", { key });

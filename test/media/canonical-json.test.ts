@@ -1,4 +1,4 @@
-/** Canonical JSON, and the digest of bodies whose images were taken out while they were read. */
+/** Canonical JSON, and the digest of bodies whose images were extracted while they were read. */
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { RunningDigest } from "../../src/media/running-digest.ts";
 import { base64, png } from "./images.ts";
 import { MiB, pngOf, read, streamOf, uriOf } from "./json-bodies.ts";
 
-/** The digest that is made while a body is read; undefined when its images have to be read again. */
+/** The digest that is computed while a body is read; undefined if its images have to be read again. */
 async function running(text: string, chunk = text.length): Promise<string | undefined> {
   const digest = new RunningDigest();
   const chunks = Array.from({ length: Math.ceil(text.length / chunk) }, (_, at) => text.slice(at * chunk, (at + 1) * chunk));
@@ -39,7 +39,7 @@ test("the standard's own examples", () => {
   expect(canonicalJson(names)).toBe('{"\\r":2,"1":4,"10":5,"9":6,"\u0080":8,"\u00f6":9,"\u20ac":1,"\u{1f600}":7,"\ufb33":3}');
 });
 
-const long = base64.png.slice(0, 64).repeat(50); // its bytes are a multiple of three, and it begins as a PNG
+const long = base64.png.slice(0, 64).repeat(50); // its length is a multiple of three, and it begins like a PNG
 const lines = (text: string, end: string, length = 76) => text.replaceAll(new RegExp(`.{${length}}`, "g"), `$&${end}`);
 
 test.each<[string, string]>([

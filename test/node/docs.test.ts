@@ -1,4 +1,4 @@
-/** The documentation's rendered pages are those of its Markdown, and its media stay small. */
+/** The rendered pages of the documentation match its Markdown, and its media files stay small. */
 
 import { readFileSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** The description of the API is current, is OpenAPI 3.1, and everything in it that shows a value shows one that its schema allows. */
+/** The API description is current and valid OpenAPI 3.1, and every example in it matches its schema. */
 
 import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -40,7 +40,7 @@ const operations = [...Object.entries(description.paths), ...Object.entries(desc
   Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
 );
 
-/** Every place of the document that has a body, with a name for it. */
+/** Every place of the document that contains a body, with a name for it. */
 const bodies: [string, Media][] = [
   ...operations.flatMap(({ name, operation }) => [
     ...Object.values(operation.requestBody?.content ?? {}).map((media): [string, Media] => [`${name} body`, media]),
@@ -57,7 +57,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
 ajv.addSchema(description, "openapi");
 
-/** References within the document, made findable from outside of it. */
+/** References within the document, rewritten so that they can be resolved from outside. */
 const isValid = (schema: object, value: unknown) => {
   const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"openapi#/components')) as object;
   return ajv.validate(absolute, value) ? [] : ajv.errors;

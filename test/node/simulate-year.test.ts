@@ -29,7 +29,7 @@ test("twenty thousand tasks in sixty days: five weeks of them stay in D1, lists 
   for (const { rows, archived, tasks, damaged } of days) expect([rows + archived, damaged]).toEqual([tasks, []]);
   expect(last.rows).toBeLessThanOrEqual((20_000 / 60) * 37);
   expect(last.rows).toBeLessThan(1.05 * steady.rows);
-  // Daily sums and one row for each file are all that grows.
+  // Only daily sums and one row per file grow.
   expect(last.bytes).toBeLessThan(1.2 * steady.bytes);
   expect(last.fileBytes).toBeGreaterThan(0);
   const found = await audit(db, async () => none, undefined, Number.MAX_SAFE_INTEGER);

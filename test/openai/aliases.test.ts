@@ -1,4 +1,4 @@
-/** Which model a name stands for. Contract, section 12. */
+/** How model names are resolved. Contract, section 12. */
 
 import { expect, test } from "vitest";
 import { aliasNames, resolveModel } from "../../src/openai/aliases.ts";

@@ -1,4 +1,4 @@
-/** Characters of uploaded videos on OpenAI's paths: made and paid once, read, and used in videos. Contract, section 12. */
+/** Characters from uploaded videos on OpenAI's paths: created and charged once, retrieved, and used in videos. Contract, section 12. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { form, nextTask, png, taskIds, v1, whileMade } from "./support.ts";
 
 holdTime();
 
-/** No video stays stored when its task has ended, nor that of a submission that was refused. */
+/** No video stays stored after its task has ended, nor the video of a refused submission. */
 const uploads = async () => (await env.ASSETS.list({ prefix: "inputs/" })).objects.filter(({ key }) => key.endsWith("/video"));
 afterEach(async () => {
   expect(await uploads()).toEqual([]);
@@ -18,7 +18,7 @@ const videos = `${v1}/videos`;
 const characters = `${videos}/characters`;
 const price = 0.05;
 
-/** The head of a video of this length, unlike every other one. */
+/** The head of a video of this length, different from all others. */
 function clip(seconds: number, bytes = 60): Blob {
   const length = set(16, Math.round(seconds * 1000));
   const head = change(videoHead, { "moov/mvhd": length });
@@ -107,7 +107,7 @@ test.each(cases)("a form %s is refused, and nothing is stored or reserved", asyn
   const account = await newAccount();
   const { status, body } = await upload(account, fields);
   expect([status, body.error.param, body.error.type]).toEqual([expect.toBeOneOf([400, 404]), param, "invalid_request_error"]);
-  // A sentence, not the key of one.
+  // A message, not the id of one.
   expect(body.error.message).toMatch(/^\w+: .* /);
   expect([await taskIds(account), await uploads()]).toEqual([[], []]);
 });

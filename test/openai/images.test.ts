@@ -1,4 +1,4 @@
-/** Images on OpenAI's paths: they wait, they are paid once, they answer as OpenAI does. Contract, section 12. */
+/** Images on OpenAI's paths: requests wait for the result, are charged once, and have OpenAI's answers. Contract, section 12. */
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
@@ -41,7 +41,7 @@ test("a client that repeats a request whose answer it did not wait for gets the 
   const second = call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "1" } });
   await finish(account, id);
   expect((await first).body).toEqual((await second).body);
-  // Its answer was lost, too.
+  // The second answer was lost too.
   const third = await call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "2" } });
   expect(third.body.data).toEqual((await first).body.data);
   expect([await taskIds(account), (await books(account)).used]).toEqual([[id], 0.04]);

@@ -1,4 +1,4 @@
-/** Text on OpenAI's paths: chat under the asked name, and responses. What clients make of the events is proved in test/clients/. */
+/** Text on OpenAI's paths: chat with the requested model name, and responses. How clients parse the events is tested in test/clients/. */
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";

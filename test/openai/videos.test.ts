@@ -1,4 +1,4 @@
-/** Videos on OpenAI's paths: the same tasks, shown as OpenAI shows them, paid once, gone when deleted. Contract, section 12. */
+/** Videos on OpenAI's paths: the same tasks in OpenAI's format, charged once, missing after their deletion. Contract, section 12. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -63,7 +63,7 @@ test("a video is created, polled and downloaded under the name that it was asked
   expect([still.status, still.headers.get("content-type")]).toEqual([200, "image/png"]);
   expect((await call(`${videos}/${id}/content?variant=spritesheet`, { key: account.key })).status).toBe(404);
   expect((await call(`${videos}/${id}/content?variant=sound`, { key: account.key })).body.error.param).toBe("variant");
-  // Twelve seconds at the price of a second.
+  // Twelve seconds at the price per second.
   expect(await books(account)).toMatchObject({ reserved: 0, used: 1.2 });
 });
 
@@ -106,7 +106,7 @@ test("the list has videos and remixes, in both orders, page by page, and no imag
   const account = await newAccount();
   const first = await made(account, { model: "sora-2", prompt: unique() });
   await call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt: "x" } });
-  // Tasks of one millisecond have no order of their own.
+  // Tasks of the same millisecond have no defined order.
   const tick = () => vi.setSystemTime(Date.now() + 1000);
   tick();
   const { id: remix } = (await call(`${videos}/${first}/remix`, { key: account.key, body: { prompt: "x" } })).body;

@@ -41,7 +41,7 @@ test("a task past its deadline that is not final", async () => {
   await runOnce();
   expect(changesOf(received, "tasks_past_deadline")).toEqual([["alert.began", [id]]]);
   expect(changesOf(received, "holds_without_record")).toEqual([]);
-  await alarm(id); // the deadline, which ends it
+  await alarm(id); // the deadline, at which it fails
   await runOnce();
   await runOnce();
   expect(changesOf(received, "tasks_past_deadline")).toEqual([
@@ -140,7 +140,7 @@ test("what the receiver did not take is told again under the same id, and each c
   const received = alertReceiver([500, 500]);
   await runOnce();
   later(31);
-  await runOnce(); // ended, and its beginning is not delivered yet
+  await runOnce(); // it has ended, and its beginning is not delivered yet
   await runOnce();
   expect(received.map(({ type }) => type)).toEqual(["alert.began", "alert.began", "alert.began", "alert.ended"]);
   const [first, second, third, last] = received.map((one) => one.id);

@@ -1,4 +1,4 @@
-/** The archive: old entries move from D1 to the bucket, each is in exactly one of them whatever crashes, and what callers see does not change. */
+/** The archive: old entries move from D1 to the bucket, each is in exactly one of them whatever crashes, and answers to callers do not change. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -31,18 +31,18 @@ interface Old {
   from: number;
   to: number;
   count: number;
-  /** Every how many-th entry has a reference. */
+  /** One of this many entries has a reference. */
   referenced?: number;
 }
 
-/** Entries of the past with their sums, as the account's wallet wrote them: every fourth is a chat, every fifth failed. */
+/** Entries of the past with their sums, written like the account's wallet would: every fourth is a chat, every fifth failed. */
 async function addEntries(account: Account, { from, to, count, referenced = 3 }: Old): Promise<string[]> {
   const now = Date.now();
   const step = Math.floor(((from - to) * dayMs) / count);
   const rows = Array.from({ length: count }, (_, at) => {
     const isChat = at % 4 === 3;
     const id = isChat ? `chatcmpl-${unique()}` : toTaskId(env.TASKS.newUniqueId());
-    // Two entries of each millisecond: their ids decide the order.
+    // Two entries in each millisecond: their ids decide the order.
     const time = now - from * dayMs + step * (at - (at % 2));
     return {
       id,
@@ -90,7 +90,7 @@ const partsOf = async ({ id }: Account) => {
 const archived = async (account: Account) => (await partsOf(account)).reduce((sum, { entries }) => sum + entries, 0);
 const filesOf = async ({ id }: Account) => (await env.ASSETS.list({ prefix: `archive/${id}/` })).objects.map(({ key }) => key);
 
-/** All entries of an account, as pages of the console read them; `between` runs after each page. */
+/** All entries of an account, read in pages like the console does; `between` runs after each page. */
 async function readAll(account: Account, limit = 1_000, between?: () => Promise<unknown>): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (let after: Entry | undefined, page: Entry[] = []; ; after = page.at(-1)) {
@@ -134,7 +134,7 @@ test("old entries leave D1, and lists, usage, tables and the audit are as before
   expect(await ask()).toEqual(before);
   expect(before.drift).toEqual([]);
   expect(await run()).toBe(0);
-  // A single day's answer leaves out the others of the same file.
+  // A query for a single day leaves out the other days of the same file.
   const day = (await call(`/v1/usage?from=${date(60)}&to=${date(60)}&group_by=reference`, { key: account.key })).body.data;
   const sum = (rows: { completed: number; failed: number }[]) =>
     rows.reduce((total, { completed, failed }) => total + completed + failed, 0);
@@ -152,7 +152,7 @@ test("usage by reference of a month whose days are added up is as before, whole 
   const get = async (from: number, to: number, query: string) =>
     (await call(`/v1/usage?from=${toDate(from)}&to=${toDate(to)}&group_by=reference${query}`, { key: account.key })).body;
   const usage = async (from = first, to = last) => (await get(from, to, "")).data;
-  /** What the table charges by its tags. */
+  /** The charges in the table, by their tags. */
   const table = async () => {
     const charged = new Map<string, number>();
     const lines = new TextDecoder()
@@ -216,7 +216,7 @@ test.each([
   expect([await driftOf(account), (await inD1(account)) < 40]).toEqual([[], true]);
 });
 
-/** The bucket's next answer but `count - 1` is a fault. */
+/** The `count`-th next call of the bucket fails. */
 function failGet(count: number): void {
   const original = bindings.bucket()["get"]!;
   let left = count;
@@ -348,7 +348,7 @@ test("a restored database finds its files again, and archives again what it has 
   await run();
   expect(await readAll(account)).toEqual(expected);
   expect(await driftOf(account)).toEqual([]);
-  // Files that no row names are deleted once no backup can name them either.
+  // Files that no row refers to are deleted once no backup can refer to them either.
   const named = (await partsOf(account)).map((part) => part.file);
   expect((await filesOf(account)).length).toBeGreaterThan(named.length);
   await sweepArchive(env, Date.now() + 35 * dayMs);
@@ -389,7 +389,7 @@ test("a wallet does not write an archived entry again when the database is resto
   await run();
   expect([await inD1(account), await archived(account)]).toEqual([0, 1]);
   const backup = await backUp();
-  // In the same row of the wallet's storage as the archived one.
+  // In the same page of the wallet's storage as the archived entry.
   await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
   const before = await books(account);
   await restore(backup);
@@ -404,7 +404,7 @@ test("the audit that goes on slice by slice finds no drift in entries that are a
   const account = await newAccount(null);
   await addEntries(account, { from: 60, to: 5, count: 1_200 });
   const step = (slices: number) => audit(env.DB, async (id) => new ObjectsApi(env).auditWallet(id), undefined, slices);
-  // To the middle of this account's entries, in the round that comes to it.
+  // Continues to the middle of this account's entries, in the round that reaches it.
   let found = await step(1);
   for (let turn = 0; found.current !== account.id && turn < 200; turn++) found = await step(1);
   expect(found).toMatchObject({ current: account.id, isComplete: false });
@@ -415,7 +415,7 @@ test("the audit that goes on slice by slice finds no drift in entries that are a
   }
   for (let turn = 0; !found.isComplete && turn < 200; turn++) found = await step(1);
   expect(found.drift.filter(({ id }) => [account.id, account.keyId].includes(id))).toEqual([]);
-  // A charge that is in no ledger is found, archived or not.
+  // A charge without an entry in the ledger is found, archived or not.
   await env.DB.prepare("UPDATE archive_sum SET charged = charged - 1 WHERE account_id = ?1").bind(account.id).run();
   expect(await driftOf(account)).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-/** `POST /admin/reconcile`: after a restored database, or when something got stuck, every amount is where it belongs. */
+/** `POST /admin/reconcile`: after a restored database or lost work, every amount is correct again. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -26,7 +26,7 @@ const chargeOf = (account: Account, kind = "image") => ({
   model: kind === "chat" ? "textA-1" : "imgA-4",
 });
 
-/** Reconciles everything: the sum of all calls. */
+/** Reconciles all accounts; returns the sum of all calls. */
 async function reconcileAll(): Promise<{ accounts: number; settled: number; returned: number; open: number; calls: number }> {
   const sum = { accounts: 0, settled: 0, returned: 0, open: 0, calls: 0 };
   for (let after: string | null = ""; after !== null; sum.calls++) {
@@ -104,7 +104,7 @@ test("what a lost wallet had been granted stays reserved for a day, in which tas
   await complete(account, "/v1/images/generations", image);
   const price = (await books(account)).used;
   const [running, late] = [await submit(account, "/v1/images/generations", image), await submit(account, "/v1/images/generations", image)];
-  // A hold that nothing claims.
+  // A hold that no task claims.
   await env.WALLETS.getByName(account.id).reserve(chargeOf(account), 200_000, {});
   const granted = (await rowOf(account)).granted / 1e6;
   const wallet = env.WALLETS.getByName(account.id);

@@ -1,4 +1,4 @@
-/** `npm run demo:rescue` as a process: what it claims holds, it fails where the video is not rescued, and no process of it is left running. */
+/** `npm run demo:rescue` as a process: its claims are true, it fails if the video is not rescued, and it leaves no process running. */
 
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";

@@ -11,7 +11,9 @@ afterEach(() => vi.restoreAllMocks());
 const model = "vidC-1-0-pro-fast";
 const pollUrl = "/contents/generations/tasks/cgt";
 
-/** The next poll is sent and never answered, or, with `isAsked` false, not even sent. The returned function waits until it was made. */
+/**
+ * The next poll is sent and never answered, or, with `isAsked` false, not even sent. The returned function waits until the poll was made.
+ */
 function stopPoll(isAsked: boolean): () => Promise<void> {
   const { fetch } = globalThis;
   const seen = { isStopped: false };

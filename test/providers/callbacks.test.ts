@@ -1,4 +1,4 @@
-/** Makers' callbacks: asked for at the start, verified, and worth one poll, whatever they say and however often they come. */
+/** Makers' callbacks: requested at the start, verified, and followed by one poll, whatever their content and number. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
@@ -16,7 +16,7 @@ const video = (prompt: string) => ({ model: "vidD-02", prompt, duration: 10 });
 const seedance = { ...routesTo("modelark", "vidC-1-0-pro-fast", "seedance-1-0-pro-fast-251015") };
 const hailuo = routesTo("minimax", "vidD-02", "MiniMax-Hailuo-02");
 
-/** A task that its provider has accepted, and the calls that its maker makes. */
+/** A task that its provider has accepted, and its maker's calls. */
 async function begin(routes: Routes, words = "", vars: Partial<Env> = {}) {
   const prompt = `${unique()} ${words}`;
   const [model = ""] = Object.keys(routes);

@@ -1,4 +1,4 @@
-/** What tasks write and call whose providers answer at once, or call back. */
+/** The writes and calls of tasks whose providers answer at once, or call back. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";

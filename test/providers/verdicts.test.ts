@@ -94,7 +94,7 @@ test("google: a service account refused while a video is polled is not final", a
   await expect(poll).rejects.toMatchObject({ name: "ProviderError", retryable: true, account: true });
 });
 
-/** The environment in the middle of a rotation: the new secret is not valid yet, the one before is. */
+/** The environment in the middle of a rotation: the new secret is not valid yet, the previous one is. */
 const rotating = (
   secret: "FAL_KEY" | (`${string}_${"API_KEY" | "API_TOKEN" | "SERVICE_ACCOUNT"}` & keyof Env),
   old = env[secret],

@@ -27,7 +27,7 @@ interface Written {
   meta: { rows_written: number };
 }
 
-/** Rows that D1 wrote since then, over single statements and batches. */
+/** Rows that D1 has written since then, in single statements and batches. */
 function rowsWritten(): () => Promise<number> {
   const single = spyOn(bindings.statement(), "run").mockClear();
   const batches = spyOn(bindings.database(), "batch").mockClear();
@@ -45,10 +45,10 @@ const image = () => ({ model: "imgA-4", prompt: unique() });
 // Typical times, which an isolate reads once a minute and writes once for many tasks, are not part of the cost of one task.
 beforeAll(async () => void (await complete(await newAccount(), "/v1/images/generations", image())));
 
-/** The objects that are called. */
+/** The classes of the objects that are called. */
 const objectCalls = () => [spyOn(bindings.namespace(), "get").mockClear(), spyOn(bindings.namespace(), "getByName").mockClear()];
 
-/** An account whose key is cached, and whose wallet has a grant that is free. */
+/** An account whose key is cached, and whose wallet has an unused grant. */
 async function spender() {
   const account = await newAccount();
   const id = await submit(account, "/v1/images/generations", { ...image(), n: 4 });
@@ -81,7 +81,8 @@ test("a whole task: nothing of D1 until its wallet writes, at most two messages"
   expect(await rows()).toBe(0);
   expect(sends).toHaveBeenCalledTimes(2);
   await wakeWallet(account);
-  // Its entry with three indexes, one of them for the list of events, the sums of its day and, once for a batch, of its five minutes, the account's and the key's wallet.
+  // Its entry with three indexes (one of them for the list of events), the sums of its day and, once per batch, of its five minutes, the
+  // account's wallet and the key's wallet.
   expect(await rows()).toBe(8);
 });
 
@@ -96,7 +97,7 @@ test("a chat: two object calls, nothing of D1 until its wallet writes", async ()
   expect(stubs.flatMap(({ mock }) => mock.calls)).toHaveLength(2);
   expect(statements).not.toHaveBeenCalled();
   await wakeWallet(account);
-  // No list of events has it; one of the rows is written once for a batch.
+  // A chat is not in the list of events; one of the rows is written once per batch.
   expect(await rows()).toBe(6);
 });
 

@@ -31,7 +31,7 @@ import { callBack, callbackOf, ok, receivers } from "../support/receiver.ts";
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
-/** The wallet object's class: who spies on it sees every call. */
+/** The wallet object's class: a spy on it sees every call. */
 const wallet = WalletObject.prototype as never;
 
 const price = 0.03;
@@ -83,7 +83,7 @@ const isReferenceWrite = (statement: unknown) => (statement as { statement: stri
 /** The class of objects' keys and values. */
 const kvOf = (id: string) => runInDurableObject(stubOf(id), (_, { storage }) => Object.getPrototypeOf(storage.kv) as never);
 
-/** The Worker cannot reach the object any more, whatever it retries. */
+/** The Worker cannot reach the object any more, however often it retries. */
 const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
 
 test("before the record: no task, nothing reserved", async () => {
@@ -346,7 +346,7 @@ test("a consumer that stores while its object leaves the memory is not made to s
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-/** Submits, and crashes the object between its final state and its settlement, and the consumer with it where that is asked for. */
+/** Submits, and crashes the object between its final state and its settlement, and on request the consumer too. */
 async function crashBeforeSettlement(account: Account, isConsumerToo: boolean, body: object = {}): Promise<string> {
   const id = await submit(account, path, { ...image(unique()), ...body });
   await deliver(id);
@@ -379,7 +379,7 @@ test("a settlement that was forgotten for a day is made when the files are delet
   await crash(stubOf(other));
   await alarm(other);
   expect(settles).toHaveBeenCalledTimes(2);
-  // That the files are deleted is not written either.
+  // The deletion of the files is not written either.
   for (const task of [id, other]) {
     await crash(stubOf(task));
     await pass(task, 7 * 86_400);
@@ -536,7 +536,7 @@ test("after the settlement and before its answer: settling again charges nothing
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-/** Completes a task whose callback waits for its consumer, and stops there. */
+/** Completes a task up to the state in which its callback waits for a consumer. */
 async function completeWithCallback(account: Account): Promise<string> {
   const id = await submit(account, path, { ...image(unique()), callback_url: hook });
   expect((await finish(account, id)).body.data.status).toBe("completed");

@@ -1,4 +1,4 @@
-/** `DELETE /v1/tasks/{id}`: a final task's files and record are gone for its owner, its money stays where it is, whatever crashes. */
+/** `DELETE /v1/tasks/{id}`: a final task's files and record are deleted for its owner, its ledger entry stays, whatever crashes. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -30,7 +30,7 @@ const image = () => ({ model: "imgA-4", prompt: unique() });
 const remove = (account: Account, id: string) => call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" });
 const files = async (id: string) => (await env.ASSETS.list({ prefix: `assets/${id}/` })).objects.length;
 
-/** Nothing of it is to be seen, and what it cost is still in the books. */
+/** The task is not visible any more, and its charge is still in the ledger. */
 async function expectGone(account: Account, id: string): Promise<void> {
   for (const status of ["", "/callback", "/events"])
     expect((await call(`/v1/tasks/${id}${status}`, { key: account.key })).status).toBe(404);
@@ -45,13 +45,13 @@ test("a completed task's files and record are gone at once, its ledger entry sta
   const account = await newAccount();
   const body = image();
   const id = await complete(account, path, body);
-  // A repeat of the answer is in the isolate's memory by now.
+  // By now the answer to a repeated query is in the isolate's memory.
   const [{ url }] = (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.result.images;
   const answer = await remove(account, id);
   expect([answer.status, answer.body.byteLength]).toEqual([204, 0]);
   await expectGone(account, id);
   expect((await call(url[0])).status).toBe(410);
-  // What was asked for is no longer in the object.
+  // The parameters are not in the object's storage any more.
   const record = await runInDurableObject(stubOf(id), (_, ctx) => JSON.stringify(ctx.storage.kv.get("task")));
   expect([record.includes(id), record.includes(body.prompt)]).toEqual([true, false]);
   await pass(id, 86_400 + 120);

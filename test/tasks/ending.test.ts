@@ -1,4 +1,4 @@
-/** How a task ends: cancelled, or expired without a trace; and a refused submission leaves no trace. */
+/** How a task ends: cancelled, or expired with nothing left stored; and a refused submission stores nothing. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";

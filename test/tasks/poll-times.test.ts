@@ -1,4 +1,4 @@
-/** The schedule of polls: by the usual time, before the deadline, and as the operator's HEDGE needs them. */
+/** The schedule of polls: by the typical duration, before the deadline, and for the operator's HEDGE setting. */
 
 import { expect, test } from "vitest";
 import type { Hedging } from "../../src/tasks/hedge.ts";
@@ -40,7 +40,7 @@ test("work that ends shortly before its deadline is found in time to be stored, 
   for (const callsBack of [true, false])
     for (const typicalSeconds of [5, 60, 240, 590, 2_000]) {
       const seconds = polls(task(typicalSeconds), callsBack);
-      // Ninety seconds are the longest collection.
+      // Ninety seconds is the maximum duration of a collection.
       const found = seconds.find((second) => second >= 400)!;
       expect(found, `${typicalSeconds}`).toBeLessThanOrEqual(510);
       expect(seconds.at(-1)).toBeGreaterThan(580);

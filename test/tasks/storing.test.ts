@@ -14,7 +14,7 @@ function fileOf(length: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A body as a fetch gives it, whose bytes arrive in chunks of this size. */
+/** A body like that of a fetch, whose bytes arrive in chunks of this size. */
 function chunked(bytes: Uint8Array, chunkBytes: number): ReadableStream<Uint8Array> {
   const { readable, writable } = new FixedLengthStream(bytes.byteLength);
   const write = async () => {
@@ -22,7 +22,7 @@ function chunked(bytes: Uint8Array, chunkBytes: number): ReadableStream<Uint8Arr
     for (let at = 0; at < bytes.byteLength; at += chunkBytes) await writer.write(bytes.slice(at, at + chunkBytes));
     await writer.close();
   };
-  write().catch(() => undefined); // the reader hears of it
+  write().catch(() => undefined); // the reader gets this error
   return readable;
 }
 

@@ -1,4 +1,4 @@
-/** The transitions of a task's record: what is due when, who may claim it, and that final states are final. */
+/** The transitions of a task's record: which step is due when, which message may claim it, and that final states do not change. */
 
 import { expect, test } from "vitest";
 import * as afterEnd from "../../src/tasks/after-end.ts";

@@ -1,4 +1,4 @@
-/** What newer code wrote is put off, and what older code wrote is read: neither is lost or misread. */
+/** Messages of newer code are delivered again later, and those of older code are read: neither is lost or misread. */
 
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,4 +1,4 @@
-/** A wallet object that lost its storage: what it held stays granted, its tasks say what they hold, and the rest goes back. Amounts in millionths. */
+/** A wallet object that lost its storage: the amount that it held stays granted, its tasks report what they hold, and the rest is returned. Amounts in millionths. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -30,7 +30,7 @@ test("what a lost object held stays granted, is charged when its tasks end, and 
   await lose(account);
   const shown = async () => (await walletOf(account).balances([account.keyId]))[account.id]!;
   expect(await shown()).toMatchObject({ quota: 1_000_000, used: 900, reserved: granted });
-  // Each end is told again, those too that D1 has or the lost object had taken.
+  // Each end is reported again, also those that D1 or the lost object had already accepted.
   for (let time = 0; time < 2; time++) {
     await walletOf(account).settle(open!, 700, "completed", 1_000);
     await walletOf(account).settle(unwritten!, 800, "completed", 1_000);

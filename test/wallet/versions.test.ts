@@ -1,4 +1,7 @@
-/** The version before wallet objects beside this one: what it reserved in D1 ends there, and both together sell no more than the quota. */
+/**
+ * The version before wallet objects beside this one: its reservations in D1 are settled there, and both together reserve no more than the
+ * quota.
+ */
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -15,7 +18,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/images/generations";
 
-/** Turns a task into one of the version before: its record does not say who holds its price, and D1's own ledger does. */
+/** Turns a task into one of the version before: its record does not say where its price is held, and D1's own ledger holds it. */
 async function makeOld(account: Account, taskId: string): Promise<void> {
   const charge = { taskId, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
   await runInDurableObject(walletOf(account), (_, { storage }) => storage.deleteAll());

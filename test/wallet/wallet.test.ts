@@ -1,4 +1,4 @@
-/** The wallet object: what it answers, what it writes to D1 and when. Amounts in millionths. */
+/** The wallet object: its answers, and what it writes to D1 and when. Amounts in millionths. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -13,7 +13,7 @@ afterEach(() => vi.restoreAllMocks());
 const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 const unit = 1_000_000;
 
-/** Statements that D1 is asked from here on. */
+/** Counts the statements sent to D1 from now on. */
 const asked = () => spyOn(bindings.database(), "prepare").mockClear();
 
 test("a hold is granted once and then costs no call to D1, nor does its end", async () => {

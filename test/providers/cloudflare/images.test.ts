@@ -1,4 +1,4 @@
-/** Images through Cloudflare: each family's request and its result, through both doors. */
+/** Images through Cloudflare: each family's request and its result, through the binding and through REST. */
 
 import { expect, test } from "vitest";
 import { books, holdTime, unique } from "../../support/gateway.ts";

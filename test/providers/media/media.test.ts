@@ -1,4 +1,4 @@
-/** Characters and thumbnails by the platform's media binding, where no upstream makes them. */
+/** Characters and thumbnails by the platform's media binding, for providers without an upstream for them. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
