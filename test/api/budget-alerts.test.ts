@@ -55,7 +55,7 @@ async function deliverAlert(body: AlertMessage, attempts = 1): Promise<"ack" | n
   return explicitAcks.length > 0 ? "ack" : retries.mock.calls[0]?.[0]?.delaySeconds;
 }
 
-test("80 and 100 % are alerted of once each in a window, by callback and by mail, and again in the next window", async () => {
+test("each budget causes one alert at 80 and one at 100 % in a window, by callback and by e-mail, and again in the next window", async () => {
   const account = await limited(100_000);
   expect(await buy(account, 2)).toBe(200);
   expect(await stored(account)).toEqual([]);
@@ -82,7 +82,7 @@ test("80 and 100 % are alerted of once each in a window, by callback and by mail
   expect(await stored(account)).toMatchObject([{ data: { percent: 80, spent: 0.09, ends_at: nextDay() / 1000 } }]);
 });
 
-test("a hold that reaches the whole budget at once is two alerts; what it gives back and is held again is none", async () => {
+test("a hold that reaches the whole budget at once causes two alerts; released and held again, the same amount causes none", async () => {
   const account = await limited(60_000);
   const id = await submit(account, images, image(2));
   expect((await stored(account)).map(({ data }) => data.percent)).toEqual([80, 100]);
@@ -91,14 +91,14 @@ test("a hold that reaches the whole budget at once is two alerts; what it gives 
   expect(await stored(account)).toHaveLength(2);
 });
 
-test("requests in parallel that cross a threshold together are one alert of it", async () => {
+test("parallel requests that cross a threshold together cause one alert", async () => {
   const account = await limited(200_000);
   const answers = await Promise.all(Array.from({ length: 12 }, () => buy(account)));
   expect(answers.filter((status) => status === 200)).toHaveLength(6);
   expect((await stored(account)).map(({ data }) => data.percent)).toEqual([80, 100]);
 });
 
-test("the account's budget is alerted of besides the key's; the same budget given again is not, another one is", async () => {
+test("the account's budget causes alerts beside the key's; setting the same budget again causes none, another one does", async () => {
   const account = await limited(30_000);
   const give = (path: string, amount: number) => asAdmin(path, { method: "PATCH", body: { budget: { amount, window: "day" } } });
   await give(`/accounts/${account.id}`, 0.03);
@@ -121,7 +121,7 @@ test("the account's budget is alerted of besides the key's; the same budget give
   expect(await who()).toEqual([...four, [account.keyId, 100]]);
 });
 
-test("an alert is one row more of the hold that reaches the threshold, and nothing of others", async () => {
+test("an alert adds one row to the hold that reaches the threshold, and none to others", async () => {
   const account = await limited(0);
   await changeBudget(env.WALLETS, account.id, account.keyId, null);
   const wallet = walletOf(account);
@@ -150,7 +150,7 @@ test("an alert is one row more of the hold that reaches the threshold, and nothi
   ]);
 });
 
-test("an alert outlasts crashes and faults of the queue, with the same id, until the queue has it", async () => {
+test("an alert survives crashes and faults of the queue, with the same id, until the queue has accepted it", async () => {
   const account = await limited(35_000);
   await buy(account);
   await crashWallet(account);
@@ -174,7 +174,7 @@ test("an alert outlasts crashes and faults of the queue, with the same id, until
   expect(await stored(account)).toEqual([]);
 });
 
-test("the account's endpoint gets a signed event that names the key; a failure is repeated with the same id until it is accepted", async () => {
+test("the account's endpoint gets a signed event with the key's name; a failed delivery is retried with the same id until it is accepted", async () => {
   const account = await limited(30_000);
   await setEndpoint(account, hook);
   await buy(account);
@@ -204,7 +204,7 @@ test("the account's endpoint gets a signed event that names the key; a failure i
   }
 });
 
-test("a receiver that never answers is called seven times; 410, a removed endpoint and a deleted key end it", async () => {
+test("a receiver that never answers is called seven times; 410, a removed endpoint and a deleted key stop the calls", async () => {
   const account = await limited(30_000);
   await buy(account);
   const [callback] = await sent(account);

@@ -136,7 +136,7 @@ async function run({ budgets, rounds }: Scenario): Promise<void> {
   for (const [taskId, { amount }] of known) expect(settled.get(taskId)).toBe(amount);
 }
 
-test("submissions, chats, cancels, failures and settlements in any order and at once", async () => {
+test("submissions, chats, cancellations, failures and settlements in any order and in parallel", async () => {
   await fc.assert(
     fc.asyncProperty(scenario, async (one) => {
       try {

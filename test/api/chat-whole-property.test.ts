@@ -105,7 +105,7 @@ async function priceOf(account: Account, maxTokens: number): Promise<number> {
   return Math.round((answer as { price: number }).price * 1e6);
 }
 
-test("whatever a whole answer contains and whichever side stops: 0 <= charged <= reserved, and no less than was reported or sent", async () => {
+test("whatever a whole answer contains and whichever side stops: 0 <= charged <= reserved, and at least the reported or sent amount", async () => {
   const lines = capture();
   const account = await newAccount(1_000_000);
   const holds = new Map<number, number>();

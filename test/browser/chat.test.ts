@@ -7,7 +7,7 @@ import { expect, test } from "./support/test.ts";
 const patience = { timeout: 60_000 };
 
 test(
-  "a conversation is answered in place, shows the cost of each answer, and keeps its words in another model",
+  "a conversation is answered in place, shows the cost of each answer, and keeps its text when the model changes",
   patience,
   async ({ signedIn, watch }) => {
     const page = await signedIn();
@@ -45,7 +45,7 @@ test(
   },
 );
 
-test("an answer is stopped: the words come back, and the conversation goes on", patience, async ({ signedIn, watch }) => {
+test("a stopped answer restores the typed text, and the conversation can continue", patience, async ({ signedIn, watch }) => {
   const page = await signedIn();
   await page.goto("/console/playground?model=textA-1-mini");
   const line = page.getByLabel("Message", { exact: true });

@@ -9,7 +9,7 @@ import { widthOf } from "./support/images.ts";
 const patience = { timeout: 120_000 };
 const image = (prompt: string, more: object = {}) => ({ model: "imgA-4", prompt, ...more });
 
-test("the lightbox goes from image to image by keys, and gives the focus back", patience, async ({ signedIn, gateway, watch }) => {
+test("the lightbox moves from image to image by keys, and returns the focus", patience, async ({ signedIn, gateway, watch }) => {
   const page = await signedIn();
   await makeTasks(gateway, page, [image("The first"), image("A pair", { n: 2 }), image("Refused sandbox:flag"), image("The last")]);
   await page.goto("/console/tasks");
@@ -41,7 +41,7 @@ test("the lightbox goes from image to image by keys, and gives the focus back", 
   expect(await page.locator(".tiles > li").count()).toBe(1);
 });
 
-test("chosen tasks are downloaded as one archive, and deleted after a question", patience, async ({ signedIn, gateway, watch }) => {
+test("selected tasks are downloaded as one archive, and deleted after a confirmation", patience, async ({ signedIn, gateway, watch }) => {
   const page = await signedIn();
   const [first = "", second = "", third = ""] = await makeTasks(gateway, page, [image("One"), image("Two", { n: 2 }), image("Three")]);
   await page.goto("/console/tasks");
@@ -68,7 +68,7 @@ test("chosen tasks are downloaded as one archive, and deleted after a question",
   expect(await page.locator(".tiles > li").evaluateAll((tiles) => tiles.map(({ id }) => id))).toEqual([third]);
 });
 
-test("a video without a thumbnail gets one when it is first seen", patience, async ({ signedIn, gateway }) => {
+test("a video without a thumbnail gets one when it is first shown", patience, async ({ signedIn, gateway }) => {
   const page = await signedIn();
   const [id = ""] = await makeTasks(gateway, page, [{ model: "vidB-3.1-fast", prompt: "Waves" }]);
   await page.goto("/console/tasks");
@@ -89,7 +89,7 @@ test("a video without a thumbnail gets one when it is first seen", patience, asy
   await expect.poll(() => widthOf(thumbnail)).toBe(480);
 });
 
-test("a page of 24 tasks is lighter than 1 MB, and no thumbnail heavier than 40 KB", patience, async ({ signedIn, gateway }) => {
+test("a page of 24 tasks is smaller than 1 MB, and no thumbnail larger than 40 KB", patience, async ({ signedIn, gateway }) => {
   const page = await signedIn();
   const sizes = ["1:1", "16:9", "9:16", "4:3"];
   await makeTasks(

@@ -74,7 +74,7 @@ const arrival = (page: Page) =>
   });
 
 test(
-  "no page is heavier than 60 KB, takes longer than 400 ms to its first paint, or shifts its layout",
+  "no page is larger than 60 KB, takes longer than 400 ms to its first paint, or shifts its layout",
   { timeout: 180_000 },
   async ({ browser, gateway }) => {
     const context = await browser.newContext({ baseURL: gateway.baseUrl, locale: "en-US" });

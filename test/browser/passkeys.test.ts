@@ -42,7 +42,7 @@ test("a passkey is added on the account page, signs in, and is deleted", async (
   expect(await page.getByRole("button", { name: "Delete: Laptop" }).count()).toBe(0);
 });
 
-test("where passkeys are not available, no page offers one", async ({ visitor, signedIn }) => {
+test("if passkeys are not available, no page offers them", async ({ visitor, signedIn }) => {
   for (const options of [{}, { javaScriptEnabled: false }]) {
     const stranger = await visitor(options);
     await stranger.goto("/console/sign-in");

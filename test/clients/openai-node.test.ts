@@ -66,7 +66,7 @@ test.each(versions)("%s: images as URLs and as bytes, edits of files, a video fr
   expect(await account.used()).toBe(0.6);
 });
 
-test("of 2026: a character is made from a video that the gateway made, and plays in another one", async () => {
+test("of 2026: a character is created from a video of the gateway, and used in another one", async () => {
   const account = await newAccount();
   const client = new Now(account);
   const source = await poll(client, (await client.videos.create({ model: "sora-2", prompt: "A hare on a hill", seconds: "4" })).id);
@@ -85,7 +85,7 @@ test("of 2026: a character is made from a video that the gateway made, and plays
   await expect(broken).rejects.toMatchObject({ status: 400, param: "video" });
 });
 
-test.each(versions)("%s: a client that gives up waiting and repeats by itself pays once", async (_, OpenAI) => {
+test.each(versions)("%s: a client that times out and retries is charged once", async (_, OpenAI) => {
   const account = await newAccount();
   const client = new OpenAI({ ...account, timeout: 1_000, maxRetries: 8 });
   const { data } = await client.images.generate({ model: "dall-e-3", prompt: "A hare that takes its time" });
@@ -131,7 +131,7 @@ test.each(versions)("%s: responses with tools, whole and streamed, and chat", as
   expect([chat.model, chat.choices[0]!.message.content]).toEqual(["gpt-4o-mini", expect.stringContaining("Hello")]);
 });
 
-test.each(versions)("%s: errors are the client's own classes, and what cannot help is not repeated", async (_, OpenAI) => {
+test.each(versions)("%s: errors are the client's own classes, and errors that a retry cannot fix are not retried", async (_, OpenAI) => {
   const poor = new OpenAI(await newAccount(0));
   const empty = await poor.images.generate({ model: "dall-e-3", prompt: "x" }).catch((error: unknown) => error);
   expect(empty).toBeInstanceOf(OpenAI.RateLimitError);

@@ -50,11 +50,11 @@ const samples = await Promise.all(
 );
 const pages = samples.filter(({ code }) => code !== "");
 
-test("the pages of what OpenAI's API has show its client", () => {
+test("the pages about features of OpenAI's API show its client", () => {
   expect(pages.map(({ name }) => name).sort()).toEqual(["characters", "chat", "images", "openai", "videos"]);
 });
 
-test.each(pages)("the documentation's programs for OpenAI's client on $name do what they say", { timeout: 600_000 }, async ({ code }) => {
+test.each(pages)("the documentation's programs for OpenAI's client on $name succeed", { timeout: 600_000 }, async ({ code }) => {
   const { baseURL, apiKey } = await newAccount();
   const own = await mkdtemp(join(tmpdir(), "docs-openai-"));
   onTestFinished(() => rm(own, { recursive: true, force: true }));

@@ -132,7 +132,7 @@ test("the list's pages contain each account exactly once", async () => {
   expect(seen.sort()).toEqual(made.map(({ id }) => id).sort());
 });
 
-test("credits and debits are listed with who made them and why, also those of the operator's API", async () => {
+test("credits and debits are listed with the admin and the reason, also those made with the operator's API", async () => {
   const account = await newAccount(1);
   const change = (form: Record<string, string>) => browser.ask(`${pageOf(account)}/quota`, { reason: "", ...form });
   expect((await change({ how: "add", amount: "2.5", reason: "Refund of <May>" })).status).toBe(303);
@@ -154,7 +154,7 @@ test("credits and debits are listed with who made them and why, also those of th
   expect(results.length).toBe(2);
 });
 
-test("an account is erased once its address is typed, and nobody erases the own one", async () => {
+test("an account is erased once its address is typed, and admins cannot erase their own account", async () => {
   const account = await newAccount(1);
   const { email } = (await asAdmin(`/accounts/${account.id}`)).body as { email: string };
   await browser.ask(`${pageOf(account)}/quota`, { how: "add", amount: "1", reason: "For Mara" });
@@ -428,7 +428,7 @@ test("the start page shows alerts that are active and those of the last week", a
   await env.DB.prepare("DELETE FROM alert").run();
 });
 
-test("the reconcile button returns a hold without a task, in shares, and is for admins alone", async () => {
+test("the reconcile button releases a hold without a task, in several calls, and is for admins only", async () => {
   const account = await newAccount(1);
   const charge = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
   await env.WALLETS.getByName(account.id).reserve(charge, 1_000, {});

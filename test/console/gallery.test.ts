@@ -70,7 +70,7 @@ test("a thumbnail is made when it is first shown, has at most 40 KB, and is stor
   expect(new Uint8Array(await again.arrayBuffer())).toEqual(bytes);
 });
 
-test("a small image is its own thumbnail; without transformations a large one is, too", async () => {
+test("a small image is its own thumbnail; without transformations a large one is too", async () => {
   const { browser, account } = await person({ IMAGES: broken });
   const small = await image(account);
   const text = await browser.read("/console/tasks");
@@ -85,7 +85,7 @@ test("a small image is its own thumbnail; without transformations a large one is
   expect(await filesOf(large)).toEqual([largeKey]);
 });
 
-test("a thumbnail's URL opens no other file and ends with it; a deleted task leaves no thumbnail", async () => {
+test("a thumbnail's URL opens no other file and expires with its file; a deleted task leaves no thumbnail", async () => {
   const { browser, account } = await person();
   const [id, other] = [await image(account), await image(account)];
   const key = await enlarge(id);
@@ -155,7 +155,7 @@ test("the lightbox has the originals and the price of another run, for the task'
   expect(await browser.read("/console/tasks")).not.toContain(`src="https://gateway.example/assets/`);
 });
 
-test("one file is downloaded as it is, several as an archive, of the own account only", async () => {
+test("a single file is downloaded unchanged, several as an archive, only of the user's account", async () => {
   const { browser, account } = await person();
   const single = await image(account);
   const one = await browser.ask(`/console/tasks/${single}/download`);
@@ -179,7 +179,7 @@ test("one file is downloaded as it is, several as an archive, of the own account
   expect((await browser.ask("/console/tasks/download", {})).headers.get("location")).toBe("/console/tasks");
 });
 
-test("tasks are deleted after a question; running ones and those of others are left", async () => {
+test("tasks are deleted after a confirmation; running ones and other accounts' are skipped", async () => {
   const { browser, account } = await person();
   const [gone, kept] = [await image(account), await image(account)];
   const running = await submit(account, images, { model: "imgA-4", prompt: unique() });
@@ -206,7 +206,7 @@ test("tasks are deleted after a question; running ones and those of others are l
   expect(one).toContain("Delete this task?");
 });
 
-test("expired files are on no tile, in no lightbox and in no download", async () => {
+test("expired files are not in tiles, lightbox and downloads", async () => {
   const { browser, account } = await person();
   const id = await image(account);
   vi.setSystemTime(Date.now() + 86_401_000);

@@ -190,7 +190,7 @@ test("the operator sees both keys of a rotation with their shared quota, and del
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: false, admin: false } });
 });
 
-test("a key is narrowed when it is made, and later: its form shows how", async () => {
+test("a key's scope is set when it is created and changed later by its form", async () => {
   const { browser } = await (signedUp ??= signUp());
   const name = unique();
   const fields = { name, quota: "", expires: "", "kind-image": "on", "model-imgA-4": "on", "model-imgB-4o-image": "on", open: "7" };

@@ -34,7 +34,7 @@ async function runInPlace(browser: Browser, model: string, typed: Record<string,
 
 const runsIn = (response: Response) => new URL(response.headers.get("hx-replace-url")!, "https://x").searchParams.get("run")!.split(",");
 
-test("a run is answered with its result, a new key and the balance after it, and asks for itself until it has ended", async () => {
+test("a run is answered with its result, a new key and the new balance, and refreshes itself until it has ended", async () => {
   const { browser, account } = await person();
   const response = await runInPlace(browser, "imgA-4", { prompt: "in place", n: "2" });
   const html = await response.text();
@@ -52,7 +52,7 @@ test("a run is answered with its result, a new key and the balance after it, and
   expect(page).toContain(`hx-get="${path}/runs/${id}"`);
 });
 
-test("a result that has ended does not ask for itself, and has the file, the time and the cost", async () => {
+test("an ended result does not refresh itself, and has the file, the duration and the cost", async () => {
   const html = await (await one.browser.ask(`${path}/runs/${image}`, undefined, undefined, scripted)).text();
   expect(html).not.toContain("every 2s");
   expect(html.match(/<img src="[^"]*\/assets\/[^"]*" alt="sand, image \d of 2"/g)).toHaveLength(2);
@@ -62,7 +62,7 @@ test("a result that has ended does not ask for itself, and has the file, the tim
   expect((await one.browser.ask(`${path}/runs/${image}`)).headers.get("location")).toBe(`${path}?run=${image}`);
 });
 
-test("a running task is cancelled beside the form, and its price comes back", async () => {
+test("a running task is cancelled beside the form, and its price is returned", async () => {
   const { browser, account } = await person();
   const [id = ""] = runsIn(await runInPlace(browser, "vidA-2", { prompt: "too long sandbox:slow" }));
   const cancelled = await (await browser.ask(`${path}/runs/${id}/cancel`, {}, undefined, scripted)).text();
@@ -94,7 +94,7 @@ async function compare(browser: Browser, model: string, others: string[], typed:
   return browser.ask(path, form.toString(), undefined, { ...scripted, "content-type": "application/x-www-form-urlencoded" });
 }
 
-test("the same prompt runs on several models for one price, each with the values that fit it", async () => {
+test("the same prompt runs on several models for one price, each with the values that are valid for it", async () => {
   const { browser, account } = await person();
   const others = ["vidB-3.1-fast", "vidD-02", "vidC-1-0-pro-fast"];
   const typed = { prompt: "compared", duration: "15", size: "9:16" };
@@ -115,7 +115,7 @@ test("the same prompt runs on several models for one price, each with the values
   for (const model of ["vidA-2", ...others]) expect(page).toContain(`<h3>${model}</h3>`);
 });
 
-test("a comparison of which one model is refused, or which costs more than is left, runs nothing", async () => {
+test("a comparison that one model refuses, or that costs more than the balance, runs nothing", async () => {
   const { browser, account } = await person({ SIGNUP_QUOTA: "0.15" });
   const long = await compare(browser, "imgA-4", ["imgC-3-pro-image-preview"], { prompt: "x".repeat(1001) });
   expect(await long.text()).toContain("imgA-4: ");
@@ -137,7 +137,7 @@ test("a refused run answers the script with the form, whose summary takes the fo
   expect([values["n"], [...invalid]]).toEqual(["2", ["prompt"]]);
 });
 
-test("an image of the gallery becomes the input, byte by byte, and one that is gone is named", async () => {
+test("an image of the gallery becomes the input, byte by byte, and a deleted one is named in the error", async () => {
   const { browser, account } = one;
   const shown = await browser.ask(`${path}/picture/${image}/1`);
   const bytes = new Uint8Array(await shown.arrayBuffer());
@@ -152,7 +152,7 @@ test("an image of the gallery becomes the input, byte by byte, and one that is g
   expect(gone).toContain("Image 1: This image does not exist any more.");
 });
 
-test("what was typed is there again after signing in, and a page with script keeps it itself", async () => {
+test("typed values are restored after signing in, and a page with script keeps them itself", async () => {
   const { browser } = await person();
   const { values } = await formOf(browser, "vidA-2");
   const typed = { ...values, prompt: "kept & typed", duration: "15", "pictures.0.url": "https://pictures.example/1.png", do: "run" };
@@ -179,7 +179,7 @@ test("what was typed is there again after signing in, and a page with script kee
   expect((await guest.ask(path, form)).headers.get("location")).toBe(`/console/sign-in?to=${encodeURIComponent(path)}`);
 });
 
-test("a chat answers the script with events: the question in its place, the text, then the conversation with its cost", async () => {
+test("a chat answers the script with events: the question, the text, then the conversation with its cost", async () => {
   const { browser } = await person();
   const { values } = await formOf(browser, "textA-1");
   const sent = { ...values, "messages.1.content": "Hello <i>you</i>", do: "run" };
@@ -198,7 +198,7 @@ test("a chat answers the script with events: the question in its place, the text
   expect((await formIn(done)).values).toMatchObject({ "messages.2.content": "Hello there", "messages.3.content": "" });
 });
 
-test("a chat that is refused gives the words back, and one that is stopped keeps what arrived", async () => {
+test("a refused chat restores the typed text, and a stopped one keeps what arrived", async () => {
   const { browser } = one;
   const { values } = await formOf(browser, "textA-1");
   const bad = { ...values, "messages.1.content": "kept", temperature: "9", do: "run" };

@@ -160,7 +160,7 @@ test("visitors are redirected to the sign-in page from every page that needs sig
   expect(await ownersRows()).toEqual(before);
 });
 
-test("other users' things are 404 for every method and input", async () => {
+test("other users' records are 404 for every method and input", async () => {
   const before = await ownersRows();
   const ending = new Set(["/console/sign-out", "/console/account/sessions/end"]);
   expect(routes.filter(({ path }) => isOnesOwn(path)).length).toBeGreaterThan(20);

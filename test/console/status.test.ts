@@ -21,7 +21,7 @@ const image = (prompt = "a lighthouse") => ({ model: "imgA-4", prompt });
 const ask = async (headers: Record<string, string> = {}) => new Browser().ask("/status", undefined, null, headers);
 const read = async () => statusAnswer.parse(await (await ask()).json());
 
-test("what became of the last hour's tasks, by kind, for programs and for people", async () => {
+test("the outcomes of the last hour's tasks, by kind, for programs and for browsers", async () => {
   const account = await newAccount();
   // Tests that share the database may have completed tasks at any later time.
   await env.DB.exec("DELETE FROM outcome_sum");
@@ -67,7 +67,7 @@ test("submissions are degraded while tasks fail; cancelled and refused ones do n
   expect(await (await ask({ accept: "text/html" })).text()).toContain("Degraded");
 });
 
-test("one read of the database serves everybody for thirty seconds, and without it submissions are unavailable", async () => {
+test("one read of the database serves all visitors for thirty seconds, and without the database submissions are unavailable", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   failOnce(bindings.statement(), "run");
   expect(await read()).toMatchObject({ api: "operational", submissions: "unavailable", kinds: [] });

@@ -11,7 +11,7 @@ const person = () => ({ name: "Ann", email: `ann-${crypto.randomUUID()}@example.
 const logged = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => String(line)).join("\n");
 
 test.each(["lots", "", "-1", "1e9", "Infinity", undefined])(
-  "SIGNUP_QUOTA = %j opens no account, and the log names the variable",
+  "SIGNUP_QUOTA = %j creates no account, and the log names the variable",
   async (quota) => {
     const spy = vi.spyOn(console, "error");
     const browser = new Browser({ SIGNUP_QUOTA: quota as string });

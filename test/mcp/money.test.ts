@@ -8,7 +8,7 @@ holdTime();
 
 const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), wait: 0, ...more });
 
-test.each<Era>(["legacy", "modern"])("a loop that calls the same tool five times pays once (%s)", async (era) => {
+test.each<Era>(["legacy", "modern"])("a loop that calls the same tool five times is charged once (%s)", async (era) => {
   const account = await newAccount(1);
   const client = await connect(account.key, era);
   const args = image();
@@ -27,7 +27,7 @@ test.each<Era>(["legacy", "modern"])("a loop that calls the same tool five times
   expect(await books(account)).toMatchObject({ used: 0.03, reserved: 0 });
 });
 
-test("calls at the same time are one task; an alias is the model's name", async () => {
+test("parallel calls are one task; an alias is equal to the model's name", async () => {
   const account = await newAccount(1);
   const client = await connect(account.key);
   const args = image({ model: "imgC-alias-pro" });
@@ -54,7 +54,7 @@ test("another variation, session or key is another task", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0.12 });
 });
 
-test("a call whose task failed is made anew, five times at most, and costs nothing", async () => {
+test("a call whose task failed is submitted again, five times at most, and costs nothing", async () => {
   const account = await newAccount(1);
   const client = await connect(account.key);
   const args = image();

@@ -56,7 +56,7 @@ const onlyTask = ({ key }: Account) =>
     return body.data[0].id as string;
   });
 
-test("a tool that generates answers with a task, whose end has the tool's result", async () => {
+test("a generating tool answers with a task, whose end has the tool's result", async () => {
   const account = await newAccount(1);
   const session = await connectTasks(account);
   const execution = await session.callTool("generate_image", { model: "imgA-4", prompt: unique() });
@@ -70,7 +70,7 @@ test("a tool that generates answers with a task, whose end has the tool's result
   });
 });
 
-test("a task that fails ends with a result that is an error, one that is cancelled as cancelled", async () => {
+test("a failed task ends with an error result, a cancelled one as cancelled", async () => {
   const account = await newAccount(1);
   const session = await connectTasks(account);
   const prompt = unique();
@@ -90,7 +90,7 @@ test("a task that fails ends with a result that is an error, one that is cancell
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.error.code).toBe("content_policy_violation");
 });
 
-test.each(["tasks/get", "tasks/cancel", "tasks/update"])("%s of a task that is not the account's is an error", async (method) => {
+test.each(["tasks/get", "tasks/cancel", "tasks/update"])("%s of another account's task is an error", async (method) => {
   const account = await newAccount();
   const params = { taskId: "task_unknown", _meta: envelope };
   const { body } = await call("/mcp", {

@@ -69,23 +69,23 @@ test.each<[string, boolean, string]>([
   ["a field of the image's object that belongs in front of it", false, `{"image_with_roles":[{"url":"IMAGE","role":"r"}]}`],
   ["a name that stands twice", false, `{"images":["IMAGE"],"images":["IMAGE"]}`],
   ["much text in front", false, `{"prompt":"${"x".repeat(70_000)}","images":["IMAGE"]}`],
-])("the digest is made while the body is read: %s", async (_, isKnown, body) => {
+])("the digest is computed while the body is read: %s", async (_, isKnown, body) => {
   const text = body.replaceAll("IMAGE", uriOf(pngOf(3000)));
   expect(await running(text, 1000)).toBe(isKnown ? await whole(text) : undefined);
 });
 
-test("no digest is made for more images than are stored", async () => {
+test("no digest is computed for more images than are stored", async () => {
   const text = (images: number) => JSON.stringify({ images: Array.from({ length: images }, () => uriOf(pngOf(1600))) });
   expect(await running(text(10))).toBe(await whole(text(10)));
   expect(await running(text(11))).toBeUndefined();
 });
 
-test("of a name that stands twice the last value counts", async () => {
+test("if a name occurs twice, the last value counts", async () => {
   const text = `{"images":["${uriOf(pngOf(3000))}"],"model":"x","images":["${uriOf(pngOf(3300, 8))}"]}`;
   expect(await digest(text)).toBe(await whole(text));
 });
 
-test("images whose text cannot be told again: the digest is not known", async () => {
+test("if an image's text cannot be restored, the digest is unknown", async () => {
   const disorder = pngOf(300_000)
     .toBase64()
     .replaceAll(/./g, (c, at: number) => (at % 7 === 0 || at % 11 === 0 ? `${c}${" \n\t"[at % 3]}` : c));

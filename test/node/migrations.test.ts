@@ -80,7 +80,7 @@ function readAll(db: DatabaseSync): Map<string, { columns: Column[]; rows: Map<s
   );
 }
 
-test("each migration keeps the tables, columns and rows of before, and what code of before writes", () => {
+test("each migration keeps earlier tables, columns and rows, and the previous version can still write", () => {
   const db = new DatabaseSync(":memory:");
   db.exec("PRAGMA foreign_keys = ON");
   for (const [at, name] of names.entries()) {

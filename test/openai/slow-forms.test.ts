@@ -38,7 +38,7 @@ async function halfSent(account: Account) {
   return { answer, goOn, isAnswered: () => isAnswered };
 }
 
-test("a picture that takes its time is taken as long as it keeps the pace", async () => {
+test("a slow image is accepted as long as it keeps the minimum rate", async () => {
   const account = await newAccount();
   const { answer, goOn, isAnswered } = await halfSent(account);
   await vi.advanceTimersByTimeAsync(20_000);
@@ -51,7 +51,7 @@ test("a picture that takes its time is taken as long as it keeps the pace", asyn
   expect([response.status, await taskIds(account)]).toEqual([200, [id]]);
 });
 
-test("slow bodies of one account leave a turn to another, and its own fourth is 503 at once", async () => {
+test("slow bodies of one account leave a permit to another, and its own fourth is 503 at once", async () => {
   const [slow, other] = [await newAccount(), await newAccount()];
   const send = async (account: Account, body: ReadableStream | string, path = "/chat/completions") =>
     worker.fetch(
@@ -118,7 +118,7 @@ function gated() {
   };
 }
 
-test("large chats and responses are read, converted and sent three at a time, without the time of their answers", async () => {
+test("large chats and responses are read, converted and sent three at a time; waiting for their answers needs no permit", async () => {
   const { arrived, send, untilArrived } = gated();
   const [one, other, third] = [await newAccount(), await newAccount(), await newAccount()];
   const response = (input: string) => JSON.stringify({ model: "gpt-5", input });
@@ -156,7 +156,7 @@ test("large chats and responses are read, converted and sent three at a time, wi
   expect(bodies.filter(({ model, messages }) => model === "textA-1" && JSON.stringify(messages) === whole)).toHaveLength(4);
 });
 
-test("a caller who hangs up gives the turn back, while the body is read and while it is sent", async () => {
+test("a caller that disconnects releases the permit, while the body is read and while it is sent", async () => {
   const { arrived, send, untilArrived } = gated();
   const [one, other, third] = [await newAccount(), await newAccount(), await newAccount()];
   const chat = JSON.stringify({ model: "gpt-5", messages: [{ role: "user", content: "x".repeat(300_000) }] });

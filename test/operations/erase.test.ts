@@ -105,7 +105,7 @@ const charged = async ({ id }: Account) =>
     entries: number;
   };
 
-test("a person with everything that the gateway keeps: nothing is left but amounts", async () => {
+test("a user with every kind of stored data: only amounts remain", async () => {
   const [mara, other] = [await person(true), await person()];
   expect((await tracesOf(mara)).length).toBeGreaterThan(10);
   const answer = await eraseAccount(mara);
@@ -121,7 +121,7 @@ test("a person with everything that the gateway keeps: nothing is left but amoun
   expect((await asAdmin("/accounts", { body: { email: `${mara.word}@example.com`, quota: 1 } })).status).toBe(201);
 });
 
-test("what was under way is erased a minute later, then the erasure is over", async () => {
+test("requests that were running are erased a minute later, then the erasure is complete", async () => {
   const mara = await person();
   expect((await eraseAccount(mara)).status).toBe(204);
   expect((await eraseAccount(mara)).status).toBe(204);
@@ -217,7 +217,7 @@ test("a fault of the database at each statement", async () => {
   }
 });
 
-test("an account with more tasks than one request erases is gone at once, and its tasks follow", async () => {
+test("an account with more tasks than one request erases is disabled at once, and its tasks are erased later", async () => {
   const mara = await person();
   await env.DB.batch(
     Array.from({ length: 350 }, (_, at) =>

@@ -135,7 +135,7 @@ test.each(languages)("%s prints a chat's answer", async (language) => {
   expect(done.stdout).toContain("Hello");
 });
 
-test.each(languages)("%s ends with the API's message when it refuses", async (language) => {
+test.each(languages)("%s ends with the API's message if the request is refused", async (language) => {
   await expect(ran(language, "/v1/refused", { prompt: "x" })).rejects.toMatchObject({
     stderr: expect.stringContaining("The balance is insufficient."),
   });

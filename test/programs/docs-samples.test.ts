@@ -90,7 +90,7 @@ afterAll(async () => {
   }
 });
 
-test.concurrent.each(cases)("the samples of $name in $language do what they say", async ({ language, code }) => {
+test.concurrent.each(cases)("the samples of $name in $language succeed", async ({ language, code }) => {
   const runner = runners[language];
   const [command = "", ...options] = commands[language];
   const program = (language === "sh" ? strict : "") + filledIn(code, runner);
@@ -106,7 +106,7 @@ test.each(languages)("the receiver of callbacks accepts what the gateway sends t
   await expect.poll(() => runners[language].received, { timeout: 20_000 }).toMatch(/^task\.completed task_/m);
 });
 
-test("pages that show a request show it in more than one language", () => {
+test("pages with a sample request show it in more than one language", () => {
   const alone = pages.filter(({ samples }) => samples.length > 0 && new Set(samples.map(({ language }) => language)).size === 1);
   expect(alone.map(({ name }) => name)).toEqual(["limits", "agents"]);
 });

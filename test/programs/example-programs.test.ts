@@ -71,7 +71,7 @@ const printed = (child: ChildProcess, pattern: RegExp) =>
   });
 
 // The longest program starts first.
-test.concurrent("a batch keeps to its budget and pays each row once, however often it is interrupted", async () => {
+test.concurrent("a batch stays within its budget and is charged once for each row, however often it is interrupted", async () => {
   const { key, own, client } = await newCaller("batch");
   const proxy = await startLossyProxy(gateway.baseUrl);
   await copyFile(join(examples, "batch/prompts.csv"), join(own, "prompts.csv"));
@@ -118,7 +118,7 @@ test.concurrent("a batch keeps to its budget and pays each row once, however oft
   expect(new Set(results.map((line) => line.split(",")[3])).size).toBe(affordable);
 });
 
-test.concurrent.each(programs)("$source saves an image for its price", async ({ source, command, saves }) => {
+test.concurrent.each(programs)("$source saves an image and is charged its price", async ({ source, command, saves }) => {
   const { key, own, client } = await newCaller(source);
   const [program = "", ...args] = command;
   await run(program, [...args, join(examples, "image", source)], { cwd: own, env: environment(key) });

@@ -69,7 +69,7 @@ test("a receipt, its keys, the request and the file, for the next tests", async 
 test.each([
   ["verify-receipt.mjs", process.execPath],
   ["verify-receipt.py", "python3"],
-])("%s verifies a receipt offline, and finds what is wrong", async (script, command) => {
+])("%s verifies a receipt offline, and reports differences", async (script, command) => {
   const verify = (...args: string[]) => run(command, [join(examples, script), ...args]);
   const good = { code: 0, output: `good: ${id}, completed, charged 0.03 USD\n` };
   expect(await verify("receipt.json", "jwks.json")).toEqual(good);

@@ -37,7 +37,7 @@ test("the tools' schemas are portable", async () => {
   expect(tools).toHaveLength(11);
 });
 
-test("an image is made by one call", async () => {
+test("an image is made with one call", async () => {
   const call = [
     "--method",
     "tools/call",

@@ -117,7 +117,7 @@ async function finish(tasks: Map<string, string>): Promise<void> {
   await until(() => open(tasks.keys()));
 }
 
-test("tasks in each state end well while the Worker and its objects are of two revisions", async () => {
+test("tasks in each state end correctly while the Worker and its objects have different revisions", async () => {
   const released = await readReleased();
   const script = await bundle("wrangler.toml", "src/worker.ts", join(folder, "bundle"));
   const names = (await readdir(join(folder, "bundle"))).filter((name) => /\.(?:js|txt)$/.test(name));

@@ -75,7 +75,7 @@ test.each(stops.flatMap(([name, stop]) => [[name, "calls again", stop] as const,
   },
 );
 
-test("a poll that callbacks asked for too soon is in the record: a crash before it does not lose it", async () => {
+test("a poll that callbacks caused too early is in the record: a crash before it does not lose it", async () => {
   const prompt = `${unique()} [running 1]`;
   const { account, body } = await submitTo(routesTo("modelark", model, "seedance-1-0-pro-fast-251015"), "/v1/videos/generations", {
     model,

@@ -56,7 +56,7 @@ async function spender() {
   return account;
 }
 
-test("a submission: two object calls, nothing of D1, one message", async () => {
+test("a submission: two object calls, no D1 query, one message", async () => {
   const account = await spender();
   const stubs = objectCalls();
   const creates = vi.spyOn(TaskObject.prototype, "create");
@@ -71,7 +71,7 @@ test("a submission: two object calls, nothing of D1, one message", async () => {
   expect(statements).not.toHaveBeenCalled();
 });
 
-test("a whole task: nothing of D1 until its wallet writes, at most two messages", async () => {
+test("a whole task: no D1 query until its wallet writes, at most two messages", async () => {
   const account = await spender();
   await wakeWallet(account);
   const sends = spyOn(bindings.queue(), "send").mockClear();
@@ -86,7 +86,7 @@ test("a whole task: nothing of D1 until its wallet writes, at most two messages"
   expect(await rows()).toBe(8);
 });
 
-test("a chat: two object calls, nothing of D1 until its wallet writes", async () => {
+test("a chat: two object calls, no D1 query until its wallet writes", async () => {
   const account = await spender();
   await wakeWallet(account);
   const rows = rowsWritten();
@@ -162,7 +162,7 @@ test("the key's own quota limits like the account's", async () => {
   });
 });
 
-test("a submission with a reference: two rows and one statement more", async () => {
+test("a submission with a reference: two more rows and one more statement", async () => {
   const account = await spender();
   const rows = rowsWritten();
   const statements = spyOn(bindings.database(), "prepare").mockClear();
@@ -171,7 +171,7 @@ test("a submission with a reference: two rows and one statement more", async () 
   expect(await rows()).toBe(2);
 });
 
-test("the list of events costs one row of a task, and reading it none", async () => {
+test("the list of events costs one row per task, and reading it none", async () => {
   const account = await spender();
   await wakeWallet(account);
   const written = async () => {
@@ -190,7 +190,7 @@ test("the list of events costs one row of a task, and reading it none", async ()
   expect(withList - (await written())).toBe(1);
 });
 
-test("a dry run: the balance of its wallet, nothing of D1, no message", async () => {
+test("a dry run: reads the wallet's balance, no D1 query, no message", async () => {
   const account = await newAccount();
   await call("/v1/balance", { key: account.key });
   const rows = rowsWritten();

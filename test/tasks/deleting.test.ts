@@ -41,7 +41,7 @@ async function expectGone(account: Account, id: string): Promise<void> {
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
 }
 
-test("a completed task's files and record are gone at once, its ledger entry stays, and its object ends a day later", async () => {
+test("a completed task's files and record are deleted at once, its ledger entry stays, and its object's storage is deleted a day later", async () => {
   const account = await newAccount();
   const body = image();
   const id = await complete(account, path, body);
@@ -58,7 +58,7 @@ test("a completed task's files and record are gone at once, its ledger entry sta
   expect(await storageOf(stubOf(id))).toEqual(nothingStored);
 });
 
-test("a task that has not ended is 409, another account's and an unknown one 404", async () => {
+test("an open task is 409, another account's and an unknown one are 404", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image());
   expect((await remove(account, id)).body).toMatchObject({ code: 409, error: { code: "task_not_final" } });
@@ -67,7 +67,7 @@ test("a task that has not ended is 409, another account's and an unknown one 404
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
-test("the idempotency key of a deleted task is used: a late repeat is neither made nor charged", async () => {
+test("the idempotency key of a deleted task stays used: a late repeat is neither generated nor charged", async () => {
   const account = await newAccount();
   const body = image();
   const headers = { "idempotency-key": unique() };
@@ -81,7 +81,7 @@ test("the idempotency key of a deleted task is used: a late repeat is neither ma
   await expectGone(account, id);
 });
 
-test("a callback that is still being tried ends with its task", async () => {
+test("a callback that is still being retried ends when its task is deleted", async () => {
   const account = await newAccount();
   const received = receivers({ "https://receiver.example/hook": () => new Response(null, { status: 500 }) });
   const id = await complete(account, path, { ...image(), callback_url: "https://receiver.example/hook" });
@@ -96,7 +96,7 @@ test("a callback that is still being tried ends with its task", async () => {
 test.each([
   ["before its files are removed", false],
   ["after its files were removed", true],
-])("%s the object dies: the task is gone, and the alarm removes what is left", async (_, isDone) => {
+])("%s the object crashes: the task is deleted, and the alarm removes the rest", async (_, isDone) => {
   const account = await newAccount();
   const id = await complete(account, path, image());
   const stopped = stopAt(bindings.bucket(), "delete", isDone);
@@ -109,7 +109,7 @@ test.each([
   await expectGone(account, id);
 });
 
-test("the bucket does not answer: the task is gone, and its files go by alarm", async () => {
+test("the bucket does not answer: the task is deleted, and its files are deleted by the alarm", async () => {
   const account = await newAccount();
   const id = await complete(account, path, image());
   failOnce(bindings.bucket(), "delete", false, 1);
@@ -119,7 +119,7 @@ test("the bucket does not answer: the task is gone, and its files go by alarm", 
   await expectGone(account, id);
 });
 
-test("while the settlement does not come through nothing is deleted: 503, and later it is", async () => {
+test("while the settlement fails nothing is deleted: 503, and later it is", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image());
   vi.spyOn(console, "error").mockImplementation(() => undefined);

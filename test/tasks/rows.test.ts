@@ -32,7 +32,7 @@ function workFor(seconds: number): void {
 const video = () => ({ model: "vidB-3.1-fast", prompt: unique() });
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-test("a video of 60 seconds that is polled, where that is the usual time", async () => {
+test("a video of 60 seconds that is polled, with that typical duration", async () => {
   const path = "/v1/videos/generations";
   await addDurations(env.DB, "video vidB-3.1-fast sandbox vidB-3.1-fast", Array<number>(100).fill(60));
   // Reading and writing typical durations happens once for many tasks, so it is not part of the cost of one.
@@ -43,7 +43,7 @@ test("a video of 60 seconds that is polled, where that is the usual time", async
   expect(rows(each)).toBeLessThanOrEqual(24);
 });
 
-test("an image of 4 seconds that is polled, where that is the usual time", async () => {
+test("an image of 4 seconds that is polled, with that typical duration", async () => {
   const path = "/v1/images/generations";
   await addDurations(env.DB, "image imgA-4 sandbox imgA-4", Array<number>(100).fill(4));
   await complete(await newAccount(), path, image());

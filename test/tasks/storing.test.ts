@@ -50,7 +50,7 @@ test.each([
 test.each([
   ["shorter", -1],
   ["longer", 1],
-])("a body that is %s than announced is not stored", async (_, difference) => {
+])("a body that is %s than declared is not stored", async (_, difference) => {
   const bytes = fileOf(5 * mebibyte);
   const announced = bytes.byteLength - difference;
   const body = toPieces(chunked(bytes, 65_536), announced);
@@ -59,7 +59,7 @@ test.each([
   expect(await env.ASSETS.head("assets/x/wrong")).toBeNull();
 });
 
-test("a body over the limit is not stored, whether it says so or not", async () => {
+test("a body over the limit is not stored, whether it declares its length or not", async () => {
   for (const length of [3 * mebibyte, undefined]) {
     const body = toPieces(chunked(fileOf(3 * mebibyte), 65_536), length);
     await expect(storeFile(env.ASSETS, "assets/x/large", body, { type: "video/mp4", length, maxBytes: 2 * mebibyte })).rejects.toThrow(

@@ -17,7 +17,7 @@ async function lose(account: Account): Promise<void> {
   await crashWallet(account);
 }
 
-test("what a lost object held stays granted, is charged when its tasks end, and the rest goes back by a reconcile", async () => {
+test("the holds of an object that lost its storage stay granted and are charged when their tasks end; a reconcile returns the rest", async () => {
   const account = await newAccount(1);
   const [open, failing, written, unwritten, never] = Array.from({ length: 5 }, () => newCharge(account));
   for (const charge of [open, failing, written]) await walletOf(account).reserve(charge!, 1_000, {});
@@ -58,7 +58,7 @@ test("what a lost object held stays granted, is charged when its tasks end, and 
   await expectFinal(account, known);
 });
 
-test("without D1 a task's end waits for the object that lost its storage, and is told again", async () => {
+test("without D1 a task's settlement waits for the object that lost its storage, and is reported again", async () => {
   const account = await newAccount(1);
   const charge = newCharge(account);
   await walletOf(account).reserve(charge, 1_000, {});
@@ -71,7 +71,7 @@ test("without D1 a task's end waits for the object that lost its storage, and is
   await expectSound(account, [{ charge, amount: 1_000, charged: 700 }]);
 });
 
-test("the task objects of an account tell its lost wallet what they hold and were charged", async () => {
+test("an account's task objects report to its wallet, which lost its storage, what they hold and were charged", async () => {
   const account = await newAccount(1);
   const stranger = await newAccount(1);
   const image = () => ({ model: "imgA-4", prompt: unique() });

@@ -44,7 +44,7 @@ test.each(["completed", "cancelled"])("a task that was open at the deployment is
   expect((await call("/v1/events", { key: account.key })).body.data).toMatchObject([{ task: id }]);
 });
 
-test("a record of the version before that holds nothing yet is given up", async () => {
+test("a record of the previous version that holds nothing yet is given up", async () => {
   const account = await newAccount(1);
   const id = await submit(account, path, { model: "imgA-4", prompt: unique() });
   await makeOld(account, id);
@@ -61,7 +61,7 @@ test("a record of the version before that holds nothing yet is given up", async 
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(404);
 });
 
-test("a Worker of the version before reserves in D1 beside the object: together no more than the quota is sold", async () => {
+test("a Worker of the previous version reserves in D1 beside the object: together they reserve no more than the quota", async () => {
   const account = await newAccount(0.001);
   const old = newCharge(account);
   expect(await walletOf(account).reserve(newCharge(account), 400, {})).toEqual({ answer: "reserved" });
@@ -74,7 +74,7 @@ test("a Worker of the version before reserves in D1 beside the object: together 
   expect(await walletOf(account).reserve(newCharge(account), 500, {})).toEqual({ answer: "reserved" });
 });
 
-test("a chat of a Worker of the version before is held by the wallet, and one that D1 held before ends in D1", async () => {
+test("a chat of a Worker of the previous version is held by the wallet, and a chat that D1 held before is settled in D1", async () => {
   const account = await newAccount(1);
   const holds = () => env.HOLDS.get(env.HOLDS.newUniqueId());
   const [mine, early] = [holds(), holds()];
