@@ -2,9 +2,9 @@
 
 export default {
   en: {
-    site_title: "One API for text, images and video",
+    site_title: "One API for text, images and videos",
     site_lead: "Slow work runs as tasks that survive any crash, every amount is exact to the millionth, and a failed task costs nothing.",
-    site_description: "An HTTP API for text, images, video, characters and remix. Submit, wait, download; pay for what completes.",
+    site_description: "An HTTP API for text, images, videos, characters and remixes. Submit, wait, download; pay for what completes.",
     site_nav: "Site",
     create_account: "Create account",
     read_docs: "Read the docs",
