@@ -26,7 +26,7 @@ const names: Record<string, string> = {
 const callbackUrl = {
   type: "string",
   format: "uri",
-  description: "Public https address that is called once when the task has ended, instead of the account's own.",
+  description: "Public https URL that gets the callback when the task has ended, instead of the account's endpoint.",
 };
 
 /** `ChatRequest`, `ImageRequest`, `VideoRequest`, `RemixRequest` and their parts. */
@@ -61,7 +61,7 @@ function toBody(schema: JsonSchema, action: Action, allowed: string[]): JsonSche
     properties: {
       model: { type: "string", enum: allowed },
       ...schema.properties,
-      ...(action === "chat" && Object.fromEntries(droppedNames.map((name) => [name, { description: "Taken, and not sent on." }]))),
+      ...(action === "chat" && Object.fromEntries(droppedNames.map((name) => [name, { description: "Accepted and ignored." }]))),
       ...options.properties,
       ...(action !== "chat" && { callback_url: callbackUrl }),
     },

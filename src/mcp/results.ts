@@ -66,7 +66,7 @@ function summary({ id, status, progress, estimated_time, cost, error, expires_at
 /** The next step after a task has failed for this reason. */
 const remedies: Record<string, string> = {
   content_policy_violation: "Change the prompt.",
-  invalid_input: "Give another image or video.",
+  invalid_input: "Use another image or video.",
   provider_error: "Call again to try once more.",
   deadline_exceeded: "Call again to try once more.",
 };

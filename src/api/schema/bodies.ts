@@ -19,7 +19,7 @@ const maxCost = { max_cost: z.optional(maxCostField) };
 /** Options of every submission, beside the parameters of the generation. */
 export const taskOptions = z.object({
   reference: z.optional(referenceField),
-  store: z.optional(z.boolean().check(z.describe("`false`: the prompt and the addresses of inputs are not kept after the end."))),
+  store: z.optional(z.boolean().check(z.describe("`false`: the prompt and the URLs of inputs are not kept after the task's end."))),
   ...maxCost,
 });
 /** Options of a chat. */

@@ -21,9 +21,9 @@ export const budgetEvent = z.strictObject({
     key: z.nullable(z.strictObject({ id: z.string(), name: z.string() })).check(z.describe("null: the budget of the whole account.")),
     percent: z
       .literal([80, 100])
-      .check(z.describe("100 also when the window's first request is refused because what is left does not suffice.")),
+      .check(z.describe("100 also when a request is refused for the first time in the window because too little is left.")),
     amount,
-    window: z.enum(["day", "month"]).check(z.describe("Of UTC.")),
+    window: z.enum(["day", "month"]).check(z.describe("In UTC.")),
     spent: amount.check(z.describe("Charged and reserved in the window.")),
     ends_at: time.check(z.describe("When the window ends.")),
   }),
@@ -43,17 +43,15 @@ export const taskCallback = z.strictObject({
   object: z.literal("task.callback"),
   task: taskId,
   event: eventId.check(z.describe("The `webhook-id` of every attempt.")),
-  url: z.nullable(z.string()).check(z.describe("Where the next attempt would go; null when there is no address.")),
+  url: z.nullable(z.string()).check(z.describe("Where the next attempt would go; null if there is no URL.")),
   state: z
     .enum(["none", "pending", "delivered", "gone", "failed"])
-    .check(
-      z.describe("`gone` after the receiver answered 410, `failed` after the last attempt, `none` when the task was never called back."),
-    ),
+    .check(z.describe("`gone` after the receiver answered 410, `failed` after the last attempt, `none` if no callback was sent.")),
   next_attempt_at: z.optional(time),
   attempts: z.array(z.strictObject(attemptFields)).check(z.describe("Oldest first.")),
 });
 export const webhook = z.strictObject({
-  url: z.nullable(z.string()).check(z.describe("Called for each task without a `callback_url`; null when there is none.")),
+  url: z.nullable(z.string()).check(z.describe("Gets the callback of each task without a `callback_url`; null if not set.")),
 });
 export const webhookSecret = z.strictObject({
   secret: z.string().check(z.startsWith("whsec_"), z.describe("Signs every callback of the account.")),

@@ -6,7 +6,7 @@ import { count, time } from "./shared.ts";
 const text = z.optional(z.nullable(z.string()));
 const called = z.strictObject({
   name: z.optional(z.string()),
-  arguments: z.optional(z.unknown().check(z.describe("JSON as a text."))),
+  arguments: z.optional(z.unknown().check(z.describe("JSON as a string."))),
 });
 
 const toolCall = z.strictObject({

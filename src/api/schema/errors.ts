@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 const violation = z.strictObject({
   param: z.string().check(z.describe("The field, dotted and indexed: `metadata.style`, `images[0]`.")),
   message: z.string(),
-  allowed: z.optional(z.unknown().check(z.describe("What would have been accepted, where it can be listed."))),
+  allowed: z.optional(z.unknown().check(z.describe("What is allowed, if it can be listed."))),
 });
 
 export const errorObject = z.strictObject({
@@ -19,8 +19,8 @@ export const errorObject = z.strictObject({
     "rate_limit_exceeded",
     "internal_error",
   ]),
-  code: z.string().check(z.describe("The same word as `type`, or a finer one. Never changes with the language.")),
-  param: z.nullable(z.string()).check(z.describe("The first violated field; null when the error is about none.")),
+  code: z.string().check(z.describe("The same word as `type`, or a more specific one. The same in every language.")),
+  param: z.nullable(z.string()).check(z.describe("The first violated field; null if the error is not about a field.")),
   details: z.optional(z.array(violation).check(z.describe("Every violated rule, at most 50."))),
 });
 export const errorAnswer = z.strictObject({ error: errorObject });

@@ -18,7 +18,7 @@ export const statusAnswer = z.strictObject({
   kinds: z.array(
     z.strictObject({
       kind: z.enum(["chat", ...taskKinds]),
-      completion_rate: z.number().check(z.gte(0), z.lte(1), z.describe("Without tasks that their callers cancelled or that were refused.")),
+      completion_rate: z.number().check(z.gte(0), z.lte(1), z.describe("Excludes tasks that were cancelled or refused.")),
       median_seconds: z.nullable(z.number().check(z.gte(0))),
     }),
   ),

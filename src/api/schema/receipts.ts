@@ -20,14 +20,14 @@ export const receipt = z.strictObject({
   ended_at: time,
   request_sha256: z
     .nullable(sha256)
-    .check(z.describe("SHA-256 of the request's body in canonical JSON (RFC 8785), inline images as they were sent.")),
+    .check(z.describe("SHA-256 of the request's body in canonical JSON (RFC 8785), with inline images as sent.")),
   price: z
     .nullable(z.strictObject({ unit: z.enum(["USD", "CNY", "TOKENS"]), version: z.string(), amounts: z.record(z.string(), amount) }))
     .check(z.describe("The prices that were used; equal tables have equal versions.")),
   reserved: amount,
   charged: amount,
   returned: amount,
-  attempts: count.check(z.describe("How many upstreams were asked.")),
+  attempts: count.check(z.describe("How many upstreams were called.")),
   files: z.array(z.strictObject({ name: z.string(), type: z.string(), bytes: count, sha256 })),
 });
 export const receiptAnswer = z.strictObject({
@@ -46,5 +46,5 @@ export const receiptKeys = z.strictObject({
         use: z.literal("sig"),
       }),
     )
-    .check(z.describe("The newest first.")),
+    .check(z.describe("The current key first.")),
 });

@@ -21,11 +21,11 @@ export const quotaFields = {
         amount,
         window: z.enum(["day", "month"]),
         spent: amount.check(z.describe("Charged and reserved in this window.")),
-        remaining: amount.check(z.describe("What is left of the amount in this window.")),
+        remaining: amount.check(z.describe("Left of the amount in this window.")),
         ends_at: time.check(z.describe("When the window ends and the next begins, UTC.")),
       }),
     )
-    .check(z.describe("What it may spend in a day or month; null is unlimited.")),
+    .check(z.describe("What may be spent in a day or month; null is unlimited.")),
 };
 export const characterId = z.string().check(z.startsWith("ch_"));
 

@@ -44,8 +44,8 @@ export const dryRun = z.strictObject({
   model: z.string(),
   kind: z.enum(["chat", ...taskKinds]),
   price: amount.check(z.describe("Balance units that would be reserved.")),
-  remaining_after: z.number().check(z.gte(-1)).check(z.describe("What key and account would have left; -1 where there is no limit.")),
-  estimated_time: count.check(z.describe("Seconds that it usually takes.")),
+  remaining_after: z.number().check(z.gte(-1)).check(z.describe("What key and account would have left; -1 if there is no limit.")),
+  estimated_time: count.check(z.describe("Seconds that such a task usually takes.")),
   metadata: z.looseObject({ kind: z.string(), reserved: amount }),
 });
 

@@ -19,9 +19,9 @@ export function llmsText(c: ConsoleContext): Response {
   });
   return c.text(`# Gateway
 
-> One HTTP API for text, images, video, characters and remix. Slow work runs as tasks: submit, wait, download. The price is reserved first, and a failed task costs nothing.
+> One HTTP API for text, images, videos, characters and remixes. Slow work runs as tasks: submit, wait, download. The price is reserved first, and a failed task costs nothing.
 
-The API begins at ${origin}/v1. Every request carries \`Authorization: Bearer <API key>\`; keys are made at ${origin}/console. Bodies are JSON.
+The API begins at ${origin}/v1. Every request needs \`Authorization: Bearer <API key>\`; create keys at ${origin}/console. Bodies are JSON.
 Errors are \`{"error": {"message", "type", "code", "param", "details"}}\`.
 
 ${groups.join("\n\n")}
@@ -34,7 +34,7 @@ ${groups.join("\n\n")}
 ## Optional
 
 - [Reference pages](${origin}/docs/reference): the description as pages for people
-- [Agents](${origin}/mcp): the same tools by the Model Context Protocol
+- [Agents](${origin}/mcp): tools for agents, by the Model Context Protocol
 `);
 }
 
