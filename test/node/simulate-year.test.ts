@@ -32,7 +32,7 @@ const maxBytesPerEntry = 440;
 test("twenty thousand tasks in sixty days: five weeks of them stay in D1, lists and audit read all", async () => {
   const { db, bucket, accounts, days } = await run({ tasks: 20_000, days: 60, vars: {} });
   const [steady, last] = [days.at(41)!, days.at(-1)!];
-  const [early, late] = [days[1]!, days[33]!];
+  const [early, late] = [days.at(1)!, days.at(33)!];
   expect((late.bytes - early.bytes) / (late.rows - early.rows)).toBeLessThan(maxBytesPerEntry);
   for (const { rows, archived, tasks, damaged } of days) expect([rows + archived, damaged]).toEqual([tasks, []]);
   expect(last.rows).toBeLessThanOrEqual((20_000 / 60) * 37);
