@@ -1,4 +1,4 @@
-/** What the description says of the API as a whole. */
+/** The description's introduction to the API. */
 
 export const info = {
   title: "Generation gateway",

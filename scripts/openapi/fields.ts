@@ -1,4 +1,4 @@
-/** A sentence on each field of a submission's body that the catalog leaves without one. */
+/** Descriptions of the fields of a submission's body that have none in the catalog. */
 
 export const fieldDescriptions: Record<string, string> = {
   model: "A name or alias that `GET /v1/models` lists.",

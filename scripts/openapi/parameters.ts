@@ -1,4 +1,4 @@
-/** The parameters of paths, queries and headers: what each means, wherever it stands. */
+/** The parameters of paths, queries and headers, with the meaning of each. */
 
 interface Parameter {
   description: string;

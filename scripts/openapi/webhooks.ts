@@ -1,4 +1,4 @@
-/** The requests that the gateway sends: callbacks when a task has ended, alerts of budgets. */
+/** The requests that the gateway sends: callbacks when a task has ended, budget alerts. */
 
 import { budgetEvent, completedEvent, failedEvent, testEvent } from "../../src/api/schema/callbacks.ts";
 import type { ZodMiniType } from "zod/mini";

@@ -1,4 +1,4 @@
-/** Errors of the HTTP API as sentences for a model: what was wrong, where, what is allowed, and what to do. */
+/** Errors of the HTTP API as text for a language model: the cause, the field, the allowed values, and the next step. */
 
 interface ApiError {
   message: string;
@@ -6,7 +6,7 @@ interface ApiError {
   details?: { param: string; message: string; allowed?: unknown }[];
 }
 
-/** What a model should do about an error, beside correcting the fields that it names. */
+/** What the language model should do about an error, in addition to correcting the named fields. */
 const advice: Record<string, string> = {
   cost_limit_exceeded: "Raise max_cost to at least this price, or choose a cheaper model, fewer images or a shorter duration.",
   insufficient_quota: "Nothing was charged. The tool balance shows what is left, the tool estimate what a request costs.",
@@ -37,5 +37,5 @@ export function describeError(body: unknown, retryAfter: string | null): string 
   ].join("\n");
 }
 
-/** A remix's source stands in the API's path as `video_id`, and is an argument of a tool as `task_id`. */
+/** The id of a remix's source is `video_id` in the API's path, and `task_id` in a tool's arguments. */
 const toArgument = (text: string) => text.replace(/^video_id\b/, "task_id");

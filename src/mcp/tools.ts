@@ -1,4 +1,4 @@
-/** The tools of `/mcp`: what each is for, takes and does. Arguments have the names of the HTTP API. */
+/** The tools of `/mcp`: description, arguments and action of each. Arguments have the names of the HTTP API. */
 
 import type { CallToolResult, Tool as ProtocolTool, ToolAnnotations } from "@modelcontextprotocol/server";
 import { invalid, names, readTaskId, readWait, requireAction, taskPath, without } from "./arguments.ts";
@@ -51,7 +51,7 @@ const spending =
   "Costs balance units (estimate returns how many). Waits for the task up to 50 seconds; call wait_for_task if it is not finished by then. " +
   "A repeated call with the same arguments returns the same task and is charged once.";
 
-/** A tool that submits a task of one kind. `path` is where its body goes. */
+/** A tool that submits a task of one kind. `path` receives its body. */
 const generates = (
   action: Action,
   {
@@ -61,7 +61,7 @@ const generates = (
   }: {
     title: string;
     description: string;
-    /** Arguments beside the body's. */
+    /** Arguments that are not part of the body. */
     named?: Record<string, Schema>;
     path: (args: Arguments) => string;
   },
@@ -222,7 +222,7 @@ export const tools: Record<string, Tool> = {
   },
 };
 
-/** Where a request of each kind goes. */
+/** The path of submissions of each kind. */
 const paths = {
   image: () => "/v1/images/generations",
   video: () => "/v1/videos/generations",

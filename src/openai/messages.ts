@@ -1,4 +1,4 @@
-/** The sentences that only OpenAI's paths use, in the four languages; whatever the gateway itself says comes from there. */
+/** The messages that only OpenAI's paths use, in the four languages; other messages come from the gateway's table. */
 
 import { type Language, t } from "../messages/index.ts";
 
@@ -80,12 +80,12 @@ const sentences = {
 export type Sentence = keyof typeof sentences;
 type Values = Record<string, string | number>;
 
-/** A sentence of these paths, or one of the gateway's own, its `{placeholders}` filled. */
+/** Returns a message of these paths or of the gateway, with its `{placeholders}` filled. */
 export function translate(language: Language, key: string, values: Values = {}): string {
   const own = sentences[key as Sentence] as Record<Language, string> | undefined;
   return own ? own[language].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole)) : t(language, key, values);
 }
 
-/** What is wrong with a field, as the gateway says it. */
+/** Describes a field's violation in the gateway's words. */
 export const translateViolation = (language: Language, param: string, rule: string, values: Values = {}) =>
   t(language, "violated", { param, reason: translate(language, rule, values) });

@@ -5,13 +5,13 @@ import { submissionQuery } from "../../../src/api/schema/queries.ts";
 import type { Failure, Media, Operation, Operations } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
-/** What all submissions have in common. */
+/** Shared by all submissions. */
 const submit = (parts: {
   id: string;
   summary: string;
   description: string;
   body: Media;
-  /** Tasks as the answer shows them. */
+  /** The tasks in the answers' examples. */
   submitted: Record<string, object>;
   errors?: Failure[];
 }): Operation => ({

@@ -1,4 +1,4 @@
-/** The shape of answers about an account: its balance, its usage, its characters. */
+/** Schemas of answers about an account: its balance, its usage, its characters. */
 
 import * as z from "zod/mini";
 import { amount, characterId, count, listAnswer, time } from "./shared.ts";
@@ -10,7 +10,7 @@ export const balance = z.strictObject({
   unlimited_quota: z.boolean(),
 });
 
-/** Usage by one of four. */
+/** The sums of one group. */
 const used = {
   charged: amount,
   returned: amount.check(z.describe("Reserved and returned.")),

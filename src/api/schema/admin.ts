@@ -1,4 +1,4 @@
-/** The shape of the operator's answers: accounts, invitations, the audit. */
+/** Schemas of the operator's answers: accounts, invitations, the audit. */
 
 import * as z from "zod/mini";
 import { amount, count, listAnswer, quotaFields, time } from "./shared.ts";

@@ -12,7 +12,7 @@ const happenedAt = z.iso.datetime().check(z.describe("ISO 8601: when the task be
 export const taskEvent = z.strictObject({ type: z.enum(eventTypes), timestamp: happenedAt, data: taskData });
 export const completedEvent = z.extend(taskEvent, { type: z.literal("task.completed") });
 export const failedEvent = z.extend(taskEvent, { type: z.literal("task.failed") });
-/** The body of an alert: a budget of the account, or of one of its keys. */
+/** The body of a budget alert: of the account's budget, or of a key's. */
 export const budgetEvent = z.strictObject({
   type: z.literal("budget.reached"),
   timestamp: z.iso.datetime().check(z.describe("ISO 8601: when it was reached.")),
@@ -31,14 +31,14 @@ export const budgetEvent = z.strictObject({
 /** The body of a test event. */
 export const testEvent = z.strictObject({ type: z.literal("test"), timestamp: z.iso.datetime(), data: z.strictObject({}) });
 
-/** One call of a receiver: its HTTP status, or the fault that left it without one. */
+/** One call of a receiver: its HTTP status, or the fault if there was no response. */
 const attemptFields = {
   at: time,
   ms: count.check(z.describe("Milliseconds from the call to the status or fault.")),
   status: z.optional(z.int().check(z.describe("HTTP status of the receiver."))),
   fault: z.optional(z.enum(["timeout", "unreachable", "blocked_url", "interrupted"]).check(z.describe("Why there is no HTTP status."))),
 };
-/** The callback of a task: where it goes, how it stands and its latest attempts. */
+/** The callback of a task: its URL, its state and its latest attempts. */
 export const taskCallback = z.strictObject({
   object: z.literal("task.callback"),
   task: taskId,
@@ -57,7 +57,7 @@ export const webhookSecret = z.strictObject({
   secret: z.string().check(z.startsWith("whsec_"), z.describe("Signs every callback of the account.")),
 });
 export const webhookTest = z.strictObject({ object: z.literal("webhook.test"), url: z.string(), delivered: z.boolean(), ...attemptFields });
-/** An ended task. */
+/** A final task. */
 export const event = z.strictObject({ id: eventId, type: z.enum(eventTypes), at: time, task: taskId });
 /** The account's final tasks, oldest first. */
 export const eventList = listAnswer(event);

@@ -1,4 +1,4 @@
-/** The shape of every error answer: one envelope for each family of paths. */
+/** Schemas of every error answer: one envelope for each family of paths. */
 
 import * as z from "zod/mini";
 
@@ -24,6 +24,6 @@ export const errorObject = z.strictObject({
   details: z.optional(z.array(violation).check(z.describe("Every violated rule, at most 50."))),
 });
 export const errorAnswer = z.strictObject({ error: errorObject });
-/** Errors of `/v1/tasks`: the same object beside the HTTP status and the message. */
+/** Errors of `/v1/tasks`: the same error object, beside the HTTP status and the message. */
 export const taskErrorAnswer = z.strictObject({ code: z.int(), message: z.string(), error: errorObject });
 export const balanceErrorAnswer = z.strictObject({ success: z.literal(false), message: z.string() });

@@ -1,4 +1,4 @@
-/** The shape of API keys, as the operator and they themselves see them, and of browser tokens. */
+/** Schemas of API keys, as the operator and the key's owner see them, and of browser tokens. */
 
 import * as z from "zod/mini";
 import { count, listAnswer, quotaFields, time } from "./shared.ts";

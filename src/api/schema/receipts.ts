@@ -1,4 +1,4 @@
-/** The shape of receipts and of the keys that verify them. */
+/** Schemas of receipts and of the keys that verify them. */
 
 import * as z from "zod/mini";
 import { amount, count, taskId, time } from "./shared.ts";
@@ -6,7 +6,7 @@ import { taskKinds } from "./words.ts";
 
 const sha256 = z.string().check(z.regex(/^[0-9a-f]{64}$/));
 
-/** What a final task was asked for, what it cost and what came of it; what its record does not contain is null. */
+/** The request of a final task, its cost and its outcome; fields that its record does not contain are null. */
 export const receipt = z.strictObject({
   object: z.literal("generation.receipt"),
   id: taskId,

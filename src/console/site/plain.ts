@@ -1,4 +1,4 @@
-/** What programs read: llms.txt (llmstxt.org), robots.txt, the documentation as Markdown. */
+/** Pages for programs: llms.txt (llmstxt.org), robots.txt, the documentation as Markdown. */
 
 import type { ConsoleContext } from "../frame.tsx";
 import { contents } from "./contents.ts";
@@ -38,11 +38,11 @@ ${groups.join("\n\n")}
 `);
 }
 
-/** Answers which pages search engines may read. Files are signed and short-lived, and the console is for people who are signed in. */
+/** Answers which pages search engines may read. Files are signed and short-lived, and the console needs a login. */
 export const robotsText = (c: ConsoleContext): Response =>
   c.text("User-agent: *\nAllow: /\nDisallow: /admin\nDisallow: /assets\nDisallow: /characters\nDisallow: /console\nDisallow: /v1\n");
 
-/** A page as Markdown, with this gateway's address in its samples; undefined for unknown names. */
+/** A page as Markdown, with this gateway's URL in its samples; undefined for unknown names. */
 export function markdownPage(c: ConsoleContext, name: string): Response | undefined {
   const text = Object.hasOwn(markdown, name) ? markdown[name] : undefined;
   return text === undefined ? undefined : c.body(withBase(c, text), 200, { "content-type": "text/markdown; charset=utf-8" });
