@@ -5,20 +5,20 @@ import { looks, show, signIn } from "./console-pages.ts";
 import type { Gateway } from "./gateway.ts";
 import { makeGallery } from "./sample-tasks.ts";
 
-/** GitHub shows images of a README about this wide. */
-const size = { width: 1200, height: 730 };
+/** The approximate width of a README's images on GitHub. */
+const size = { width: 1000, height: 610 };
 const maxBytes = 300_000;
 
 const layout = (pages: readonly Buffer[]) => `<!doctype html>
 <style>
   body { margin: 0; height: 100vh; background: #e9e7f3; position: relative; overflow: hidden }
-  img { position: absolute; border-radius: 8px; box-shadow: 0 2px 14px #0003; width: 860px }
-  img:nth-of-type(1) { left: 30px; top: 30px }
-  img:nth-of-type(2) { right: 30px; bottom: 30px }
+  img { position: absolute; border-radius: 8px; box-shadow: 0 2px 14px #0003; width: 720px }
+  img:nth-of-type(1) { left: 24px; top: 24px }
+  img:nth-of-type(2) { right: 24px; bottom: 24px }
 </style>
 ${pages.map((png) => `<img src="data:image/png;base64,${png.toString("base64")}">`).join("")}`;
 
-/** Takes the image of a gateway that has the sample tasks, and adds to them. Returns a PNG; throws when it is larger than a README should load. */
+/** Takes the image from a gateway that has the sample tasks, and adds to them. Returns a PNG; throws if it is too large for a README. */
 export async function readmeImage(browser: Browser, gateway: Gateway): Promise<Buffer> {
   const { baseUrl, account } = gateway;
   if (account === undefined) throw new Error("the gateway has no demo account");
@@ -30,7 +30,7 @@ export async function readmeImage(browser: Browser, gateway: Gateway): Promise<B
     await page.goto("/console/playground");
     const newest = (await page.locator("#strip a").first().getAttribute("href")) ?? "";
     const pages = [await shot(page, newest, looks[0]), await shot(page, "/console/tasks", looks[1])];
-    // A page of its own: on one of the console its policy would forbid the images.
+    // A separate page: the console's content security policy would forbid the images.
     const sheet = await context.newPage();
     await sheet.setViewportSize(size);
     await sheet.setContent(layout(pages), { waitUntil: "networkidle" });

@@ -61,7 +61,7 @@ test(
       expect(await amountIn(page.locator("#state"))).toBe(price);
       expect(await amountIn(page.locator("#balance-side"))).toBe(100e6 - price);
       await watch.look(page);
-      // The form is as it was, with its image.
+      // The form is unchanged, with its image.
       expect(await page.getByLabel("Prompt").inputValue()).toBe(prompt);
       expect(await preview.count()).toBe(1);
       await page.getByRole("link", { name: "Open task" }).click();

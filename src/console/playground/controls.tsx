@@ -13,7 +13,7 @@ const longText = 200;
 /** A field's label without its unit. */
 export const shortLabel = (language: Parameters<typeof fieldLabel>[0], name: string) => labelParts(fieldLabel(language, name))[0] ?? name;
 
-/** Fields with several controls are a named group, others have a label. */
+/** Fields with several controls are a labelled group, others have a label. */
 const isGroup = (field: Field) =>
   field.as === "pictures" || (field.as === "choice" && field.fallback === undefined ? false : listValues(field) !== undefined);
 

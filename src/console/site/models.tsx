@@ -1,4 +1,4 @@
-/** The models for everybody: all with their prices, and each with its fields, programs and a sample. */
+/** The public model pages: the list with prices, and each model with its fields, programs and a sample. */
 
 import type { ConsoleContext } from "../frame.tsx";
 import { ActionSection, otherActions } from "../models/page.tsx";
@@ -29,7 +29,7 @@ export async function modelList(c: ConsoleContext): Promise<Response> {
   });
 }
 
-/** Answers the page of one model, also by another of its names; undefined for a model that cannot be asked for. */
+/** Answers the page of one model by its name or alias; undefined if the model is not available. */
 export async function modelPage(c: ConsoleContext, name: string): Promise<Response | undefined> {
   const { t } = c.var;
   const choices = await shownModels(c);
