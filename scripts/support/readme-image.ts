@@ -6,13 +6,13 @@ import type { Gateway } from "./gateway.ts";
 import { makeGallery } from "./sample-tasks.ts";
 
 /** The approximate width of a README's images on GitHub. */
-const size = { width: 1000, height: 610 };
+const size = { width: 920, height: 562 };
 const maxBytes = 300_000;
 
 const layout = (pages: readonly Buffer[]) => `<!doctype html>
 <style>
   body { margin: 0; height: 100vh; background: #e9e7f3; position: relative; overflow: hidden }
-  img { position: absolute; border-radius: 8px; box-shadow: 0 2px 14px #0003; width: 720px }
+  img { position: absolute; border-radius: 8px; box-shadow: 0 2px 14px #0003; width: 660px }
   img:nth-of-type(1) { left: 24px; top: 24px }
   img:nth-of-type(2) { right: 24px; bottom: 24px }
 </style>
