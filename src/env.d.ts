@@ -69,7 +69,7 @@ interface Env {
   RECORD_TTL_S?: string;
   PRICES?: unknown;
   ROUTES?: unknown;
-  /** Settings of families of upstream text models, which override `src/catalog/chat-families.json` */
+  /** Settings of families of upstream text models, which override `src/catalog/chat-families.txt` */
   CHAT_FAMILIES?: unknown;
 
   /** The base URLs of providers without a trailing slash; the makers' own by default */
@@ -119,6 +119,8 @@ interface Env {
 declare namespace Cloudflare {
   interface Env extends globalThis.Env {
     TEST_MIGRATIONS: import("cloudflare:test").D1Migration[];
+    /** What tests' sessions read in place of DB, see `test/support/replica.ts` */
+    REPLICA: D1Database;
   }
   interface GlobalProps {
     mainModule: typeof import("./worker.ts");

@@ -62,7 +62,7 @@ const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
   };
   const api = new GatewayApi(answer, async () => {
     const token = bearerToken(c);
-    return token === undefined ? undefined : (await findCaller(c.env.DB, token))?.accountId;
+    return token === undefined ? undefined : (await findCaller(c.env, token))?.accountId;
   });
   const response = await worker.open(c.req.raw, api);
   return new Response(response.body, response);

@@ -1,6 +1,6 @@
-/** The fields of a chat that each family of upstream text models supports: `chat-families.json`, overridden by `[vars.CHAT_FAMILIES]`. Pure. */
+/** The fields of a chat that each family of upstream text models supports: `chat-families.txt`, overridden by `[vars.CHAT_FAMILIES]`. Pure. */
 
-import builtIn from "./chat-families.json";
+import builtIn from "./chat-families.txt";
 
 /** The settings of a family. Without settings a model supports every field and names its limit `max_tokens`. */
 export interface ChatFamily {
@@ -46,7 +46,7 @@ export function checkFamilies(configured: unknown): ChatFamilies {
   }
   return {
     ...(families as ChatFamilies),
-    ...Object.fromEntries(Object.entries(builtIn).filter(([name]) => !(name in families))),
+    ...Object.fromEntries(Object.entries(JSON.parse(builtIn) as ChatFamilies).filter(([name]) => !(name in families))),
   } as ChatFamilies;
 }
 

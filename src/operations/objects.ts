@@ -12,6 +12,8 @@ export type Settled = "settled" | "open" | "gone";
 export interface Objects {
   /** An account's sums by its wallet object. What it owes is written to D1 first, and again where the database was restored. */
   auditWallet(accountId: string): Promise<WalletSums>;
+  /** Announces a change of the account's keys; answers its revision. See `db/key-changes.ts`. */
+  announceKeys(accountId: string): Promise<number>;
   /** The account's open tasks and chats, and those whose end is not written to D1. */
   unwritten(accountId: string): Promise<WalletEntry[]>;
   /** The state of a task, read only. "gone": there is no record of it. */

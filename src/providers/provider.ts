@@ -119,7 +119,7 @@ export type CallbackVerdict = boolean | "early" | { answer: object };
 
 /** A chat completion in OpenAI's format, answered whole or as server-sent events. */
 interface ChatRequest {
-  /** OpenAI's request body with the upstream's model id, fitted to its family (`chat-families.json`): the answer's limit is always in it. */
+  /** OpenAI's request body with the upstream's model id, fitted to its family (`chat-families.txt`): the answer's limit is always in it. */
   body: Record<string, unknown>;
   stream: boolean;
   /** Aborted when the answer takes too long, or some seconds after its caller has gone. */

@@ -3,6 +3,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { WalletSums } from "../db/audit.ts";
 import { type Budget, setBudget } from "../db/grants.ts";
+import { readKeysRevision } from "../db/key-changes.ts";
 import type { Charge } from "../db/ledger.ts";
 import { alert } from "../log.ts";
 import { toMessages } from "./budget-alerts.ts";
@@ -172,6 +173,25 @@ export class WalletObject extends DurableObject<Env> {
       await this.#ledger.refresh(id === this.#accountId ? [] : [id]);
       this.#store();
     });
+  }
+
+  /** Takes note that the account's keys are about to change; answers the revision that the change stores in D1. */
+  announceKeys(): number {
+    const { kv } = this.ctx.storage;
+    const revision = Math.max(Date.now(), (kv.get<number>("keys") ?? 0) + 1);
+    kv.put("keys", revision);
+    return revision;
+  }
+
+  /** The revision of the last announced change of the account's keys: what a replica says with a lower one is out of date. Throws when D1 has to be asked, the first time, and does not answer. */
+  async keysRevision(): Promise<number> {
+    const { kv } = this.ctx.storage;
+    if (kv.get("keys") === undefined) {
+      const stored = await readKeysRevision(this.env.DB, this.#accountId);
+      // A change may have been announced meanwhile.
+      if (kv.get("keys") === undefined) kv.put("keys", stored);
+    }
+    return kv.get<number>("keys")!;
   }
 
   /** The object's own sums, and whether D1 has granted what the object holds: first everything that is owed is written, and nothing is under way. */

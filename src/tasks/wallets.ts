@@ -26,6 +26,9 @@ export const readUnwritten = async (wallets: Wallets, accountId: string): Promis
 /** Has D1 know every task of the account that has ended by now. Throws when D1 does not answer. */
 export const writeEnded = async (wallets: Wallets, accountId: string): Promise<void> => wallets.getByName(accountId).writeEnded();
 
+/** Tells an account's object that its keys are about to change. */
+export const announceKeys = (wallets: Wallets) => async (accountId: string) => wallets.getByName(accountId).announceKeys();
+
 /** What the audit asks of an account's object. */
 export const auditWallet = (wallets: Wallets) => async (accountId: string) => wallets.getByName(accountId).audit();
 

@@ -21,7 +21,7 @@ async function person(): Promise<{ browser: Browser; account: Account; email: st
   const { id } = (await accountByEmail(env.DB, email))!;
   const shown = await (await browser.ask("/console/keys", { name: formula, quota: "", expires: "" })).text();
   const key = /sk-[0-9A-Za-z]{49}/.exec(shown)![0];
-  return { browser, account: { id, key, keyId: (await findCaller(env.DB, key))!.keyId }, email };
+  return { browser, account: { id, key, keyId: (await findCaller(env, key))!.keyId }, email };
 }
 
 const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
