@@ -102,8 +102,6 @@ const app = routing({ strict: false })
   .route("/balance", balances("key"))
   .route("/v1/user/balance", balances("account"))
   .route("/user/balance", balances("account"))
-  .route("/assets", assets)
-  .route("/characters", assets)
   .route("/callbacks", callbacks)
   .route("/admin", admin)
   .get("/", root)
@@ -119,6 +117,8 @@ const gateway = routing({ strict: false })
   .onError(onError)
   .notFound((c) => app.fetch(c.req.raw, c.env, c.executionCtx))
   .route("/", statusQueries)
+  .route("/assets", assets)
+  .route("/characters", assets)
   .route("/", remixes);
 
 routes.route("/", gateway).route("/", app);
