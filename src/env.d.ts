@@ -40,6 +40,8 @@ interface Env {
 
   /** "local" on a developer's machine, else "production" */
   ENVIRONMENT: string;
+  /** "eu", "us" or "fedramp": objects run and store only there. Set by `npm run deploy`; another value finds none of the objects of before */
+  JURISDICTION?: string;
   BALANCE_UNIT: string;
   RATE_LIMITS: string;
   /** "on" (default) or "off": keeps callers' requests for the console, three days, without content */
@@ -69,7 +71,7 @@ interface Env {
   RECORD_TTL_S?: string;
   PRICES?: unknown;
   ROUTES?: unknown;
-  /** Settings of families of upstream text models, which override `src/catalog/chat-families.txt` */
+  /** Settings of families of upstream text models, which override `src/catalog/chat-families.json` */
   CHAT_FAMILIES?: unknown;
 
   /** The base URLs of providers without a trailing slash; the makers' own by default */

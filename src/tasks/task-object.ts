@@ -3,6 +3,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { chargesCancelled, lifeTimes, signingSecret } from "../config.ts";
 import { toTaskId } from "../ids.ts";
+import { inJurisdiction } from "../jurisdiction.ts";
 import { alert } from "../log.ts";
 import * as callbacks from "./callback.ts";
 import { continueOpen } from "./continuing.ts";
@@ -35,7 +36,7 @@ export class TaskObject extends DurableObject<Env> {
   #settling: Promise<void> | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
+    super(ctx, inJurisdiction(env));
     this.#record = new RecordStore(ctx.storage, lifeTimes(env));
   }
 

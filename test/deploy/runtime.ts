@@ -125,6 +125,8 @@ export class Runtime {
         compatibilityFlags: (version.metadata["compatibility_flags"] as string[] | undefined) ?? [],
         bindings: {
           ...table("plain_text", ({ text }) => text),
+          // The local runtime has no jurisdictions.
+          JURISDICTION: "",
           ...table("json", ({ json }) => json),
           ...Object.fromEntries(secrets),
         },
