@@ -57,7 +57,7 @@ export interface Database {
   replication: string;
 }
 
-/** How an account differs from a fully configured one. */
+/** The differences from a fully configured account. */
 export interface Shortcomings {
   hasR2: boolean;
   subdomain: string | undefined;
