@@ -23,15 +23,16 @@ export interface Sending {
 /**
  * Reads and converts a body, and sends the gateway what comes of it, in one turn, which ends when the gateway has taken the body: the answer of a
  * chat may take minutes. Throws what `toSending` or the gateway has against it, 503 when others take too long, and when a body of the
- * account is waiting already.
+ * account is waiting already. `size` is the number of permits that it takes, which need not be whole.
  */
-export async function sendInTurn(c: AppContext, toSending: () => Promise<Sending>): Promise<Response> {
+export async function sendInTurn(c: AppContext, toSending: () => Promise<Sending>, size = 1): Promise<Response> {
   // Unknown keys are one caller to the others: the gateway refuses them only when it has the body.
   const account = (await c.env.API.account()) ?? "unknown";
   const turn = turns.take(
     async () => send(c, await toSending()),
     () => refuseLike(c, 503, "unavailable"),
     account,
+    size,
   );
   // A caller who hangs up breaks the work off, which gives the turn back: the platform would only have stopped it.
   c.executionCtx.waitUntil(turn.catch(() => undefined));
