@@ -56,7 +56,7 @@ async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Prom
         await show(page, look);
         await page.screenshot({ path: join(outputDir, `${name}-${look.name}.png`), fullPage: true });
       }
-      // The answer to a form has no address and cannot be loaded again.
+      // The answer to a form has no URL and cannot be loaded again.
       if (status !== undefined && status !== 404) continue;
       await show(page, looks[0]);
       for (const language of otherLanguages) {

@@ -21,7 +21,7 @@ function form(fields: Record<string, string>, files: [name: string, bytes: Uint8
   return toBody([...texts, ...parts, Buffer.from(`--${boundary}--\r\n`)]);
 }
 
-/** A real video, made as long as this by a box that players skip. */
+/** A real video, padded to this length with a box that players skip. */
 function video(bytes: number): Uint8Array {
   const real = readFileSync(join(root, "src/sandbox/data/16x9-480.mp4"));
   const file = noise(bytes);
@@ -34,7 +34,7 @@ function video(bytes: number): Uint8Array {
 
 const edit = { model: "dall-e-3", prompt: "Two as one", size: "1024x1024" };
 const videoFields = { model: "sora-2", prompt: "It moves", seconds: "4" };
-/** Each path with the largest body that it takes: 16 MB in all, 10 MiB an image. */
+/** Each path with the largest body that it accepts: 16 MB in total, 10 MiB per image. */
 const bodies: Sent[] = [
   { name: "form", path: "/openai/v1/images/edits", headers: isForm, body: form(edit, [["image[]", image(10 * MiB)], ["image[]", image(5.9 * MiB)]]) }, // prettier-ignore
   { name: "JSON", path: "/openai/v1/images/edits", body: toJson({ ...edit, images: [dataUri(7 * MiB), dataUri(4.9 * MiB)] }) },

@@ -1,4 +1,4 @@
-/** The public pages and the console's, how a browser opens each of them, and the looks in which each is checked. Add a line for a new page. */
+/** The public pages and the console's, how a browser opens each of them, and the combinations of size, theme and language in which each is checked. Add a line for a new page. */
 
 import { randomUUID } from "node:crypto";
 import type { Page } from "playwright-core";
@@ -106,7 +106,7 @@ export const consolePages: ConsolePage[] = [
 /** Languages whose letters are wider or taller than English ones. */
 export const otherLanguages = ["zh", "ja"] as const;
 
-/** Opens the current page in another language; the answer of a form stays as it is. */
+/** Opens the current page in another language; does nothing for the answer of a form. */
 export async function speak(page: Page, language: string): Promise<void> {
   const { pathname, search } = new URL(page.url());
   await page.context().addCookies([{ name: "gateway_language", value: language, domain: new URL(page.url()).hostname, path: "/" }]);
@@ -120,7 +120,7 @@ export const looks = [
   { name: "phone", colorScheme: "light", viewport: { width: 360, height: 740 } },
 ] as const;
 
-/** Shows the current page in another look. */
+/** Shows the current page in another combination. */
 export async function show(page: Page, { colorScheme, viewport }: (typeof looks)[number]): Promise<void> {
   await page.setViewportSize(viewport);
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
@@ -173,7 +173,7 @@ async function submit(page: Page): Promise<void> {
   await Promise.all([page.waitForEvent("load"), page.locator("main form[method=post] button.primary").click()]);
 }
 
-/** Opens the newest of the tasks that the gallery shows with this query. */
+/** Opens the newest task that the gallery shows with this query. */
 async function openTask(page: Page, query: string): Promise<void> {
   await page.goto(`/console/tasks?${query}`);
   await page.goto((await page.locator("#tasks li > a").first().getAttribute("href"))!);

@@ -171,7 +171,7 @@ test("a reached budget is mailed to the account's user, in the language of their
       from: "gateway@example.com",
       subject: "80 % of a budget is reached",
       text:
-        "The key Stapel has reached 80 % of its budget: $4.02 of $5.00, what is reserved included.\n\n" +
+        "The key Stapel has reached 80 % of its budget: $4.02 of $5.00, including reserved amounts.\n\n" +
         "Requests above the budget are refused until 2027-01-02 00:00 UTC.\n",
     },
   ]);

@@ -22,14 +22,14 @@ import { balanceUnit, signup } from "../settings.ts";
 
 const changesShown = 20;
 
-/** Why the quota or the budget was not changed, and what was typed. */
+/** The error for a quota or budget form, and the typed values. */
 interface Refused {
   quota?: string;
   budget?: string;
   typed?: TypedQuota;
 }
 
-/** The account's page, also after a refused form. */
+/** The account's page, also shown again after an invalid form. */
 export async function accountPage(c: ConsoleContext, account: Account, refused: Refused = {}) {
   const { t } = c.var;
   const { DB } = c.env;

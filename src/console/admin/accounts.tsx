@@ -17,7 +17,7 @@ import { balanceUnit } from "../settings.ts";
 
 const pageSize = 20;
 
-/** The values of a refused form, to be corrected. */
+/** The values of an invalid form, shown again for correction. */
 interface Refused {
   problem: string;
   email: string;

@@ -23,7 +23,7 @@ function standing({ providers, routes }: Upstreams, model: string, route: Route)
   return provider.aside ? "last" : "used";
 }
 
-/** What the model costs, and for prices that the operator set what the catalog says. */
+/** The model's price, and the catalog's price if the operator changed it. */
 const Prices = ({ c, model, overrides }: { c: ConsoleContext; model: Model; overrides: PriceOverrides }) => {
   const { t } = c.var;
   const own = shownPrice(model.price);

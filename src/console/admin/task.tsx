@@ -1,4 +1,6 @@
-/** One task for the operator: its step, routes and faults, without prompt and outputs. It can be ended here, which returns its money. */
+/**
+ * One task for the operator: its step, routes and faults, without prompt and outputs. It can be cancelled here, which releases its price.
+ */
 
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
@@ -125,7 +127,7 @@ async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 4
   );
 }
 
-/** Cancels like the owner would: only the task object decides, and returns the money in any case. */
+/** Cancels like the owner would: only the task object decides, and releases the price in any case. */
 async function cancel(c: ConsoleContext) {
   const { t } = c.var;
   const { accountId, taskId } = asked(c);

@@ -1,4 +1,4 @@
-/** Budgets of keys and accounts on pages: the fields of forms, and what is left of the window. */
+/** Budgets of keys and accounts on pages: the form fields, and the remaining amount. */
 
 import type { Budget } from "../../db/grants.ts";
 import type { WalletView } from "../../tasks/wallet-limits.ts";

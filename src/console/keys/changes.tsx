@@ -1,4 +1,4 @@
-/** Changes of an API key: what its form has, rotation, deletion. */
+/** Changes of an API key: editing, rotation, deletion. */
 
 import { type Context, Hono } from "hono";
 import { changeKey, deleteKey, rotateKey, setExpiry } from "../../db/api-keys.ts";

@@ -157,7 +157,7 @@ async function create(c: ConsoleContext) {
   const { apiKey, key, statement } = await insertKey(c.env.DB, accountId, name, expiresAt, { scope });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, quota)]);
   if (created?.results.length === 0) return keysPage(c, c.var.t("too_many_keys"));
-  // Before the user sees the key: it never spends without its budget.
+  // Set before the user sees the key, so that the key never spends without its budget.
   await changeBudget(c, accountId, apiKey.walletId, budget);
   return shownOnce(c, name, key);
 }

@@ -16,7 +16,7 @@ export default {
     characters_hint: "在视频提示词中写入用户名，该角色就会出现。",
     copy_username: "复制 @{username}",
     delete_character: "删除角色 {name}？",
-    delete_character_warning: "提示词将无法再使用 @{username}。已有的视频会保留到过期。",
+    delete_character_warning: "提示词将无法再使用 @{username}。含此角色的视频会保留到过期。",
     delete_named: "删除 {name}",
   },
   ko: {

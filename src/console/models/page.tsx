@@ -98,7 +98,7 @@ const sample = (c: ConsoleContext, choice: Choice) =>
     ]),
   );
 
-/** What a model does: its path, its fields and the programs that ask for it. */
+/** A model's action: its path, its fields and example programs. */
 export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
   const { t } = c.var;
   const request = toRequest(choice, buildBody(choice.fields, sample(c, choice), new Map()));

@@ -1,4 +1,4 @@
-/** The models for everybody: all with their prices, and each with its fields, programs and a sample. */
+/** The public model pages: the list with prices, and each model with its fields, programs and a sample. */
 
 import type { ConsoleContext } from "../frame.tsx";
 import { ActionSection, otherActions } from "../models/page.tsx";
@@ -31,14 +31,14 @@ export async function modelList(c: ConsoleContext): Promise<Response> {
   });
 }
 
-/** What the sandbox made of an image model. */
+/** The sandbox's sample of an image model. */
 const images: Record<string, string> = {
   "imgA-4": "lighthouse-2.webp",
   "imgB-4o-image": "sample-imgB-4o-image.webp",
   "imgC-3-pro-image-preview": "sample-imgC-3-pro-image-preview.webp",
 };
 
-/** A sample of what a model makes; nothing for text. */
+/** A sample of a model's output; nothing for text. */
 const Sample = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
   const image = images[choice.model];
   const shown =
@@ -55,7 +55,7 @@ const Sample = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
   );
 };
 
-/** Answers the page of one model, also by another of its names; undefined for a model that cannot be asked for. */
+/** Answers the page of one model by its name or alias; undefined if the model is not available. */
 export async function modelPage(c: ConsoleContext, name: string): Promise<Response | undefined> {
   const { t } = c.var;
   const choices = await shownModels(c);

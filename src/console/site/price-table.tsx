@@ -1,4 +1,4 @@
-/** Models and what they cost, in a table. */
+/** A table of models and prices. */
 
 import type { ConsoleContext } from "../frame.tsx";
 import { listPrices } from "../models/prices.ts";
@@ -6,7 +6,7 @@ import { Table } from "../parts/table.tsx";
 import type { Choice } from "../playground/choices.ts";
 import { typicalSeconds } from "./catalog.ts";
 
-/** Every model that can be asked for, with its prices. */
+/** Every available model with its prices. */
 export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[] }) => {
   const { t } = c.var;
   return (

@@ -12,7 +12,7 @@ import { describeFile } from "./result.tsx";
 
 export type FormName = "again" | "cancel" | "remix" | "character" | "callback";
 
-/** A refused form: the message, and the typed values. */
+/** An invalid form: the message, and the typed values. */
 export interface Refused {
   form: FormName;
   refusal: Refusal;
@@ -32,7 +32,7 @@ interface ActionsProps {
   t: Translate;
 }
 
-/** One form of a task's page. Its key makes sure that sending it twice runs it once. */
+/** One form of a task's page. Its idempotency key ensures that submitting it twice runs it once. */
 const Form = ({ task, name, children }: { task: TaskData; name: FormName; children: Child }) => (
   <form method="post" action={`/console/tasks/${task.id}/${name}`} class="stack">
     <input type="hidden" name="key" value={crypto.randomUUID()} />
@@ -40,7 +40,7 @@ const Form = ({ task, name, children }: { task: TaskData; name: FormName; childr
   </form>
 );
 
-/** True if its video still exists for a remix or a character. Private videos cannot be remixed. */
+/** True if its video still exists and can be used for a remix or a character. Private videos cannot be remixed. */
 const videoIn = (task: TaskData) => (isGone(task) ? undefined : taskVideo(task));
 
 /** The remix form's models; undefined if the task cannot be remixed. Private videos cannot be. */
@@ -49,7 +49,7 @@ function remixSchema({ task, models }: ActionsProps) {
   return videoIn(task) && !task.metadata["private"] ? schema : undefined;
 }
 
-/** A form that its button in the row opens: it is the target of a link, so that it opens without script. */
+/** A form that a button in the row opens. The button links to it, so that it opens without script. */
 const Panel = ({ name, title, refused, children }: { name: FormName; title: string; refused: Refused | undefined; children: Child }) => (
   <section id={name} class={refused?.form === name ? "card fold open" : "card fold"} aria-label={title} tabindex={-1}>
     <h2>{title}</h2>
@@ -108,7 +108,7 @@ function Remix(props: ActionsProps) {
   );
 }
 
-/** The video that a character can be made from. */
+/** The video for a character. */
 function characterSource({ task, models }: Pick<ActionsProps, "task" | "models">) {
   return models.find(({ id }) => id === task.model)?.actions?.character ? videoIn(task) : undefined;
 }
@@ -142,7 +142,7 @@ function Character({ task, models, amount, refused, t }: ActionsProps) {
   );
 }
 
-/** Cancelling a running task. What it returns stands beside it. */
+/** Cancels a running task; the returned amount is shown beside it. */
 const Cancel = ({ task, submission, amount, t }: ActionsProps) => (
   <div class="row gap0">
     <Form task={task} name="cancel">
@@ -171,7 +171,7 @@ const DownloadAll = ({ task, files, t }: ActionsProps) => {
   );
 };
 
-/** The row of a final task. Of a failed one, the next step is to change it. */
+/** The actions of a final task. For a failed one the first action is to change the request. */
 const Row = (props: ActionsProps) => {
   const { task, submission, amount, t } = props;
   const isFailed = task.status === "failed";

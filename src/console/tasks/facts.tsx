@@ -1,4 +1,4 @@
-/** What stands beside a task's result: its details, its timeline, its receipt. */
+/** Shown beside a task's result: its details, its timeline, its receipt. */
 
 import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
@@ -21,7 +21,7 @@ const TaskLink = ({ id }: { id: string }) => (
   </a>
 );
 
-/** A parameter's value: URLs are links, other tasks link to their pages, inline images are only mentioned. */
+/** A parameter's value: URLs become links, task ids link to their pages, inline images are only mentioned. */
 const Value = ({ name, value }: { name: string; value: unknown }): Child => {
   const { t } = useAround();
   if (Array.isArray(value)) return value.map((item: unknown, at) => [at > 0 && <br />, <Value name={name} value={item} />]);
@@ -102,7 +102,7 @@ interface Moment {
   hint?: string | undefined;
 }
 
-/** What happened to the task so far, and what is happening. */
+/** The timeline: the past and current steps of the task. */
 function listMoments(
   task: TaskData,
   { createdAt, startedAt, finalAt, step, callback }: Task,
@@ -148,7 +148,7 @@ export const Timeline = ({ task, record }: { task: TaskData; record: Task }) => 
 interface ReceiptProps {
   c: ConsoleContext;
   record: Task;
-  /** In millionths; what is charged is null until the task is settled. */
+  /** In millionths; the charge is null until the task is settled. */
   cost: { held: number; charged: number | null };
 }
 
