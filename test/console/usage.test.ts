@@ -111,7 +111,7 @@ test("tasks and chats of several days: the sums by day and model, the list and t
   expect(month).toContain('<data class="num" value="0.03" title="0.03 USD">$0.03</data>');
   expect(month).toContain('<data class="num" value="0.000072" title="0.000072 USD">$0.000072</data>');
   expect(month).toContain(`href="/console/tasks/${failed}"`);
-  expect(month).toContain("cancelled</span>");
+  expect(month).toContain("Cancelled</span>");
   expect(month).not.toContain(first);
   // The longest period is ninety days.
   expect(await browser.read("/console/usage?days=9999")).not.toContain(first);
