@@ -70,7 +70,9 @@ export function listFaults(history: History, listed: Listed): string[] {
   return faults;
 }
 
-/** Every task must end as the directive in its prompt says. Only a crash may make it miss its deadline, and only its owner cancels it. */
+/**
+ * Every task must end as the directive in its prompt requires. Only a crash may make it miss its deadline, and only its owner cancels it.
+ */
 export function endFaults(history: History, crashes: readonly { at: number }[]): string[] {
   return [...history.tasks.values()].flatMap(({ id, order, acceptedAt, isCancelAsked, final }) => {
     if (!final) return [`${id} has no end`];
