@@ -9,9 +9,9 @@ export interface SemaphoreOptions {
   /** Maximum permits of one owner, so that others get some; `maxAtOnce` by default. */
   maxOfOne?: number;
   /** Work that the platform cancels does not return its permit: the permit expires after this time. */
-  longestMs: number;
+  maxHoldMs: number;
   /** The maximum wait for a permit. */
-  longestWaitMs: number;
+  maxWaitMs: number;
 }
 
 interface Turn {
@@ -34,9 +34,9 @@ export class Semaphore {
    * if another request of the owner is already waiting.
    */
   async take<T>(work: () => Promise<T>, refusal: () => Error, owner?: string): Promise<T> {
-    const { longestMs } = this.#options;
+    const { maxHoldMs } = this.#options;
     if (!this.#isNext(owner)) await this.#wait(owner, refusal);
-    const turn = { owner, until: Date.now() + longestMs };
+    const turn = { owner, until: Date.now() + maxHoldMs };
     this.#taken.add(turn);
     try {
       return await work();
@@ -52,7 +52,7 @@ export class Semaphore {
     try {
       // Polled, because one request cannot wake another one.
       for (let step = 0; !this.#isNext(owner, turn); step++) {
-        if (step * stepMs >= this.#options.longestWaitMs) throw refusal();
+        if (step * stepMs >= this.#options.maxWaitMs) throw refusal();
         await scheduler.wait(stepMs);
         turn.until = Date.now() + waiterMs;
       }

@@ -77,7 +77,7 @@ export function endFaults(history: History, crashes: readonly { at: number }[]):
   return [...history.tasks.values()].flatMap(({ id, order, acceptedAt, isCancelAsked, final }) => {
     if (!final) return [`${id} has no end`];
     const prompt = String(order.body["prompt"]);
-    const told = prompt.includes("sandbox:fail")
+    const expected = prompt.includes("sandbox:fail")
       ? "provider_error"
       : prompt.includes("sandbox:flag")
         ? "content_policy_violation"
@@ -85,8 +85,8 @@ export function endFaults(history: History, crashes: readonly { at: number }[]):
     const end = final.error ?? final.status;
     // A crash costs at most one lease, which fits into the deadline; two crashes, or one during a minute's work, do not.
     const delays = crashes.filter(({ at }) => acceptedAt <= at && at < final.at).length + (prompt.includes("sandbox:slow") ? 1 : 0);
-    const isRight = end === told || (end === "cancelled" && isCancelAsked) || (end === "deadline_exceeded" && delays > 1);
-    return isRight ? [] : [`${id} (${order.kind}, "${prompt}") ended as ${end}, expected was ${told}`];
+    const isRight = end === expected || (end === "cancelled" && isCancelAsked) || (end === "deadline_exceeded" && delays > 1);
+    return isRight ? [] : [`${id} (${order.kind}, "${prompt}") ended as ${end}, expected was ${expected}`];
   });
 }
 

@@ -137,4 +137,4 @@ const isImageAt = (path: readonly (string | number)[]) =>
  * Each such request has its text and one image in memory, and the isolate has 128 MB in all. The body of a waiting request is not read. One
  * account cannot take all permits; a permit is held at most until the body's deadline.
  */
-const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });
+const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, maxHoldMs: callersPace.deadlineMs, maxWaitMs: 10_000 });
