@@ -43,7 +43,7 @@ test("the outcomes of the last hour's tasks, by kind, for programs and for brows
     { kind: "video", completion_rate: 1, median_seconds: expect.any(Number) },
   ]);
   const text = await (await ask({ accept: "text/html" })).text();
-  expect(text).toContain("100%");
+  expect(text).toContain("100\u00a0%");
   expect(text).toContain("Operational");
   expect(text).not.toContain(account.id);
   const korean = await (await ask({ accept: "text/html", "accept-language": "ko" })).text();

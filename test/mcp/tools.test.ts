@@ -128,7 +128,7 @@ test("estimate` returns each kind's price, or the error, and submits nothing", a
     kind: "chat",
   });
   const other = await callTool(client, "estimate", { kind: "character", model: "vidA-2", prompt });
-  expect(other).toMatchObject({ isError: true, text: "invalid_request: kind does not fit the arguments, which would make: video" });
+  expect(other).toMatchObject({ isError: true, text: "invalid_request: kind does not fit the arguments, which are for the kind video" });
   expect(await callTool(client, "estimate", { kind: "song", model: "imgA-4" })).toMatchObject({
     isError: true,
     text: expect.stringContaining("image, video"),

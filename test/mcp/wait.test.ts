@@ -60,5 +60,5 @@ test("if a task fails during the wait, the result is an error with the next step
   await finish(account, id);
   const result = await pending;
   expect(result).toMatchObject({ isError: true, record: { status: "failed", cost: { charged: 0 } } });
-  expect(result.text).toMatch(/^The task failed \(invalid_input\): .* Nothing was charged\. Give another image or video\./);
+  expect(result.text).toMatch(/^The task failed \(invalid_input\): .* Nothing was charged\. Use another image or video\./);
 });

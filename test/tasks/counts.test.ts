@@ -186,7 +186,7 @@ test("the list of events costs one row per task, and reading it none", async () 
   expect(await rows()).toBe(0);
   const index = await env.DB.prepare("SELECT sql FROM sqlite_master WHERE name = 'entry_ended'").first<string>("sql");
   await env.DB.exec("DROP INDEX entry_ended");
-  onTestFinished(async () => void (await env.DB.exec(index!)));
+  onTestFinished(async () => void (await env.DB.prepare(index!).run()));
   expect(withList - (await written())).toBe(1);
 });
 

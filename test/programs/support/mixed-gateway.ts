@@ -29,6 +29,8 @@ interface Outside {
 interface Revisions {
   worker: Modules;
   objects: Modules;
+  /** The operations Worker; without it the gateway has none. */
+  operations?: Modules | undefined;
   /** The difference between the test's clock and the real one. */
   shiftMs: number;
   /** Settlements of this model fail. */
@@ -49,8 +51,8 @@ export class MixedGateway {
   }
 
   /** Ends the running processes without finishing their work, and starts these revisions on the same state. */
-  async switchTo({ worker, objects, shiftMs, unsettledModel }: Revisions): Promise<void> {
-    await this.#miniflare?.dispose();
+  async switchTo({ worker, objects, operations, shiftMs, unsettledModel }: Revisions): Promise<void> {
+    await this.dispose();
     const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, "wrangler.toml"));
     const { bindings, compatibilityDate, compatibilityFlags } = workerOptions as V4WorkerOptions;
     const common = {
@@ -74,6 +76,7 @@ export class MixedGateway {
         DISPATCH: { name: "queues", entrypoint: "Dispatch" },
         STARTS: { name: "queues", entrypoint: "Starts" },
         NOTIFY: { name: "queues", entrypoint: "Notify" },
+        ...(operations && { OPERATIONS: { name: "operations" } }),
       },
       outboundService: this.#outside.fetch as never,
     };
@@ -82,6 +85,7 @@ export class MixedGateway {
     this.#miniflare = new Miniflare(
       convertV4MiniflareOptions({
         workers: [
+          ...(operations ? [await this.#operations(operations, shiftMs)] : []),
           { ...common, name: "gateway", modules: await toModules(worker), durableObjects: objectsOf({ scriptName: "objects" }) },
           { ...common, name: "objects", modules: await toModules(objects), durableObjects: objectsOf({}) },
           {
@@ -99,6 +103,21 @@ export class MixedGateway {
       }),
     );
     await this.#miniflare.ready;
+  }
+
+  async #operations(modules: Modules, shiftMs: number) {
+    const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, "src/operations/wrangler.toml"));
+    const { compatibilityDate, compatibilityFlags } = workerOptions as V4WorkerOptions;
+    return {
+      name: "operations",
+      compatibilityDate,
+      compatibilityFlags,
+      modulesRoot: "/",
+      modules: await toModules(modules, "operations-worker.js"),
+      bindings: { CLOCK_SHIFT_MS: shiftMs, LEDGER_DAYS: "9" },
+      d1Databases: { DB: "gateway" },
+      r2Buckets: { ASSETS: "gateway-assets" },
+    };
   }
 
   async #take(request: Request): Promise<Response> {
@@ -143,20 +162,33 @@ export class MixedGateway {
     ).results;
   }
 
+  /** A file of the bucket; undefined if there is none of this name. */
+  async file(key: string): Promise<Uint8Array | undefined> {
+    const bucket = await this.#running.getR2Bucket("ASSETS", "gateway");
+    const object = await bucket.get(key);
+    return object ? new Uint8Array(await object.arrayBuffer()) : undefined;
+  }
+
+  /** One run of the cron trigger. */
+  async runCron(): Promise<void> {
+    const worker = await this.#running.getWorker("gateway");
+    await worker.scheduled({ cron: "*/5 * * * *" });
+  }
+
+  /** Ends the running processes, with what they were doing. */
   async dispose(): Promise<void> {
-    await this.#miniflare?.dispose();
+    const running = this.#miniflare;
+    this.#miniflare = undefined;
+    await running?.dispose();
   }
 }
 
 /** A revision's modules behind the file that makes it testable. */
-async function toModules(modules: Modules) {
+async function toModules(modules: Modules, main = "upgrade-worker.js") {
   const files = Object.entries(modules).map(([name, contents]) => ({
     type: name.endsWith(".js") ? ("ESModule" as const) : ("Text" as const),
     path: `/${name}`,
     contents,
   }));
-  return [
-    { type: "ESModule" as const, path: "/upgrade-worker.js", contents: await readFile(join(support, "upgrade-worker.js"), "utf8") },
-    ...files,
-  ];
+  return [{ type: "ESModule" as const, path: `/${main}`, contents: await readFile(join(support, main), "utf8") }, ...files];
 }
