@@ -10,9 +10,9 @@ export interface SemaphoreOptions {
   /** Maximum permits of one owner, so that others get some; `maxAtOnce` by default. */
   maxOfOne?: number;
   /** Work that the platform cancels does not return its permit: the permit expires after this time. */
-  longestMs: number;
+  maxHoldMs: number;
   /** The maximum wait for a permit. */
-  longestWaitMs: number;
+  maxWaitMs: number;
 }
 
 interface Turn {
@@ -38,7 +38,7 @@ export class Semaphore {
   async take<T>(work: () => Promise<T>, refusal: () => Error, owner?: string, size = 1): Promise<T> {
     const turn = { owner, size, until: 0 };
     if (!this.#isNext(turn)) await this.#wait(turn, refusal);
-    turn.until = Date.now() + this.#options.longestMs;
+    turn.until = Date.now() + this.#options.maxHoldMs;
     this.#taken.add(turn);
     try {
       return await work();
@@ -55,7 +55,7 @@ export class Semaphore {
     try {
       // Polled, because one request cannot wake another one.
       for (let step = 0; !this.#isNext(turn); step++) {
-        if (step * stepMs >= this.#options.longestWaitMs) throw refusal();
+        if (step * stepMs >= this.#options.maxWaitMs) throw refusal();
         await scheduler.wait(stepMs);
         turn.until = Date.now() + waiterMs;
       }

@@ -156,10 +156,10 @@ const isImageAt = (path: readonly (string | number)[]) =>
  * Each such request has its text and one image in memory, and the isolate has 128 MB in all. The body of a waiting request is not read. One
  * account cannot take all permits; a permit is held at most until the body's deadline.
  */
-const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });
+const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, maxHoldMs: callersPace.deadlineMs, maxWaitMs: 10_000 });
 
 /**
  * A chat is in memory several times over, until its upstream has answered: the next route may need it. So the sum of their bytes is limited;
  * the largest chat of one account leaves some to others. One of unknown length counts as the largest.
  */
-const chats = new Semaphore({ maxAtOnce: 16 * MiB, maxOfOne: largeBody, longestMs: chatDeadlineMs, longestWaitMs: 10_000 });
+const chats = new Semaphore({ maxAtOnce: 16 * MiB, maxOfOne: largeBody, maxHoldMs: chatDeadlineMs, maxWaitMs: 10_000 });

@@ -28,7 +28,7 @@ export interface SkeletonOptions extends ReadOptions {
   maxDepth: number;
   /** Whether an image is allowed at this path. Called for long strings only. */
   isImageAt: (path: JsonPath) => boolean;
-  /** Stores an image. Reading continues after it resolves and ends with what it throws. */
+  /** Stores an image. Reading continues after it resolves; an error that it throws ends the reading. */
   store: (image: InlineImage) => Promise<void>;
   /** Whether the images' bytes are hashed. */
   hashesImages?: boolean;

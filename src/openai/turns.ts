@@ -11,7 +11,7 @@ const smallEnough = 64 * 1024;
 export const isLarge = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity) > smallEnough;
 
 /** A body is completely in memory, and the isolate has 128 MB for all requests. One account cannot take all permits. */
-const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: 120_000, longestWaitMs: 20_000 });
+const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, maxHoldMs: 120_000, maxWaitMs: 20_000 });
 
 /** A request to the gateway whose body is produced piece by piece. */
 export interface Sending {

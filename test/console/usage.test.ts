@@ -186,7 +186,7 @@ test("usage by key and by reference, and the table for cost tools, are the API's
   const { browser, account } = await person();
   await complete(account, "/v1/images/generations", { ...image(), reference: `order <b>7</b>` });
   await complete(account, "/v1/images/generations", image());
-  // The wallet writes what has ended to D1 after its answer.
+  // The wallet writes settled entries to D1 after its answer.
   const written = () => books(account).then(({ used }) => expect(used).toBe(0.06));
   await vi.waitFor(written, { timeout: 20_000 });
   const byReference = await browser.read("/console/usage?by=reference");
