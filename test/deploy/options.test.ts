@@ -74,7 +74,7 @@ test("an upgrade from a machine without local state does not change accounts and
   await rm(join(cloud.checkout, ".deploy"), { recursive: true });
   const args = ["--domain", "api.example.com", "--with", "ai,media,email", "--mail-from", "gateway@example.com", "--without", "sandbox"];
   const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args]);
-  expect([code, output]).toEqual([0, expect.stringContaining("This machine does not know its ADMIN_TOKEN")]);
+  expect([code, output]).toEqual([0, expect.stringContaining("ADMIN_TOKEN is not set on this machine")]);
   expect(output).not.toContain("API_KEY=");
   expect(cloud.account.snapshot()).toEqual(before);
 });
