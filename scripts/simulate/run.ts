@@ -15,6 +15,8 @@ const checkDays = 7;
 export interface Plan {
   tasks: number;
   days: number;
+  /** One in how many is a chat; 0: none is. */
+  chatEvery: number;
   accounts: number;
   /** Runs of the archiver in a day. */
   runsPerDay: number;
@@ -48,7 +50,7 @@ export interface Simulation {
   days: AsyncGenerator<Day, void>;
 }
 
-/** Runs a plan, day by day. The first account has the most tasks, every tenth task has a reference, every seventh failed, every fifth is a chat. */
+/** Runs a plan, day by day. The first account has the most tasks, every tenth task has a reference, every seventh failed. */
 export function simulate(plan: Plan, from: number): Simulation {
   const sqlite = openDatabase();
   sqlite.exec(`CREATE TEMP TABLE fresh (${columns.join()})`);
@@ -66,7 +68,7 @@ export function simulate(plan: Plan, from: number): Simulation {
       for (let run = 1; run <= plan.runsPerDay; run++) {
         const now = from + day * dayMs + run * stepMs;
         const until = Math.round(perRun * (day * plan.runsPerDay + run));
-        write(sqlite, accounts, { first: written, count: until - written, from: now - stepMs, to: now });
+        write(sqlite, plan, accounts, { first: written, count: until - written, from: now - stepMs, to: now });
         written = until;
         plan.setTime(now);
         while ((await archive(env)) > 0);
@@ -106,12 +108,13 @@ const perStatement = 5_000;
 /** Writes settled entries with their sums, like wallet objects do, but more at a time. */
 function write(
   sqlite: DatabaseSync,
+  { chatEvery }: Pick<Plan, "chatEvery">,
   accounts: string[],
   { first, count, from, to }: { first: number; count: number; from: number; to: number },
 ): void {
   for (let done = 0; done < count; done += perStatement) {
     const rows = Array.from({ length: Math.min(perStatement, count - done) }, (_, at) =>
-      toRow(accounts, first + done + at, from + ((to - from) * (done + at)) / count),
+      toRow(chatEvery, accounts, first + done + at, from + ((to - from) * (done + at)) / count),
     );
     const values = JSON.stringify(rows);
     sqlite.exec("BEGIN");
@@ -121,10 +124,10 @@ function write(
 }
 
 /** Task, account, key, kind, model, charge, outcome, submission, end, reference. */
-function toRow(accounts: string[], at: number, time: number): (string | number | null)[] {
+function toRow(chatEvery: number, accounts: string[], at: number, time: number): (string | number | null)[] {
   const id = randomBytes(32).toString("base64url");
   const account = accounts[Math.floor(accounts.length * ((at * 0.618_034) % 1) ** 2)] ?? "";
-  const isChat = at % 5 === 4;
+  const isChat = chatEvery > 0 && at % chatEvery === chatEvery - 1;
   const [kind, model] = isChat ? ["chat", "textA-1"] : at % 3 === 0 ? ["video", "vidD-02"] : ["image", "imgA-4"];
   const submitted = Math.floor(time);
   const isFailed = at % 7 === 6;

@@ -81,7 +81,7 @@ function highlight(code: string, language: string): string {
 }
 
 const copyButton = (id: string, title: string) =>
-  `<button type="button" class="btn sm" hidden data-copy="${id}" data-copied="Copied" aria-label="Copy: ${escape(title)}"><svg class="i" aria-hidden="true"><use href="{{icons}}#copy"/></svg>Copy</button>`;
+  `<button type="button" class="btn sm" hidden data-copy="${id}" data-copied="{{copied}}" aria-label="{{copy}}: ${escape(title)}"><svg class="i" aria-hidden="true"><use href="{{icons}}#copy"/></svg>{{copy}}</button>`;
 
 /** The same request in several languages, one shown at a time: with radio buttons, so that it works without script. */
 function codeTabs(blocks: Tokens.Code[], id: string): string {

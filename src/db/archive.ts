@@ -1,6 +1,7 @@
 /** The archive in D1: which entries are due, the parts that have the archived ones, and the transaction that moves entries from one to the other. */
 
 import type { ArchivedEntry, ArchivePart } from "../archive.ts";
+import { ofAccount } from "./ledger.ts";
 
 /** The maximum difference between the two recorded times of a submission: of its entry and of its reference. */
 const slackMs = 300_000;
@@ -14,7 +15,7 @@ export const databaseBytes = async (db: D1Database): Promise<number> => (await d
 const isDue = (account: string, cutoff: string) => {
   // Each side is a range of entry_by_account. An entry that ended late is not due yet, and does not delay the others.
   const side = (isChat: 0 | 1) =>
-    `EXISTS (SELECT 1 FROM entry INDEXED BY entry_by_account WHERE account_id = ${account} AND step = 'reserve' AND (kind = 'chat') = ${isChat}
+    `EXISTS (SELECT 1 FROM entry INDEXED BY entry_by_account WHERE ${ofAccount(account)} AND step = 'reserve' AND (kind = 'chat') = ${isChat}
        AND at < ${cutoff} AND closed_at < ${cutoff})`;
   return `(${side(0)} OR ${side(1)})`;
 };
@@ -43,7 +44,7 @@ export async function readDue(db: D1Database, accountId: string, cutoff: number,
   const side = (isChat: 0 | 1) =>
     `SELECT * FROM (SELECT task_id AS taskId, key_id AS keyId, kind, model, held, charged, outcome, at, closed_at AS closedAt
        FROM entry INDEXED BY entry_by_account
-       WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at < ?2 AND closed_at < ?2 ORDER BY at, task_id LIMIT ?3)`;
+       WHERE ${ofAccount()} AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at < ?2 AND closed_at < ?2 ORDER BY at, task_id LIMIT ?3)`;
   const { results } = await db
     .prepare(`SELECT * FROM (${side(0)} UNION ALL ${side(1)}) ORDER BY at, taskId LIMIT ?3`)
     .bind(accountId, cutoff, limit)

@@ -1,5 +1,7 @@
 /** A slice of an account's audit: its rows in one transaction, their sums, and the comparison of all sums with the wallets. */
 
+import { ofAccount } from "./ledger.ts";
+
 const dayMs = 86_400_000;
 /** After this many days no task of a day can be open or settled late, so the day's sums do not change any more. */
 const openDays = 3;
@@ -122,7 +124,7 @@ const sumsFor = ({ sums }: Walk, keyId: string): Sums => (sums[keyId] ??= { entr
 /** One batch is one transaction: its reads are consistent. */
 export async function readSlice(db: D1Database, { accountId, until, places, day }: Walk): Promise<Slice> {
   const entries = (more: string) =>
-    `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE account_id = ?1 AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
+    `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE ${ofAccount()} AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
   const scanFrom = (side: 0 | 1) => {
     const place = places[side];
     const { at, taskId } = place === "done" ? { at: until, taskId: "" } : place;

@@ -1,5 +1,7 @@
 /** An account's final tasks in the order of their ends, read from the ledger's settlements. */
 
+import { ofAccount } from "./ledger.ts";
+
 export interface EndedTask {
   taskId: string;
   outcome: string;
@@ -27,7 +29,7 @@ export const listEndedTasks = async (db: D1Database, accountId: string, after: n
     await db
       .prepare(
         `SELECT task_id AS taskId, outcome, closed_at AS at FROM entry
-         WHERE account_id = ?1 AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused' AND closed_at > ?2
+         WHERE ${ofAccount()} AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused' AND closed_at > ?2
          ORDER BY closed_at LIMIT ?3`,
       )
       .bind(accountId, after, limit)

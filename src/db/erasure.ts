@@ -1,5 +1,6 @@
 /** Erasure of an account in D1: personal data is deleted, the ledger's amounts stay. */
 
+import { ofAccount } from "./ledger.ts";
 import { eraseReasons } from "./quota-changes.ts";
 import { eraseRequests } from "./requests.ts";
 
@@ -91,7 +92,7 @@ export const tasksToErase = async (
     await db
       .prepare(
         `SELECT at, task_id AS taskId FROM entry INDEXED BY entry_by_account
-         WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = 0 AND at >= ?2 AND at >= ?3 AND (at > ?3 OR task_id > ?4)
+         WHERE ${ofAccount()} AND step = 'reserve' AND (kind = 'chat') = 0 AND at >= ?2 AND at >= ?3 AND (at > ?3 OR task_id > ?4)
          ORDER BY at, task_id LIMIT ?5`,
       )
       .bind(accountId, since, at, taskId, limit)

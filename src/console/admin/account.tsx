@@ -72,7 +72,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
         ]}
       />
       <div class="duo gap">
-        <section>
+        <section class="stack">
           <div class="card">
             <Facts
               of={[
@@ -86,11 +86,6 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
               ]}
             />
           </div>
-        </section>
-        <section>
-          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={refused.quota} typed={refused.typed} />
-        </section>
-        <section>
           <form method="post" action={`${path}/budget`} class="card stack">
             <h2>{t("admin_change_budget")}</h2>
             <Problem text={refused.budget} />
@@ -99,6 +94,9 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
               <button class="btn">{t("admin_change_budget")}</button>
             </p>
           </form>
+        </section>
+        <section>
+          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={refused.quota} typed={refused.typed} />
         </section>
       </div>
       <section>

@@ -37,7 +37,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
     <>
       <search>
         <form class="row sub">
-          <div class="icon-in">
+          <div class="icon-in search">
             <Icon name="search" />
             <input
               class="in"

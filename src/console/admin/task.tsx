@@ -80,7 +80,7 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
         <code>{submission.accountId}</code>
       </a>,
     ],
-    [t("model"), `${submission.model} · ${submission.kind}`],
+    [t("model"), `${submission.model} · ${t(`kind_${submission.kind}`)}`],
     [t("status"), <StatusPill task={task} />],
     task.error !== undefined && [t("admin_reason"), <code>{task.error}</code>],
     [t("created"), <DateTime ms={task.createdAt} />],

@@ -31,6 +31,7 @@ const Expiry = ({ ms }: { ms: number | null }) => {
 
 async function keysPage(c: ConsoleContext, problem?: string) {
   const { t } = c.var;
+  const done = c.req.query("done");
   const keys = await readAccountKeys(c);
   const wallets = await readBalances(
     c,
@@ -65,7 +66,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
       </section>
     </>,
     problem === undefined ? 200 : 400,
-    { lead: t("keys_lead") },
+    { lead: t("keys_lead"), toast: done === "changed" || done === "deleted" ? t(`key_${done}`) : undefined },
   );
 }
 

@@ -9,6 +9,7 @@ const labels: Record<Language, Words> = {
     prompt: "Prompt",
     size: "Aspect ratio",
     n: "Images to make",
+    "chat.n": "Answers to make",
     quality: "Quality",
     images: "Images",
     image_with_roles: "Images with roles",
@@ -53,6 +54,7 @@ const labels: Record<Language, Words> = {
     prompt: "提示词",
     size: "宽高比",
     n: "数量",
+    "chat.n": "回答数",
     quality: "质量",
     images: "图片",
     image_with_roles: "指定用途的图片",
@@ -97,6 +99,7 @@ const labels: Record<Language, Words> = {
     prompt: "프롬프트",
     size: "화면 비율",
     n: "개수",
+    "chat.n": "답변 수",
     quality: "품질",
     images: "이미지",
     image_with_roles: "역할을 지정한 이미지",
@@ -141,6 +144,7 @@ const labels: Record<Language, Words> = {
     prompt: "プロンプト",
     size: "縦横比",
     n: "枚数",
+    "chat.n": "回答の数",
     quality: "品質",
     images: "画像",
     image_with_roles: "役割付きの画像",
@@ -287,7 +291,11 @@ const words: Record<Language, Words> = {
 /** `metadata.style` is called as `style` is. */
 const lastPart = (name: string) => name.slice(name.lastIndexOf(".") + 1);
 
-export const fieldLabel = (language: Language, name: string): string => labels[language][lastPart(name)] ?? name;
+/** What a field is called, of any model or of this action. */
+export const fieldLabel = (language: Language, name: string, action?: string): string =>
+  labels[language][`${action}.${name}`] ?? labels[language][lastPart(name)] ?? name;
+/** A label's words, and its unit in parentheses. */
+export const labelParts = (label: string) => /^(.*?)\s*[(（](.+)[)）]$/.exec(label)?.slice(1) ?? [label];
 /** What is worth saying of a field, with all models or only for what this one does. */
 export const fieldHint = (language: Language, name: string, action: string): string | undefined =>
   hints[language][`${action}.${name}`] ?? hints[language][lastPart(name)];

@@ -2,7 +2,7 @@
 
 import { FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { Money } from "../parts/money.tsx";
-import { useAround } from "../parts/context.ts";
+import { useAround, useGap } from "../parts/context.ts";
 import { decimal, exactAmount, roundedAmount } from "../amounts.ts";
 import { messagesIn } from "./body.ts";
 import { Labelled, shortLabel } from "./controls.tsx";
@@ -119,6 +119,7 @@ export const Left = ({ remaining, isSwapped }: { remaining: number | null; isSwa
 export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean }) {
   const { t, language, unit } = useAround();
   const { choice, amount, remaining, others } = view;
+  const gap = useGap();
   const isChat = choice.action === "chat";
   const price = amount === null ? undefined : roundedAmount(language, unit, amount);
   const isTooDear = amount !== null && remaining !== null && amount > remaining;
@@ -159,7 +160,8 @@ export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean })
               ? t("price_unknown")
               : others.length > 0
                 ? t("price_of_compared", { count: others.length + 1 })
-                : t("price_note")}{" "}
+                : t("price_note")}
+            {gap}
             <Left remaining={remaining} />
           </p>
         </>

@@ -1,9 +1,9 @@
 /** The choice of models: the kind, the model with its price and typical duration, and other models to compare it with. */
 
 import type { Action } from "../../catalog/models.ts";
-import { modelNamed } from "../../catalog/models.ts";
 import { roundedAmount } from "../amounts.ts";
 import type { Translate } from "../messages.ts";
+import { usualTime } from "../models/prices.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { type Choice, groups } from "./choices.ts";
@@ -15,14 +15,6 @@ export const maxCompared = 4;
 const tabs = ["image", "video", "chat"] as const;
 /** The tab of an action: characters and remixes belong to videos. */
 const toTab = (action: Action) => (action === "character" || action === "remix" ? "video" : action);
-
-/** `about 15 s`, `about 2 min` */
-function usualTime(t: Translate, { model }: Choice): string {
-  const { typicalSeconds = 0 } = modelNamed(model) ?? {};
-  return typicalSeconds < 120
-    ? t("about_seconds", { seconds: typicalSeconds })
-    : t("about_minutes", { minutes: Math.round(typicalSeconds / 60) });
-}
 
 /** The price of one image, second, character or million tokens, in one or two lines. */
 function priceLines({ action, price }: Choice, amount: (units: number | undefined) => string, t: Translate): string[] {

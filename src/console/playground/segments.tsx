@@ -81,7 +81,10 @@ export const VideoSelect = ({ field, state, ...common }: ControlProps & { id: st
   const chosen = one(state.typed, field.name) ?? "";
   const isKnown = chosen === "" || state.videos.some(({ id }) => id === chosen);
   return (
-    <select class="in" name={field.name} {...common}>
+    <select class="in cut-choice" name={field.name} {...common}>
+      <button type="button">
+        <selectedcontent></selectedcontent>
+      </button>
       <option value="">{t(state.videos.length === 0 ? "no_videos" : "choose_video")}</option>
       {!isKnown && (
         <option value={chosen} selected>

@@ -1,6 +1,5 @@
 /** The available models for the public pages: from the gateway's own `/v1/models`, cached for a minute. */
 
-import { modelNamed } from "../../catalog/models.ts";
 import { alert } from "../../log.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { type Choice, readChoices } from "../playground/choices.ts";
@@ -22,6 +21,3 @@ export async function shownModels(c: ConsoleContext): Promise<Choice[]> {
     return [];
   }
 }
-
-/** The typical duration in seconds. */
-export const typicalSeconds = (choice: Choice): number => modelNamed(choice.model)!.typicalSeconds;

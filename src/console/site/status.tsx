@@ -1,5 +1,6 @@
 /** `/status`: the state of the service, for browsers and, by `Accept`, for programs. It shows only sums of all accounts. */
 
+import { percentText } from "../amounts.ts";
 import type { Kind } from "../../catalog/models.ts";
 import { type KindOutcome, readOutcomes } from "../../db/outcome-sums.ts";
 import { alert } from "../../log.ts";
@@ -74,7 +75,7 @@ const looks = {
 function page(c: ConsoleContext, { submissions, kinds }: Status): Response | Promise<Response> {
   const { t, language } = c.var;
   const pill = (state: State) => <Pill {...looks[state]} text={t(`status_${state}`)} />;
-  const percent = (rate: number) => new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 }).format(rate);
+  const percent = (rate: number) => percentText(language, rate);
   const columns = [t("site_kind"), { name: t("status_completed"), isNumber: true }, { name: t("status_median"), isNumber: true }];
   return docsPage(c, {
     title: t("status_page"),

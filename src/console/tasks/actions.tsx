@@ -75,15 +75,18 @@ function Remix(props: ActionsProps) {
     <Panel name="remix" title={t("remix")} refused={refused}>
       <Form task={task} name="remix">
         <label class="field">
-          {t("remix_prompt")}
+          <span class="label">{t("remix_prompt")}</span>
           <textarea class="in" name="prompt" rows={3} maxlength={schema["prompt"]?.maxLength} required>
             {typed("prompt")}
           </textarea>
         </label>
         <div class="cols two">
           <label class="field">
-            {t("model_and_length")}
-            <select class="in" name="choice">
+            <span class="label">{t("model_and_length")}</span>
+            <select class="in cut-choice" name="choice">
+              <button type="button">
+                <selectedcontent></selectedcontent>
+              </button>
               {remixes.map(({ value, text }) => (
                 <option value={value} selected={value === choice}>
                   {text}
@@ -92,7 +95,7 @@ function Remix(props: ActionsProps) {
             </select>
           </label>
           <label class="field">
-            {t("remix_size")}
+            <span class="label">{t("remix_size")}</span>
             <select class="in" name="size">
               {schema["size"]?.enum?.map((ratio) => (
                 <option selected={ratio === size}>{ratio}</option>
@@ -126,11 +129,11 @@ function Character({ task, models, amount, refused, t }: ActionsProps) {
       <Form task={task} name="character">
         <div class="cols two">
           <label class="field">
-            {t("from_second")}
+            <span class="label">{t("from_second")}</span>
             <input class="in" {...seconds} name="start" value={typed("start", 0)} />
           </label>
           <label class="field">
-            {t("to_second")}
+            <span class="label">{t("to_second")}</span>
             <input class="in" {...seconds} name="end" value={typed("end", Math.min(3, duration))} />
           </label>
         </div>
@@ -161,12 +164,13 @@ const Cancel = ({ task, submission, amount, t }: ActionsProps) => (
 
 const DownloadAll = ({ task, files, t }: ActionsProps) => {
   const [first] = files;
+  const count = taskVideo(task) ? 1 : files.length;
   if (!first) return null;
   return (
     <a class="btn primary" href={`/console/tasks/${task.id}/download`} download>
       <Icon name="down" />
-      {files.length > 1 ? t("download_all") : t("download")}
-      <span class="num">{files.length > 1 ? `ZIP, ${files.length}` : describeFile(first)}</span>
+      {count > 1 ? t("download_all") : t("download")}
+      <span class="num">{count > 1 ? "ZIP" : describeFile(first)}</span>
     </a>
   );
 };
