@@ -1,4 +1,4 @@
-/** Test projects inside the local Workers runtime: the gateway (a runtime for each file, and one for many), with emulated upstreams, the gateway with the console (twice), the sandbox; and the repository's files and tools in plain Node. */
+/** Test projects inside the local Workers runtime: the gateway, the gateway with emulated upstreams, with the console, and the sandbox; and the repository's files and tools in plain Node. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
@@ -35,7 +35,7 @@ const servedFiles: Plugin = {
   async resolveId(source, importer) {
     if (!/\.(?:css|min\.js|svg|woff2|webp|mp4|md)$|\/client\/\w+\.js$/.test(source)) return null;
     const found = await this.resolve(source, importer, { skipSelf: true });
-    return found && `\0served:${found.id}.served`;
+    return found && `\0served:${found.id.replace(/\?.*$/, "")}.served`;
   },
   load: (id) => {
     if (!id.startsWith("\0served:")) return null;
@@ -85,21 +85,62 @@ const gateway = async (bindings: Record<string, string>, more: object, main = ".
     },
   });
 
-/** The gateway with the scripted upstream. */
-const scripted = () => gateway({}, { serviceBindings: bound });
+/** The gateway with the scripted upstream, and with the Workers behind `/openai` and `/mcp`, asked over RPC as in a deployment. */
+const scripted = () =>
+  gateway(
+    {},
+    {
+      serviceBindings: {
+        ...bound,
+        OPENAI: { name: kCurrentWorker, entrypoint: "OpenAi" },
+        MCP: { name: kCurrentWorker, entrypoint: "Mcp" },
+      },
+      durableObjects: { ATTEMPTS: { className: "AttemptObject", useSQLite: true } },
+    },
+    "./test/support/all-workers.ts",
+  );
 
-/** The gateway with a Worker behind one of its paths, which `main` exports beside the gateway as `entrypoint`: asked over RPC as in a deployment. */
-const withWorker = (binding: string, entrypoint: string, main: string, more: object = {}) =>
-  gateway({}, { serviceBindings: { ...bound, [binding]: { name: kCurrentWorker, entrypoint } }, ...more }, main);
+/**
+ * Packages are made one module each before the first test: a runtime asks for its modules one by one, and the console has a thousand
+ * from packages. Not hono/jsx, whose runtime Vitest leaves as it is: both have to be the same module.
+ */
+const bundled = (...more: string[]) => ({
+  optimizer: {
+    ssr: {
+      enabled: true,
+      rolldownOptions: { external: /^(?:node|cloudflare):/ },
+      include: [
+        "@cfworker/json-schema",
+        "@hono/zod-validator",
+        "fast-check",
+        "hono",
+        "hono/body-limit",
+        "hono/hono-base",
+        "hono/http-exception",
+        "hono/method-not-allowed",
+        "hono/router/trie-router",
+        "zod",
+        "zod/mini",
+        ...more,
+      ],
+    },
+  },
+});
 
-/** Functions that are tested without a gateway around them: they share the API's runtime. */
-const parts = ["test/media/**/*.test.ts", "test/net/**/*.test.ts"];
-
-/** Of the API's tests those that look at more than what is their own account's: the whole audit or bucket, estimates, limits of all. */
-const wholeState = ["admin", "admin-guesses", "dry-run", "forged-ids", "large-bodies", "limits", "slow-bodies", "status", "videos"];
-
-/** The others follow each other in one runtime, for each test has an account of its own and a new runtime takes longer than most files' tests. */
-const api = `test/api/!(${wholeState.join("|")}).test.ts`;
+/** Files that look at more than what is their own account's: the whole audit or bucket, estimates, limits of all. `test/setup.ts` */
+const alone = [
+  ...["admin", "admin-guesses", "dry-run", "forged-ids", "large-bodies", "limits", "slow-bodies", "status", "videos"].map(
+    (name) => `/test/api/${name}.test.ts`,
+  ),
+  "/test/console/admin.test.ts",
+  "/test/faults/faults.test.ts",
+  "/test/fuzz/bodies.test.ts",
+  "/test/fuzz/requests.test.ts",
+  "/test/ledger/million.test.ts",
+  ...["alerts", "archive", "erase", "reconcile"].map((name) => `/test/operations/${name}.test.ts`),
+  "/test/tasks/typical-times.test.ts",
+  ...["faults", "lost", "versions", "wallet"].map((name) => `/test/wallet/${name}.test.ts`),
+];
 
 /** The gateway with the console's variables beside its own. */
 const withConsole = async () => [
@@ -110,7 +151,6 @@ const withConsole = async () => [
   servedFiles,
 ];
 const jsx = { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } };
-const operator = "test/console/admin.test.ts";
 
 export default defineConfig(async () => ({
   test: {
@@ -121,51 +161,17 @@ export default defineConfig(async () => ({
     testTimeout: 30_000,
     projects: [
       {
+        // All files follow each other in few runtimes: a new one takes longer than most files' tests.
         plugins: [await scripted()],
         test: {
           name: "gateway",
+          isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: [
-            ...parts,
-            api,
-            "test/tasks/**",
-            "test/browser/**",
-            "test/sandbox/**",
-            "test/node/**",
-            "test/programs/**",
-            "test/deploy/**",
-            "test/clients/**",
-            "test/packages/**",
-            "test/providers/**",
-            "test/upstreams/**",
-            "test/console/**",
-            "test/openai/**",
-            "test/mcp/**",
-          ],
+          exclude: ["test/{browser,clients,console,deploy,node,packages,programs,providers,sandbox,upstreams}/**"],
           setupFiles: ["test/setup.ts"],
-          provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
+          deps: bundled("@modelcontextprotocol/client", "@modelcontextprotocol/server", "eventsource-parser/stream", "openai"),
+          provide: { alone, faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
-      },
-      {
-        plugins: [
-          await withWorker("OPENAI", "OpenAi", "./test/openai/gateway.ts", {
-            durableObjects: { ATTEMPTS: { className: "AttemptObject", useSQLite: true } },
-          }),
-        ],
-        test: { name: "openai", isolate: false, include: ["test/openai/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
-      },
-      {
-        plugins: [await withWorker("MCP", "Mcp", "./test/mcp/gateway.ts")],
-        test: { name: "mcp", isolate: false, include: ["test/mcp/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
-      },
-      {
-        // One after the other, as the API's files: each names its own tasks and objects.
-        plugins: [await scripted()],
-        test: { name: "tasks", isolate: false, include: ["test/tasks/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
-      },
-      {
-        plugins: [await scripted()],
-        test: { name: "api", isolate: false, include: [api, ...parts], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [
@@ -180,25 +186,26 @@ export default defineConfig(async () => ({
           }),
         ],
         // Files follow each other in one runtime, and time goes on from one to the next: a minute aside, an hour of a token are over by then.
-        test: { name: "providers", isolate: false, include: ["test/providers/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+        test: {
+          name: "providers",
+          isolate: false,
+          include: ["test/providers/**/*.test.ts"],
+          setupFiles: ["test/setup.ts"],
+          deps: bundled("eventsource-parser/stream"),
+          provide: { alone },
+        },
       },
       {
         plugins: await withConsole(),
         oxc: jsx,
-        // One after the other in one runtime: a new one reads better-auth again, which takes longer than most files' tests.
         test: {
           name: "console",
           isolate: false,
           include: ["test/console/**/*.test.ts"],
-          exclude: [operator],
           setupFiles: ["test/setup.ts"],
+          deps: bundled("@better-auth/passkey", "better-auth", "better-auth/api", "client-zip", "hono/cookie", "hono/secure-headers"),
+          provide: { alone },
         },
-      },
-      {
-        // What the operator sees is everybody's, so nobody else is there.
-        plugins: await withConsole(),
-        oxc: jsx,
-        test: { name: "operator", include: [operator], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],
