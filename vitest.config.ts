@@ -17,7 +17,7 @@ const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileUR
 
 const absent = () => new Response(null, { status: 404 });
 
-/** The Workers that the gateway binds: a scripted upstream, and those behind its paths, which only their own tests need. */
+/** The Workers that the gateway binds: a scripted upstream, and the Workers behind its paths, which only their own tests need. */
 const bound = {
   SANDBOX: upstream as never,
   CONSOLE: absent as never,
@@ -26,7 +26,10 @@ const bound = {
   OPERATIONS: { name: kCurrentWorker, entrypoint: "Operations" },
 };
 
-/** Styles, scripts, drawings and Markdown that the console serves are text to it, fonts and media bytes, as its wrangler.toml says. */
+/**
+ * Styles, scripts, drawings and Markdown that the console serves are imported as text, fonts and media as bytes, like its wrangler.toml
+ * says.
+ */
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
 
 const servedFiles: Plugin = {
@@ -46,14 +49,14 @@ const servedFiles: Plugin = {
   },
 };
 
-/** Text beside the gateway's script, for tests in Node of what writes it. */
+/** Text files beside the gateway's script, for the tests in Node of the scripts that write them. */
 const textFiles: Plugin = {
   name: "text-files",
   enforce: "pre",
   load: (id) => (id.endsWith(".txt") ? `export default ${JSON.stringify(readFileSync(id, "utf8"))}` : null),
 };
 
-/** The gateway as tests run it: its own settings, messages that wait for the tests to deliver them. */
+/** The gateway's configuration in tests: test settings, and queue messages that the tests deliver. */
 const gateway = async (bindings: Record<string, string>, more: object, main = "./test/support/gateway-worker.ts") =>
   cloudflareTest({
     main,
@@ -85,7 +88,7 @@ const gateway = async (bindings: Record<string, string>, more: object, main = ".
     },
   });
 
-/** The gateway with the scripted upstream, and with the Workers behind `/openai` and `/mcp`, asked over RPC as in a deployment. */
+/** The gateway with the scripted upstream, and with the Workers behind `/openai` and `/mcp`, called over RPC as in a deployment. */
 const scripted = () =>
   gateway(
     {},
@@ -101,8 +104,8 @@ const scripted = () =>
   );
 
 /**
- * Packages are made one module each before the first test: a runtime asks for its modules one by one, and the console has a thousand
- * from packages. Not hono/jsx, whose runtime Vitest leaves as it is: both have to be the same module.
+ * Before the first test each package becomes one module: a runtime loads its modules one by one, and packages have a thousand in the
+ * console. hono/jsx is not included: Vitest never bundles its runtime, and both must be the same module.
  */
 const bundled = (...more: string[]) => ({
   optimizer: {
@@ -127,7 +130,7 @@ const bundled = (...more: string[]) => ({
   },
 });
 
-/** Files that look at more than what is their own account's: the whole audit or bucket, estimates, limits of all. `test/setup.ts` */
+/** Test files that look at more than their own account's data: the whole audit or bucket, estimates, limits of all. See `test/setup.ts`. */
 const alone = [
   ...["admin", "admin-guesses", "dry-run", "forged-ids", "large-bodies", "limits", "slow-bodies", "status", "videos"].map(
     (name) => `/test/api/${name}.test.ts`,
@@ -142,7 +145,7 @@ const alone = [
   ...["faults", "lost", "versions", "wallet"].map((name) => `/test/wallet/${name}.test.ts`),
 ];
 
-/** The gateway with the console's variables beside its own. */
+/** The gateway with the console's variables in addition. */
 const withConsole = async () => [
   await gateway(
     { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
@@ -155,13 +158,13 @@ const jsx = { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } }
 export default defineConfig(async () => ({
   test: {
     silent: "passed-only" as const,
-    // More than the two cores that a runner has: a test and its runtime wait for each other by turns.
+    // More than the two cores of a CI machine: a test and its runtime wait for each other in turns.
     maxWorkers: 4,
-    // Four files on two cores take turns: how long one test waits says nothing of it. What must be quick is asserted where it must.
+    // Four files share two cores, so the duration of one test says little. Tests of speed have their own assertions.
     testTimeout: 30_000,
     projects: [
       {
-        // All files follow each other in few runtimes: a new one takes longer than most files' tests.
+        // The files run one after the other in at most four runtimes: starting one takes longer than the tests of most files.
         plugins: [await scripted()],
         test: {
           name: "gateway",
@@ -169,7 +172,7 @@ export default defineConfig(async () => ({
           include: ["test/**/*.test.ts"],
           exclude: ["test/{browser,clients,console,deploy,node,packages,programs,providers,sandbox,upstreams}/**"],
           setupFiles: ["test/setup.ts"],
-          deps: bundled("@modelcontextprotocol/client", "@modelcontextprotocol/server", "eventsource-parser/stream", "openai"),
+          deps: bundled("@modelcontextprotocol/client", "@modelcontextprotocol/server", "eventsource-parser/stream"),
           provide: { alone, faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
       },
@@ -185,7 +188,8 @@ export default defineConfig(async () => ({
             outboundService: emulate as never,
           }),
         ],
-        // Files follow each other in one runtime, and time goes on from one to the next: a minute aside, an hour of a token are over by then.
+        // The files run one after the other in one runtime, and each continues with the time of the one before: a cool-down of a minute or
+        // a token's hour has ended by then.
         test: {
           name: "providers",
           isolate: false,
@@ -209,7 +213,7 @@ export default defineConfig(async () => ({
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],
-        // Its package maps a file to `false` for browsers, which the test runtime takes for a module named "node:".
+        // Its package maps a file to `false` for browsers, which the test runtime treats as a module named "node:".
         resolve: { alias: { mediabunny: fileURLToPath(new URL("node_modules/mediabunny/dist/bundles/mediabunny.mjs", import.meta.url)) } },
         test: { name: "sandbox", isolate: false, include: ["test/sandbox/**/*.test.ts"] },
       },
