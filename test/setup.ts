@@ -13,8 +13,6 @@ declare module "vitest" {
   }
 }
 
-const runtime: { wasAlone?: boolean } = globalThis;
-
 const isEmpty = async () => (await env.DB.prepare("SELECT name FROM sqlite_master WHERE name = 'account'").first()) === null;
 
 /** A call that has not ended yet may still hold the database open: then it is deleted by the next attempt. */
@@ -27,10 +25,11 @@ async function empty(attempts = 20): Promise<void> {
 
 const { testPath = "" } = expect.getState();
 const isAlone = inject("alone").some((file) => testPath.endsWith(file));
-if (isAlone || runtime.wasAlone) {
+// Set by the file before this one: variables of modules do not outlive it.
+if (isAlone || Reflect.get(globalThis, "wasAlone") === true) {
   vi.resetModules();
   await empty();
 }
-runtime.wasAlone = isAlone;
+Reflect.set(globalThis, "wasAlone", isAlone);
 
 if (await isEmpty()) await env.DB.batch(env.TEST_MIGRATIONS.flatMap(({ queries }) => queries.map((query) => env.DB.prepare(query))));
