@@ -84,6 +84,7 @@ const gateway = async (bindings: Record<string, string>, more: object, main = ".
         "gateway-notify": { maxBatchSize: 100, maxBatchTimeout: 60 },
         "gateway-dead": { maxBatchSize: 100, maxBatchTimeout: 60 },
       },
+      d1Databases: { REPLICA: "replica" },
       ...more,
     },
   });

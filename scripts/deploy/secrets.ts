@@ -80,8 +80,10 @@ export function checkChoices(choices: Choices, on: string[], values: Map<string,
 }
 
 /** Variables that result from the choices; the file overrides them. */
-export const chosenVars = (worker: Worker, choices: Choices): Record<string, string> =>
-  worker.part.extras.email && choices.mailFrom !== undefined && choices.with?.includes("email") ? { MAIL_FROM: choices.mailFrom } : {};
+export const chosenVars = ({ part, configuration }: Worker, { mailFrom, jurisdiction, with: added }: Choices): Record<string, string> => ({
+  ...(part.extras.email && mailFrom !== undefined && added?.includes("email") && { MAIL_FROM: mailFrom }),
+  ...(configuration.durable_objects && jurisdiction && { JURISDICTION: jurisdiction }),
+});
 
 const makers = { random: randomSecret, ed25519: newSigningKey };
 

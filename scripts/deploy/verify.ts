@@ -135,7 +135,7 @@ async function makeImage(api: ApiClient, model: string): Promise<string> {
   const { id } = await api.submit("/v1/images/generations", { model, prompt: "A lighthouse on the day of its opening", size: "1:1" });
   const status = await api.follow(`/v1/tasks/${id}`, taskAnswer, (answer) => answer.data, {
     withinMs: smokeDeadlineMs,
-    tell: () => undefined,
+    onStatus: () => undefined,
   });
   const url = resultImages(status.result)[0]?.url[0] ?? "";
   const file = await api.download(url);

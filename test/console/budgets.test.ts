@@ -34,7 +34,7 @@ async function newKey(fields: Record<string, string>): Promise<{ browser: Browse
   const answer = await browser.ask("/console/keys", { name, quota: "", expires: "", ...fields });
   expect(answer.status).toBe(200);
   const key = secretIn(await answer.text());
-  return { browser, account: { id, key, keyId: (await findCaller(env.DB, key))!.keyId }, name };
+  return { browser, account: { id, key, keyId: (await findCaller(env, key))!.keyId }, name };
 }
 
 const keyOf = async ({ key }: Account) => (await call("/v1/key", { key })).body;
@@ -88,7 +88,10 @@ test("a key without a valid budget is not created", async () => {
   const name = unique();
   const refused = await browser.ask("/console/keys", { name, quota: "", expires: "", budget: "1,5", window: "day" });
   expect(refused.status).toBe(400);
-  expect(await refused.text()).not.toMatch(/sk-[0-9A-Za-z]{49}/);
+  const form = await refused.text();
+  expect(form).not.toMatch(/sk-[0-9A-Za-z]{49}/);
+  // What was typed is still in the form.
+  for (const typed of [`value="${name}"`, 'value="1,5"', '<option value="day" selected']) expect(form).toContain(typed);
   expect(await rowOf(browser, name)).toBeUndefined();
 });
 
@@ -158,7 +161,7 @@ test("a reached budget causes an e-mail to the account's user, in the language o
   const email = await browser.signUp();
   const { id } = (await accountByEmail(env.DB, email))!;
   const page = await (await browser.ask("/console/keys", { name: "Stapel", quota: "", budget: "" })).text();
-  const { keyId } = (await findCaller(env.DB, secretIn(page)))!;
+  const { keyId } = (await findCaller(env, secretIn(page)))!;
   const sent: { to: string; from: string; subject: string; text: string }[] = [];
   const MAIL = { send: async (one: (typeof sent)[0]) => (sent.push(one), { messageId: "1" }) } as unknown as SendEmail;
   const vars = { MAIL, MAIL_FROM: "gateway@example.com" };
