@@ -40,6 +40,8 @@ interface Env {
 
   /** "local" on a developer's machine, else "production" */
   ENVIRONMENT: string;
+  /** "eu", "us" or "fedramp": objects run and store only there. Set by `npm run deploy`; another value finds none of the objects of before */
+  JURISDICTION?: string;
   BALANCE_UNIT: string;
   RATE_LIMITS: string;
   /** "on" (default) or "off": keeps callers' requests for the console, three days, without content */
@@ -119,6 +121,8 @@ interface Env {
 declare namespace Cloudflare {
   interface Env extends globalThis.Env {
     TEST_MIGRATIONS: import("cloudflare:test").D1Migration[];
+    /** What tests' sessions read in place of DB, see `test/support/replica.ts` */
+    REPLICA: D1Database;
   }
   interface GlobalProps {
     mainModule: typeof import("./worker.ts");

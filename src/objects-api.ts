@@ -30,6 +30,10 @@ export class ObjectsApi extends RpcTarget implements Objects {
     return this.#wallet(accountId).audit();
   }
 
+  async announceKeys(accountId: string): Promise<number> {
+    return this.#wallet(accountId).announceKeys();
+  }
+
   async unwritten(accountId: string): Promise<WalletEntry[]> {
     return this.#wallet(accountId).unwritten();
   }

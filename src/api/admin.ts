@@ -10,7 +10,7 @@ import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
 import { openWallet, toUnits } from "../db/ledger.ts";
-import { changeBudget, changeQuota, readBalances } from "../tasks/wallets.ts";
+import { announceKeys, changeBudget, changeQuota, readBalances } from "../tasks/wallets.ts";
 import { ObjectsApi } from "../objects-api.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
@@ -72,7 +72,8 @@ export const admin = routing()
   .patch("/keys/:id", updateKey)
   .delete("/keys/:id", async (c) => {
     await readNoBody(c);
-    if (!(await apiKeys.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
+    const key = await apiKeys.findKey(c.env.DB, c.req.param("id"));
+    if (!key || !(await apiKeys.deleteKey(c.env.DB, announceKeys(c.env.WALLETS), key))) throw new ApiError("not_found");
     return c.body(null, 204);
   })
   .post("/reconcile", query(reconcileQuery), async (c) => {
@@ -164,7 +165,7 @@ async function changeAccount(c: AppContext): Promise<Response> {
   if (change && (await changeQuota(c.env.WALLETS, account.id, account.id, change)) === "below_use")
     throw invalid(quota !== undefined ? "quota" : "add", "below_use");
   if (budget !== undefined) await changeBudget(c.env.WALLETS, account.id, account.id, budget);
-  if (disabled !== undefined) await accounts.setDisabled(c.env.DB, account.id, disabled);
+  if (disabled !== undefined) await accounts.setDisabled(c.env.DB, announceKeys(c.env.WALLETS), account.id, disabled);
   if (admin !== undefined) await accounts.setAdmin(c.env.DB, account.id, admin);
   return answer(c, await accountView(c, await findAccount(c)));
 }
@@ -179,7 +180,7 @@ async function updateKey(c: AppContext): Promise<Response> {
   if (limit !== undefined && (await changeQuota(c.env.WALLETS, key.accountId, key.walletId, { quota: limit })) === "below_use")
     throw invalid("quota", "below_use");
   if (budget !== undefined) await changeBudget(c.env.WALLETS, key.accountId, key.walletId, budget);
-  await apiKeys.changeKey(c.env.DB, key, name, changeScope(key.scope, scope));
+  await apiKeys.changeKey(c.env.DB, announceKeys(c.env.WALLETS), key, name, changeScope(key.scope, scope));
   const [view = {}] = await keyViews(c, key.accountId, [(await apiKeys.findKey(c.env.DB, key.id)) ?? key]);
   return answer(c, view);
 }

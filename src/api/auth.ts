@@ -28,7 +28,7 @@ export async function admit(c: AppContext, kind: "submission" | "read", takes?: 
       ? vouched.get(c.req.raw)
       : isBrowserToken(token)
         ? await openBrowserToken(c, token)
-        : await findCaller(c.env.DB, token);
+        : await findCaller(c.env, token);
   if (!caller) throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
   c.set("caller", caller);
   if (caller.token && !takes) throw new ApiError("key_scope");

@@ -14,10 +14,10 @@ export const isBrowserToken = (token: string) => token.startsWith("st-");
  */
 export async function openBrowserToken(c: AppContext, token: string): Promise<Caller | undefined> {
   c.set("allowOrigin", "*");
-  const { TOKENS, DB } = c.env;
+  const { TOKENS } = c.env;
   const id = toTokenObjectId(TOKENS, token);
   const terms = id && (await TOKENS.get(id).open(await sha256Hex(token)));
-  const caller = terms && (await findCallerByHash(DB, terms.keyHash));
+  const caller = terms && (await findCallerByHash(c.env, terms.keyHash));
   if (!caller) return undefined;
   if (terms.origin !== undefined) {
     c.set("allowOrigin", terms.origin);

@@ -2,6 +2,7 @@
 
 import { newId } from "../ids.ts";
 import { forgetCallers } from "./callers.ts";
+import { type Announce, changeKeys } from "./key-changes.ts";
 
 export interface Account {
   id: string;
@@ -63,10 +64,7 @@ export async function setAdmin(db: D1Database, id: string, admin: boolean): Prom
 }
 
 /** Disables or enables an account; this machine refuses its keys at once. */
-export async function setDisabled(db: D1Database, id: string, disabled: boolean): Promise<void> {
-  await db
-    .prepare("UPDATE account SET disabled = ?2 WHERE id = ?1")
-    .bind(id, disabled ? 1 : 0)
-    .run();
+export async function setDisabled(db: D1Database, announce: Announce, id: string, disabled: boolean): Promise<void> {
+  await changeKeys(db, announce, id, [db.prepare("UPDATE account SET disabled = ?2 WHERE id = ?1").bind(id, disabled ? 1 : 0)]);
   forgetCallers((known) => known.caller.accountId === id);
 }

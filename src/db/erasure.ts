@@ -1,5 +1,6 @@
 /** Erasure of an account in D1: personal data is deleted, the ledger's amounts stay. */
 
+import { type Announce, changeKeys } from "./key-changes.ts";
 import { ofAccount } from "./ledger.ts";
 import { eraseReasons } from "./quota-changes.ts";
 import { eraseRequests } from "./requests.ts";
@@ -45,7 +46,7 @@ export const endErasure = async (db: D1Database, accountId: string): Promise<voi
  * Erases the owner, in one transaction: the user of the console with sessions and logins, keys, invitations, webhook, log of requests, name and address. Rows
  * that the ledger refers to stay without names. Repeating is safe.
  */
-export async function erasePerson(db: D1Database, accountId: string, now: number): Promise<void> {
+export async function erasePerson(db: D1Database, announce: Announce, accountId: string, now: number): Promise<void> {
   const user = await db
     .prepare("SELECT u.id, u.email FROM member m JOIN auth_user u ON u.id = m.user_id WHERE m.account_id = ?1")
     .bind(accountId)
@@ -53,7 +54,7 @@ export async function erasePerson(db: D1Database, accountId: string, now: number
   const ofUser = ["auth_session", "auth_account", "auth_passkey"].map((table) =>
     db.prepare(`DELETE FROM ${table} WHERE userId = ?1`).bind(user?.id ?? ""),
   );
-  await db.batch([
+  await changeKeys(db, announce, accountId, [
     db
       .prepare(
         `DELETE FROM auth_verification WHERE value = ?2 OR EXISTS (

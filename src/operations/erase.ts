@@ -58,7 +58,7 @@ export async function continueErasures({ DB, ASSETS }: Bindings, objects: Object
 async function erasePart({ DB, ASSETS }: Bindings, objects: Objects, accountId: string, now: number): Promise<boolean> {
   const erasure = await findErasure(DB, accountId);
   if (!erasure) return true;
-  await erasePerson(DB, accountId, now);
+  await erasePerson(DB, (id) => objects.announceKeys(id), accountId, now);
   const isLate = erasure.beganAt + underWayMs < now;
   const isDone = [
     await eraseOpen(objects, accountId),

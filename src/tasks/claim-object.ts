@@ -2,6 +2,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { toObjectId } from "../ids.ts";
+import { inJurisdiction } from "../jurisdiction.ts";
 import type { Submission } from "./record.ts";
 import type { CreateAnswer } from "./creating.ts";
 import { claimMs } from "./task.ts";
@@ -44,8 +45,9 @@ export class ClaimObject extends DurableObject<Env> {
         void this.ctx.storage.setAlarm(until);
       });
     }
-    const id = toObjectId(this.env.TASKS, earlier?.taskId ?? taskId)!;
-    const answer = await this.env.TASKS.get(id).create(submission);
+    const { TASKS } = inJurisdiction(this.env);
+    const id = toObjectId(TASKS, earlier?.taskId ?? taskId)!;
+    const answer = await TASKS.get(id).create(submission);
     // A key stays used after its task was deleted: a late repeat must not create and charge another task.
     if ("refused" in answer && answer.refused !== "conflict") await this.ctx.storage.deleteAll();
     return answer;

@@ -3,6 +3,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { chargesCancelled, lifeTimes, signingSecret } from "../config.ts";
 import { toTaskId } from "../ids.ts";
+import { inJurisdiction } from "../jurisdiction.ts";
 import { alert } from "../log.ts";
 import * as callbacks from "./callback.ts";
 import { continueOpen } from "./continuing.ts";
@@ -15,7 +16,7 @@ import { toReceipt } from "./receipt.ts";
 import { signReceipt } from "../receipt-keys.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerStatusQuery, type Question, toResponse } from "./status-answer.ts";
-import { logFields, tellWallet } from "./settle.ts";
+import { logFields, reportToWallet } from "./settle.ts";
 import { canCancel, pollEarlier, type Poller } from "./poll.ts";
 import { calledBack } from "./called-back.ts";
 import { PollTurn } from "./poll-turn.ts";
@@ -35,7 +36,7 @@ export class TaskObject extends DurableObject<Env> {
   #settling: Promise<void> | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
+    super(ctx, inJurisdiction(env));
     this.#record = new RecordStore(ctx.storage, lifeTimes(env));
   }
 
@@ -204,7 +205,7 @@ export class TaskObject extends DurableObject<Env> {
     const { task } = this.#record;
     if (task?.submission.accountId !== accountId) return "gone";
     if (task.step.do === "reserve") return "open";
-    await tellWallet(task, this.env);
+    await reportToWallet(task, this.env);
     return isFinal(task) ? "settled" : "open";
   }
 

@@ -4,6 +4,7 @@ import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import { rotateKey } from "../../src/db/api-keys.ts";
+import { announceKeys } from "../../src/tasks/wallets.ts";
 import { newBrowserToken, sha256Hex, toTaskId, toTokenObjectId } from "../../src/ids.ts";
 import { TokenObject } from "../../src/tasks/token-object.ts";
 import { changeBudget } from "../../src/tasks/wallets.ts";
@@ -263,7 +264,7 @@ test("a token becomes invalid when its key is deleted or replaced, or its accoun
 
   const other = await newAccount();
   const replaced = await newToken(other);
-  await rotateKey(env.DB, other.id, other.keyId, 60_000);
+  await rotateKey(env.DB, announceKeys(env.WALLETS), { accountId: other.id, id: other.keyId }, 60_000);
   expect((await send(replaced)).status).toBe(200);
   vi.setSystemTime(Date.now() + 60_000);
   expect(errorOf(await send(replaced))).toEqual([401, "unauthorized"]);

@@ -34,7 +34,7 @@ async function newKey(fields: Record<string, string>): Promise<{ browser: Browse
   const answer = await browser.ask("/console/keys", { name, quota: "", expires: "", ...fields });
   expect(answer.status).toBe(200);
   const key = secretIn(await answer.text());
-  return { browser, account: { id, key, keyId: (await findCaller(env.DB, key))!.keyId }, name };
+  return { browser, account: { id, key, keyId: (await findCaller(env, key))!.keyId }, name };
 }
 
 const keyOf = async ({ key }: Account) => (await call("/v1/key", { key })).body;
@@ -161,7 +161,7 @@ test("a reached budget causes an e-mail to the account's user, in the language o
   const email = await browser.signUp();
   const { id } = (await accountByEmail(env.DB, email))!;
   const page = await (await browser.ask("/console/keys", { name: "Stapel", quota: "", budget: "" })).text();
-  const { keyId } = (await findCaller(env.DB, secretIn(page)))!;
+  const { keyId } = (await findCaller(env, secretIn(page)))!;
   const sent: { to: string; from: string; subject: string; text: string }[] = [];
   const MAIL = { send: async (one: (typeof sent)[0]) => (sent.push(one), { messageId: "1" }) } as unknown as SendEmail;
   const vars = { MAIL, MAIL_FROM: "gateway@example.com" };

@@ -5,6 +5,7 @@ import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { type Account, asAdmin, books, call, finish, holdTime, submit, unique } from "../support/gateway.ts";
+import { startReplica } from "../support/replica.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -26,7 +27,7 @@ async function newKey(quota: string, expires = ""): Promise<{ browser: Browser; 
   const { browser, id } = await (signedUp ??= signUp());
   const name = unique();
   const key = secretIn(await (await browser.ask("/console/keys", { name, quota, expires })).text());
-  const { keyId } = (await findCaller(env.DB, key))!;
+  const { keyId } = (await findCaller(env, key))!;
   wait(1000);
   return { browser, account: { id, key, keyId }, name };
 }
@@ -73,6 +74,17 @@ test("without an overlap the old key is refused at once here, and within eight s
   expect(await statusOf(key)).toBe(200);
   wait(8_000);
   expect(await statusOf(key)).toBe(401);
+});
+
+test("changes on the console hold at once, however far a replica of the database lags", async () => {
+  const { browser, account } = await newKey("");
+  const deleted = (await newKey("")).account;
+  await startReplica();
+  const key = secretIn(await (await rotate(browser, account.keyId, "now")).text());
+  expect([await statusOf(account.key), await statusOf(key)]).toEqual([401, 200]);
+  await browser.ask(`/console/keys/${deleted.keyId}/delete`, {});
+  expect(await statusOf(deleted.key)).toBe(401);
+  vi.restoreAllMocks();
 });
 
 test("both keys of a rotation together spend at most the quota, also during parallel rotations and submissions", async () => {
@@ -195,7 +207,7 @@ test("a key's scope is set when it is created and changed later by its form", as
   const name = unique();
   const fields = { name, quota: "", expires: "", "kind-image": "on", "model-imgA-4": "on", "model-imgB-4o-image": "on", open: "7" };
   const key = secretIn(await (await browser.ask("/console/keys", fields)).text());
-  const { keyId } = (await findCaller(env.DB, key))!;
+  const { keyId } = (await findCaller(env, key))!;
   const scopeOf = async () => {
     const { models, kinds, max_open_tasks } = (await call("/v1/key", { key })).body;
     return { models, kinds, max_open_tasks };

@@ -20,7 +20,7 @@ export async function person(vars: Partial<ConsoleEnv> = rich): Promise<{ browse
   await browser.signUp();
   const shown = await (await browser.ask("/console/keys", { name: "test", quota: "", expires: "" })).text();
   const [key] = /sk-[0-9A-Za-z]{49}/.exec(shown)!;
-  const { accountId: id, keyId } = (await findCaller(env.DB, key))!;
+  const { accountId: id, keyId } = (await findCaller(env, key))!;
   return { browser, account: { id, key, keyId } };
 }
 

@@ -54,7 +54,7 @@ async function personWithAll() {
   const [key = ""] = (await (await browser.ask("/console/keys", { name: keyName + script, quota: "", expires: "" })).text()).match(
     secretPattern,
   )!;
-  const { keyId } = (await findCaller(env.DB, key))!;
+  const { keyId } = (await findCaller(env, key))!;
   const prompt = unique();
   const taskId = await complete({ id: accountId, key, keyId }, images, { model: "imgA-4", prompt: prompt + script });
   const userId = (await env.DB.prepare("SELECT user_id AS id FROM member WHERE account_id = ?1").bind(accountId).first<{ id: string }>())!
@@ -242,7 +242,7 @@ test("a key's secret is shown once and appears nowhere else: no other page, log 
     (await (await browser.ask(path, fields)).text()).match(secretPattern) ?? [];
   const created = await shown("/console/keys", { name: unique(), quota: "1", expires: "" });
   expect(created).toHaveLength(1);
-  const { keyId } = (await findCaller(env.DB, created[0]!))!;
+  const { keyId } = (await findCaller(env, created[0]!))!;
   vi.setSystemTime(Date.now() + 1000);
   const rotated = await shown(`/console/keys/${keyId}/rotate`, { overlap: "week" });
   expect(rotated).toHaveLength(1);

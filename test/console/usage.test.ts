@@ -21,7 +21,7 @@ async function person(): Promise<{ browser: Browser; account: Account; email: st
   const { id } = (await accountByEmail(env.DB, email))!;
   const shown = await (await browser.ask("/console/keys", { name: formula, quota: "", expires: "" })).text();
   const key = /sk-[0-9A-Za-z]{49}/.exec(shown)![0];
-  return { browser, account: { id, key, keyId: (await findCaller(env.DB, key))!.keyId }, email };
+  return { browser, account: { id, key, keyId: (await findCaller(env, key))!.keyId }, email };
 }
 
 const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
@@ -186,7 +186,7 @@ test("usage by key and by reference, and the table for cost tools, are the API's
   const { browser, account } = await person();
   await complete(account, "/v1/images/generations", { ...image(), reference: `order <b>7</b>` });
   await complete(account, "/v1/images/generations", image());
-  // The wallet writes what has ended to D1 after its answer.
+  // The wallet writes settled entries to D1 after its answer.
   const written = () => books(account).then(({ used }) => expect(used).toBe(0.06));
   await vi.waitFor(written, { timeout: 20_000 });
   const byReference = await browser.read("/console/usage?by=reference");

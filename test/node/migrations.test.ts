@@ -57,6 +57,7 @@ const writes: Record<string, (n: string) => string> = {
   "0022": (n) => `
     INSERT INTO request_page VALUES ('acc_${n}', 1, 2, 1, '{}');
     INSERT INTO quota_change (account_id, at, before, after) VALUES ('acc_${n}', 1, NULL, 100);`,
+  "0026": (n) => `UPDATE account SET keys_revision = 1 WHERE id = 'acc_${n}';`,
 };
 
 type Row = Record<string, SQLOutputValue>;

@@ -7,7 +7,7 @@ import { decimal } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, readForm, page, nothingHere } from "../frame.tsx";
 import { budgetLeft, changeBudget } from "./budget.tsx";
 import { KeyFields, readKey } from "./form.tsx";
-import { type Key, readAccountKeys, shownOnce } from "./shared.tsx";
+import { announceKeys, type Key, readAccountKeys, shownOnce } from "./shared.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Facts } from "../parts/table.tsx";
@@ -63,8 +63,8 @@ async function change(c: ConsoleContext, key: Key) {
   if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
     return changePage(c, key, c.var.t("quota_below_use"), field);
   await changeBudget(c, key.accountId, key.walletId, given.budget);
-  await changeKey(c.env.DB, key, given.name, given.scope);
-  if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, key, given.expiresAt);
+  await changeKey(c.env.DB, announceKeys(c), key, given.name, given.scope);
+  if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, announceKeys(c), key, given.expiresAt);
   return c.redirect("/console/keys?done=changed", 303);
 }
 
@@ -100,7 +100,7 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
 async function rotate(c: ConsoleContext, key: Key) {
   const overlap = (await readForm(c))("overlap");
   if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.t("bad_overlap"));
-  const made = await rotateKey(c.env.DB, key.accountId, key.id, overlaps[overlap as Overlap]);
+  const made = await rotateKey(c.env.DB, announceKeys(c), key, overlaps[overlap as Overlap]);
   return made === undefined ? rotatePage(c, key, c.var.t("not_rotatable")) : shownOnce(c, key.name, made);
 }
 
@@ -140,7 +140,7 @@ export const keyChanges = new Hono<ConsoleEnvironment>()
   .post(
     "/:id/delete",
     ofKey(async (c, key) => {
-      await deleteKey(c.env.DB, key.id);
+      await deleteKey(c.env.DB, announceKeys(c), key);
       return c.redirect("/console/keys?done=deleted", 303);
     }),
   );

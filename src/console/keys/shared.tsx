@@ -14,6 +14,9 @@ export async function readAccountKeys(c: ConsoleContext): Promise<Key[]> {
   return keys.map((key, at) => ({ ...key, isReplaced: keys.slice(at + 1).some(({ walletId }) => walletId === key.walletId) }));
 }
 
+/** Announces changes of an account's keys, see `db/key-changes.ts`. */
+export const announceKeys = (c: ConsoleContext) => (accountId: string) => c.env.API.announceKeys(accountId);
+
 /** The secret of a new key. No other page shows it. */
 export function shownOnce(c: ConsoleContext, title: string, key: string) {
   const { t } = c.var;
