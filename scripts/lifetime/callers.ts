@@ -74,6 +74,11 @@ export class Callers {
     }
   }
 
+  /** Has each wallet do what its alarms would have done while the clock was moved on. */
+  async wakeWallets(): Promise<void> {
+    for (const { id } of this.accounts) await this.ask(`/audit/${id}`);
+  }
+
   /** Sends some submissions at once, and waits for the answers that the upstream does not hold back. */
   async submit(epoch: number): Promise<void> {
     const count = this.#random.int(4, 10);

@@ -69,6 +69,7 @@ export async function live(seed: number, revisions: Revisions): Promise<Lived> {
 class Lifetime {
   readonly trace: string[] = [];
   readonly gateway: MixedGateway;
+  /** Decides what happens to the deployment; the callers have their own, because what they draw depends on the processes' speed. */
   readonly #random: Random;
   readonly #folder: string;
   readonly #revisions: Revisions;
@@ -85,7 +86,7 @@ class Lifetime {
       fetch: async () => new Response(),
       send: (message) => this.#callers.mail.push(message),
     });
-    this.#callers = new Callers(this.#random, this.gateway);
+    this.#callers = new Callers(new Random(-seed), this.gateway);
   }
 
   async run(): Promise<Lived> {
@@ -172,6 +173,7 @@ class Lifetime {
   async #live(epoch: number, withOperations: boolean): Promise<void> {
     const callers = this.#callers;
     callers.upstream.phase = epoch;
+    await callers.wakeWallets();
     await callers.look();
     if (withOperations && this.#random.chance(0.7)) await this.#archive();
     await callers.submit(epoch);
