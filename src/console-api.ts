@@ -1,4 +1,4 @@
-/** The gateway's API for the console: requests of callers that the console authenticated, without a key. */
+/** The gateway's API for the console: requests of users whom the console has authenticated, without an API key. */
 
 import { RpcTarget } from "cloudflare:workers";
 import type { Caller } from "./db/callers.ts";
@@ -14,7 +14,7 @@ import type { WalletSums } from "./db/audit.ts";
 import type { Task } from "./tasks/record.ts";
 import type { WalletEntry } from "./tasks/wallet-book.ts";
 import type { WalletView } from "./tasks/wallet-limits.ts";
-import { auditWallet, changeBudget, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
+import { announceKeys, auditWallet, changeBudget, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
 
 /** Passed to the console with each request, so that neither Worker needs a public address. */
 export class ConsoleApi extends RpcTarget implements Api {
@@ -49,6 +49,10 @@ export class ConsoleApi extends RpcTarget implements Api {
 
   async changeBudget(accountId: string, id: string, budget: Budget | null): Promise<void> {
     return changeBudget(this.#env.WALLETS, accountId, id, budget);
+  }
+
+  async announceKeys(accountId: string): Promise<number> {
+    return announceKeys(this.#env.WALLETS)(accountId);
   }
 
   async unwritten(accountId: string): Promise<WalletEntry[]> {

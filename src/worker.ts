@@ -28,6 +28,7 @@ import { ConsoleApi } from "./console-api.ts";
 import { findCaller } from "./db/callers.ts";
 import { ApiError } from "./errors.ts";
 import { GatewayApi } from "./gateway-api.ts";
+import { inJurisdiction } from "./jurisdiction.ts";
 import { ObjectsApi } from "./objects-api.ts";
 import { consume, type QueueMessage } from "./tasks/dispatch.ts";
 
@@ -37,7 +38,7 @@ export { TaskObject } from "./tasks/task-object.ts";
 export { TokenObject } from "./tasks/token-object.ts";
 export { WalletObject } from "./tasks/wallet-object.ts";
 
-/** What the console Worker has to read beside its own pages: the documentation, and what programs look for. */
+/** The gateway's resources that the console Worker needs: the documentation, and files that programs look for. */
 const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg", "/status"];
 
 const ownAnswer = ({ env, executionCtx }: AppContext) => {
@@ -62,7 +63,7 @@ const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
   };
   const api = new GatewayApi(answer, async () => {
     const token = bearerToken(c);
-    return token === undefined ? undefined : (await findCaller(c.env.DB, token))?.accountId;
+    return token === undefined ? undefined : (await findCaller(c.env, token))?.accountId;
   });
   const response = await worker.open(c.req.raw, api);
   return new Response(response.body, response);
@@ -71,7 +72,7 @@ const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
 /** Every route, listed for answers to wrong methods. */
 const routes = routing();
 
-/** A page for people; where to go on for programs. */
+/** Browsers get a page; programs get links to other paths. */
 function root(c: AppContext): Response | Promise<Response> {
   if (c.env.CONSOLE && c.req.header("accept")?.includes("text/html")) return toConsole(c);
   c.header("vary", "Accept");
@@ -125,7 +126,11 @@ routes.route("/", gateway).route("/", app);
 
 /** Every five minutes: the operator's checks. */
 async function scheduled(_: ScheduledController, env: Env): Promise<void> {
-  await env.OPERATIONS?.check(new ObjectsApi(env));
+  await env.OPERATIONS?.check(new ObjectsApi(inJurisdiction(env)));
 }
 
-export default { fetch: gateway.fetch, queue: consume, scheduled } satisfies ExportedHandler<Env, QueueMessage>;
+export default {
+  fetch: (request: Request, env: Env, ctx: ExecutionContext) => gateway.fetch(request, inJurisdiction(env), ctx),
+  queue: (batch: MessageBatch<QueueMessage>, env: Env) => consume(batch, inJurisdiction(env)),
+  scheduled,
+} satisfies ExportedHandler<Env, QueueMessage>;

@@ -65,7 +65,7 @@ async function answer(files: Map<string, File>, incoming: IncomingMessage, respo
   }
 }
 
-/** The request to read is in a header; the request to write precedes the bytes, with its length in a header. */
+/** The metadata of a read is in a header; the metadata of a write precedes the bytes, with its length in a header. */
 async function read(incoming: IncomingMessage): Promise<{ request: BindingRequest; bytes: Buffer }> {
   const pieces: Buffer[] = [];
   for await (const piece of incoming) pieces.push(piece as Buffer);

@@ -1,4 +1,4 @@
-/** `npm run bench:storing`: the CPU time of storing a video of 100 MB as the gateway does, beside a bare `put`, taking turns. */
+/** `npm run bench:storing`: the CPU time of storing a video of 100 MB with the gateway's code and with a bare `put`, in alternation. */
 
 import { once } from "node:events";
 import { rmSync } from "node:fs";

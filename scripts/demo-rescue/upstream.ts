@@ -1,11 +1,11 @@
-/** A small upstream with OpenAI's video API, a process of its own: accepts work, reports progress, never finishes, and keeps all of it in memory. */
+/** A small upstream with OpenAI's video API in a separate process: accepts work, reports progress, never finishes, and keeps everything in memory. */
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
-/** What the process reports to its parent. */
+/** The reports of the process to its parent. */
 export type UpstreamEvent = { is: "listening"; port: number } | { is: "accepted" | "reported" | "forgotten"; id: string };
 
 const report = (event: UpstreamEvent) => void process.send?.(event);

@@ -40,6 +40,11 @@ export class CloudflareApi {
     this.#credentials = credentials;
   }
 
+  /** The same for files of a jurisdiction: R2 finds its buckets by a header. */
+  within(jurisdiction: string | undefined): CloudflareApi {
+    return jurisdiction === undefined ? this : new CloudflareApi({ ...this.#credentials, "cf-r2-jurisdiction": jurisdiction }, this.#base);
+  }
+
   /** The result of a read. Retries network faults and 5xx; throws `ApiRefusal` if the API refuses the call. */
   async get<T>(path: string, shape: z.ZodMiniType<T>): Promise<T> {
     return shape.parse((await this.call("GET", path)).result);
@@ -93,4 +98,4 @@ export const toStop = (error: unknown): Stop =>
   error instanceof Stop
     ? error
     : ((error instanceof ApiRefusal ? stopFor(error.code) : undefined) ??
-      new Stop(error instanceof Error ? error.message : String(error), "Run the same command again: it goes on where it stopped."));
+      new Stop(error instanceof Error ? error.message : String(error), "Run the same command again: it continues where it stopped."));

@@ -96,7 +96,7 @@ function derive(source: Configuration, part: Part, environment: string, choices:
     name: rename(source.name ?? part.name),
     main: join(folder, source.main ?? ""),
     minify: true,
-    // A Worker has one address: a domain of the operator's, or workers.dev.
+    // A Worker has one public address: a domain of the operator, or workers.dev.
     workers_dev: isPublic && !hasDomain(domain),
     preview_urls: false,
     ...(isPublic && hasDomain(domain) && { routes: [{ pattern: domain, custom_domain: true }] }),
@@ -108,7 +108,13 @@ function derive(source: Configuration, part: Part, environment: string, choices:
         ...(one.migrations_dir !== undefined && { migrations_dir: join(folder, one.migrations_dir) }),
       })),
     }),
-    ...(source.r2_buckets && { r2_buckets: source.r2_buckets.map((one) => ({ ...one, bucket_name: rename(one.bucket_name ?? "") })) }),
+    ...(source.r2_buckets && {
+      r2_buckets: source.r2_buckets.map((one) => ({
+        ...one,
+        bucket_name: rename(one.bucket_name ?? ""),
+        ...(choices.jurisdiction && { jurisdiction: choices.jurisdiction }),
+      })),
+    }),
     ...(source.queues && {
       queues: {
         ...source.queues,
@@ -170,5 +176,7 @@ const declaration = /^\s+([A-Z][A-Z0-9_]*)\??: (?:string|unknown);/gm;
 export function declaredNames(part: Part): Set<string> {
   const path = join(root, part.declarations);
   if (!existsSync(path)) return new Set();
-  return new Set([...readFileSync(path, "utf8").matchAll(declaration)].map(([, name = ""]) => name));
+  const names = [...readFileSync(path, "utf8").matchAll(declaration)].map(([, name = ""]) => name);
+  // Set by --jurisdiction alone, together with what it has to agree with.
+  return new Set(names.filter((name) => name !== "JURISDICTION"));
 }

@@ -1,14 +1,14 @@
 /** The steps of a deployment: preflight, plan, missing resources, migrations, Workers, readiness, a test image, the welcome text. */
 
-import { relative } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { root } from "../support/wrangler.ts";
 import { known } from "../../src/known.ts";
-import builtInRoutes from "../../src/catalog/routes.json" with { type: "json" };
 import { ask } from "./command.ts";
 import { type Deployment, deployment as build, type Worker } from "./configuration.ts";
 import type { Choices, DeployOptions } from "./options.ts";
-import { type Account, checkPlan, checkServices, findAccount } from "./preflight.ts";
-import { databaseId, type Inventory, missing, takeInventory } from "./resources.ts";
+import { type Account, checkJurisdiction, checkPlan, checkServices, findAccount } from "./preflight.ts";
+import { databaseId, type Inventory, missing, switchOnReplicas, takeInventory } from "./resources.ts";
 import { Run } from "./run.ts";
 import { adminTokenFile, checkChoices, givenTo, givenValues, knownAdminToken, providersOn, secretsToSet, servingLine } from "./secrets.ts";
 import { stateFolder, readState, type State, writeState } from "./state.ts";
@@ -81,7 +81,7 @@ async function preflight(
     if (before && before.account !== found.id)
       throw new Stop(
         `${deployment.name} was deployed from here to the account ${before.account}, not to ${found.id}.`,
-        `Set CLOUDFLARE_ACCOUNT_ID to that account, or remove ${relative(root, folder)} to begin anew on this one.`,
+        `Set CLOUDFLARE_ACCOUNT_ID to that account, or remove ${relative(root, folder)} to start again on this one.`,
       );
     return [found, found.name];
   });
@@ -91,7 +91,8 @@ async function preflight(
   });
   await run.step("plan", () => checkPlan(account, choices));
   const inventory = await run.find("what is there", async () => {
-    const found = await takeInventory(account, deployment);
+    const found = await takeInventory(account, deployment, choices.jurisdiction);
+    checkJurisdiction(deployment.name, found, choices);
     const { databases, buckets, queues, workers } = found;
     const count = databases.size + buckets.size + queues.size + workers.size;
     const line = `${databases.size} databases, ${buckets.size} buckets, ${queues.size} queues, ${workers.size} Workers`;
@@ -106,7 +107,7 @@ async function preflight(
   const email = choices.email ?? account.email;
   if (email === undefined || !/^[^\s@]+@[^\s@]+$/.test(email))
     throw new Stop(
-      "The first account needs an e-mail address, and these credentials do not tell yours.",
+      "The first account needs an e-mail address, and these credentials do not contain yours.",
       "Give it with --email you@example.com.",
     );
   const state: State = {
@@ -123,7 +124,7 @@ const list = new Intl.ListFormat("en");
 /** Prints the plan; returns how many things will be created or deployed. */
 function printPlan({ run, deployment, inventory, state, host }: Context): number {
   const lines = [
-    ...missing(inventory, deployment, state.choices.region, "").map(({ title }) => title),
+    ...missing(inventory, deployment, state.choices, "").map(({ title }) => title),
     ...[...inventory.pendingMigrations].flatMap(([name, files]) =>
       files.length > 0 ? [`apply ${files.length} migrations to ${name} (${files[0]} to ${files.at(-1)})`] : [],
     ),
@@ -132,6 +133,9 @@ function printPlan({ run, deployment, inventory, state, host }: Context): number
       const made = Object.keys(part.madeSecrets).filter((secret) => !present?.has(secret));
       return `${present ? "upgrade" : "create"} the Worker ${name}${made.length > 0 ? `, with ${list.format(made)} made at random` : ""}`;
     }),
+    ...deployment.databases
+      .filter(({ name }) => !inventory.replicated.has(name))
+      .map(({ name }) => `switch on the read replicas of ${name}`),
   ];
   run.print(`\nPlan for https://${host}:\n${lines.map((line) => `  - ${line}`).join("\n")}\n`);
   return lines.length;
@@ -147,10 +151,10 @@ async function createMissing({ run, account, deployment, inventory, state, value
   const gateway = gatewayWorker(deployment);
   // The ids are not known yet, and none of these commands uses them.
   const { path } = await writeConfiguration(gateway, new Map(), givenTo(gateway, values), state.choices, folder);
-  for (const action of missing(inventory, deployment, state.choices.region, path)) await run.step(action.title, () => action.run(run));
+  for (const action of missing(inventory, deployment, state.choices, path)) await run.step(action.title, () => action.run(run));
   for (const { name } of deployment.databases) {
     const id = await databaseId(account, name);
-    if (id === undefined) throw new Stop(`The database ${name} is not there though it was created.`, "Run the same command again.");
+    if (id === undefined) throw new Stop(`The database ${name} was created but cannot be found.`, "Run the same command again.");
     inventory.databases.set(name, id);
   }
 }
@@ -189,13 +193,16 @@ async function deployWorkers({ run, deployment, inventory, state, values, folder
 }
 
 async function finish(context: Context): Promise<void> {
-  const { run, folder, deployment, state, values, host, email, signal } = context;
+  const { run, folder, account, deployment, inventory, state, values, host, email, signal } = context;
   const baseUrl = `https://${host}`;
   await run.step(`wait for ${baseUrl}/readyz`, () => waitUntilReady(baseUrl, signal));
+  // Not before the new code answers: code of before changes keys without announcing it, which a reader of a replica would miss.
+  for (const [name, id] of inventory.databases)
+    if (!inventory.replicated.has(name)) await run.step(`switch on the read replicas of ${name}`, () => switchOnReplicas(account, id));
   const token = await knownAdminToken(folder, values);
   if (token === undefined) {
     await endRun(context);
-    run.print(`\n${deployment.name} is up at ${baseUrl}. This machine does not know its ADMIN_TOKEN: the smoke test was left out.`);
+    run.print(`\n${deployment.name} is up at ${baseUrl}. ADMIN_TOKEN is not set on this machine: the smoke test was skipped.`);
     return;
   }
   run.hide(token);
@@ -235,7 +242,8 @@ async function endRun({ state, folder }: Context): Promise<void> {
 function servedBySandboxAlone({ deployment, on, values }: Context): (model: string) => boolean {
   const given = values.get("ROUTES");
   const own: unknown = given === undefined ? gatewayWorker(deployment).configuration.vars?.["ROUTES"] : JSON.parse(given);
-  const routes = { ...builtInRoutes, ...(own as object | undefined) } as Record<string, { provider: string }[]>;
+  const builtIn = JSON.parse(readFileSync(join(root, "src/catalog/routes.txt"), "utf8")) as object;
+  const routes = { ...builtIn, ...(own as object | undefined) } as Record<string, { provider: string }[]>;
   return (model) => !(routes[model] ?? []).some(({ provider }) => on.includes(provider));
 }
 

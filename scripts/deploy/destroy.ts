@@ -27,9 +27,9 @@ export async function destroy(
   if (state && state.account !== account.id)
     throw new Stop(
       `${name} was deployed from here to the account ${state.account}, not to ${account.id}.`,
-      "Set CLOUDFLARE_ACCOUNT_ID to the account that is meant.",
+      "Set CLOUDFLARE_ACCOUNT_ID to the account of this deployment.",
     );
-  const { workers, queues, buckets, databases } = await takeInventory(account, deployment);
+  const { workers, queues, buckets, databases, jurisdiction } = await takeInventory(account, deployment, state?.choices.jurisdiction);
   const doomed = [...workers.keys(), ...queues, ...buckets.keys(), ...databases.keys()];
   if (doomed.length === 0) run.print(`There is nothing of ${name} on ${account.name}.`);
   else {
@@ -46,8 +46,8 @@ export async function destroy(
   for (const queue of queues) await run.step(`delete the queue ${queue}`, () => none("queues", "delete", queue));
   for (const bucket of buckets.keys())
     await run.step(`delete the bucket ${bucket}`, async () => {
-      const count = await emptyBucket(account, bucket);
-      await run.wrangler("r2", "bucket", "delete", bucket);
+      const count = await emptyBucket(account, bucket, jurisdiction);
+      await run.wrangler("r2", "bucket", "delete", bucket, ...(jurisdiction === undefined ? [] : ["--jurisdiction", jurisdiction]));
       return `with ${count} files`;
     });
   for (const database of databases.keys())

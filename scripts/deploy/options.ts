@@ -4,12 +4,14 @@ import { parseArgs } from "node:util";
 import { type Extra, extras, parts } from "./parts.ts";
 import { Stop } from "./stop.ts";
 
+export const jurisdictions = ["eu", "us", "fedramp"] as const;
 const regions = ["weur", "eeur", "apac", "oc", "wnam", "enam"];
 
 /** Choices that a deployment keeps from one run to the next, unless a later run changes them. */
 export interface Choices {
   domain?: string | undefined;
   region?: string | undefined;
+  jurisdiction?: (typeof jurisdictions)[number] | undefined;
   without?: string[] | undefined;
   with?: Extra[] | undefined;
   mailFrom?: string | undefined;
@@ -33,6 +35,7 @@ export const deployHelp = `npm run deploy -- [options]
   --env NAME            a second deployment beside the first: every name ends in -NAME
   --domain HOST         serve this host of yours instead of the workers.dev address ("none" goes back)
   --region REGION       where databases and buckets are created: ${regions.join(", ")}
+  --jurisdiction WHERE  keep database, bucket and objects inside: ${jurisdictions.join(", ")}
   --without PART,...    leave out ${parts
     .filter((part) => part.isOptional)
     .map((part) => part.name)
@@ -41,11 +44,11 @@ export const deployHelp = `npm run deploy -- [options]
   --mail-from ADDRESS   the sender of e-mail, with --with email
   --email ADDRESS       the first account's address (default: yours at Cloudflare)
   --secrets FILE        variables and secrets, NAME=value a line (default: .deploy/<name>.env where it exists)
-  --free                deploy to the Workers Free plan all the same, to try it
+  --free                deploy to the Workers Free plan, for evaluation
   --dry-run             print the plan and change nothing
   --yes                 do not ask before changing something
 
-Options other than --secrets, --dry-run and --yes are remembered under .deploy/ and hold for later runs.`;
+Options other than --secrets, --dry-run and --yes are stored under .deploy/ for later runs.`;
 
 const list = (text: string | undefined): string[] | undefined =>
   text === undefined ? undefined : text === "none" ? [] : text.split(",").map((word) => word.trim());
@@ -56,6 +59,7 @@ export function readDeployOptions(args: string[]): DeployOptions | undefined {
     env: { type: "string" },
     domain: { type: "string" },
     region: { type: "string" },
+    jurisdiction: { type: "string" },
     without: { type: "string", multiple: true },
     with: { type: "string", multiple: true },
     "mail-from": { type: "string" },
@@ -72,12 +76,14 @@ export function readDeployOptions(args: string[]): DeployOptions | undefined {
   checkAllowed("--without", without ?? [], parts.filter((part) => part.isOptional).map((part) => part.name)); // prettier-ignore
   checkAllowed("--with", added ?? [], extras);
   checkAllowed("--region", values.region === undefined ? [] : [values.region], regions);
+  checkAllowed("--jurisdiction", values.jurisdiction === undefined ? [] : [values.jurisdiction], jurisdictions);
   const domain = values.domain?.toLowerCase();
   if (domain !== undefined && domain !== "none" && !/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/.test(domain))
     throw new Stop(`--domain ${domain} is not a host name.`, "Give the host alone, for example --domain api.example.com.");
   const choices: Choices = {};
   if (domain !== undefined) choices.domain = domain;
   if (values.region !== undefined) choices.region = values.region;
+  if (values.jurisdiction !== undefined) choices.jurisdiction = values.jurisdiction as Choices["jurisdiction"];
   if (without) choices.without = without;
   if (added) choices.with = added as Extra[];
   if (values["mail-from"] !== undefined) choices.mailFrom = values["mail-from"];

@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import { ApiRefusal, CloudflareApi, type Credentials } from "./api.ts";
 import { hasDomain } from "./configuration.ts";
 import type { Choices } from "./options.ts";
+import type { Inventory } from "./resources.ts";
 import type { Run } from "./run.ts";
 import { Stop, freePlan, stopFor } from "./stop.ts";
 
@@ -145,6 +146,22 @@ async function ownDomain({ api, id }: Account, gateway: string, domain: string):
   throw new Stop(
     `${domain} belongs to no domain of this account.`,
     'Add the domain in the Cloudflare dashboard ("Add a domain") and point its name servers there, or leave --domain out.',
+  );
+}
+
+/** Stops where the choices and what is there disagree on the jurisdiction: neither the database's nor the bucket's nor an object's can be changed. */
+export function checkJurisdiction(gateway: string, { databases, jurisdiction }: Inventory, choices: Choices): void {
+  const wanted = choices.jurisdiction;
+  if (wanted !== undefined && choices.region !== undefined)
+    throw new Stop("--region and --jurisdiction both say where the data is.", "Give one of them: a jurisdiction chooses the place itself.");
+  if (databases.size === 0 || wanted === jurisdiction) return;
+  throw new Stop(
+    jurisdiction === undefined
+      ? `${gateway} was created without a jurisdiction, and that cannot be changed.`
+      : `${gateway} is in the jurisdiction ${jurisdiction}, and that cannot be changed.`,
+    jurisdiction === undefined
+      ? `Leave --jurisdiction out, or deploy a second gateway inside with --env ${wanted} --jurisdiction ${wanted} and move your callers there.`
+      : `Give --jurisdiction ${jurisdiction}, or deploy a second gateway elsewhere with --env.`,
   );
 }
 

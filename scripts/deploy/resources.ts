@@ -6,6 +6,7 @@ import * as z from "zod/mini";
 import { ApiRefusal, type CloudflareApi } from "./api.ts";
 import type { Deployment } from "./configuration.ts";
 import { expiringPrefixes } from "./parts.ts";
+import type { Choices } from "./options.ts";
 import type { Account } from "./preflight.ts";
 import type { Run } from "./run.ts";
 import { writePrivate } from "./state.ts";
@@ -19,6 +20,10 @@ const day = 86_400;
 export interface Inventory {
   /** Ids by name. */
   databases: Map<string, string>;
+  /** Where the databases are bound to be; undefined where nowhere, or where there is none yet. */
+  jurisdiction: string | undefined;
+  /** The databases whose reads are answered by replicas too. */
+  replicated: Set<string>;
   /** File names by database. */
   pendingMigrations: Map<string, string[]>;
   /** Lifecycle rules by bucket. */
@@ -28,12 +33,19 @@ export interface Inventory {
   workers: Map<string, Set<string>>;
 }
 
-/** Reads the state of every resource of the deployment. */
-export async function takeInventory(account: Account, deployment: Deployment): Promise<Inventory> {
+const databaseView = z.object({
+  jurisdiction: z.nullish(z.string()),
+  read_replication: z.nullish(z.object({ mode: z.string() })),
+});
+
+/** Reads the state of every resource of the deployment. `jurisdiction` is where the buckets are, if there is no database to tell it. */
+export async function takeInventory(account: Account, deployment: Deployment, jurisdiction?: string): Promise<Inventory> {
   const { api } = account;
   const base = `/accounts/${account.id}`;
   const inventory: Inventory = {
     databases: new Map(),
+    jurisdiction: undefined,
+    replicated: new Set(),
     pendingMigrations: new Map(),
     buckets: new Map(),
     queues: new Set(),
@@ -41,14 +53,20 @@ export async function takeInventory(account: Account, deployment: Deployment): P
   };
   for (const { name, migrationsDir } of deployment.databases) {
     const id = await databaseId(account, name);
-    if (id !== undefined) inventory.databases.set(name, id);
+    if (id !== undefined) {
+      inventory.databases.set(name, id);
+      const found = await api.get(`${base}/d1/database/${id}`, databaseView);
+      inventory.jurisdiction = found.jurisdiction ?? undefined;
+      if (found.read_replication?.mode === "auto") inventory.replicated.add(name);
+    }
     const applied = id === undefined ? new Set<string>() : await appliedMigrations(api, `${base}/d1/database/${id}`);
     const files = migrationsDir === undefined ? [] : (await readdir(migrationsDir)).filter((file) => file.endsWith(".sql")).sort();
     inventory.pendingMigrations.set(name, files.filter((file) => !applied.has(file))); // prettier-ignore
   }
+  const files = api.within(inventory.databases.size > 0 ? inventory.jurisdiction : jurisdiction);
   for (const { name } of deployment.buckets) {
-    if (!(await api.find(`${base}/r2/buckets/${name}`, z.unknown(), false).then((found) => found !== undefined))) continue;
-    const found = await api.find(`${base}/r2/buckets/${name}/lifecycle`, z.object({ rules: z.optional(z.array(rule)) }));
+    if (!(await files.find(`${base}/r2/buckets/${name}`, z.unknown(), false).then((found) => found !== undefined))) continue;
+    const found = await files.find(`${base}/r2/buckets/${name}/lifecycle`, z.object({ rules: z.optional(z.array(rule)) }));
     inventory.buckets.set(name, found?.rules ?? []);
   }
   const queues = z.array(z.object({ queue_name: z.string() }));
@@ -95,7 +113,7 @@ function wantedRules(binding: string, present: Rule[]): Rule[] {
 const hasRules = (binding: string, present: Rule[]): boolean =>
   wantedRules(binding, present).every((wanted) => present.some((one) => isSame(one, wanted)));
 
-/** True if `present` has every field of `wanted` with the same value; the API adds fields of its own. */
+/** True if `present` has every field of `wanted` with the same value; the API adds other fields. */
 function isSame(present: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return present === wanted;
   if (typeof present !== "object" || present === null) return false;
@@ -109,9 +127,10 @@ export interface Action {
 }
 
 /** The missing databases, buckets and queues, in the order of creation. `config` may be any derived configuration: wrangler reads the account from it. */
-export function missing(inventory: Inventory, deployment: Deployment, region: string | undefined, config: string): Action[] {
-  const near = region === undefined ? [] : ["--location", region];
-  const where = region === undefined ? "" : ` in ${region}`;
+export function missing(inventory: Inventory, deployment: Deployment, { region, jurisdiction }: Choices, config: string): Action[] {
+  const inside = jurisdiction === undefined ? [] : ["--jurisdiction", jurisdiction];
+  const near = jurisdiction !== undefined ? inside : region === undefined ? [] : ["--location", region];
+  const where = jurisdiction !== undefined ? `, inside ${jurisdiction}` : region === undefined ? "" : ` in ${region}`;
   return [
     ...deployment.databases
       .filter(({ name }) => !inventory.databases.has(name))
@@ -130,7 +149,7 @@ export function missing(inventory: Inventory, deployment: Deployment, region: st
       if (!hasRules(binding, present ?? []))
         actions.push({
           title: `set the lifecycle rules of ${name}`,
-          run: (run) => setRules(run, name, wantedRules(binding, present ?? []), config),
+          run: (run) => setRules(run, name, wantedRules(binding, present ?? []), [...inside, "-c", config]),
         });
       return actions;
     }),
@@ -143,14 +162,21 @@ export function missing(inventory: Inventory, deployment: Deployment, region: st
   ];
 }
 
-async function setRules(run: Run, bucket: string, rules: Rule[], config: string): Promise<undefined> {
-  const file = join(dirname(config), `${bucket}-lifecycle.json`);
+async function setRules(run: Run, bucket: string, rules: Rule[], options: string[]): Promise<undefined> {
+  const file = join(dirname(options.at(-1) ?? ""), `${bucket}-lifecycle.json`);
   await writePrivate(file, JSON.stringify({ rules }));
-  await run.wrangler("r2", "bucket", "lifecycle", "set", bucket, "--file", file, "--force", "-c", config);
+  await run.wrangler("r2", "bucket", "lifecycle", "set", bucket, "--file", file, "--force", ...options);
+}
+
+/** Has replicas near the callers answer the reads of a database that may lag. Wrangler has no command for that; repeating is safe. */
+export async function switchOnReplicas({ api, id }: Account, databaseId: string): Promise<undefined> {
+  await api.call("PUT", `/accounts/${id}/d1/database/${databaseId}`, { read_replication: { mode: "auto" } });
 }
 
 /** Deletes every file of a bucket. Wrangler has no command for that. */
-export async function emptyBucket({ api, id }: Account, bucket: string): Promise<number> {
+export async function emptyBucket(account: Account, bucket: string, jurisdiction: string | undefined): Promise<number> {
+  const { id } = account;
+  const api = account.api.within(jurisdiction);
   const base = `/accounts/${id}/r2/buckets/${bucket}/objects`;
   const page = z.array(z.object({ key: z.string() }));
   for (let count = 0; ;) {

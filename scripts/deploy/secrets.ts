@@ -36,7 +36,10 @@ export async function givenValues(name: string, file: string | undefined, enviro
   }
   for (const [name, value] of Object.entries(parseEnv(text ?? ""))) {
     if (!known.has(name))
-      throw new Stop(`${path} sets ${name}, which no Worker reads.`, "Correct the name; the README lists variables and secrets.");
+      throw new Stop(
+        `${path} sets ${name}, which no Worker reads.`,
+        "Correct the name: docs/configuration.md lists variables and secrets.",
+      );
     if (value) values.set(name, value);
   }
   const made = new Set(parts.flatMap((part) => Object.keys(part.madeSecrets)));
@@ -80,8 +83,10 @@ export function checkChoices(choices: Choices, on: string[], values: Map<string,
 }
 
 /** Variables that result from the choices; the file overrides them. */
-export const chosenVars = (worker: Worker, choices: Choices): Record<string, string> =>
-  worker.part.extras.email && choices.mailFrom !== undefined && choices.with?.includes("email") ? { MAIL_FROM: choices.mailFrom } : {};
+export const chosenVars = ({ part, configuration }: Worker, { mailFrom, jurisdiction, with: added }: Choices): Record<string, string> => ({
+  ...(part.extras.email && mailFrom !== undefined && added?.includes("email") && { MAIL_FROM: mailFrom }),
+  ...(configuration.durable_objects && jurisdiction && { JURISDICTION: jurisdiction }),
+});
 
 const makers = { random: randomSecret, ed25519: newSigningKey };
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { errorCode } from "../support/error-code.ts";
 import { root } from "../support/wrangler.ts";
-import type { Choices } from "./options.ts";
+import { type Choices, jurisdictions } from "./options.ts";
 import { extras } from "./parts.ts";
 
 const stateShape = z.object({
@@ -14,6 +14,7 @@ const stateShape = z.object({
   choices: z.object({
     domain: z.optional(z.string()),
     region: z.optional(z.string()),
+    jurisdiction: z.optional(z.enum(jurisdictions)),
     without: z.optional(z.array(z.string())),
     with: z.optional(z.array(z.enum(extras))),
     mailFrom: z.optional(z.string()),

@@ -59,7 +59,9 @@ export async function live(seed: number, revisions: Revisions): Promise<Lived> {
   try {
     return await lifetime.run();
   } catch (error) {
-    throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}\n${lifetime.trace.join("\n")}`, { cause: error });
+    throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}\n${lifetime.trace.join("\n")}`, {
+      cause: error,
+    });
   } finally {
     await lifetime.gateway.dispose();
     await rm(folder, { recursive: true, force: true });
@@ -127,7 +129,7 @@ class Lifetime {
       this.#note(
         `epoch ${epoch}: ${worker === old ? "released" : "current"} Worker, ${objects === old ? "released" : "current"} objects, ${this.#shiftMs / hour} h`,
       );
-      await this.#start(worker!, objects!, !isOld);
+      await this.#start(worker, objects, !isOld);
       await this.#migrate(isOld);
       if (epoch === 0) await this.#callers.open(random.int(2, 3));
       if (epoch === restore) await this.#reconcile("restored");

@@ -1,4 +1,4 @@
-/** A simulated time of operation: tasks that end day after day, and the archiver as the cron trigger runs it. */
+/** A simulated time of operation: tasks that end day after day, and the archiver as run by the cron trigger. */
 
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
@@ -23,7 +23,7 @@ export interface Plan {
   /** The folder of the bucket. */
   folder: string;
   vars: Partial<Pick<OperationsBindings, "LEDGER_DAYS" | "LEDGER_MAX_MB">>;
-  /** Sets the time that `Date.now` answers. */
+  /** Sets the time that `Date.now` returns. */
   setTime: (ms: number) => void;
 }
 
@@ -105,7 +105,7 @@ function openAccount(sqlite: DatabaseSync, id: string, at: number): void {
 
 const perStatement = 5_000;
 
-/** Writes settled entries with their sums, as wallet objects do, but more at a time. */
+/** Writes settled entries with their sums, like wallet objects do, but more at a time. */
 function write(
   sqlite: DatabaseSync,
   { chatEvery }: Pick<Plan, "chatEvery">,

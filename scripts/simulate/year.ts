@@ -1,4 +1,4 @@
-/** `npm run simulate:year [-- tasks days chat-every]`: ten million tasks in a year, or in other days, and what the database and the archive have over time. Takes LEDGER_DAYS and LEDGER_MAX_MB. */
+/** `npm run simulate:year [-- tasks days chat-every]`: ten million tasks in a year, or in other days, and the size of the database and the archive over time. Takes LEDGER_DAYS and LEDGER_MAX_MB. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The steps of the demo: each makes one thing, polls it, saves its files, checks them and notes the cost. */
+/** The steps of the demo: each makes one output, polls it, saves its files, checks them and records the cost. */
 
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -140,13 +140,13 @@ export class DemoRun {
     const before = this.faults.length;
     const fault = (text: string) => void this.faults.push(`${name}: ${text}`);
     try {
-      line.tell("asked", 0);
-      const result = await work({ status: ({ status, progress }) => line.tell(status, progress), fault, made });
-      line.tell(this.faults.length === before ? "checked" : "faulty", 100);
+      line.update("asked", 0);
+      const result = await work({ status: ({ status, progress }) => line.update(status, progress), fault, made });
+      line.update(this.faults.length === before ? "checked" : "faulty", 100);
       return result;
     } catch (error) {
       fault(error instanceof Error ? error.message : String(error));
-      line.tell("failed", 0);
+      line.update("failed", 0);
       return undefined;
     } finally {
       this.made.push({ ...made, seconds: (Date.now() - started) / 1000 });
@@ -160,7 +160,7 @@ export class DemoRun {
     return { text: pieces.join(""), usage };
   }
 
-  /** Submits, polls until the end, and notes the cost of a completed task: other tasks cost nothing. */
+  /** Submits, polls until the end, and records the cost of a completed task: other tasks cost nothing. */
   async #complete<A, S extends Status>(
     step: Step,
     path: string,
@@ -171,7 +171,7 @@ export class DemoRun {
   ): Promise<S> {
     const { api, taskDeadlineMs } = this.#options;
     const { id, metadata } = await api.submit(path, body);
-    const status = await api.follow(`${statusPath}/${id}`, shape, read, { withinMs: taskDeadlineMs, tell: step.status });
+    const status = await api.follow(`${statusPath}/${id}`, shape, read, { withinMs: taskDeadlineMs, onStatus: step.status });
     step.made.cost = metadata.reserved;
     return status;
   }

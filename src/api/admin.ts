@@ -10,7 +10,7 @@ import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
 import { openWallet, toUnits } from "../db/ledger.ts";
-import { changeBudget, changeQuota, readBalances } from "../tasks/wallets.ts";
+import { announceKeys, changeBudget, changeQuota, readBalances } from "../tasks/wallets.ts";
 import { ObjectsApi } from "../objects-api.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
@@ -53,7 +53,7 @@ export const admin = routing()
     await readNoBody(c);
     const id = c.req.param("id");
     const erasing = operations(c).erase(new ObjectsApi(c.env), id);
-    // Also when it breaks off: the keys may be erased.
+    // Also if the stream is aborted: the keys may already be erased.
     const state = await erasing.finally(() => forgetCallers(({ caller }) => caller.accountId === id));
     if (state === "unknown") throw new ApiError("not_found");
     return c.body(null, state === "erased" ? 204 : 202);
@@ -72,7 +72,8 @@ export const admin = routing()
   .patch("/keys/:id", updateKey)
   .delete("/keys/:id", async (c) => {
     await readNoBody(c);
-    if (!(await apiKeys.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
+    const key = await apiKeys.findKey(c.env.DB, c.req.param("id"));
+    if (!key || !(await apiKeys.deleteKey(c.env.DB, announceKeys(c.env.WALLETS), key))) throw new ApiError("not_found");
     return c.body(null, 204);
   })
   .post("/reconcile", query(reconcileQuery), async (c) => {
@@ -104,7 +105,7 @@ export const admin = routing()
     });
   });
 
-/** The Worker for what takes long or is rare; 404 if it is not deployed. */
+/** Forwards to the operations Worker, which does slow or rare work; 404 if it is not deployed. */
 function operations(c: AppContext) {
   if (!c.env.OPERATIONS) throw new ApiError("not_found");
   return c.env.OPERATIONS;
@@ -164,14 +165,14 @@ async function changeAccount(c: AppContext): Promise<Response> {
   if (change && (await changeQuota(c.env.WALLETS, account.id, account.id, change)) === "below_use")
     throw invalid(quota !== undefined ? "quota" : "add", "below_use");
   if (budget !== undefined) await changeBudget(c.env.WALLETS, account.id, account.id, budget);
-  if (disabled !== undefined) await accounts.setDisabled(c.env.DB, account.id, disabled);
+  if (disabled !== undefined) await accounts.setDisabled(c.env.DB, announceKeys(c.env.WALLETS), account.id, disabled);
   if (admin !== undefined) await accounts.setAdmin(c.env.DB, account.id, admin);
   return answer(c, await accountView(c, await findAccount(c)));
 }
 
 const nullable = ["quota", "models", "kinds", "max_open_tasks", "budget"];
 
-/** Changes a key, and the one that shares its quota since a rotation. */
+/** Changes a key, and the key that has shared its quota since a rotation. */
 async function updateKey(c: AppContext): Promise<Response> {
   const key = await apiKeys.findKey(c.env.DB, c.req.param("id") ?? "");
   if (!key) throw new ApiError("not_found");
@@ -179,7 +180,7 @@ async function updateKey(c: AppContext): Promise<Response> {
   if (limit !== undefined && (await changeQuota(c.env.WALLETS, key.accountId, key.walletId, { quota: limit })) === "below_use")
     throw invalid("quota", "below_use");
   if (budget !== undefined) await changeBudget(c.env.WALLETS, key.accountId, key.walletId, budget);
-  await apiKeys.changeKey(c.env.DB, key, name, changeScope(key.scope, scope));
+  await apiKeys.changeKey(c.env.DB, announceKeys(c.env.WALLETS), key, name, changeScope(key.scope, scope));
   const [view = {}] = await keyViews(c, key.accountId, [(await apiKeys.findKey(c.env.DB, key.id)) ?? key]);
   return answer(c, view);
 }
@@ -193,7 +194,7 @@ async function createKey(c: AppContext): Promise<Response> {
   });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
   if (created?.results.length === 0) throw new ApiError("too_many_keys");
-  // Before the caller learns the key: it never spends without its budget.
+  // Set before the answer shows the key, so that the key can never spend without its budget.
   if (body.budget) await changeBudget(c.env.WALLETS, account.id, apiKey.walletId, body.budget);
   return answer(c, { ...(await keyViews(c, account.id, [apiKey]))[0], key }, 201);
 }

@@ -7,7 +7,7 @@ import { onError } from "./errors.ts";
 import { type AppContext, withMiddleware } from "./frame.ts";
 import { routing } from "./router.ts";
 
-/** Images and videos may be read by and embedded in every site; errors too, so that a page can tell why it has no image. */
+/** Pages of every origin may read and embed images and videos, and read errors, so that they can show why an image is missing. */
 const everySite = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": "Content-Length, Content-Range, ETag, Repr-Digest, x-request-id",
@@ -20,7 +20,10 @@ const preflight = {
   "access-control-max-age": "86400",
 };
 
-/** Players read a video in many ranges: one handler with its middleware costs less than a chain, and so do headers that are set at once (`npm run bench:ranges`). */
+/**
+ * Players read a video in many ranges, so the cost of a request matters: one handler with its middleware costs less than a chain, and
+ * setting all headers at once costs less than one by one (`npm run bench:ranges`).
+ */
 export const assets = routing()
   .get("/*", withMiddleware(deliver, failed))
   .options(
@@ -35,7 +38,7 @@ async function failed(error: Error, c: AppContext): Promise<Response> {
 }
 
 async function deliver(c: AppContext): Promise<Response> {
-  // Keys have no character that needs URL encoding: a path that must be decoded is not an asset's.
+  // Asset keys contain no character that needs URL encoding, so a path with encoded characters is not an asset's.
   const key = c.req.path.slice(1);
   const { expires = "", digest = "", signature = "" } = c.req.query();
   const expiresAt = /^[1-9]\d{0,11}$/.test(expires) ? Number(expires) : -1;

@@ -28,14 +28,14 @@ export async function admit(c: AppContext, kind: "submission" | "read", takes?: 
       ? vouched.get(c.req.raw)
       : isBrowserToken(token)
         ? await openBrowserToken(c, token)
-        : await findCaller(c.env.DB, token);
+        : await findCaller(c.env, token);
   if (!caller) throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
   c.set("caller", caller);
   if (caller.token && !takes) throw new ApiError("key_scope");
   await countRequest(c, kind);
 }
 
-/** Admits a submission. A dry run counts as a read; browser tokens may not make one, because it shows what remains of the account. */
+/** Admits a submission. A dry run counts as a read. Browser tokens may not make one, because it shows the account's remaining balance. */
 export const admittedToSubmit =
   (takes?: "browser tokens"): MiddlewareHandler<AppEnv> =>
   async (c, next) => {
@@ -50,7 +50,7 @@ export const admitted =
     await next();
   };
 
-/** Seconds to the next minute: the platform does not report its window, but it has ended by then. */
+/** Seconds to the next minute: the platform does not report when its window ends, but it has ended by then. */
 export const secondsLeft = (now: number) => 60 - (Math.floor(now / 1000) % 60);
 
 /**

@@ -20,7 +20,7 @@ async function balance(c: AppContext, scope: Scope): Promise<Response> {
   if (token === undefined) return refuse(c, 401, sentences.noHeader);
   try {
     if (isBrowserToken(token)) return refuse(c, 403, sentences.browserToken);
-    const caller = await findCaller(c.env.DB, token);
+    const caller = await findCaller(c.env, token);
     if (!caller) return refuse(c, 401, unknown);
     c.set("caller", caller);
     await countRequest(c, "read");

@@ -1,4 +1,4 @@
-/** The routes of a chat: which can honour it, which answers, and the caller's error if none does. */
+/** The routes of a chat: selects those that support it, calls them in turn, and builds the caller's error if all fail. */
 
 import { type ChatFamily, findFamily, fitToFamily } from "../catalog/chat-families.ts";
 import type { Model } from "../catalog/models.ts";
@@ -26,14 +26,14 @@ const cannot = (param: string, rule: "model_not_available" | "unsupported_parame
 
 const chatProviders = new WeakMap<Env, Record<string, boolean>>();
 
-/** Whether the provider is on and has chats, found out once per isolate. Throws `VariableError` as `isOn` does. */
+/** True if the provider is on and supports chats; computed once per isolate. Throws `VariableError` like `isOn`. */
 function hasChat(env: Env, name: string): boolean {
   let known = chatProviders.get(env);
   if (!known) chatProviders.set(env, (known = {}));
   return (known[name] ??= isOn(env, name) && providerNamed(env, name).chat !== undefined);
 }
 
-/** The routes that can honour the chat, those of unhealthy providers last. Throws 400 if there is none. */
+/** The routes that support the chat, those of unhealthy providers last. Throws 400 if no route does. */
 export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>, maxTokens: number): FittedRoute[] {
   const routes = routesFor(model.id, pricesAndRoutes(env).routes, (name) => hasChat(env, name));
   let unsupported: string | undefined;
@@ -57,8 +57,8 @@ function mayHonour(malformed: Malformed, here: ChatFamily, next: ChatFamily): bo
 }
 
 /**
- * Returns the answer of the first route that answers. A verdict on the content or the format is final, unless another route can honour the format; after any
- * other fault before the answer the next route is tried.
+ * Returns the answer of the first route that answers. If a route refuses the content or the format, this is final, unless another route
+ * supports the format; after any other fault before the answer the next route is tried.
  */
 export async function askRoutes(
   c: AppContext,
@@ -90,7 +90,7 @@ export async function askRoutes(
       if (malformed || contentPolicy) logStep(c.env, "dispatch", line("refused"));
       else alert("dispatch", line("fault"), error);
       if (account && markUnhealthy({ provider, model })) await recordIncident(c.env.DB, "provider", provider);
-      // A route's own fault is more specific than a later route's unsupported field.
+      // Of two errors, the fault of a route is more specific than a field that a later route does not support.
       if (!malformed || fault === undefined) fault = error;
       if (malformed) refusal = { malformed, family };
       if (contentPolicy || chat.isGone() || chat.signal.aborted) break;
@@ -99,13 +99,13 @@ export async function askRoutes(
   throw fault;
 }
 
-/** The caller's error for a fault; `body` is the caller's own. Faults of the operator's account are logged. */
-export function toChatError(error: unknown, c: AppContext, body: Record<string, unknown>): ApiError {
+/** The caller's error for a fault; `given` are the names of the caller's fields. Faults of the operator's account are logged. */
+export function toChatError(error: unknown, c: AppContext, given: string[]): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof ProviderError) {
     const { malformed, contentPolicy, retryable, nothingAccepted, retryAfterMs } = error;
     if (contentPolicy) return new ApiError("content_policy_violation", { cause: error });
-    if (malformed) return new ApiError(malformed.code, { violations: toViolations(malformed, body), cause: error });
+    if (malformed) return new ApiError(malformed.code, { violations: toViolations(malformed, given), cause: error });
     if (retryAfterMs !== undefined || (retryable && nothingAccepted))
       return new ApiError("unavailable", {
         ...(retryAfterMs !== undefined && { retryAfter: Math.ceil(retryAfterMs / 1000) }),
@@ -116,11 +116,9 @@ export function toChatError(error: unknown, c: AppContext, body: Record<string, 
   return new ApiError("internal_error", { cause: error });
 }
 
-/** The field that the upstream names, if the caller gave it. */
-function toViolations({ code, param }: Malformed, body: Record<string, unknown>): Violation[] {
+/** The field that the upstream names, if the caller's body has it. */
+function toViolations({ code, param }: Malformed, given: string[]): Violation[] {
   if (code === "context_length_exceeded") return [{ param: "messages", rule: code }];
-  if (param?.startsWith("max_") && body["max_completion_tokens"] === undefined && body["max_tokens"] === undefined) return [];
-  const given = param === "max_completion_tokens" && body["max_completion_tokens"] === undefined ? "max_tokens" : param;
-  const [root = ""] = given?.split(/[.[]/, 1) ?? [];
-  return given !== undefined && body[root] !== undefined ? [{ param: given, rule: "wrong_form" }] : [];
+  const named = param === "max_completion_tokens" && !given.includes(param) ? "max_tokens" : param;
+  return named !== undefined && given.includes(named.replace(/[.[].*/s, "")) ? [{ param: named, rule: "wrong_form" }] : [];
 }

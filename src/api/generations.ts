@@ -13,7 +13,7 @@ export const images = routing().post("/generations", admittedToSubmit("browser t
 
 export const videos = routing().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "video"));
 
-/** Apart from `videos`, for a parameter beside a fixed name would keep hono from its fast router. Brings its own middleware. */
+/** Separate from `videos`: a path parameter beside a fixed name would prevent hono from using its fast router. Uses its own middleware. */
 export const remixes = routing().post("/v1/videos/:id/remix", middleware, admittedToSubmit("browser tokens"), dryRunQuery, (c) =>
   submit(c, "remix", c.req.param("id")),
 );

@@ -1,4 +1,4 @@
-/** How the parameters of a query are checked; what each path takes is in `schema/queries.ts`. */
+/** Validates query parameters; the parameters of each path are defined in `schema/queries.ts`. */
 
 import { zValidator } from "@hono/zod-validator";
 import type * as z from "zod/mini";
@@ -15,7 +15,7 @@ export const query = <T extends z.ZodMiniType>(schema: T) =>
     if (!result.success) refuse(result.error, result.data);
   });
 
-/** The same for one value, where a middleware would be too expensive for frequent requests. */
+/** The same for one value: for frequent requests, where a middleware would be too slow. */
 export function parseParameter<T extends z.ZodMiniType>(name: string, schema: T, text: string): z.output<T> {
   const result = schema.safeParse(text);
   if (result.success) return result.data;

@@ -27,7 +27,14 @@ const toolsOverhead = 512;
 const toolOverhead = 32;
 
 const encoder = new TextEncoder();
-const byteLength = (text: string) => encoder.encode(text).length;
+const pieceCharacters = 64 * 1024;
+
+/** The bytes of a text in UTF-8, counted piece by piece, for it may have 10 MiB; two more for a character that is cut in two. */
+function byteLength(text: string): number {
+  let bytes = 0;
+  for (let at = 0; at < text.length; at += pieceCharacters) bytes += encoder.encode(text.slice(at, at + pieceCharacters)).length;
+  return bytes;
+}
 
 function partTokens(part: ChatPart): number {
   switch (part.type) {
@@ -61,7 +68,7 @@ function estimatePromptTokens(body: ChatBody): number {
   return total;
 }
 
-/** What a chat reserves, in millionths: the whole prompt and the longest answer. */
+/** The amount that a chat reserves, in millionths: for the whole prompt and the longest answer. */
 export function chatReservation(price: Price, body: ChatBody): { promptTokens: number; maxTokens: number; amount: number } {
   const promptTokens = estimatePromptTokens(body);
   const limit = maxTokens(body);

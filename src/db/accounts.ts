@@ -2,13 +2,14 @@
 
 import { newId } from "../ids.ts";
 import { forgetCallers } from "./callers.ts";
+import { type Announce, changeKeys } from "./key-changes.ts";
 
 export interface Account {
   id: string;
   email: string;
   name: string | null;
   disabled: 0 | 1;
-  /** May open the console's admin pages. */
+  /** True if the user may open the console's admin pages. */
   admin: 0 | 1;
   createdAt: number;
 }
@@ -57,16 +58,13 @@ export const searchAccounts = async (db: D1Database, text: string, page: { limit
       .run<Account>()
   ).results;
 
-/** Grants or removes the admin role: effective with the account's next request. */
+/** Grants or removes the admin role, effective from the account's next request. */
 export async function setAdmin(db: D1Database, id: string, admin: boolean): Promise<void> {
   await db.prepare("UPDATE account SET admin = ?2 WHERE id = ?1").bind(id, Number(admin)).run();
 }
 
-/** Disables or enables an account; on this machine its keys are refused at once. */
-export async function setDisabled(db: D1Database, id: string, disabled: boolean): Promise<void> {
-  await db
-    .prepare("UPDATE account SET disabled = ?2 WHERE id = ?1")
-    .bind(id, disabled ? 1 : 0)
-    .run();
+/** Disables or enables an account; this machine refuses its keys at once. */
+export async function setDisabled(db: D1Database, announce: Announce, id: string, disabled: boolean): Promise<void> {
+  await changeKeys(db, announce, id, [db.prepare("UPDATE account SET disabled = ?2 WHERE id = ?1").bind(id, disabled ? 1 : 0)]);
   forgetCallers((known) => known.caller.accountId === id);
 }

@@ -2,6 +2,7 @@
 
 import { newApiKey, newId, sha256Hex } from "../ids.ts";
 import { forgetCallers, type KeyScope } from "./callers.ts";
+import { type Announce, changeKeys } from "./key-changes.ts";
 
 export interface ApiKey {
   id: string;
@@ -65,14 +66,13 @@ export async function findKey(db: D1Database, idOrHash: string): Promise<ApiKey 
   return row ? toKey(row) : undefined;
 }
 
-/** Deletes a key; false if it does not exist. */
-export async function deleteKey(db: D1Database, id: string): Promise<boolean> {
-  const { results } = await db
-    .prepare("UPDATE api_key SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL RETURNING coalesce(wallet_id, id) AS walletId")
-    .bind(id, Date.now())
-    .run<{ walletId: string }>();
-  forgetCallers((known) => known.caller.keyId === results[0]?.walletId);
-  return results.length === 1;
+/** Deletes a key; false if it was deleted before. */
+export async function deleteKey(db: D1Database, announce: Announce, { id, accountId, walletId }: ApiKey): Promise<boolean> {
+  const [deleted] = await changeKeys(db, announce, accountId, [
+    db.prepare("UPDATE api_key SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL RETURNING id").bind(id, Date.now()),
+  ]);
+  forgetCallers((known) => known.caller.keyId === walletId);
+  return deleted?.results.length === 1;
 }
 
 /**
@@ -81,10 +81,15 @@ export async function deleteKey(db: D1Database, id: string): Promise<boolean> {
  * undefined if the account has no such key, it no longer works, or it was already replaced; also if so many replaced
  * keys are not deleted that the account has twice the maximum.
  */
-export async function rotateKey(db: D1Database, accountId: string, id: string, overlapMs: number): Promise<string | undefined> {
+export async function rotateKey(
+  db: D1Database,
+  announce: Announce,
+  { accountId, id }: Pick<ApiKey, "accountId" | "id">,
+  overlapMs: number,
+): Promise<string | undefined> {
   const key = newApiKey();
   const now = Date.now();
-  const [made] = await db.batch<{ walletId: string }>([
+  const [made] = await changeKeys<{ walletId: string }>(db, announce, accountId, [
     db
       .prepare(
         `INSERT INTO api_key (id, account_id, wallet_id, name, hash, prefix, created_at, expires_at, scope)
@@ -107,23 +112,36 @@ export async function rotateKey(db: D1Database, accountId: string, id: string, o
 }
 
 /** Sets when a key expires, in milliseconds; null is never. Not of a key that another one replaced, whose overlap ends when its owner chose. */
-export async function setExpiry(db: D1Database, { id, walletId }: ApiKey, expiresAt: number | null): Promise<void> {
-  await db
-    .prepare(
-      `UPDATE api_key SET expires_at = ?2 WHERE id = ?1
-         AND NOT EXISTS (SELECT 1 FROM api_key n WHERE n.wallet_id = ?3 AND n.created_at > api_key.created_at AND n.deleted_at IS NULL)`,
-    )
-    .bind(id, expiresAt, walletId)
-    .run();
+export async function setExpiry(
+  db: D1Database,
+  announce: Announce,
+  { accountId, id, walletId }: ApiKey,
+  expiresAt: number | null,
+): Promise<void> {
+  await changeKeys(db, announce, accountId, [
+    db
+      .prepare(
+        `UPDATE api_key SET expires_at = ?2 WHERE id = ?1
+           AND NOT EXISTS (SELECT 1 FROM api_key n WHERE n.wallet_id = ?3 AND n.created_at > api_key.created_at AND n.deleted_at IS NULL)`,
+      )
+      .bind(id, expiresAt, walletId),
+  ]);
   forgetCallers((known) => known.caller.keyId === walletId);
 }
 
 /** Changes the name and scope of a key, and of the key that it replaced or that replaced it, because reports show them as one. */
-export async function changeKey(db: D1Database, { accountId, walletId }: ApiKey, name: string, scope: KeyScope): Promise<void> {
-  await db
-    .prepare("UPDATE api_key SET name = ?3, scope = ?4 WHERE account_id = ?1 AND coalesce(wallet_id, id) = ?2")
-    .bind(accountId, walletId, name, JSON.stringify(scope))
-    .run();
+export async function changeKey(
+  db: D1Database,
+  announce: Announce,
+  { accountId, walletId }: ApiKey,
+  name: string,
+  scope: KeyScope,
+): Promise<void> {
+  await changeKeys(db, announce, accountId, [
+    db
+      .prepare("UPDATE api_key SET name = ?3, scope = ?4 WHERE account_id = ?1 AND coalesce(wallet_id, id) = ?2")
+      .bind(accountId, walletId, name, JSON.stringify(scope)),
+  ]);
   forgetCallers((known) => known.caller.keyId === walletId);
 }
 

@@ -2,7 +2,7 @@
 
 import { isWellFormedKey, sha256Hex } from "../ids.ts";
 
-/** What a key may be used for; what is missing has no limit. */
+/** The limits of a key; a missing field means no limit. */
 export interface KeyScope {
   models?: string[] | undefined;
   kinds?: string[] | undefined;
@@ -14,17 +14,32 @@ export interface Caller {
   accountId: string;
   /** The key's wallet: its own id unless it replaced another key. */
   keyId: string;
-  /** SHA-256 of the key; missing where the console calls for its user. */
+  /** SHA-256 of the key; missing if the console calls for its user. */
   keyHash?: string;
   scope?: KeyScope;
-  /** The browser token that stands for the key. */
+  /** The browser token that was used instead of the key. */
   token?: {
-    /** Of its object. */
+    /** The id of the token's object. */
     id: string;
-    /** The tasks that it may see. */
+    /** The ids of the tasks that the token may see. */
     taskIds: string[];
     scope: KeyScope;
   };
+}
+
+/** What a look-up needs: the database, and the objects that know of changes which a replica may not have yet. */
+export interface KeyBindings {
+  DB: D1Database;
+  WALLETS: { getByName(accountId: string): { keysRevision(): Promise<number> } };
+}
+
+interface KeyRow {
+  keyId: string;
+  accountId: string;
+  expiresAt: number | null;
+  scope: string | null;
+  /** Of the account's keys, see `key-changes.ts` */
+  revision: number;
 }
 
 interface CachedCaller {
@@ -42,15 +57,42 @@ let evictions = 0;
 
 /**
  * The caller of this key, or undefined if it is mistyped, unknown, deleted or expired, or its account is disabled. A caller is
- * cached for some seconds without another D1 query.
+ * cached for some seconds without another look-up.
  */
-export const findCaller = (db: D1Database, key: string): Promise<Caller | undefined> =>
-  find(db, key, () => (isWellFormedKey(key) ? sha256Hex(key) : undefined));
+export const findCaller = (bindings: KeyBindings, key: string): Promise<Caller | undefined> =>
+  find(bindings, key, () => (isWellFormedKey(key) ? sha256Hex(key) : undefined));
 
 /** The same for a key whose digest is known. */
-export const findCallerByHash = (db: D1Database, hash: string): Promise<Caller | undefined> => find(db, hash, () => hash);
+export const findCallerByHash = (bindings: KeyBindings, hash: string): Promise<Caller | undefined> => find(bindings, hash, () => hash);
 
-async function find(db: D1Database, key: string, toHash: () => Promise<string> | string | undefined): Promise<Caller | undefined> {
+/**
+ * The row of a working key. From the nearest replica, if it has the last change of the account's keys, of which the account's wallet
+ * object knows; a refusal and everything in doubt is the primary's.
+ */
+async function readKey({ DB, WALLETS }: KeyBindings, hash: string, now: number): Promise<KeyRow | undefined> {
+  const read = async (from: D1Database | D1DatabaseSession) => {
+    const { results, meta } = await from
+      .prepare(
+        `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope, a.keys_revision AS revision FROM api_key k JOIN account a ON a.id = k.account_id
+         WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.expires_at IS NULL OR k.expires_at > ?2)`,
+      )
+      .bind(hash, now)
+      .run<KeyRow>();
+    return { row: results[0], meta };
+  };
+  const { row, meta } = await read(DB.withSession("first-unconstrained"));
+  if (meta.served_by_primary) return row;
+  // An object that does not answer, or has code of the release before, leaves the question to the primary.
+  const isRecent =
+    row &&
+    row.revision >=
+      (await WALLETS.getByName(row.accountId)
+        .keysRevision()
+        .catch(() => Infinity));
+  return isRecent ? row : (await read(DB)).row;
+}
+
+async function find(bindings: KeyBindings, key: string, toHash: () => Promise<string> | string | undefined): Promise<Caller | undefined> {
   const now = Date.now();
   // In memory, callers are found by the key itself, in a hash table with a random seed per isolate; D1 only has the digest.
   const cached = cache.get(key);
@@ -58,13 +100,7 @@ async function find(db: D1Database, key: string, toHash: () => Promise<string> |
   const hash = await toHash();
   if (hash === undefined) return undefined;
   const before = evictions;
-  const row = await db
-    .prepare(
-      `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope FROM api_key k JOIN account a ON a.id = k.account_id
-       WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.expires_at IS NULL OR k.expires_at > ?2)`,
-    )
-    .bind(hash, now)
-    .first<{ keyId: string; accountId: string; expiresAt: number | null; scope: string | null }>();
+  const row = await readKey(bindings, hash, now);
   cache.delete(key);
   if (!row) return undefined;
   const { accountId, keyId, scope } = row;
@@ -75,7 +111,7 @@ async function find(db: D1Database, key: string, toHash: () => Promise<string> |
   return caller;
 }
 
-/** Drops cached callers on this machine. */
+/** Removes cached callers on this machine. */
 export function forgetCallers(which: (known: CachedCaller) => boolean): void {
   evictions++;
   for (const [key, entry] of cache) if (which(entry)) cache.delete(key);

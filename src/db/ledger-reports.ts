@@ -1,4 +1,4 @@
-/** Reads the ledger: charges by day and model, entries, tasks. It changes nothing; amounts in millionths, days in UTC. */
+/** Queries of the ledger: charges by day and model, entries, tasks. Read-only; amounts in millionths, days in UTC. */
 
 import { ofAccount } from "./ledger.ts";
 
@@ -47,7 +47,7 @@ export async function usesByModel(db: D1Database, accountId: string, since: numb
   return results;
 }
 
-/** One task or chat in the ledger. The fields of its end are null while it is open. */
+/** One task or chat in the ledger. The fields about its end are null while it is open. */
 export interface Entry {
   taskId: string;
   kind: string;
@@ -135,7 +135,7 @@ export async function listOpenTasks(
   return results;
 }
 
-/** Accounts whose wallet objects hold something. Reads each wallet: for operators, not for requests. */
+/** Accounts whose wallet objects have granted amounts. Reads each wallet: for operators, not for requests. */
 export const listGrantedAccounts = async (db: D1Database, limit: number): Promise<string[]> =>
   (await db.prepare("SELECT id FROM wallet WHERE granted > 0 LIMIT ?1").bind(limit).run<{ id: string }>()).results.map(({ id }) => id);
 

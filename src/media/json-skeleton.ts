@@ -28,11 +28,11 @@ export interface SkeletonOptions extends ReadOptions {
   maxDepth: number;
   /** Whether an image is allowed at this path. Called for long strings only. */
   isImageAt: (path: JsonPath) => boolean;
-  /** Stores an image. Reading continues after it resolves and ends with what it throws. */
+  /** Stores an image. Reading continues after it resolves; an error that it throws ends the reading. */
   store: (image: InlineImage) => Promise<void>;
   /** Whether the images' bytes are hashed. */
   hashesImages?: boolean;
-  /** Takes the body's text, for the digest of the whole. */
+  /** Receives the body's text, for the digest of the whole body. */
   digest?: RunningDigest | undefined;
 }
 
@@ -47,7 +47,7 @@ export type ExtractedImage = {
 export interface JsonSkeleton {
   /** The parsed body with a placeholder for each image. */
   value: unknown;
-  /** In the order of the text. If a placeholder is missing from the value, a later field of the same name replaced it. */
+  /** In the order of the text. If the value does not contain a placeholder, a later field of the same name has replaced it. */
   images: ExtractedImage[];
 }
 
@@ -123,7 +123,7 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
     const { spelling, layout, ...verdict } = reader.end();
     const extracted = { index, placeholder, spelling };
     if ("problem" in verdict) {
-      digest?.lose(); // its text may have characters that two pieces share
+      digest?.lose(); // its text may contain a character that is split between two pieces
       images.push({ ...extracted, problem: verdict.problem });
     } else if (stored === options.maxImages) images.push({ ...extracted, problem: "too_many" });
     else {
@@ -141,10 +141,12 @@ const isUrl = (text: string) => /^\s*https?:/i.test(text.slice(0, SHORT_STRING /
 
 const SETTLE_CHARACTERS = 64 * 1024;
 
-/** The JSON without its images. Kept as bytes, because a slice of a string keeps the whole string in memory. */
+/** The JSON without its images, copied out of the pieces of the body: a slice of a string keeps the whole string in memory. */
 class Skeleton {
   readonly #maxBytes: number;
-  readonly #parts: Uint8Array[] = [];
+  readonly #encoder = new TextEncoder();
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  #text = "";
   #bytes = 0;
   #fresh = "";
   #held = 0;
@@ -157,15 +159,15 @@ class Skeleton {
     this.#fresh += text;
   }
 
-  /** Called after each piece of the body; encodes the collected text when there is enough of it. */
+  /** Called after each piece of the body; copies the collected text when there is enough of it. */
   settle(length: number): void {
     this.#held += length;
     if (this.#held >= SETTLE_CHARACTERS) this.#flush();
   }
 
   #flush(): void {
-    const bytes = new TextEncoder().encode(this.#fresh);
-    this.#parts.push(bytes);
+    const bytes = this.#encoder.encode(this.#fresh);
+    this.#text += this.#decoder.decode(bytes);
     this.#bytes += bytes.length;
     this.#held = 0;
     this.#fresh = "";
@@ -174,12 +176,12 @@ class Skeleton {
 
   text(): string {
     this.#flush();
-    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    return this.#parts.map((part) => decoder.decode(part)).join("");
+    return this.#text;
   }
 
   parse(): unknown {
     const text = this.text();
+    this.#text = ""; // the value will need as much memory
     try {
       return JSON.parse(text);
     } catch (cause) {

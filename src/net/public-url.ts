@@ -1,4 +1,4 @@
-/** Decides whether the gateway may fetch an address that a caller gave. */
+/** Decides whether the gateway may fetch a URL that a caller gave. */
 
 import { addressKind } from "./ip-address.ts";
 
@@ -24,8 +24,8 @@ const privateSuffixes = [
  * Checks a URL: http or https, at most 8192 characters, no user name or password, the default ports, and a host that is a public IP
  * address or a full domain name that is neither reserved for private networks nor the gateway's own.
  *
- * A Worker cannot see what a name resolves to. The platform makes sure that no name leads into a private network: Workers reach only
- * public addresses.
+ * A Worker cannot see to which address a name resolves. The platform makes sure that no name leads into a private network: Workers reach
+ * only public addresses.
  *
  * @returns the parsed URL, whose `href` must be used from here on instead of `text`; or the first violated rule.
  */
@@ -40,7 +40,7 @@ export function checkPublicUrl(text: string, rules: UrlRules): URL | { reason: U
   return isPublicHost(url.hostname, rules.ownHosts) ? url : { reason: "host" };
 }
 
-/** The same for a receiver of callbacks, which has to speak https; http only on the developer's own machine. */
+/** The same for a receiver of callbacks, which must use https; http is allowed only on the developer's own machine. */
 export function checkReceiverUrl(text: string, rules: UrlRules): URL | { reason: UrlProblem } {
   const url = checkPublicUrl(text, rules);
   if (!(url instanceof URL) || url.protocol === "https:") return url;

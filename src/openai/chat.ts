@@ -1,4 +1,4 @@
-/** `chat/completions`: the gateway's own, under the name that the model was asked for by, with OpenAI's errors. */
+/** `chat/completions`: forwards to the gateway's own path; the answer has the requested model name and OpenAI's errors. */
 
 import { resolveModel } from "./aliases.ts";
 import { ask } from "./ask.ts";
@@ -14,13 +14,16 @@ interface Answer {
   error?: { message: string; code: string; param: string | null };
 }
 
-/** What a request becomes: the chat's body, and what its answer needs of the request, which is in memory as long as the answer takes. */
+/**
+ * A converted request: the body of the chat, and the data that building the answer needs, which is kept in memory until the answer has
+ * ended.
+ */
 interface Converted<T> {
   body: object;
   kept: T;
 }
 
-/** Asks the gateway with the chat that a request's fields become. Throws what `convert` or the gateway has against it. */
+/** Sends the chat that `convert` builds from a request's fields to the gateway. Throws the errors of `convert` and of the gateway. */
 export async function sendChat<T>(c: AppContext, convert: (fields: Fields) => Converted<T>): Promise<{ answer: Response; kept: T }> {
   const path = withDryRun(c, "/v1/chat/completions");
   let kept!: T;
@@ -30,10 +33,13 @@ export async function sendChat<T>(c: AppContext, convert: (fields: Fields) => Co
     return converted.body;
   };
   const answer = isLarge(c)
-    ? await sendInTurn(c, async () => ({ path, body: toPieces(await read()) }))
+    ? await sendInTurn(c, async () => ({ path, body: toPieces(await read()) }), countTurns(c))
     : await ask(c, path, { body: await read() });
   return { answer, kept };
 }
+
+/** The text of a chat is in memory several times, unlike the files of other bodies: the largest takes the place of two of them. */
+const countTurns = (c: AppContext) => Math.max(1, 2 * Math.min(1, Number(c.req.header("content-length") ?? maxChatBytes) / maxChatBytes));
 
 export async function complete(c: AppContext): Promise<Response> {
   const { answer, kept: named } = await sendChat(c, (fields) => {

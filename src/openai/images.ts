@@ -1,4 +1,4 @@
-/** `images/generations` and `images/edits`: submits, waits until the images are there, and answers with their URLs or their bytes. */
+/** `images/generations` and `images/edits`: submits, waits until the images are completed, and answers with their URLs or their bytes. */
 
 import { imagePixels } from "../catalog/fields.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
@@ -10,12 +10,12 @@ import { sendLargeJson } from "./large-json.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { type DryRun, isDryRun, ownFields, withDryRun } from "./submission.ts";
-import { awaitSubmitted, tellDropped } from "./task.ts";
+import { awaitSubmitted, reportDropped } from "./task.ts";
 import { isLarge } from "./turns.ts";
 
 const submissions = "/v1/images/generations";
 
-/** By pixels, as OpenAI names sizes, the ratio with these reference pixels. */
+/** The ratio for each size of OpenAI, which is the ratio's width and height in pixels. */
 const ratios = new Map(Object.entries(imagePixels).map(([ratio, [width, height]]) => [`${width}x${height}`, ratio]));
 const qualities: Record<string, string> = {
   standard: "standard",
@@ -25,9 +25,9 @@ const qualities: Record<string, string> = {
   auto: "standard",
   high: "hd",
 };
-/** Fields that say how something is made and change no price: they are taken and named in `x-dropped-params`. */
+/** Fields without an effect on the price: accepted, not sent, and named in `x-dropped-params`. */
 const dropped = new Set(["user", "style", "moderation", "safety_identifier", "input_fidelity"]);
-/** What else OpenAI takes, with the values that ask for nothing. */
+/** Other fields of OpenAI, each with the values that do not change the output; other values are refused. */
 const neutral: Record<string, unknown[]> = {
   background: ["auto", "opaque"],
   output_format: ["png"],
@@ -37,13 +37,13 @@ const neutral: Record<string, unknown[]> = {
   mask: [],
 };
 
-/** What was asked for, beside the submission. */
+/** The converted request: the submission's body, and the requested format of the answer. */
 interface Asked {
   body: Fields;
   format: "url" | "b64_json";
 }
 
-/** Reads a request's fields into a submission's. Throws 400. */
+/** Converts a request's fields to a submission. Throws 400. */
 function toSubmission(c: AppContext, fields: Fields): Asked {
   const word = (name: string, words: readonly string[]) => {
     const value = fields[name];
@@ -71,7 +71,7 @@ function toSubmission(c: AppContext, fields: Fields): Asked {
   };
 }
 
-/** Which model is meant; OpenAI's own default where none is named. */
+/** The requested model; OpenAI's default if none is given. */
 function named(c: AppContext, { model = "dall-e-3" }: Fields): NamedModel {
   if (typeof model !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
   return resolveModel(c.env, model);
@@ -84,19 +84,19 @@ const isTaken = (name: string) => dropped.has(name);
 export async function generateImages(c: AppContext): Promise<Response> {
   const fields = await readFields(c);
   const { body, format } = toSubmission(c, fields);
-  tellDropped(c, Object.keys(fields).filter(isTaken));
+  reportDropped(c, Object.keys(fields).filter(isTaken));
   const made = await once(c, JSON.stringify(body), (headers) => submit(c, body, headers));
   return answerImages(c, made, format);
 }
 
-/** OpenAI's edits are generations from images. */
+/** OpenAI's edits are submitted as generations with input images. */
 export async function editImages(c: AppContext): Promise<Response> {
   if (isForm(c)) return editForm(c);
   if (isLarge(c)) return editLarge(c);
   const { images, image, ...fields } = await readFields(c);
   const { body, format } = toSubmission(c, fields);
-  const all = { ...body, images: readPictures(c, images ?? image) };
-  tellDropped(c, Object.keys(fields).filter(isTaken));
+  const all = { ...body, images: readImages(c, images ?? image) };
+  reportDropped(c, Object.keys(fields).filter(isTaken));
   const made = await once(c, JSON.stringify(all), (headers) => submit(c, all, headers));
   return answerImages(c, made, format);
 }
@@ -114,7 +114,7 @@ async function editForm(c: AppContext): Promise<Response> {
         if (files.length === 0) throw refuseField(c, "image", "required");
         const asked = toSubmission(c, fields);
         format = asked.format;
-        tellDropped(c, Object.keys(fields).filter(isTaken));
+        reportDropped(c, Object.keys(fields).filter(isTaken));
         return { headers, body: toImagesBody(c, files, asked.body) };
       },
     }).catch(rename);
@@ -123,7 +123,7 @@ async function editForm(c: AppContext): Promise<Response> {
   return answerImages(c, made, format);
 }
 
-/** The same as JSON, with images that do not fit into memory several times. */
+/** The same for JSON, without holding the images in memory several times. */
 async function editLarge(c: AppContext): Promise<Response> {
   let format: Asked["format"] = "url";
   const made = await once(c, formIdentity(c), async (headers) => {
@@ -131,12 +131,12 @@ async function editLarge(c: AppContext): Promise<Response> {
       path: withDryRun(c, submissions),
       headers,
       field: "images",
-      isPictureAt: ([field]) => field === "images" || field === "image",
+      isImageAt: ([field]) => field === "images" || field === "image",
       async toBody({ images, image, ...fields }) {
         const asked = toSubmission(c, fields);
         format = asked.format;
-        tellDropped(c, Object.keys(fields).filter(isTaken));
-        return { ...asked.body, images: readPictures(c, images ?? image) };
+        reportDropped(c, Object.keys(fields).filter(isTaken));
+        return { ...asked.body, images: readImages(c, images ?? image) };
       },
     }).catch(rename);
     return awaitImages(c, sent);
@@ -144,8 +144,8 @@ async function editLarge(c: AppContext): Promise<Response> {
   return answerImages(c, made, format);
 }
 
-/** `[{image_url}]`, or the texts themselves. There are no files to name by id. */
-function readPictures(c: AppContext, given: unknown): string[] {
+/** Accepts `[{image_url}]` or a list of URLs. File ids are not supported. */
+function readImages(c: AppContext, given: unknown): string[] {
   const list = Array.isArray(given) ? given : given === undefined ? [] : [given];
   if (list.length === 0) throw refuseField(c, "images", "required");
   return list.map((item: unknown, at) => {

@@ -1,12 +1,13 @@
-/** The OpenAI Worker: OpenAI's API at /openai/v1. The gateway hands it each request, and its own API with it. */
+/** The OpenAI Worker: OpenAI's API at /openai/v1. The gateway forwards each request together with its own API. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { inJurisdiction } from "../jurisdiction.ts";
 import { type Api, paths } from "./paths.ts";
 
 export { AttemptObject } from "./attempt-object.ts";
 
 export default class OpenAi extends WorkerEntrypoint<OpenAiBindings> {
   async open(request: Request, api: Api): Promise<Response> {
-    return paths.fetch(request, { ...this.env, API: api }, this.ctx);
+    return paths.fetch(request, { ...inJurisdiction(this.env), API: api }, this.ctx);
   }
 }

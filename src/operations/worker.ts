@@ -1,4 +1,4 @@
-/** The operations Worker: what the operator's API and the cron trigger need and callers do not. The gateway calls it over its binding. */
+/** The operations Worker: functions for the operator's API and the cron trigger. The gateway calls it over its binding. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
@@ -32,9 +32,9 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> imp
     accountId: string,
     span: Span,
     columns: Exclude<Column, "reference">[],
-    most: number,
+    maxTasks: number,
   ): Promise<Used[] | "too_many"> {
-    return referencedUsage(this.env, accountId, span, columns, most);
+    return referencedUsage(this.env, accountId, span, columns, maxTasks);
   }
 
   async findArchived(accountId: string, taskId: string): Promise<ArchivedPlace | undefined> {

@@ -1,4 +1,4 @@
-/** The durations of recent tasks by kind, model and route: recorded where tasks end, cached in each isolate, shared through the database. */
+/** Typical durations by kind, model and route: recorded when tasks end, cached in each isolate, shared through the database. */
 
 import type { Kind } from "../catalog/models.ts";
 import type { Route } from "../catalog/routes.ts";
@@ -6,31 +6,31 @@ import { addDurations, readDurations } from "../db/typical-times.ts";
 import { alert } from "../log.ts";
 import { type CompletedTask, firstRoute } from "./record.ts";
 
-/** Work that may continue after the answer. */
+/** The part of the invocation's context that lets work continue after the answer. */
 type Background = Pick<ExecutionContext, "waitUntil">;
 
 interface Work {
   kind: Kind;
   model: string;
-  /** The route that is tried first. The time of a fallback route is part of the caller's wait. */
+  /** The first route. Tasks that another route completed are not recorded. */
   route: Route;
 }
 
-/** Fewer durations give no estimate. */
-const fewest = 10;
+/** The minimum number of durations for an estimate. */
+const minDurations = 10;
 const refreshMs = 60_000;
-/** One row is written for this many tasks, or for the tasks of this time. */
-const maxUntold = 25;
-const tellMs = 600_000;
+/** A row is written after this many tasks or this much time, whichever comes first. */
+const maxUnwritten = 25;
+const writeMs = 600_000;
 
 const medians = new Map<string, number>();
 let readAt = -Infinity;
-const untold = new Map<string, { seconds: number[]; toldAt: number }>();
+const unwritten = new Map<string, { seconds: number[]; writtenAt: number }>();
 
 const workName = ({ kind, model, route }: Work) => `${kind} ${model} ${route.provider} ${route.model}`;
 
 function learn(sort: string, seconds: number[]): void {
-  if (seconds.length >= fewest) medians.set(sort, median(seconds));
+  if (seconds.length >= minDurations) medians.set(sort, median(seconds));
 }
 
 /** The median of a list that is not empty. */
@@ -66,15 +66,15 @@ export function noteDuration(
   { submission, createdAt, finalAt }: Pick<CompletedTask, "submission" | "createdAt" | "finalAt">,
 ): void {
   const sort = workName({ ...submission, route: firstRoute(submission.routes) });
-  const known = untold.get(sort) ?? { seconds: [], toldAt: -Infinity };
+  const known = unwritten.get(sort) ?? { seconds: [], writtenAt: -Infinity };
   known.seconds.unshift(Math.round((finalAt - createdAt) / 100) / 10);
-  untold.set(sort, known);
-  if (known.seconds.length < maxUntold && Date.now() - known.toldAt < tellMs) return;
-  untold.set(sort, { seconds: [], toldAt: Date.now() });
-  background.waitUntil(tell(db, sort, known.seconds));
+  unwritten.set(sort, known);
+  if (known.seconds.length < maxUnwritten && Date.now() - known.writtenAt < writeMs) return;
+  unwritten.set(sort, { seconds: [], writtenAt: Date.now() });
+  background.waitUntil(writeDurations(db, sort, known.seconds));
 }
 
-async function tell(db: Env["DB"], sort: string, seconds: number[]): Promise<void> {
+async function writeDurations(db: Env["DB"], sort: string, seconds: number[]): Promise<void> {
   try {
     learn(sort, await addDurations(db, sort, seconds));
   } catch (error) {

@@ -41,7 +41,7 @@ test.each(endpoints)("%s %s is 404 where no token is set", async (method, path) 
   for (const changes of [{ ADMIN_TOKEN: "" }, { ADMIN_TOKEN: undefined }])
     for (const token of ["test-admin", "", "undefined"]) {
       const request = new Request(`https://gateway.example${path}`, { method, headers: { authorization: `Bearer ${token}` } });
-      const response = await worker.fetch(request, { ...env, ...changes }, createExecutionContext());
+      const response = await worker.fetch(request, { ...env, ...changes } as Env, createExecutionContext());
       expect(response.status).toBe(404);
       expect(await response.json()).toMatchObject({ error: { type: "invalid_request", code: "not_found" } });
     }

@@ -28,7 +28,7 @@ function altered(url: URL, change: (url: URL) => void): URL {
   return other;
 }
 
-/** The same bytes in another Base64 spelling, which a decoder accepts that ignores the two low bits of the last character. */
+/** The same bytes in another Base64 encoding: a lenient decoder ignores the two low bits of the last character. */
 const respelled = (text: string) => text.slice(0, -1) + String.fromCharCode(text.charCodeAt(text.length - 1) + 1);
 
 const flipped = (text: string) => (text.startsWith("A") ? "B" : "A") + text.slice(1);

@@ -1,10 +1,9 @@
-/** The routes of `routes.json`, and how `[vars.ROUTES]` overrides them. */
+/** The routes of `routes.txt`, and how `[vars.ROUTES]` overrides them. */
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { allModels } from "../../src/catalog/models.ts";
-import builtIn from "../../src/catalog/routes.json";
-import { checkRoutes, routesFor } from "../../src/catalog/routes.ts";
+import { builtInRoutes, checkRoutes, routesFor } from "../../src/catalog/routes.ts";
 import { pricesAndRoutes } from "../../src/config.ts";
 
 test("every model has routes, and the last is the sandbox's", () => {
@@ -19,7 +18,7 @@ test("every provider of a route exists", () => {
 
 test("the operator's routes replace those of single models, with their settings", () => {
   const own = [{ provider: "fal", model: "x", settings: { reasoning: "none" } }];
-  expect(checkRoutes({ "imgA-4": own })).toEqual({ ...builtIn, "imgA-4": own });
+  expect(checkRoutes({ "imgA-4": own })).toEqual({ ...builtInRoutes(), "imgA-4": own });
 });
 
 test.each([
@@ -32,7 +31,7 @@ test.each([
   expect(() => checkRoutes(configured)).toThrow(/imgA-\d/);
 });
 
-test("the sandbox is a fallback of a real provider only where a local gateway's operator configured it so", () => {
+test("the sandbox is a fallback of a real provider only on a local gateway whose operator configured it", () => {
   const real = { provider: "fal", model: "x" };
   const sandbox = { provider: "sandbox", model: "imgA-4" };
   const own = checkRoutes({ "imgA-4": [real, sandbox] });
@@ -40,6 +39,6 @@ test("the sandbox is a fallback of a real provider only where a local gateway's 
   expect(routesFor("imgA-4", own, isOn, true)).toEqual([real, sandbox]);
   expect(routesFor("imgA-4", own, isOn)).toEqual([real]);
   expect(routesFor("imgA-4", own, (provider) => provider === "sandbox")).toEqual([sandbox]);
-  const builtInRoutes = routesFor("imgA-4", checkRoutes({ "imgB-4o-image": [sandbox] }), isOn, true);
-  expect(builtInRoutes.map(({ provider }) => provider)).toEqual(["fal"]);
+  const next = routesFor("imgA-4", checkRoutes({ "imgB-4o-image": [sandbox] }), isOn, true);
+  expect(next.map(({ provider }) => provider)).toEqual(["fal"]);
 });

@@ -64,7 +64,7 @@ test("a key is shown once, works, and is refused after its deletion", async () =
   const shown = await (await browser.ask("/console/keys", { name: "first <i>key</i>", quota: "1.5", expires: "" })).text();
   const key = /sk-[0-9A-Za-z]{49}/.exec(shown)![0];
   expect(shown).not.toContain("<i>key</i>");
-  const caller = await findCaller(env.DB, key);
+  const caller = await findCaller(env, key);
   expect(caller).toBeDefined();
   const list = await browser.read("/console/keys");
   expect(list).not.toContain(key);
@@ -74,7 +74,7 @@ test("a key is shown once, works, and is refused after its deletion", async () =
   const confirm = await browser.read(`/console/keys/${caller!.keyId}/delete`);
   expect(confirm).toContain("Delete the key first");
   expect((await browser.ask(`/console/keys/${caller!.keyId}/delete`, {})).status).toBe(303);
-  expect(await findCaller(env.DB, key)).toBeUndefined();
+  expect(await findCaller(env, key)).toBeUndefined();
   expect(await browser.read("/console/keys")).toContain("There are no keys yet.");
 });
 

@@ -39,6 +39,7 @@ export interface Worker {
 
 export interface Bucket {
   location: string | undefined;
+  jurisdiction: string | undefined;
   rules: unknown[];
   files: Map<string, string>;
 }
@@ -51,9 +52,12 @@ export interface Queue {
 export interface Database {
   name: string;
   location: string | undefined;
+  jurisdiction: string | undefined;
+  /** "auto": replicas near the callers answer reads. */
+  replication: string;
 }
 
-/** How an account differs from a fully configured one. */
+/** The differences from a fully configured account. */
 export interface Shortcomings {
   hasR2: boolean;
   subdomain: string | undefined;
@@ -105,7 +109,7 @@ export class Account {
   snapshot(): unknown {
     return {
       databases: [...this.databases],
-      buckets: [...this.buckets].map(([name, { location, rules }]) => ({ name, location, rules })),
+      buckets: [...this.buckets].map(([name, { location, jurisdiction, rules }]) => ({ name, location, jurisdiction, rules })),
       queues: [...this.queues].map(([name, { id, consumers }]) => ({ name, id, consumers })),
       domains: [...this.domains],
       workers: [...this.workers].map(([name, { secrets, hasSubdomain, migrationTag }]) => ({

@@ -21,6 +21,8 @@ class Refusal extends Error {
 
 interface Call {
   groups: string[];
+  /** Where R2 looks for buckets. */
+  jurisdiction: string | undefined;
   query: URLSearchParams;
   json: () => Record<string, unknown>;
   form: () => Promise<FormData>;
@@ -130,7 +132,9 @@ async function handle(
     const form = () =>
       new Response(new Uint8Array(body), { headers: { "content-type": incoming.headers["content-type"] ?? "" } }).formData();
     const json = () => JSON.parse(body.toString()) as Record<string, unknown>;
-    return handler(account, { groups: match.slice(1).map(decodeURIComponent), query: url.searchParams, json, form, body }, runtime);
+    const jurisdiction = incoming.headers["cf-r2-jurisdiction"]?.toString();
+    const groups = match.slice(1).map(decodeURIComponent);
+    return handler(account, { groups, jurisdiction, query: url.searchParams, json, form, body }, runtime);
   }
   throw new Error(`the emulation does not know ${incoming.method} ${path}`);
 }
@@ -144,14 +148,17 @@ function found<T>(value: T | undefined, code: number): T {
 const checkR2 = (account: Account) => {
   if (!account.settings.hasR2) throw new Refusal(403, 10_042, "Please enable R2 through the Cloudflare Dashboard.");
 };
-const bucketOf = (account: Account, name: string) => {
+/** The bucket that the first group names, if it is in the jurisdiction that the call names. */
+const bucketOf = (account: Account, { groups: [name = ""], jurisdiction }: Call) => {
   checkR2(account);
-  return found(account.buckets.get(name), 10_006);
+  const bucket = found(account.buckets.get(name), 10_006);
+  return found(bucket.jurisdiction === jurisdiction ? bucket : undefined, 10_006);
 };
 const databaseOf = (account: Account, nameOrId: string) => {
   const id = account.databases.has(nameOrId) ? nameOrId : [...account.databases].find(([, { name }]) => name === nameOrId)?.[0];
   const database = found(account.databases.get(found(id, 7404)), 7404);
-  return { uuid: id!, name: database.name, version: "production" };
+  const { name, jurisdiction = null, replication } = database;
+  return { uuid: id!, name, version: "production", jurisdiction, read_replication: { mode: replication } };
 };
 const queueView = ([name, { id, consumers }]: [string, { id: string; consumers: { consumer_id: string; script: string }[] }]) => ({
   queue_id: id,
@@ -195,7 +202,8 @@ async function upload(account: Account, call: Call, isDeployed: boolean) {
       );
     if (binding["type"] === "d1" && !account.databases.has(String(binding["id"] ?? binding["database_id"])))
       throw new Refusal(400, 10_181, "binding of type d1 must have a valid `id` specified");
-    if (binding["type"] === "r2_bucket" && !account.buckets.has(String(binding["bucket_name"])))
+    const bucket = binding["type"] === "r2_bucket" ? account.buckets.get(String(binding["bucket_name"])) : undefined;
+    if (binding["type"] === "r2_bucket" && (!bucket || bucket.jurisdiction !== binding["jurisdiction"]))
       throw new Refusal(400, 10_085, `R2 bucket '${String(binding["bucket_name"])}' not found.`);
     if (binding["type"] === "queue" && !account.queues.has(String(binding["queue_name"])))
       throw new Refusal(400, 100_109, `Queue ${String(binding["queue_name"])} does not exist.`);
@@ -338,15 +346,31 @@ const routes: [route: string, handler: Handler][] = [
   [
     "POST ACC/d1/database",
     ({ databases }, { json }) => {
-      const { name, primary_location_hint: location } = json() as { name: string; primary_location_hint?: string };
+      const {
+        name,
+        primary_location_hint: location,
+        jurisdiction,
+      } = json() as {
+        name: string;
+        primary_location_hint?: string;
+        jurisdiction?: string;
+      };
       if ([...databases.values()].some((one) => one.name === name))
         throw new Refusal(400, 7502, `Database with name '${name}' already exists`);
       const uuid = randomUUID();
-      databases.set(uuid, { name, location });
+      databases.set(uuid, { name, location, jurisdiction, replication: "disabled" });
       return { uuid, name, version: "production" };
     },
   ],
   ["GET ACC/d1/database/*", (account, { groups: [name = ""] }) => databaseOf(account, name)],
+  [
+    "PUT ACC/d1/database/*",
+    (account, { groups: [name = ""], json }) => {
+      const { uuid } = databaseOf(account, name);
+      account.databases.get(uuid)!.replication = (json() as { read_replication: { mode: string } }).read_replication.mode;
+      return databaseOf(account, uuid);
+    },
+  ],
   ["DELETE ACC/d1/database/*", (account, { groups: [name = ""] }) => void account.databases.delete(databaseOf(account, name).uuid)],
   [
     "POST ACC/d1/database/*/query",
@@ -368,35 +392,35 @@ const routes: [route: string, handler: Handler][] = [
   ],
   [
     "POST ACC/r2/buckets",
-    (account, { json }) => {
+    (account, { json, jurisdiction }) => {
       checkR2(account);
       const { name, locationHint: location } = json() as { name: string; locationHint?: string };
       if (account.buckets.has(name)) throw new Refusal(409, 10_004, "The bucket you tried to create already exists, and you own it.");
-      account.buckets.set(name, { location, rules: [], files: new Map() });
+      account.buckets.set(name, { location, jurisdiction, rules: [], files: new Map() });
       return { name };
     },
   ],
-  ["GET ACC/r2/buckets/*", (account, { groups: [name = ""] }) => bucketOf(account, name) && { name }],
+  ["GET ACC/r2/buckets/*", (account, call) => bucketOf(account, call) && { name: call.groups[0] }],
   [
     "DELETE ACC/r2/buckets/*",
-    (account, { groups: [name = ""] }) => {
-      if (bucketOf(account, name).files.size > 0) throw new Refusal(409, 10_008, "The bucket you tried to delete is not empty.");
-      account.buckets.delete(name);
+    (account, call) => {
+      if (bucketOf(account, call).files.size > 0) throw new Refusal(409, 10_008, "The bucket you tried to delete is not empty.");
+      account.buckets.delete(call.groups[0] ?? "");
     },
   ],
-  ["GET ACC/r2/buckets/*/lifecycle", (account, { groups: [name = ""] }) => ({ rules: bucketOf(account, name).rules })],
+  ["GET ACC/r2/buckets/*/lifecycle", (account, call) => ({ rules: bucketOf(account, call).rules })],
   [
     "PUT ACC/r2/buckets/*/lifecycle",
-    (account, { groups: [name = ""], json }) => {
-      bucketOf(account, name).rules = json()["rules"] as unknown[];
+    (account, call) => {
+      bucketOf(account, call).rules = call.json()["rules"] as unknown[];
     },
   ],
   [
     "GET ACC/r2/buckets/*/objects",
-    (account, { groups: [name = ""], query }) =>
-      new Listed([...bucketOf(account, name).files.keys()].slice(0, Number(query.get("per_page") ?? 20)).map((key) => ({ key }))),
+    (account, call) =>
+      new Listed([...bucketOf(account, call).files.keys()].slice(0, Number(call.query.get("per_page") ?? 20)).map((key) => ({ key }))),
   ],
-  ["DELETE ACC/r2/buckets/*/objects/**", (account, { groups: [name = "", key = ""] }) => void bucketOf(account, name).files.delete(key)],
+  ["DELETE ACC/r2/buckets/*/objects/**", (account, call) => void bucketOf(account, call).files.delete(call.groups[1] ?? "")],
   [
     "GET ACC/queues",
     ({ queues }, { query }) => new Listed([...queues].filter(([name]) => !query.has("name") || query.get("name") === name).map(queueView)),

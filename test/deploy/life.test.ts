@@ -36,6 +36,7 @@ test("a dry run prints the plan and writes nothing, neither remotely nor locally
   expect([code, output]).toEqual([0, expect.stringContaining("create the database gateway in weur")]);
   for (const line of [
     "create the bucket gateway-assets in weur",
+    "switch on the read replicas of gateway",
     "set the lifecycle rules of gateway-assets",
     "create the queue gateway-dispatch",
     "create the queue gateway-dead",
@@ -53,7 +54,7 @@ test("the first deployment creates all resources, generates an image with the sa
   expect(unknownCalls()).toEqual([]);
   const { account } = cloud;
   expect(account.names()).toEqual(gatewayParts);
-  expect([...account.databases.values()]).toEqual([{ name: "gateway", location: "weur" }]);
+  expect([...account.databases.values()]).toEqual([{ name: "gateway", location: "weur", jurisdiction: undefined, replication: "auto" }]);
   const bucket = account.buckets.get("gateway-assets")!;
   expect(bucket.location).toBe("weur");
   expect(bucket.rules).toEqual(
@@ -130,8 +131,7 @@ test("the second deployment changes only versions", async () => {
       (call) => !/scripts\/\*(\/(versions|deployments|script-settings|schedules|subdomain))?$|queues\/\w+\/consumers/.test(call),
     ),
   ).toEqual([]);
-  expect(output).not.toContain("API_KEY=");
-  expect(output).not.toContain("invitation=");
+  for (const done of ["API_KEY=", "invitation=", "read replicas"]) expect(output).not.toContain(done);
   expect(output).toContain("made an image");
 });
 

@@ -19,7 +19,8 @@ test("a domain, bindings from flags, and secrets from the environment and a file
   await writeFile(folder, "GITHUB_CLIENT_ID=id-of-github-app\nGITHUB_CLIENT_SECRET='a secret with $ and \"'\nBALANCE_UNIT=CNY\n");
   const variables = { OPENAI_API_KEY: "sk-openai-operator-key", OPENAI_BASE_URL: "http://127.0.0.1:1", BALANCE_UNIT: "TOKENS" };
   const args = ["--domain", "api.example.com", "--with", "ai,media,email", "--mail-from", "gateway@example.com", "--without", "sandbox"];
-  const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args], variables);
+  const where = ["--jurisdiction", "eu"];
+  const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args, ...where], variables);
   expect([code, output]).toEqual([0, expect.stringContaining("gateway is up at https://api.example.com")]);
   expect(output).toContain("providers: openai, cloudflare");
   expect(cloud.account.names()).not.toContain("gateway-sandbox");
@@ -45,6 +46,11 @@ test("a domain, bindings from flags, and secrets from the environment and a file
   expect(secrets("gateway")).toMatchObject({ OPENAI_API_KEY: "sk-openai-operator-key" });
   expect(secrets("gateway-console")).toMatchObject({ GITHUB_CLIENT_ID: "id-of-github-app", GITHUB_CLIENT_SECRET: 'a secret with $ and "' });
   expect(secrets("gateway-console")).not.toHaveProperty("OPENAI_API_KEY");
+  // Database, bucket and objects are inside the jurisdiction, and each Worker is told.
+  expect([...cloud.account.databases.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu"]);
+  expect([...cloud.account.buckets.values()].map(({ jurisdiction, rules }) => [jurisdiction, rules.length])).toEqual([["eu", 2]]);
+  for (const part of [gateway, console, bound("gateway-operations")]) expect(part["ASSETS"]?.["jurisdiction"]).toBe("eu");
+  for (const part of [gateway, bound("gateway-openai")]) expect(part["JURISDICTION"]?.["text"]).toBe("eu");
   const logs = await cloud.logs();
   for (const secret of [
     "sk-openai-operator-key",
@@ -66,6 +72,11 @@ test("options apply to later runs until they are removed, and secrets stay set",
   expect([back.code, back.output]).toEqual([0, expect.stringContaining("Plan for https://gateway.acme.workers.dev")]);
   expect(back.output).toContain("create the Worker gateway-sandbox");
   expect(back.output).toMatch(/providers: openai;/);
+  const elsewhere = await cloud.npm("deploy", ["--dry-run", "--jurisdiction", "us"]);
+  expect([elsewhere.code, elsewhere.output]).toEqual([
+    1,
+    expect.stringContaining("gateway is in the jurisdiction eu, and that cannot be changed."),
+  ]);
 });
 
 test("an upgrade from a machine without local state does not change accounts and secrets", async () => {
@@ -73,8 +84,10 @@ test("an upgrade from a machine without local state does not change accounts and
   const before = cloud.account.snapshot();
   await rm(join(cloud.checkout, ".deploy"), { recursive: true });
   const args = ["--domain", "api.example.com", "--with", "ai,media,email", "--mail-from", "gateway@example.com", "--without", "sandbox"];
-  const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args]);
-  expect([code, output]).toEqual([0, expect.stringContaining("This machine does not know its ADMIN_TOKEN")]);
+  const outside = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args]);
+  expect([outside.code, outside.output]).toEqual([1, expect.stringContaining("→ Give --jurisdiction eu")]);
+  const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args, "--jurisdiction", "eu"]);
+  expect([code, output]).toEqual([0, expect.stringContaining("ADMIN_TOKEN is not set on this machine")]);
   expect(output).not.toContain("API_KEY=");
   expect(cloud.account.snapshot()).toEqual(before);
 });

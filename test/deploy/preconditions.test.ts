@@ -102,6 +102,11 @@ const cases: Record<string, Case> = {
   },
   "an unknown option": { args: ["--regoin", "weur"], reason: "--regoin", remedy: "--help" },
   "an unknown region": { args: ["--region", "mars"], reason: '--region does not know "mars".', remedy: "weur" },
+  "two places": {
+    args: ["--region", "weur", "--jurisdiction", "eu"],
+    reason: "--region and --jurisdiction both say where the data is.",
+    remedy: "Give one of them",
+  },
   "an unknown part": {
     args: ["--without", "gateway"],
     reason: '--without does not know "gateway".',

@@ -29,7 +29,7 @@ async function run(plan: Pick<Plan, "tasks" | "days" | "vars">) {
  */
 const maxBytesPerEntry = 440;
 
-test("twenty thousand tasks in sixty days: five weeks of them stay in D1, lists and audit read all", async () => {
+test("twenty thousand tasks in sixty days: five weeks of them stay in D1, and lists and audit include all", async () => {
   const { db, bucket, accounts, days } = await run({ tasks: 20_000, days: 60, vars: {} });
   const [steady, last] = [days.at(41)!, days.at(-1)!];
   const [early, late] = [days.at(1)!, days.at(33)!];
@@ -37,7 +37,7 @@ test("twenty thousand tasks in sixty days: five weeks of them stay in D1, lists 
   for (const { rows, archived, tasks, damaged } of days) expect([rows + archived, damaged]).toEqual([tasks, []]);
   expect(last.rows).toBeLessThanOrEqual((20_000 / 60) * 37);
   expect(last.rows).toBeLessThan(1.05 * steady.rows);
-  // Daily sums and one row for each file are all that grows.
+  // Only daily sums and one row per file grow.
   expect(last.bytes).toBeLessThan(1.2 * steady.bytes);
   expect(last.fileBytes).toBeGreaterThan(0);
   const found = await audit(db, async () => none, undefined, Number.MAX_SAFE_INTEGER);
@@ -55,7 +55,7 @@ test("twenty thousand tasks in sixty days: five weeks of them stay in D1, lists 
   expect(entries).toBe(20_000);
 });
 
-test("more tasks than the database may have: entries are archived as soon as no record of them is left", async () => {
+test("if the database would exceed its limit, entries are archived as soon as their tasks have no record any more", async () => {
   const { days } = await run({ tasks: 8_000, days: 16, vars: { LEDGER_MAX_MB: "2" } });
   const perDay = 8_000 / 16;
   const last = days.at(-1)!;

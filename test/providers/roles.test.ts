@@ -1,8 +1,7 @@
 /** A request means the same on every route: each image arrives in the same role at each maker, or the route is skipped. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import routesOfModels from "../../src/catalog/routes.json";
-import type { Route } from "../../src/catalog/routes.ts";
+import { builtInRoutes, type Route } from "../../src/catalog/routes.ts";
 import { books, deliver, holdTime, unique } from "../support/gateway.ts";
 import { base64 } from "../media/images.ts";
 import { asked, submitTo } from "./support.ts";
@@ -75,7 +74,7 @@ const framesOfVidD: typeof cases = [
   ["both frames", frames({ first_frame_image: urls[0], last_frame_image: urls[1] }), { 0: "first_frame", 1: "last_frame" }],
   ["a last frame alone", frames({ last_frame_image: urls[1] }), { 1: "last_frame" }],
 ];
-const table: Record<string, Route[]> = routesOfModels;
+const table = builtInRoutes();
 const all = Object.entries(table)
   .filter(([model]) => model.startsWith("vid"))
   .flatMap(([model, routes]) => (model === "vidD-02" ? framesOfVidD : cases).map((one) => [model, ...one, routes] as const));
@@ -109,7 +108,7 @@ test.each(all)("%s, %s: the roles are the same on every route that accepts it", 
   if (what === "a last frame alone") expect(taken).toEqual(["minimax MiniMax-H3", "cloudflare minimax/h3"]);
 });
 
-test("a video with a first frame and no size follows the image's ratio where the route can, and is 16:9 where it cannot", async () => {
+test("a video with a first frame and no size gets the image's ratio if the route supports that, and is 16:9 otherwise", async () => {
   const ratios: [model: string, route: Route, where: (body: Body) => unknown, ratio: string | undefined][] = [
     ["vidA-2", { provider: "modelark", model: "dreamina-seedance-2-0-fast-260128" }, (body) => body.ratio, "adaptive"],
     ["vidA-2-pro", { provider: "modelark", model: "dreamina-seedance-2-5-260628" }, (body) => body.ratio, undefined],

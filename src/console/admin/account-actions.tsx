@@ -9,6 +9,7 @@ import { readBalance } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, readForm } from "../frame.tsx";
 import { formatAmount, parseQuota } from "../amounts.ts";
 import { changeBudget, readBudget } from "../keys/budget.tsx";
+import { announceKeys } from "../keys/shared.tsx";
 import { buildPost } from "../mail.ts";
 import { findPerson } from "../members.ts";
 import { accountPage } from "./account.tsx";
@@ -65,11 +66,11 @@ const actions = {
 } as const;
 type Action = keyof typeof actions;
 
-const effects: Record<Action, (db: Env["DB"], id: string) => Promise<void>> = {
-  disable: (db, id) => setDisabled(db, id, true),
-  enable: (db, id) => setDisabled(db, id, false),
-  appoint: (db, id) => setAdmin(db, id, true),
-  dismiss: (db, id) => setAdmin(db, id, false),
+const effects: Record<Action, (c: ConsoleContext, id: string) => Promise<void>> = {
+  disable: (c, id) => setDisabled(c.env.DB, announceKeys(c), id, true),
+  enable: (c, id) => setDisabled(c.env.DB, announceKeys(c), id, false),
+  appoint: (c, id) => setAdmin(c.env.DB, id, true),
+  dismiss: (c, id) => setAdmin(c.env.DB, id, false),
 };
 
 async function runAction(c: ConsoleContext, account: Account, name: Action) {
@@ -83,7 +84,7 @@ async function runAction(c: ConsoleContext, account: Account, name: Action) {
       t(title, { name: accountName(account) }),
       <Question t={t} text={t(text)} yes={t(yes)} back={back} destroys={destroys} />,
     );
-  await effects[name](c.env.DB, account.id);
+  await effects[name](c, account.id);
   note(c, outcome, account.id);
   return c.redirect(back, 303);
 }
@@ -124,7 +125,7 @@ async function inviteInto(c: ConsoleContext, account: Account) {
   );
 }
 
-/** Asks for the account's address, then erases the account and its owner. */
+/** Asks for the account's address as confirmation, then erases the account and its owner. */
 async function eraseAccount(c: ConsoleContext, account: Account) {
   const { t } = c.var;
   const back = `/console/admin/accounts/${account.id}`;
@@ -171,7 +172,7 @@ async function removeKey(c: ConsoleContext, account: Account) {
       t("delete_key", { name: key.name }),
       <Question t={t} text={`${accountName(account)}: ${t("delete_warning")}`} yes={t("delete")} back={back} destroys />,
     );
-  await deleteKey(c.env.DB, key.id);
+  await deleteKey(c.env.DB, announceKeys(c), key);
   note(c, "key_deleted", account.id, { key: key.id });
   return c.redirect(back, 303);
 }

@@ -1,4 +1,4 @@
-/** Changes of an API key: what its form has, rotation, deletion. */
+/** Changes of an API key: editing, rotation, deletion. */
 
 import { type Context, Hono } from "hono";
 import { changeKey, deleteKey, rotateKey, setExpiry } from "../../db/api-keys.ts";
@@ -7,7 +7,7 @@ import { decimal } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, readForm, page, nothingHere } from "../frame.tsx";
 import { budgetLeft, changeBudget } from "./budget.tsx";
 import { KeyFields, readKey } from "./form.tsx";
-import { type Key, readAccountKeys, shownOnce } from "./shared.tsx";
+import { announceKeys, type Key, readAccountKeys, shownOnce } from "./shared.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Facts } from "../parts/table.tsx";
@@ -22,7 +22,7 @@ const Back = ({ c }: { c: ConsoleContext }) => (
   </a>
 );
 
-async function changePage(c: ConsoleContext, key: Key, problem?: string) {
+async function changePage(c: ConsoleContext, key: Key, problem?: string, typed?: (name: string) => string) {
   const { quota, budget } = await readBalance(c, key.accountId, key.walletId);
   return page(
     c,
@@ -44,6 +44,7 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
         budget={budget}
         scope={key.scope}
         expiresAt={key.isReplaced ? undefined : key.expiresAt}
+        typed={typed}
       />
       <p class="row">
         <button class="btn primary">{c.var.t("change")}</button>
@@ -58,13 +59,13 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
 async function change(c: ConsoleContext, key: Key) {
   const field = await readForm(c);
   const given = readKey(c, field, key.expiresAt);
-  if (typeof given === "string") return changePage(c, key, given);
+  if (typeof given === "string") return changePage(c, key, given, field);
   if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
-    return changePage(c, key, c.var.t("quota_below_use"));
+    return changePage(c, key, c.var.t("quota_below_use"), field);
   await changeBudget(c, key.accountId, key.walletId, given.budget);
-  await changeKey(c.env.DB, key, given.name, given.scope);
-  if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, key, given.expiresAt);
-  return c.redirect("/console/keys", 303);
+  await changeKey(c.env.DB, announceKeys(c), key, given.name, given.scope);
+  if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, announceKeys(c), key, given.expiresAt);
+  return c.redirect("/console/keys?done=changed", 303);
 }
 
 function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
@@ -99,7 +100,7 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
 async function rotate(c: ConsoleContext, key: Key) {
   const overlap = (await readForm(c))("overlap");
   if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.t("bad_overlap"));
-  const made = await rotateKey(c.env.DB, key.accountId, key.id, overlaps[overlap as Overlap]);
+  const made = await rotateKey(c.env.DB, announceKeys(c), key, overlaps[overlap as Overlap]);
   return made === undefined ? rotatePage(c, key, c.var.t("not_rotatable")) : shownOnce(c, key.name, made);
 }
 
@@ -139,7 +140,7 @@ export const keyChanges = new Hono<ConsoleEnvironment>()
   .post(
     "/:id/delete",
     ofKey(async (c, key) => {
-      await deleteKey(c.env.DB, key.id);
-      return c.redirect("/console/keys", 303);
+      await deleteKey(c.env.DB, announceKeys(c), key);
+      return c.redirect("/console/keys?done=deleted", 303);
     }),
   );

@@ -1,4 +1,4 @@
-/** The form of an API key: its fields when it is created and when it is changed, and what they contain. */
+/** The form of an API key, for creating and changing one: its fields and their values. */
 
 import type { Budget } from "../../db/grants.ts";
 import type { KeyScope } from "../../db/callers.ts";
@@ -16,25 +16,41 @@ const toDay = (ms: number | null) => (ms === null ? "" : new Date(ms).toISOStrin
 interface FieldsOfKey {
   c: ConsoleContext;
   name?: string;
-  /** As typed digits. */
+  /** The typed text. */
   quota?: string;
   budget?: Budget | null;
   scope?: KeyScope;
   /** undefined: the key was replaced, and its overlap ends when its owner chose. */
   expiresAt?: number | null | undefined;
+  /** What a refused form contained. */
+  typed?: ((name: string) => string) | undefined;
 }
 
-export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt }: FieldsOfKey) => {
+export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt, typed }: FieldsOfKey) => {
   const { t } = c.var;
   const unit = balanceUnit(c.env);
+  const typedScope = typed && readScope(c, typed);
   return (
     <>
-      <TextField name="name" label={t("key_name")} maxlength={200} value={name} required />
-      <TextField name="quota" label={t("quota")} opt={unit} inputmode="decimal" value={quota} hint={t("quota_hint", { unit })} />
-      <BudgetFields c={c} budget={budget} />
-      <ScopeFields c={c} scope={scope} />
+      <TextField name="name" label={t("key_name")} maxlength={200} value={typed?.("name") ?? name} required />
+      <TextField
+        name="quota"
+        label={t("quota")}
+        opt={unit}
+        inputmode="decimal"
+        value={typed?.("quota") ?? quota}
+        hint={t("quota_hint", { unit })}
+      />
+      <BudgetFields c={c} budget={budget} typed={typed} />
+      <ScopeFields c={c} scope={typeof typedScope === "object" ? typedScope : scope} />
       {expiresAt !== undefined && (
-        <TextField name="expires" type="date" label={t("expires")} value={toDay(expiresAt)} hint={t("expires_hint")} />
+        <TextField
+          name="expires"
+          type="date"
+          label={t("expires")}
+          value={typed?.("expires") ?? toDay(expiresAt)}
+          hint={t("expires_hint")}
+        />
       )}
     </>
   );
@@ -50,7 +66,7 @@ interface GivenKey {
   expiresAt: number | null;
 }
 
-/** What the fields contain, or the error. The day of the expiry that the key has may also be in the past. */
+/** The values of the fields, or the error. A key's existing day of expiry may be in the past. */
 export function readKey(c: ConsoleContext, field: (name: string) => string, expiresAt: number | null = null): GivenKey | string {
   const { t } = c.var;
   const name = field("name");

@@ -1,4 +1,4 @@
-/** What the pages of API keys share: the user's keys, and the only page that shows a secret. */
+/** Shared by the pages of API keys: the user's keys, and the only page that shows a secret. */
 
 import { type ApiKey, listKeys } from "../../db/api-keys.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
@@ -13,6 +13,9 @@ export async function readAccountKeys(c: ConsoleContext): Promise<Key[]> {
   const keys = (await listKeys(c.env.DB, c.get("account").id)).filter(({ id }) => id !== c.get("caller").keyId);
   return keys.map((key, at) => ({ ...key, isReplaced: keys.slice(at + 1).some(({ walletId }) => walletId === key.walletId) }));
 }
+
+/** Announces changes of an account's keys, see `db/key-changes.ts`. */
+export const announceKeys = (c: ConsoleContext) => (accountId: string) => c.env.API.announceKeys(accountId);
 
 /** The secret of a new key. No other page shows it. */
 export function shownOnce(c: ConsoleContext, title: string, key: string) {

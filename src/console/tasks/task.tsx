@@ -1,4 +1,4 @@
-/** One task's page: its result first, then what can be done with it; beside it its facts. It refreshes itself while the task runs. */
+/** One task's page: its result first, then its actions; beside it its facts. It refreshes itself while the task runs. */
 
 import { listKeys } from "../../db/api-keys.ts";
 import type { Task } from "../../tasks/record.ts";
@@ -10,7 +10,7 @@ import { formatAmount } from "../amounts.ts";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/note.tsx";
-import { StatusPill } from "../parts/status.tsx";
+import { StatusPill, shownStatus } from "../parts/status.tsx";
 import { buildSnippets } from "../playground/snippets.ts";
 import { hashedPath } from "../static-files.ts";
 import { Actions, type Refused } from "./actions.tsx";
@@ -22,7 +22,7 @@ import { live } from "./live.ts";
 import { toApiRequest } from "./request.ts";
 import { Result } from "./result.tsx";
 
-/** A callback that is tried again within this time is waited for on the page. */
+/** The page refreshes itself for a callback whose next attempt is within this time. */
 const soonMs = 15_000;
 
 /** When the page refreshes itself: while something happens, and once when its files expire. */
@@ -35,9 +35,10 @@ function nextRenewal(task: TaskData, { callback }: Task): "every 2s" | "every 3s
 const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; record: Task }) => {
   const { t } = c.var;
   if (!task.error) return null;
+  const isCancelled = shownStatus(task) === "cancelled";
   return (
-    <div class="note bad">
-      <Icon name="bad" />
+    <div class={isCancelled ? "note" : "note bad"}>
+      <Icon name={isCancelled ? "ban" : "bad"} />
       <div>
         <b>{task.error.message}</b>
         <p>

@@ -1,4 +1,4 @@
-/** A gateway whose Worker and objects are of two revisions, as in the minutes after a deployment. It can be switched to others with the same state. */
+/** A gateway whose Worker and objects are of two revisions, like in the minutes after a deployment. It can be restarted with other revisions on the same state. */
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -19,7 +19,7 @@ export interface Message {
   body: { taskId?: string };
 }
 
-/** What a gateway asks beside itself: the service binding of the upstream, and everything public. */
+/** The servers that a gateway calls: the upstream's service binding, and all public hosts. */
 interface Outside {
   upstream: (request: Request) => Promise<Response>;
   fetch: (request: Request) => Promise<Response>;
@@ -31,7 +31,7 @@ interface Revisions {
   objects: Modules;
   /** The operations Worker; without it the gateway has none. */
   operations?: Modules | undefined;
-  /** How far the clock is ahead of the real one. */
+  /** The difference between the test's clock and the real one. */
   shiftMs: number;
   /** Settlements of this model fail. */
   unsettledModel: string;
@@ -50,7 +50,7 @@ export class MixedGateway {
     this.#outside = outside;
   }
 
-  /** Ends the running processes, with what they were doing, and starts these revisions on the same state. */
+  /** Ends the running processes without finishing their work, and starts these revisions on the same state. */
   async switchTo({ worker, objects, operations, shiftMs, unsettledModel }: Revisions): Promise<void> {
     await this.dispose();
     const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, "wrangler.toml"));
@@ -135,7 +135,7 @@ export class MixedGateway {
     return worker.fetch(`https://gateway.example${path}`, init);
   }
 
-  /** Delivers a message to the Worker's consumer. True if it asks for another delivery. */
+  /** Delivers a message to the Worker's consumer. True if it requests another delivery. */
   async deliver({ queue, body }: Message): Promise<boolean> {
     const worker = await this.#running.getWorker("gateway");
     const message = { id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body };
@@ -143,7 +143,7 @@ export class MixedGateway {
     return retryBatch.retry || retryMessages.length > 0;
   }
 
-  /** Applies migrations, as a deployment does before the code. */
+  /** Applies migrations, like a deployment does before the code. */
   async migrate(names: string[]): Promise<void> {
     const db = await this.#running.getD1Database("DB", "gateway");
     for (const name of names) {

@@ -1,8 +1,8 @@
-/** Only the `[ai]` binding, without provider keys, sandbox or `[media]`: every model with a route to Cloudflare's catalog works. */
+/** With only the `[ai]` binding, without provider keys, sandbox or `[media]`, every model with a route to Cloudflare's catalog works. */
 
 import { expect, test } from "vitest";
 import { providerSecrets } from "../../../scripts/deploy/parts.ts";
-import routes from "../../../src/catalog/routes.json" with { type: "json" };
+import { builtInRoutes } from "../../../src/catalog/routes.ts";
 import { call, deliver, newAccount, pass } from "../../support/gateway.ts";
 import { images, videos } from "./support.ts";
 
@@ -16,8 +16,8 @@ const alone = {
   MEDIA: undefined,
 } as unknown as Partial<Env>;
 
-/** The models with a Cloudflare route in `routes.json`. */
-const models = Object.entries(routes as Record<string, { provider: string }[]>)
+/** The models with a Cloudflare route in `routes.txt`. */
+const models = Object.entries(builtInRoutes())
   .filter(([, routes]) => routes.some(({ provider }) => provider === "cloudflare"))
   .map(([model]) => model);
 

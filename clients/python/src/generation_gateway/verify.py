@@ -1,4 +1,4 @@
-"""Proof without asking the gateway: that a callback is its own, and that a receipt is."""
+"""Verification without calling the gateway: of callbacks and of receipts."""
 
 import base64
 import hashlib
@@ -10,9 +10,9 @@ from typing import Any
 
 
 def verify_callback(secret: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """Verifies a callback by the account's secret (`whsec_...`) and returns its parsed body. `body` is what arrived.
+    """Verifies a callback by the account's secret (`whsec_...`) and returns its parsed body. `body` is the received body.
 
-    Raises `ValueError` when no signature is right or the callback is more than five minutes old.
+    Raises `ValueError` if no signature is valid or the callback is more than five minutes old.
     """
     found = {name.lower(): value for name, value in headers.items()}
     message_id, timestamp, signatures = (found.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
@@ -21,7 +21,7 @@ def verify_callback(secret: str, headers: Mapping[str, str], body: bytes) -> dic
     signed = f"{message_id}.{timestamp}.".encode() + body
     digest = hmac.new(base64.b64decode(secret.removeprefix("whsec_")), signed, hashlib.sha256).digest()
     expected = "v1," + base64.b64encode(digest).decode()
-    # Two signatures while a secret is being rotated.
+    # There are two signatures while a secret is being rotated.
     if not any(hmac.compare_digest(expected.encode(), signature.encode()) for signature in signatures.split(" ")):
         raise ValueError("no signature of the callback is right")
     parsed: dict[str, Any] = json.loads(body)
@@ -29,9 +29,9 @@ def verify_callback(secret: str, headers: Mapping[str, str], body: bytes) -> dic
 
 
 def verify_receipt(answer: dict[str, Any], jwks: dict[str, Any]) -> dict[str, Any]:
-    """Verifies a receipt (`GET /v1/tasks/{id}/receipt`) with the gateway's keys (`/.well-known/jwks.json`) and returns what was signed.
+    """Verifies a receipt (`GET /v1/tasks/{id}/receipt`) with the gateway's keys (`/.well-known/jwks.json`) and returns the signed payload.
 
-    Needs the extra `receipts`. Raises `ValueError` when the signature is wrong or the receipt is another than the signed one.
+    Needs the extra `receipts`. Raises `ValueError` if the signature is invalid or the receipt differs from the signed one.
     """
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

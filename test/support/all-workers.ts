@@ -1,5 +1,6 @@
-/** The gateway as tests of /openai/v1 run it: with the OpenAI Worker behind it, in the same script. */
+/** The gateway with the Workers behind `/openai`, `/mcp` and the operator's paths, in the same script. */
 
+export { default as Mcp } from "../../src/mcp/worker.ts";
 export { AttemptObject, default as OpenAi } from "../../src/openai/worker.ts";
 export { default as Operations } from "../../src/operations/worker.ts";
 export * from "../../src/worker.ts";

@@ -1,0 +1,153 @@
+/** Keys read from a replica that lags by any time: a change holds everywhere within ten seconds, a new key works at once. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { changeKeys } from "../../src/db/key-changes.ts";
+import { newApiKey } from "../../src/ids.ts";
+import { announceKeys } from "../../src/tasks/wallets.ts";
+import { bindings, failOnce } from "../support/faults.ts";
+import { type Account, asAdmin, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { replicate, startReplica } from "../support/replica.ts";
+
+holdTime();
+beforeEach(startReplica);
+afterEach(() => vi.restoreAllMocks());
+
+const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
+const wait = (ms: number) => vi.setSystemTime(Date.now() + ms);
+const statusOf = async ({ key }: Account) => (await call("/v1/balance", { key })).status;
+const announce = announceKeys(env.WALLETS);
+const walletOf = ({ id }: Account) => env.WALLETS.getByName(id);
+
+/** An account whose key the replica has; this isolate does not know it. */
+async function known(): Promise<Account> {
+  const account = await newAccount();
+  await replicate();
+  return account;
+}
+
+/** Deletes the key as another isolate does it, whose memory this one does not share. */
+const deleteElsewhere = ({ id, keyId }: Account) =>
+  changeKeys(env.DB, announce, id, [env.DB.prepare("UPDATE api_key SET deleted_at = 1 WHERE id = ?1").bind(keyId)]);
+
+/** The reads that the primary answered meanwhile. */
+function watchPrimary(): () => unknown[] {
+  const prepare = vi.spyOn(bindings.database(), "prepare");
+  return () => prepare.mock.calls.filter((_, at) => prepare.mock.contexts[at] !== env.REPLICA).map(([sql]) => sql);
+}
+
+test("a key is read from the replica, with no read of the primary once its wallet object knows the revision", async () => {
+  const account = await known();
+  expect(await statusOf(account)).toBe(200);
+  wait(8_000);
+  const read = watchPrimary();
+  const task = await submit(account, "/v1/images/generations", image());
+  expect((await call(`/v1/tasks/${task}`, { key: account.key })).status).toBe(200);
+  expect(read().filter((sql) => String(sql).includes("api_key"))).toEqual([]);
+});
+
+test("a new key works at once, before the replica has it, and an unknown one is refused", async () => {
+  const account = await newAccount();
+  expect(await statusOf(account)).toBe(200);
+  expect((await call("/v1/balance", { key: newApiKey() })).status).toBe(401);
+  const { body } = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "second", quota: null } });
+  expect(await statusOf({ ...account, key: body.key })).toBe(200);
+});
+
+test("a deleted key is refused by every path at once here, however far the replica lags", async () => {
+  const account = await known();
+  const task = await submit(account, "/v1/images/generations", image());
+  expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(204);
+  for (const path of ["/v1/balance", "/v1/user/balance", "/v1/tasks", `/v1/tasks/${task}`, "/v1/usage", "/v1/models", "/v1/events"])
+    expect([path, (await call(path, { key: account.key })).status]).toEqual([path, 401]);
+  expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(401);
+  wait(86_400_000);
+  expect(await statusOf(account)).toBe(401);
+});
+
+test("a key deleted in another isolate is refused eight seconds later, and not accepted again while the replica lags", async () => {
+  const account = await known();
+  expect(await statusOf(account)).toBe(200);
+  await deleteElsewhere(account);
+  wait(7_999);
+  expect(await statusOf(account)).toBe(200);
+  wait(1);
+  expect(await statusOf(account)).toBe(401);
+  wait(3_600_000);
+  expect(await statusOf(account)).toBe(401);
+  await replicate();
+  expect(await statusOf(account)).toBe(401);
+});
+
+test("a narrower scope, a lowered quota, and a disabled and enabled account hold at once", async () => {
+  const account = await known();
+  const submitted = async () => (await call("/v1/images/generations", { key: account.key, body: image() })).status;
+  expect(await submitted()).toBe(200);
+  const change = (body: object) => asAdmin(`/keys/${account.keyId}`, { method: "PATCH", body });
+  await change({ kinds: ["video"] });
+  expect(await submitted()).toBe(403);
+  await change({ kinds: null, quota: 0.03 });
+  expect(await submitted()).toBe(402);
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: true } });
+  expect(await statusOf(account)).toBe(401);
+  await replicate();
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: false } });
+  expect(await statusOf(account)).toBe(200);
+});
+
+test("an erased account's keys are refused at once", async () => {
+  const account = await known();
+  await asAdmin(`/accounts/${account.id}`, { method: "DELETE" });
+  expect(await statusOf(account)).toBe(401);
+});
+
+test("of two changes at once both hold, also on a replica that has only one of them", async () => {
+  const account = await known();
+  let announced = 0;
+  await changeKeys(
+    env.DB,
+    async (id) => {
+      const revision = await announce(id);
+      // Announced later, and written first.
+      if (++announced === 1) {
+        await changeKeys(env.DB, announce, id, [env.DB.prepare("UPDATE api_key SET name = 'renamed' WHERE id = ?1").bind(account.keyId)]);
+        await replicate();
+      }
+      return revision;
+    },
+    account.id,
+    [env.DB.prepare("UPDATE api_key SET deleted_at = 1 WHERE id = ?1").bind(account.keyId)],
+  );
+  expect(announced).toBe(2);
+  expect(await statusOf(account)).toBe(401);
+  const [{ results }] = (await env.DB.batch([env.DB.prepare("SELECT name FROM api_key WHERE id = ?1").bind(account.keyId)])) as [D1Result];
+  expect(results).toEqual([{ name: "renamed" }]);
+});
+
+test("an object whose storage was lost learns the revision from the primary", async () => {
+  const account = await known();
+  await deleteElsewhere(account);
+  await runInDurableObject(walletOf(account), (_, { storage }) => void storage.kv.delete("keys"));
+  expect(await statusOf(account)).toBe(401);
+});
+
+test("an object that cannot tell leaves the question to the primary", async () => {
+  const account = await known();
+  vi.spyOn(bindings.namespace(), "getByName").mockImplementation((() => ({ keysRevision: async () => { throw new Error("scripted fault"); } })) as never); // prettier-ignore
+  expect((await call("/v1/models", { key: account.key })).status).toBe(200);
+  vi.mocked(bindings.namespace()["getByName"]!).mockRestore();
+  await deleteElsewhere(account);
+  wait(8_000);
+  expect(await statusOf(account)).toBe(401);
+});
+
+test("a change that breaks off after it was announced leaves the key as it was, and can be repeated", async () => {
+  const account = await known();
+  failOnce(bindings.database(), "batch");
+  expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(500);
+  wait(8_000);
+  expect(await statusOf(account)).toBe(200);
+  expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(204);
+  expect(await statusOf(account)).toBe(401);
+});
