@@ -1,4 +1,4 @@
-/** Test projects inside the local Workers runtime: the gateway (a runtime for each file, and one for many), with emulated upstreams, the gateway with the console (twice), the sandbox; and the repository's files and tools in plain Node. */
+/** Test projects inside the local Workers runtime: the gateway, the gateway with emulated upstreams, with the console, and the sandbox; and the repository's files and tools in plain Node. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
@@ -38,7 +38,7 @@ const servedFiles: Plugin = {
   async resolveId(source, importer) {
     if (!/\.(?:css|min\.js|svg|woff2|webp|mp4|md)$|\/client\/\w+\.js$/.test(source)) return null;
     const found = await this.resolve(source, importer, { skipSelf: true });
-    return found && `\0served:${found.id}.served`;
+    return found && `\0served:${found.id.replace(/\?.*$/, "")}.served`;
   },
   load: (id) => {
     if (!id.startsWith("\0served:")) return null;
@@ -89,21 +89,62 @@ const gateway = async (bindings: Record<string, string>, more: object, main = ".
     },
   });
 
-/** The gateway with the scripted upstream. */
-const scripted = () => gateway({}, { serviceBindings: bound });
+/** The gateway with the scripted upstream, and with the Workers behind `/openai` and `/mcp`, called over RPC as in a deployment. */
+const scripted = () =>
+  gateway(
+    {},
+    {
+      serviceBindings: {
+        ...bound,
+        OPENAI: { name: kCurrentWorker, entrypoint: "OpenAi" },
+        MCP: { name: kCurrentWorker, entrypoint: "Mcp" },
+      },
+      durableObjects: { ATTEMPTS: { className: "AttemptObject", useSQLite: true } },
+    },
+    "./test/support/all-workers.ts",
+  );
 
-/** The gateway with a Worker behind one of its paths, which `main` exports beside the gateway as `entrypoint`: called over RPC as in a deployment. */
-const withWorker = (binding: string, entrypoint: string, main: string, more: object = {}) =>
-  gateway({}, { serviceBindings: { ...bound, [binding]: { name: kCurrentWorker, entrypoint } }, ...more }, main);
+/**
+ * Before the first test each package becomes one module: a runtime loads its modules one by one, and packages have a thousand in the
+ * console. hono/jsx is not included: Vitest never bundles its runtime, and both must be the same module.
+ */
+const bundled = (...more: string[]) => ({
+  optimizer: {
+    ssr: {
+      enabled: true,
+      rolldownOptions: { external: /^(?:node|cloudflare):/ },
+      include: [
+        "@cfworker/json-schema",
+        "@hono/zod-validator",
+        "fast-check",
+        "hono",
+        "hono/body-limit",
+        "hono/hono-base",
+        "hono/http-exception",
+        "hono/method-not-allowed",
+        "hono/router/trie-router",
+        "zod",
+        "zod/mini",
+        ...more,
+      ],
+    },
+  },
+});
 
-/** Functions that are tested without a gateway: they share the API's runtime. */
-const parts = ["test/media/**/*.test.ts", "test/net/**/*.test.ts"];
-
-/** The API's tests that look at more than their own account's data: the whole audit or bucket, estimates, limits of all. */
-const wholeState = ["admin", "admin-guesses", "dry-run", "forged-ids", "large-bodies", "limits", "slow-bodies", "status", "videos"];
-
-/** The other test files run one after the other in one runtime: each test has an account of its own, and starting a runtime takes longer than the tests of most files. */
-const api = `test/api/!(${wholeState.join("|")}).test.ts`;
+/** Test files that look at more than their own account's data: the whole audit or bucket, estimates, limits of all. See `test/setup.ts`. */
+const alone = [
+  ...["admin", "admin-guesses", "dry-run", "forged-ids", "large-bodies", "limits", "slow-bodies", "status", "videos"].map(
+    (name) => `/test/api/${name}.test.ts`,
+  ),
+  "/test/console/admin.test.ts",
+  "/test/faults/faults.test.ts",
+  "/test/fuzz/bodies.test.ts",
+  "/test/fuzz/requests.test.ts",
+  "/test/ledger/million.test.ts",
+  ...["alerts", "archive", "erase", "reconcile"].map((name) => `/test/operations/${name}.test.ts`),
+  "/test/tasks/typical-times.test.ts",
+  ...["faults", "lost", "versions", "wallet"].map((name) => `/test/wallet/${name}.test.ts`),
+];
 
 /** The gateway with the console's variables in addition. */
 const withConsole = async () => [
@@ -114,7 +155,6 @@ const withConsole = async () => [
   servedFiles,
 ];
 const jsx = { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } };
-const operator = "test/console/admin.test.ts";
 
 export default defineConfig(async () => ({
   test: {
@@ -125,51 +165,17 @@ export default defineConfig(async () => ({
     testTimeout: 30_000,
     projects: [
       {
+        // The files run one after the other in at most four runtimes: starting one takes longer than the tests of most files.
         plugins: [await scripted()],
         test: {
           name: "gateway",
+          isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: [
-            ...parts,
-            api,
-            "test/tasks/**",
-            "test/browser/**",
-            "test/sandbox/**",
-            "test/node/**",
-            "test/programs/**",
-            "test/deploy/**",
-            "test/clients/**",
-            "test/packages/**",
-            "test/providers/**",
-            "test/upstreams/**",
-            "test/console/**",
-            "test/openai/**",
-            "test/mcp/**",
-          ],
+          exclude: ["test/{browser,clients,console,deploy,node,packages,programs,providers,sandbox,upstreams}/**"],
           setupFiles: ["test/setup.ts"],
-          provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
+          deps: bundled("@modelcontextprotocol/client", "@modelcontextprotocol/server", "eventsource-parser/stream"),
+          provide: { alone, faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
-      },
-      {
-        plugins: [
-          await withWorker("OPENAI", "OpenAi", "./test/openai/gateway.ts", {
-            durableObjects: { ATTEMPTS: { className: "AttemptObject", useSQLite: true } },
-          }),
-        ],
-        test: { name: "openai", isolate: false, include: ["test/openai/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
-      },
-      {
-        plugins: [await withWorker("MCP", "Mcp", "./test/mcp/gateway.ts")],
-        test: { name: "mcp", isolate: false, include: ["test/mcp/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
-      },
-      {
-        // One after the other, like the API's files: each uses its own names of tasks and objects.
-        plugins: [await scripted()],
-        test: { name: "tasks", isolate: false, include: ["test/tasks/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
-      },
-      {
-        plugins: [await scripted()],
-        test: { name: "api", isolate: false, include: [api, ...parts], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [
@@ -185,25 +191,26 @@ export default defineConfig(async () => ({
         ],
         // The files run one after the other in one runtime, and each continues with the time of the one before: a cool-down of a minute or
         // a token's hour has ended by then.
-        test: { name: "providers", isolate: false, include: ["test/providers/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+        test: {
+          name: "providers",
+          isolate: false,
+          include: ["test/providers/**/*.test.ts"],
+          setupFiles: ["test/setup.ts"],
+          deps: bundled("eventsource-parser/stream"),
+          provide: { alone },
+        },
       },
       {
         plugins: await withConsole(),
         oxc: jsx,
-        // One after the other in one runtime: a new one loads better-auth again, which takes longer than the tests of most files.
         test: {
           name: "console",
           isolate: false,
           include: ["test/console/**/*.test.ts"],
-          exclude: [operator],
           setupFiles: ["test/setup.ts"],
+          deps: bundled("@better-auth/passkey", "better-auth", "better-auth/api", "client-zip", "hono/cookie", "hono/secure-headers"),
+          provide: { alone },
         },
-      },
-      {
-        // The operator's pages show all accounts, so no other test may run in this runtime.
-        plugins: await withConsole(),
-        oxc: jsx,
-        test: { name: "operator", include: [operator], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],

@@ -28,12 +28,12 @@ const video = JSON.stringify({ model: "vidA-2", prompt: "A fox in a red scarf re
 // Headers that browsers and libraries send too: both servers parse them, whether they use them or not.
 const buildHeaders = (key: string) => ({ authorization: `Bearer ${key}`, accept: "application/json", "user-agent": "bench/1" });
 
-/** The headers for a new key of a gateway. */
-export async function freshHeaders(client: Client): Promise<Record<string, string>> {
+/** The headers for a new key of a new account. */
+export async function freshHeaders(client: Client, email = "bench@example.com"): Promise<Record<string, string>> {
   const admin = { method: "POST", headers: buildHeaders(adminToken) } as const;
   const post = async (path: string, body: object): Promise<unknown> =>
     JSON.parse(await client.send({ ...admin, path, body: JSON.stringify(body) }));
-  const { id } = newAccount.parse(await post("/admin/accounts", { email: "bench@example.com", quota: 1_000_000 }));
+  const { id } = newAccount.parse(await post("/admin/accounts", { email, quota: 1_000_000 }));
   const { key } = newKey.parse(await post(`/admin/accounts/${id}/keys`, { name: "bench", quota: 1_000_000 }));
   return buildHeaders(key);
 }

@@ -71,7 +71,7 @@ def is_signed(key, message, signature):
 
 
 def number(value):
-    """A number as JavaScript writes it: RFC 8785 takes its spelling."""
+    """A number in JavaScript's notation, which RFC 8785 requires."""
     if value == 0:
         return "0"
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()

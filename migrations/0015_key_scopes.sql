@@ -1,2 +1,3 @@
--- What a key may be used for, as JSON: {"models": [...], "kinds": [...], "maxOpenTasks": n}. What is missing has no limit; NULL is none at all.
+-- The scope of a key as JSON: {"models": [...], "kinds": [...], "maxOpenTasks": n}. A missing field means no limit; NULL means no limits at
+-- all.
 ALTER TABLE api_key ADD COLUMN scope TEXT;

@@ -15,7 +15,7 @@ CREATE TABLE archive_part (
   PRIMARY KEY (account_id, month, part)
 ) STRICT, WITHOUT ROWID;
 
--- What was charged by all archived entries of a key's wallet: the audit adds it to the entries in D1.
+-- The charges of all archived entries of a key's wallet: the audit adds them to the entries in D1.
 CREATE TABLE archive_sum (
   account_id TEXT NOT NULL,
   key_id     TEXT NOT NULL,
@@ -30,7 +30,7 @@ CREATE TABLE upkeep (
   state TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What expires is found by these without reading the rest.
+-- Indexes that find expired rows without reading the others.
 CREATE INDEX character_deleted ON character (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX auth_session_expiry ON auth_session (expiresAt);
 CREATE INDEX auth_verification_expiry ON auth_verification (expiresAt);

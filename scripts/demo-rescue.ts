@@ -18,7 +18,7 @@ import { root } from "./support/wrangler.ts";
 const outputDir = resolve(process.env["DEMO_OUTPUT"] || join(root, "demo-output"));
 const stepDeadlineMs = 120_000;
 
-/** The first provider is the upstream of this demo, which speaks OpenAI's format. */
+/** The first provider is the upstream of this demo, which has OpenAI's format. */
 const routes = {
   "vidA-2": [
     { provider: "openai", model: "sora-2" },
@@ -79,10 +79,10 @@ async function rescue(): Promise<Verdict> {
       if (is === "forgotten") forgotten.resolve(event.id);
     }));
 
-  provider.tell("starting", 0);
+  provider.update("starting", 0);
   const { port } = await startProvider(0);
-  provider.tell("running", 0);
-  gateway.tell("starting", 0);
+  provider.update("running", 0);
+  gateway.update("starting", 0);
   const env = {
     OPENAI_API_KEY: "demo",
     OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
@@ -93,7 +93,7 @@ async function rescue(): Promise<Verdict> {
   const open = async (at: number) =>
     (running.gateway = await startGateway({ port: at, stateDir: join(tempDir, "state"), env, quiet: true, signal: stopping }));
   const { baseUrl, apiKey = "" } = await open(0);
-  gateway.tell("running", 30);
+  gateway.update("running", 30);
   const api = new ApiClient(baseUrl, apiKey);
   const before = await api.balances();
 
@@ -104,31 +104,31 @@ async function rescue(): Promise<Verdict> {
     if (word === "created") created.resolve(id);
     if (word === "saved") saved.resolve(id);
   });
-  script.tell("running", 0);
+  script.update("running", 0);
   const id = await within("the video's creation", created.promise);
-  script.tell(`waits for ${id}`, 20);
+  script.update(`waits for ${id}`, 20);
   const lost = await within("the acceptance by the first provider", accepted.promise);
-  provider.tell("has accepted the video", 30);
+  provider.update("has accepted the video", 30);
   await within("the first report of the first provider", reported.promise);
 
   const { status } = (await api.read(taskAnswer, `/v1/tasks/${id}`)).data;
   if (status !== "in_progress") throw new Error(`the task was ${status} before the crash`);
   await running.upstream?.kill();
-  provider.tell("killed: the video is lost", 50);
+  provider.update("killed: the video is lost", 50);
   await running.gateway?.kill();
-  gateway.tell("killed with SIGKILL", 50);
+  gateway.update("killed with SIGKILL", 50);
   await startProvider(port);
-  provider.tell("running again, without the video", 60);
+  provider.update("running again, without the video", 60);
   await open(Number(new URL(baseUrl).port));
-  gateway.tell("running again on the same state", 100);
+  gateway.update("running again on the same state", 100);
   if ((await within("the question for the lost video", forgotten.promise)) !== lost) throw new Error("another video was asked for");
-  provider.tell("answered 404: the sandbox takes over", 100);
+  provider.update("answered 404: the sandbox takes over", 100);
 
   const completed = await within("the second provider's video", saved.promise);
   if (completed !== id) throw new Error(`the script saved ${completed}, created was ${id}`);
   const code = await running.script.exited;
   if (code !== 0) throw new Error(`the script ended with ${code}:\n${running.script.output()}`);
-  script.tell(`saved ${files.video}`, 100);
+  script.update(`saved ${files.video}`, 100);
   await copyFile(join(tempDir, "script", files.video), join(outputDir, files.video));
   return checkRescue(api, id, before, outputDir);
 }

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { chromiumOptions } from "./support/chromium.ts";
 import { consolePages, looks, otherLanguages, show, signIn, signUp, speak } from "./support/console-pages.ts";
 import { type Gateway, startGateway } from "./support/gateway.ts";

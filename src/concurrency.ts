@@ -5,17 +5,19 @@ const stepMs = 50;
 const waiterMs = 1_000;
 
 export interface SemaphoreOptions {
+  /** The sum of the permits' sizes, each 1 if the work does not say otherwise. */
   maxAtOnce: number;
   /** Maximum permits of one owner, so that others get some; `maxAtOnce` by default. */
   maxOfOne?: number;
   /** Work that the platform cancels does not return its permit: the permit expires after this time. */
-  longestMs: number;
+  maxHoldMs: number;
   /** The maximum wait for a permit. */
-  longestWaitMs: number;
+  maxWaitMs: number;
 }
 
 interface Turn {
   owner: string | undefined;
+  size: number;
   until: number;
 }
 
@@ -33,10 +35,10 @@ export class Semaphore {
    * Runs the work as soon as there is a permit for it and its owner. Throws the error that `refusal` creates if that takes too long, and at once
    * if another request of the owner is already waiting.
    */
-  async take<T>(work: () => Promise<T>, refusal: () => Error, owner?: string): Promise<T> {
-    const { longestMs } = this.#options;
-    if (!this.#isNext(owner)) await this.#wait(owner, refusal);
-    const turn = { owner, until: Date.now() + longestMs };
+  async take<T>(work: () => Promise<T>, refusal: () => Error, owner?: string, size = 1): Promise<T> {
+    const turn = { owner, size, until: 0 };
+    if (!this.#isNext(turn)) await this.#wait(turn, refusal);
+    turn.until = Date.now() + this.#options.maxHoldMs;
     this.#taken.add(turn);
     try {
       return await work();
@@ -45,14 +47,15 @@ export class Semaphore {
     }
   }
 
-  async #wait(owner: string | undefined, refusal: () => Error): Promise<void> {
-    if (owner !== undefined && live(this.#waiting).some((turn) => turn.owner === owner)) throw refusal();
-    const turn = { owner, until: Date.now() + waiterMs };
+  async #wait(turn: Turn, refusal: () => Error): Promise<void> {
+    const { owner } = turn;
+    if (owner !== undefined && live(this.#waiting).some((other) => other.owner === owner)) throw refusal();
+    turn.until = Date.now() + waiterMs;
     this.#waiting.add(turn);
     try {
       // Polled, because one request cannot wake another one.
-      for (let step = 0; !this.#isNext(owner, turn); step++) {
-        if (step * stepMs >= this.#options.longestWaitMs) throw refusal();
+      for (let step = 0; !this.#isNext(turn); step++) {
+        if (step * stepMs >= this.#options.maxWaitMs) throw refusal();
         await scheduler.wait(stepMs);
         turn.until = Date.now() + waiterMs;
       }
@@ -62,17 +65,16 @@ export class Semaphore {
   }
 
   /** True if there is a permit, and no earlier request can use it. */
-  #isNext(owner: string | undefined, turn?: Turn): boolean {
-    if (!this.#hasRoom(owner)) return false;
-    const waiting = live(this.#waiting);
-    const ahead = turn ? waiting.slice(0, waiting.indexOf(turn)) : waiting;
-    return !ahead.some((other) => this.#hasRoom(other.owner));
+  #isNext(turn: Turn): boolean {
+    const first = live(this.#waiting).find((other) => other === turn || this.#hasRoom(other)) ?? turn;
+    return first === turn && this.#hasRoom(turn);
   }
 
-  #hasRoom(owner: string | undefined): boolean {
+  #hasRoom({ owner, size }: Turn): boolean {
     const { maxAtOnce, maxOfOne = maxAtOnce } = this.#options;
     const taken = live(this.#taken);
-    return taken.length < maxAtOnce && (owner === undefined || taken.filter((turn) => turn.owner === owner).length < maxOfOne);
+    const sum = (turns: Turn[]) => turns.reduce((total, turn) => total + turn.size, size);
+    return sum(taken) <= maxAtOnce && (owner === undefined || sum(taken.filter((turn) => turn.owner === owner)) <= maxOfOne);
   }
 }
 

@@ -58,7 +58,7 @@ async function measure(title: string, work: () => ReturnType<typeof submit>): Pr
   console.log(`  CPU ${Math.round(cpuMs)} ms a body with its task; memory of workerd ${await memoryMB()}`);
   must(cpuMs < maxCpuMs, `${title}: ${Math.round(cpuMs)} ms of CPU a body, not below ${maxCpuMs}`);
   must(
-    result.answers.every(({ status, headers: told }) => status === 200 || isRefused(status, told, result.answers.length)),
+    result.answers.every(({ status, headers }) => status === 200 || isRefused(status, headers, result.answers.length)),
     `${title}: an answer is neither 200 nor 503 with Retry-After`,
   );
   must(result.tasks.length > 0, `${title}: no body was accepted`);
@@ -70,8 +70,8 @@ async function measure(title: string, work: () => ReturnType<typeof submit>): Pr
 }
 
 /** While others are being processed a body may be refused, and the refusal lost if the connection closes before the body was read. */
-const isRefused = (status: number, told: Answer["headers"], count: number) =>
-  (status === 503 && told["retry-after"] !== undefined) || (status === 0 && count > 1);
+const isRefused = (status: number, headers: Answer["headers"], count: number) =>
+  (status === 503 && headers["retry-after"] !== undefined) || (status === 0 && count > 1);
 
 async function usedIn<T>(work: () => Promise<T>): Promise<{ result: T; us: number; ms: number }> {
   const before = await cpuUs(server.processes);

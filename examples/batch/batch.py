@@ -1,4 +1,4 @@
-"""Makes an image for each row of a CSV, within a budget. Can be interrupted at any moment, and goes on when it is started again.
+"""Makes an image for each row of a CSV, within a budget. Can be interrupted at any moment, and continues when it is started again.
 
     BASE_URL=https://... API_KEY=sk-... python3 batch.py prompts.csv --budget 3.00
 
@@ -73,7 +73,7 @@ def ask(path, body=None, key=None):
 
 
 class Results:
-    """The results file: a line for each row that was begun, written whole before and after each step that matters.
+    """The results file: a line for each row that was begun, written completely before and after each important step.
 
     `status` is `submitting` (the cost is set aside, the request may have been sent), `submitted` (the task exists), `saved`,
     `failed` or `refused`; `cost` is what was charged, or may be charged at most.

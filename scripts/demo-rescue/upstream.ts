@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
-/** What the process reports to its parent. */
+/** The reports of the process to its parent. */
 export type UpstreamEvent = { is: "listening"; port: number } | { is: "accepted" | "reported" | "forgotten"; id: string };
 
 const report = (event: UpstreamEvent) => void process.send?.(event);

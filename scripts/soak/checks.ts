@@ -70,12 +70,14 @@ export function listFaults(history: History, listed: Listed): string[] {
   return faults;
 }
 
-/** Every task must end as the directive in its prompt says. Only a crash may make it miss its deadline, and only its owner cancels it. */
+/**
+ * Every task must end as the directive in its prompt requires. Only a crash may make it miss its deadline, and only its owner cancels it.
+ */
 export function endFaults(history: History, crashes: readonly { at: number }[]): string[] {
   return [...history.tasks.values()].flatMap(({ id, order, acceptedAt, isCancelAsked, final }) => {
     if (!final) return [`${id} has no end`];
     const prompt = String(order.body["prompt"]);
-    const told = prompt.includes("sandbox:fail")
+    const expected = prompt.includes("sandbox:fail")
       ? "provider_error"
       : prompt.includes("sandbox:flag")
         ? "content_policy_violation"
@@ -83,8 +85,8 @@ export function endFaults(history: History, crashes: readonly { at: number }[]):
     const end = final.error ?? final.status;
     // A crash costs at most one lease, which fits into the deadline; two crashes, or one during a minute's work, do not.
     const delays = crashes.filter(({ at }) => acceptedAt <= at && at < final.at).length + (prompt.includes("sandbox:slow") ? 1 : 0);
-    const isRight = end === told || (end === "cancelled" && isCancelAsked) || (end === "deadline_exceeded" && delays > 1);
-    return isRight ? [] : [`${id} (${order.kind}, "${prompt}") ended as ${end}, expected was ${told}`];
+    const isRight = end === expected || (end === "cancelled" && isCancelAsked) || (end === "deadline_exceeded" && delays > 1);
+    return isRight ? [] : [`${id} (${order.kind}, "${prompt}") ended as ${end}, expected was ${expected}`];
   });
 }
 

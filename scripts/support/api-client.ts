@@ -31,11 +31,11 @@ export class ApiClient {
     return this.#json(submission, path, body);
   }
 
-  /** Polls the status until the task is completed; `read` extracts it from the answer, `tell` is called with each one. A failed task is an error. */
+  /** Polls the status until the task is completed; `read` extracts it from the answer, `onStatus` is called with each one. A failed task is an error. */
   async follow<A, S extends Status>(path: string, shape: z.ZodMiniType<A>, read: (answer: A) => S, options: FollowOptions): Promise<S> {
     for (const deadline = Date.now() + options.withinMs; Date.now() < deadline; await sleep(pollMs)) {
       const status = read(await this.#json(shape, path));
-      options.tell(status);
+      options.onStatus(status);
       if (status.status === "failed") throw new Error(`the task failed: ${status.error?.message ?? "no reason given"}`);
       if (status.status === "completed") return status;
     }
@@ -123,5 +123,5 @@ export class ApiClient {
 /** The options of polling. */
 export interface FollowOptions {
   withinMs: number;
-  tell: (status: Status) => void;
+  onStatus: (status: Status) => void;
 }

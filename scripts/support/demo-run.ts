@@ -140,13 +140,13 @@ export class DemoRun {
     const before = this.faults.length;
     const fault = (text: string) => void this.faults.push(`${name}: ${text}`);
     try {
-      line.tell("asked", 0);
-      const result = await work({ status: ({ status, progress }) => line.tell(status, progress), fault, made });
-      line.tell(this.faults.length === before ? "checked" : "faulty", 100);
+      line.update("asked", 0);
+      const result = await work({ status: ({ status, progress }) => line.update(status, progress), fault, made });
+      line.update(this.faults.length === before ? "checked" : "faulty", 100);
       return result;
     } catch (error) {
       fault(error instanceof Error ? error.message : String(error));
-      line.tell("failed", 0);
+      line.update("failed", 0);
       return undefined;
     } finally {
       this.made.push({ ...made, seconds: (Date.now() - started) / 1000 });
@@ -171,7 +171,7 @@ export class DemoRun {
   ): Promise<S> {
     const { api, taskDeadlineMs } = this.#options;
     const { id, metadata } = await api.submit(path, body);
-    const status = await api.follow(`${statusPath}/${id}`, shape, read, { withinMs: taskDeadlineMs, tell: step.status });
+    const status = await api.follow(`${statusPath}/${id}`, shape, read, { withinMs: taskDeadlineMs, onStatus: step.status });
     step.made.cost = metadata.reserved;
     return status;
   }

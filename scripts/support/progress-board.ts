@@ -5,7 +5,7 @@ const barWidth = 24;
 /** One step on the board. */
 export interface Step {
   /** Updates the step's state. */
-  tell(status: string, progress: number): void;
+  update(status: string, progress: number): void;
 }
 
 /** A board with a line for each step, in the order of their start. */
@@ -22,13 +22,13 @@ export class ProgressBoard {
   begin(name: string): Step {
     const line = { name, status: "", progress: 0, since: Date.now(), seconds: 0 };
     this.#lines.push(line);
-    const tell = (status: string, progress: number) => {
+    const update = (status: string, progress: number) => {
       const changed = status !== line.status;
       Object.assign(line, { status, progress, seconds: (Date.now() - line.since) / 1000 });
       if (this.#out.isTTY) this.#draw();
       else if (changed) this.#out.write(`${name}: ${status} (${line.seconds.toFixed(1)} s)\n`);
     };
-    return { tell };
+    return { update };
   }
 
   #draw(): void {

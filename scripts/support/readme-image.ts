@@ -1,38 +1,39 @@
-/** The image at the head of the README: pages of the console in both themes, and files that the sandbox made. */
+/** The image at the head of the README: the playground and the gallery, in both themes, with what the sandbox made. */
 
 import { type Browser, type Page } from "playwright-core";
-import { resultCharacters, resultImages, taskList, resultVideos } from "./api-answers.ts";
 import { looks, show, signIn } from "./console-pages.ts";
 import type { Gateway } from "./gateway.ts";
+import { makeGallery } from "./sample-tasks.ts";
 
 /** The approximate width of a README's images on GitHub. */
-const size = { width: 1200, height: 730 };
+const size = { width: 920, height: 562 };
 const maxBytes = 300_000;
 
-const layout = (pages: readonly Buffer[], files: readonly string[]) => `<!doctype html>
+const layout = (pages: readonly Buffer[]) => `<!doctype html>
 <style>
   body { margin: 0; height: 100vh; background: #e9e7f3; position: relative; overflow: hidden }
-  img { position: absolute; border-radius: 8px; box-shadow: 0 2px 14px #0003; object-fit: cover }
-  img:nth-of-type(1) { left: 30px; top: 30px; width: 740px }
-  img:nth-of-type(2) { right: 30px; bottom: 30px; width: 740px }
-  img:nth-of-type(3) { right: 30px; top: 30px; width: 370px; height: 209px }
-  img:nth-of-type(4) { left: 30px; bottom: 30px; width: 370px; height: 209px }
+  img { position: absolute; border-radius: 8px; box-shadow: 0 2px 14px #0003; width: 660px }
+  img:nth-of-type(1) { left: 24px; top: 24px }
+  img:nth-of-type(2) { right: 24px; bottom: 24px }
 </style>
-${pages.map((png) => `<img src="data:image/png;base64,${png.toString("base64")}">`).join("")}
-${files.map((url) => `<img src="${url}">`).join("")}`;
+${pages.map((png) => `<img src="data:image/png;base64,${png.toString("base64")}">`).join("")}`;
 
-/** Takes the image from a gateway that has the sample tasks. Returns a PNG; throws if it is too large for a README. */
-export async function readmeImage(browser: Browser, { baseUrl, apiKey, account }: Gateway): Promise<Buffer> {
-  if (apiKey === undefined || account === undefined) throw new Error("the gateway has no demo account");
+/** Takes the image from a gateway that has the sample tasks, and adds to them. Returns a PNG; throws if it is too large for a README. */
+export async function readmeImage(browser: Browser, gateway: Gateway): Promise<Buffer> {
+  const { baseUrl, account } = gateway;
+  if (account === undefined) throw new Error("the gateway has no demo account");
+  await makeGallery(gateway);
   const context = await browser.newContext({ baseURL: baseUrl, locale: "en-US" });
   try {
     const page = await context.newPage();
     await signIn(page, account);
-    const pages = [await shot(page, "/console", looks[0]), await shot(page, "/console/tasks", looks[1])];
+    await page.goto("/console/playground");
+    const newest = (await page.locator("#strip a").first().getAttribute("href")) ?? "";
+    const pages = [await shot(page, newest, looks[0]), await shot(page, "/console/tasks", looks[1])];
     // A separate page: the console's content security policy would forbid the images.
     const sheet = await context.newPage();
     await sheet.setViewportSize(size);
-    await sheet.setContent(layout(pages, await madeFiles(baseUrl, apiKey)), { waitUntil: "networkidle" });
+    await sheet.setContent(layout(pages), { waitUntil: "networkidle" });
     const png = await sheet.screenshot();
     if (png.byteLength > maxBytes) throw new Error(`the image for the README has ${png.byteLength} bytes, allowed are ${maxBytes}`);
     return png;
@@ -45,16 +46,4 @@ async function shot(page: Page, path: string, look: (typeof looks)[number]): Pro
   await show(page, look);
   await page.goto(path, { waitUntil: "networkidle" });
   return page.screenshot();
-}
-
-/** The URLs of an image and of a video's first frame, or a character's portrait. */
-async function madeFiles(baseUrl: string, apiKey: string): Promise<string[]> {
-  const answer = await fetch(`${baseUrl}/v1/tasks?status=completed`, { headers: { authorization: `Bearer ${apiKey}` } });
-  const results = taskList.parse(await answer.json()).data.map(({ result }) => result);
-  const images = results.flatMap(resultImages).flatMap(({ url }) => url);
-  const stills = [
-    ...results.flatMap(resultVideos).flatMap(({ thumbnail }) => thumbnail ?? []),
-    ...results.flatMap(resultCharacters).map((character) => character.profile_picture_url),
-  ];
-  return [...images.slice(0, 1), ...stills.slice(0, 1)];
 }

@@ -1,29 +1,50 @@
-/** The sample tasks of an account: images, a video and a character from it, a failure. */
+/** The sample tasks of an account: images, a video and a character from it, a failure; and more images for a full gallery. */
 
 import { ApiClient } from "./api-client.ts";
 import type { Gateway } from "./gateway.ts";
 
+type Account = Pick<Gateway, "baseUrl" | "apiKey">;
+
 const videos = "/v1/videos/generations";
 const images = "/v1/images/generations";
 
-/** Submits the sample tasks and waits until all are final. */
-export async function makeSamples({ baseUrl, apiKey }: Pick<Gateway, "baseUrl" | "apiKey">): Promise<void> {
+/** Submits a task and waits until it is final. Returns its id. */
+async function make({ baseUrl, apiKey }: Account, path: string, body: object): Promise<string> {
   if (apiKey === undefined) throw new Error("the gateway has no demo account");
-  const api = new ApiClient(baseUrl, apiKey);
-  const make = async (path: string, body: object): Promise<string> => {
-    const { id } = await api.submit(path, body);
-    const status = await fetch(`${baseUrl}/v1/tasks/${id}?wait=60`, {
-      headers: { authorization: `Bearer ${apiKey}` },
-      signal: AbortSignal.timeout(90_000),
-    });
-    if (!/"status":"(completed|failed)"/.test(await status.text())) throw new Error(`${path}: the sample task did not end`);
-    return id;
-  };
+  const { id } = await new ApiClient(baseUrl, apiKey).submit(path, body);
+  const status = await fetch(`${baseUrl}/v1/tasks/${id}?wait=60`, {
+    headers: { authorization: `Bearer ${apiKey}` },
+    signal: AbortSignal.timeout(90_000),
+  });
+  if (!/"status":"(completed|failed)"/.test(await status.text())) throw new Error(`${path}: the sample task did not end`);
+  return id;
+}
+
+/** Submits the sample tasks and waits until all are final. */
+export async function makeSamples(account: Account): Promise<void> {
   await Promise.all([
-    make(images, { model: "imgA-4", prompt: "A lighthouse at dawn, the sea calm", size: "16:9", n: 2 }),
-    make(images, { model: "imgA-4", prompt: "A scene that the filter refuses sandbox:flag" }),
-    make(videos, { model: "vidA-2", prompt: "Waves break over the rocks below it", duration: 10, metadata: { thumbnail: true } }).then(
-      (video) => make(videos, { model: "vidA-2", from_task: video, timestamps: "0,3" }),
-    ),
+    make(account, images, { model: "imgA-4", prompt: "A lighthouse at dawn, the sea calm", size: "16:9", n: 2 }),
+    make(account, images, { model: "imgA-4", prompt: "A scene that the filter refuses sandbox:flag" }),
+    make(account, videos, {
+      model: "vidA-2",
+      prompt: "Waves break over the rocks below it",
+      duration: 10,
+      metadata: { thumbnail: true },
+    }).then((video) => make(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,3" })),
   ]);
+}
+
+/** Submits images of several shapes, the last with four of them, and waits until all are final. */
+export async function makeGallery(account: Account): Promise<void> {
+  const wishes = [
+    ["Dunes after rain", "1:1"],
+    ["A slow river in autumn", "16:9"],
+    ["Lanterns over a market", "1:1"],
+    ["The coast from above", "16:9"],
+    ["Glass and light", "1:1"],
+    ["A quiet harbour at night", "1:1"],
+    ["Pine hills in fog", "1:1"],
+  ];
+  await Promise.all(wishes.map(([prompt, size]) => make(account, images, { model: "imgA-4", prompt, size })));
+  await make(account, images, { model: "imgA-4", prompt: "A lighthouse at dawn, thick brush strokes", size: "16:9", n: 4 });
 }

@@ -55,7 +55,7 @@ export async function developerVariables(environment: NodeJS.ProcessEnv): Promis
 /** Writes the variables to a file that only this user can read; other users could read secrets on a command line. */
 export async function writeVariables(path: string, variables: Variables): Promise<void> {
   const lines = Object.entries(variables).map(([name, value]) => `${name}=${quoted(name, value)}\n`);
-  // An existing file would keep its mode.
+  // Deleted first, because an existing file would keep its mode.
   await rm(path, { force: true });
   await writeFile(path, lines.join(""), { mode: 0o600 });
 }

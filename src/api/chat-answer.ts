@@ -71,11 +71,11 @@ function pick(value: unknown, allowed: Allowed): unknown {
 /** The choices for the caller; `part` is `message` in a whole answer and `delta` in a stream. */
 export function toChoices(choices: unknown[], part: "message" | "delta"): object[] {
   return choices.filter(isFields).map((choice, at) => {
-    const said = choice[part];
-    const kept = isFields(said) ? (pick(said, messageFields) as Fields) : {};
+    const message = choice[part];
+    const kept = isFields(message) ? (pick(message, messageFields) as Fields) : {};
     // Some upstreams use this name for the field.
-    if (isFields(said) && typeof said["reasoning"] === "string" && kept["reasoning_content"] === undefined)
-      kept["reasoning_content"] = said["reasoning"];
+    if (isFields(message) && typeof message["reasoning"] === "string" && kept["reasoning_content"] === undefined)
+      kept["reasoning_content"] = message["reasoning"];
     const reason = choice["finish_reason"];
     const logprobs = choice["logprobs"];
     return {

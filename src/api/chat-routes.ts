@@ -99,13 +99,13 @@ export async function askRoutes(
   throw fault;
 }
 
-/** The caller's error for a fault; `body` is the caller's own. Faults of the operator's account are logged. */
-export function toChatError(error: unknown, c: AppContext, body: Record<string, unknown>): ApiError {
+/** The caller's error for a fault; `given` are the names of the caller's fields. Faults of the operator's account are logged. */
+export function toChatError(error: unknown, c: AppContext, given: string[]): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof ProviderError) {
     const { malformed, contentPolicy, retryable, nothingAccepted, retryAfterMs } = error;
     if (contentPolicy) return new ApiError("content_policy_violation", { cause: error });
-    if (malformed) return new ApiError(malformed.code, { violations: toViolations(malformed, body), cause: error });
+    if (malformed) return new ApiError(malformed.code, { violations: toViolations(malformed, given), cause: error });
     if (retryAfterMs !== undefined || (retryable && nothingAccepted))
       return new ApiError("unavailable", {
         ...(retryAfterMs !== undefined && { retryAfter: Math.ceil(retryAfterMs / 1000) }),
@@ -117,10 +117,8 @@ export function toChatError(error: unknown, c: AppContext, body: Record<string, 
 }
 
 /** The field that the upstream names, if the caller's body has it. */
-function toViolations({ code, param }: Malformed, body: Record<string, unknown>): Violation[] {
+function toViolations({ code, param }: Malformed, given: string[]): Violation[] {
   if (code === "context_length_exceeded") return [{ param: "messages", rule: code }];
-  if (param?.startsWith("max_") && body["max_completion_tokens"] === undefined && body["max_tokens"] === undefined) return [];
-  const given = param === "max_completion_tokens" && body["max_completion_tokens"] === undefined ? "max_tokens" : param;
-  const [root = ""] = given?.split(/[.[]/, 1) ?? [];
-  return given !== undefined && body[root] !== undefined ? [{ param: given, rule: "wrong_form" }] : [];
+  const named = param === "max_completion_tokens" && !given.includes(param) ? "max_tokens" : param;
+  return named !== undefined && given.includes(named.replace(/[.[].*/s, "")) ? [{ param: named, rule: "wrong_form" }] : [];
 }

@@ -17,21 +17,22 @@ import { toErrorObject } from "./errors.ts";
 import { type AppContext, answer } from "./frame.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { requireScope } from "./key-scope.ts";
-import { readLargeBody } from "./large-body.ts";
+import { withChat } from "./large-body.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 import { query } from "./query.ts";
 import { routing } from "./router.ts";
 import { submissionQuery } from "./schema/queries.ts";
 import { chargeVersion } from "../versions.ts";
 
-export const chat = routing().post("/completions", admittedToSubmit(), query(submissionQuery), complete);
+export const chat = routing().post("/completions", admittedToSubmit(), query(submissionQuery), (c) =>
+  withChat(c, (body) => complete(c, body)),
+);
 
 /** After the caller disconnects the platform allows thirty more seconds; the time left after this delay is for settling. */
 const drainMs = 20_000;
 
-async function complete(c: AppContext): Promise<Response> {
+async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Response> {
   const { env } = c;
-  const { body: raw } = await readLargeBody(c, "", { keepsImages: false });
   const parsed = parseBody(raw, "chat");
   const violations = [...parsed.violations, ...optionViolations(raw, "chat")];
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
@@ -49,6 +50,8 @@ async function complete(c: AppContext): Promise<Response> {
     return answerDryRun(c, { kind: "chat", model: model.id, price: amount, typicalSeconds: model.typicalSeconds, metadata });
   }
 
+  // No closure has the body: it would be in memory as long as the answer is streamed.
+  const given = Object.keys(raw);
   const id = `chatcmpl-${newId("")}`;
   const { accountId, keyId } = c.get("caller");
   const hold = await holdForChat(env, { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model: model.id }, amount);
@@ -69,7 +72,7 @@ async function complete(c: AppContext): Promise<Response> {
       if (!isGone && !isSettled) drain = setTimeout(() => stop.abort(), drainMs);
       isGone = true;
     },
-    describe: (fault) => toErrorObject(toChatError(fault, c, raw), c),
+    describe: (fault) => toErrorObject(toChatError(fault, c, given), c),
     // The only place where a chat's hold ends, in every case; the hold's own alarm is the backstop.
     async settle(usage) {
       isSettled = true;
@@ -95,7 +98,7 @@ async function complete(c: AppContext): Promise<Response> {
   const work = start(c, one, routes, body.stream === true);
   c.executionCtx.waitUntil(work.then(({ done }) => done).catch(() => undefined)); // its fault is described below
   const made = await work.catch((error: unknown) => {
-    throw toChatError(error, c, raw);
+    throw toChatError(error, c, given);
   });
   const dropped = [...droppedFields(raw), ...made.dropped];
   if (dropped.length > 0) c.header("x-dropped-params", dropped.join(", "));

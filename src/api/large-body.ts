@@ -12,6 +12,7 @@ import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../medi
 import { RunningDigest } from "../media/running-digest.ts";
 import { maxImageBytes } from "../catalog/fields.ts";
 import { Semaphore } from "../concurrency.ts";
+import { chatDeadlineMs } from "./chat-hold.ts";
 import { asObject, largeBody, parseObject, readObject, requireJson, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";
 import { isOpenAi } from "./openai.ts";
@@ -44,7 +45,7 @@ export interface LargeBody {
 export const extractedKey = (taskId: string, index: number) => `${inputPrefix(taskId)}${index}`;
 
 /**
- * Reads a chat, or a submission that may have inline images. Stored images are deleted again if the body is invalid; without `keepsImages`
+ * Reads a submission that may have inline images. Stored images are deleted again if the body is invalid; without `keepsImages`
  * images are checked and not stored. Throws 400, also for a body that arrives too slowly, 413, 415, and 503 if too many large bodies are
  * being read or another one of the account is already waiting.
  */
@@ -52,19 +53,37 @@ export async function readLargeBody(c: AppContext, taskId: string, { keepsImages
   const stream = c.req.raw.body;
   const fields = stream && isOpenAi(c.req.raw) && c.req.header("x-submission");
   if (fields) return readUpload(c.env.ASSETS, taskId, stream, fields);
+  return readInTurn(c, turns, keepsImages ? taskId : undefined, async (body) => body);
+}
+
+/** Reads a chat and answers it. Throws what `readLargeBody` and `answer` throw. */
+export const withChat = (c: AppContext, answer: (body: Record<string, unknown>) => Promise<Response>): Promise<Response> =>
+  readInTurn(c, chats, undefined, ({ body }) => answer(body));
+
+/** Reads a body and does something with it, a large one with a permit of the semaphore. */
+async function readInTurn<T>(
+  c: AppContext,
+  semaphore: Semaphore,
+  taskId: string | undefined,
+  work: (body: LargeBody) => Promise<T>,
+): Promise<T> {
+  const stream = c.req.raw.body;
   const length = c.req.header("content-length");
-  if (length !== undefined && Number(length) <= smallEnough) return withoutImages(await readObject(c, smallEnough));
+  if (length !== undefined && Number(length) <= smallEnough) return work(withoutImages(await readObject(c, smallEnough)));
   requireJson(c);
-  if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
+  const isChat = semaphore === chats;
+  const bytes = Number(length ?? largeBody);
+  if (bytes > (isChat ? largeBody : imageBody)) throw new ApiError("body_too_large");
   if (!stream) throw new ApiError("invalid_json");
   const wait = pace(callersPace);
   // The length is unknown. A small body is complete after the first read and needs no permit.
   const start = length === undefined ? await readHead(stream, smallEnough, wait).catch(refuse) : undefined;
-  if (start?.isWhole) return withoutImages(parseObject(start.head));
-  const turn = turns.take(
-    () => read(c, keepsImages ? taskId : undefined, stream, start?.head, wait),
+  if (start?.isWhole) return work(withoutImages(parseObject(start.head)));
+  const turn = semaphore.take(
+    async () => work(await read(c, taskId, stream, start?.head, wait)),
     () => new ApiError("unavailable"),
     c.get("caller").accountId,
+    isChat ? bytes : 1,
   );
   // If the caller disconnects, reading fails, which releases the permit. Without this the platform would cancel the request and the permit
   // would only expire.
@@ -137,4 +156,10 @@ const isImageAt = (path: readonly (string | number)[]) =>
  * Each such request has its text and one image in memory, and the isolate has 128 MB in all. The body of a waiting request is not read. One
  * account cannot take all permits; a permit is held at most until the body's deadline.
  */
-const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });
+const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, maxHoldMs: callersPace.deadlineMs, maxWaitMs: 10_000 });
+
+/**
+ * A chat is in memory several times over, until its upstream has answered: the next route may need it. So the sum of their bytes is limited;
+ * the largest chat of one account leaves some to others. One of unknown length counts as the largest.
+ */
+const chats = new Semaphore({ maxAtOnce: 16 * MiB, maxOfOne: largeBody, maxHoldMs: chatDeadlineMs, maxWaitMs: 10_000 });

@@ -83,7 +83,10 @@ export function readReceiverUrl(param: string, value: unknown, rules: UrlRules):
   return url instanceof URL ? { url: url.href, violations: [] } : { violations: [{ param, rule: "bad_callback_url" }] };
 }
 
-/** The fields of a model's body that can have images. Bare Base64 only where the interface says Base64: vidA and vidC. */
+/**
+ * The fields of a model's body that can have images. Bare Base64 is accepted only for models for which the interface says Base64: vidA and
+ * vidC.
+ */
 function imageFields(body: Record<string, unknown>, model: string): Field[] {
   if (model.startsWith("vidD")) {
     const metadata = (typeof body["metadata"] === "object" ? body["metadata"] : {}) as Record<string, unknown>;

@@ -27,7 +27,14 @@ const toolsOverhead = 512;
 const toolOverhead = 32;
 
 const encoder = new TextEncoder();
-const byteLength = (text: string) => encoder.encode(text).length;
+const pieceCharacters = 64 * 1024;
+
+/** The bytes of a text in UTF-8, counted piece by piece, for it may have 10 MiB; two more for a character that is cut in two. */
+function byteLength(text: string): number {
+  let bytes = 0;
+  for (let at = 0; at < text.length; at += pieceCharacters) bytes += encoder.encode(text.slice(at, at + pieceCharacters)).length;
+  return bytes;
+}
 
 function partTokens(part: ChatPart): number {
   switch (part.type) {

@@ -2,7 +2,7 @@
 
 import { alert } from "../log.ts";
 
-/** A message in the dead-letter queue (id: its task), a provider's account that failed (provider), callbacks that keep failing (account). */
+/** The kinds of events, each with its id: a message in the dead-letter queue (the task), a failed provider account (the provider), failing callbacks (the account). */
 export type IncidentKind = "dead_letter" | "provider" | "callback";
 
 /** Records an event. Never throws: the work that caused it continues without the record. */

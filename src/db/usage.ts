@@ -52,14 +52,14 @@ interface ArchiveShare {
 
 /**
  * Usage by reference and these columns, followed by everything without a reference under null. Reads two rows per task with a reference:
- * `too_many` if there are more than `most`.
+ * `too_many` if there are more than `maxTasks`.
  */
 export async function readReferencedUsage(
   db: D1Database,
   accountId: string,
   span: Span,
   columns: readonly Exclude<Column, "reference">[],
-  most: number,
+  maxTasks: number,
   archive?: ArchiveShare,
 ): Promise<Used[] | "too_many"> {
   const expressions = { day: `e.at / ${dayMs} * ${dayMs} AS day`, model: "e.model", key: "e.key_id AS key" };
@@ -68,7 +68,7 @@ export async function readReferencedUsage(
   const order = groups.map((_, at) => at + 1).join(", ");
   // One transaction: the rest of the totals is exactly the usage without a reference.
   const read = await db.batch<Used & { tasks: number }>([
-    db.prepare(`SELECT count(*) AS tasks FROM (${named} LIMIT ?4)`).bind(accountId, span.first, span.last, most + 1),
+    db.prepare(`SELECT count(*) AS tasks FROM (${named} LIMIT ?4)`).bind(accountId, span.first, span.last, maxTasks + 1),
     db
       .prepare(
         `SELECT ${groups.join(", ")}, sum(e.charged) AS charged, sum(e.held - e.charged) AS returned,
@@ -76,12 +76,12 @@ export async function readReferencedUsage(
          FROM (${named} LIMIT ?4) r JOIN entry e ON e.task_id = r.task_id AND e.step = 'reserve'
          WHERE e.closed_at IS NOT NULL AND e.at >= ?2 AND e.at < ?3 + ${dayMs} GROUP BY ${order} ORDER BY ${order}`,
       )
-      .bind(accountId, span.first, span.last, most),
+      .bind(accountId, span.first, span.last, maxTasks),
     totals(db, accountId, span, columns),
     ...(archive ? [archive.parts] : []),
   ]);
   const [[count] = [], written = [], all = [], parts = []] = read.map(({ results }) => results);
-  const left = most - (count?.tasks ?? 0);
+  const left = maxTasks - (count?.tasks ?? 0);
   if (left < 0) return "too_many";
   const referenced = archive ? await archive.join(written, parts, left) : written;
   return referenced === "too_many" ? referenced : [...referenced, ...withoutReference(all, referenced, columns)];

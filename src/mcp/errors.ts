@@ -6,7 +6,7 @@ interface ApiError {
   details?: { param: string; message: string; allowed?: unknown }[];
 }
 
-/** What the language model should do about an error, in addition to correcting the named fields. */
+/** The next steps of the language model after an error, in addition to correcting the named fields. */
 const advice: Record<string, string> = {
   cost_limit_exceeded: "Raise max_cost to at least this price, or choose a cheaper model, fewer images or a shorter duration.",
   insufficient_quota: "Nothing was charged. The tool balance shows what is left, the tool estimate what a request costs.",

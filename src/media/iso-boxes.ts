@@ -9,7 +9,7 @@ export interface Box {
 
 /**
  * The box whose header stands at `offset` (ISO/IEC 14496-12, 4.2): 32 bits of size and four letters, with size 1 followed by 64 bits of
- * size, with size 0 reaching to the end of what encloses it.
+ * size, with size 0 reaching to the end of the enclosing box or file.
  *
  * @param limit where the enclosing box or file ends; may lie behind the bytes at hand.
  * @returns undefined when the header is cut off, the size is smaller than the header, or the box is longer than what encloses it.

@@ -23,7 +23,7 @@ export interface JsonFilesOptions<T> {
 const shortString = 2048;
 
 /**
- * Reads a body to its end: its value. Strings that begin as URLs are no files.
+ * Reads a body to its end: its value. Strings that begin like URLs are not files.
  * @throws JsonBodyError, or what `take` throws. `files` then has what was taken before.
  */
 export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options: JsonFilesOptions<T>): Promise<unknown> {

@@ -72,7 +72,7 @@ export class ImageTextReader {
     return false;
   }
 
-  /** Ends the image and returns the result for what was pushed since the previous call. */
+  /** Ends the image and returns the result for the pieces pushed since the previous call. */
   end(): ImageVerdict {
     const spelling = this.#spelling ?? this.#begin();
     this.#decode(this.#carry, "strict");

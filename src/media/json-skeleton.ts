@@ -28,7 +28,7 @@ export interface SkeletonOptions extends ReadOptions {
   maxDepth: number;
   /** Whether an image is allowed at this path. Called for long strings only. */
   isImageAt: (path: JsonPath) => boolean;
-  /** Stores an image. Reading continues after it resolves and ends with what it throws. */
+  /** Stores an image. Reading continues after it resolves; an error that it throws ends the reading. */
   store: (image: InlineImage) => Promise<void>;
   /** Whether the images' bytes are hashed. */
   hashesImages?: boolean;
@@ -141,10 +141,12 @@ const isUrl = (text: string) => /^\s*https?:/i.test(text.slice(0, SHORT_STRING /
 
 const SETTLE_CHARACTERS = 64 * 1024;
 
-/** The JSON without its images. Kept as bytes, because a slice of a string keeps the whole string in memory. */
+/** The JSON without its images, copied out of the pieces of the body: a slice of a string keeps the whole string in memory. */
 class Skeleton {
   readonly #maxBytes: number;
-  readonly #parts: Uint8Array[] = [];
+  readonly #encoder = new TextEncoder();
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  #text = "";
   #bytes = 0;
   #fresh = "";
   #held = 0;
@@ -157,15 +159,15 @@ class Skeleton {
     this.#fresh += text;
   }
 
-  /** Called after each piece of the body; encodes the collected text when there is enough of it. */
+  /** Called after each piece of the body; copies the collected text when there is enough of it. */
   settle(length: number): void {
     this.#held += length;
     if (this.#held >= SETTLE_CHARACTERS) this.#flush();
   }
 
   #flush(): void {
-    const bytes = new TextEncoder().encode(this.#fresh);
-    this.#parts.push(bytes);
+    const bytes = this.#encoder.encode(this.#fresh);
+    this.#text += this.#decoder.decode(bytes);
     this.#bytes += bytes.length;
     this.#held = 0;
     this.#fresh = "";
@@ -174,12 +176,12 @@ class Skeleton {
 
   text(): string {
     this.#flush();
-    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    return this.#parts.map((part) => decoder.decode(part)).join("");
+    return this.#text;
   }
 
   parse(): unknown {
     const text = this.text();
+    this.#text = ""; // the value will need as much memory
     try {
       return JSON.parse(text);
     } catch (cause) {

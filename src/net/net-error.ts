@@ -21,7 +21,7 @@ export class NetError extends Error {
   readonly retryable: boolean;
   /** The HTTP status, for `bad_status`. */
   readonly status: number | undefined;
-  /** What is wrong with the address, for `blocked_url`. */
+  /** The violated rule of the address, for `blocked_url`. */
   readonly problem: UrlProblem | undefined;
 
   constructor(reason: NetErrorReason, options: { status?: number; problem?: UrlProblem; cause?: unknown } = {}) {

@@ -24,8 +24,8 @@ const privateSuffixes = [
  * Checks a URL: http or https, at most 8192 characters, no user name or password, the default ports, and a host that is a public IP
  * address or a full domain name that is neither reserved for private networks nor the gateway's own.
  *
- * A Worker cannot see what a name resolves to. The platform makes sure that no name leads into a private network: Workers reach only
- * public addresses.
+ * A Worker cannot see to which address a name resolves. The platform makes sure that no name leads into a private network: Workers reach
+ * only public addresses.
  *
  * @returns the parsed URL, whose `href` must be used from here on instead of `text`; or the first violated rule.
  */

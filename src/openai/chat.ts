@@ -33,10 +33,13 @@ export async function sendChat<T>(c: AppContext, convert: (fields: Fields) => Co
     return converted.body;
   };
   const answer = isLarge(c)
-    ? await sendInTurn(c, async () => ({ path, body: toPieces(await read()) }))
+    ? await sendInTurn(c, async () => ({ path, body: toPieces(await read()) }), countTurns(c))
     : await ask(c, path, { body: await read() });
   return { answer, kept };
 }
+
+/** The text of a chat is in memory several times, unlike the files of other bodies: the largest takes the place of two of them. */
+const countTurns = (c: AppContext) => Math.max(1, 2 * Math.min(1, Number(c.req.header("content-length") ?? maxChatBytes) / maxChatBytes));
 
 export async function complete(c: AppContext): Promise<Response> {
   const { answer, kept: named } = await sendChat(c, (fields) => {

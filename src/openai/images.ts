@@ -10,7 +10,7 @@ import { sendLargeJson } from "./large-json.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { type DryRun, isDryRun, ownFields, withDryRun } from "./submission.ts";
-import { awaitSubmitted, tellDropped } from "./task.ts";
+import { awaitSubmitted, reportDropped } from "./task.ts";
 import { isLarge } from "./turns.ts";
 
 const submissions = "/v1/images/generations";
@@ -84,7 +84,7 @@ const isTaken = (name: string) => dropped.has(name);
 export async function generateImages(c: AppContext): Promise<Response> {
   const fields = await readFields(c);
   const { body, format } = toSubmission(c, fields);
-  tellDropped(c, Object.keys(fields).filter(isTaken));
+  reportDropped(c, Object.keys(fields).filter(isTaken));
   const made = await once(c, JSON.stringify(body), (headers) => submit(c, body, headers));
   return answerImages(c, made, format);
 }
@@ -95,8 +95,8 @@ export async function editImages(c: AppContext): Promise<Response> {
   if (isLarge(c)) return editLarge(c);
   const { images, image, ...fields } = await readFields(c);
   const { body, format } = toSubmission(c, fields);
-  const all = { ...body, images: readPictures(c, images ?? image) };
-  tellDropped(c, Object.keys(fields).filter(isTaken));
+  const all = { ...body, images: readImages(c, images ?? image) };
+  reportDropped(c, Object.keys(fields).filter(isTaken));
   const made = await once(c, JSON.stringify(all), (headers) => submit(c, all, headers));
   return answerImages(c, made, format);
 }
@@ -114,7 +114,7 @@ async function editForm(c: AppContext): Promise<Response> {
         if (files.length === 0) throw refuseField(c, "image", "required");
         const asked = toSubmission(c, fields);
         format = asked.format;
-        tellDropped(c, Object.keys(fields).filter(isTaken));
+        reportDropped(c, Object.keys(fields).filter(isTaken));
         return { headers, body: toImagesBody(c, files, asked.body) };
       },
     }).catch(rename);
@@ -131,12 +131,12 @@ async function editLarge(c: AppContext): Promise<Response> {
       path: withDryRun(c, submissions),
       headers,
       field: "images",
-      isPictureAt: ([field]) => field === "images" || field === "image",
+      isImageAt: ([field]) => field === "images" || field === "image",
       async toBody({ images, image, ...fields }) {
         const asked = toSubmission(c, fields);
         format = asked.format;
-        tellDropped(c, Object.keys(fields).filter(isTaken));
-        return { ...asked.body, images: readPictures(c, images ?? image) };
+        reportDropped(c, Object.keys(fields).filter(isTaken));
+        return { ...asked.body, images: readImages(c, images ?? image) };
       },
     }).catch(rename);
     return awaitImages(c, sent);
@@ -145,7 +145,7 @@ async function editLarge(c: AppContext): Promise<Response> {
 }
 
 /** Accepts `[{image_url}]` or a list of URLs. File ids are not supported. */
-function readPictures(c: AppContext, given: unknown): string[] {
+function readImages(c: AppContext, given: unknown): string[] {
   const list = Array.isArray(given) ? given : given === undefined ? [] : [given];
   if (list.length === 0) throw refuseField(c, "images", "required");
   return list.map((item: unknown, at) => {

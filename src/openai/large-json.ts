@@ -18,7 +18,7 @@ interface LargeJsonRules {
   headers: Record<string, string>;
   /** The field with the images; named in the error for an invalid one. */
   field: string;
-  isPictureAt: (path: readonly (string | number)[]) => boolean;
+  isImageAt: (path: readonly (string | number)[]) => boolean;
   /** Builds the submission from the fields, in which a placeholder replaces each image. An error that it throws becomes the answer. */
   toBody: (fields: Fields) => Promise<object>;
 }
@@ -37,7 +37,7 @@ const problems: Record<Extract<ExtractedImage, { problem: string }>["problem"], 
 };
 
 /** Forwards a body with images as a submission. Throws the errors of the body and of the gateway. */
-export function sendLargeJson(c: AppContext, { path, headers, field, isPictureAt, toBody }: LargeJsonRules): Promise<Response> {
+export function sendLargeJson(c: AppContext, { path, headers, field, isImageAt, toBody }: LargeJsonRules): Promise<Response> {
   return sendInTurn(c, async () => {
     requireJson(c, maxBodyBytes);
     const files = new Map<number, Uint8Array>();
@@ -45,15 +45,15 @@ export function sendLargeJson(c: AppContext, { path, headers, field, isPictureAt
     const limits = { maxBytes: maxBodyBytes, maxSkeletonBytes, maxImageBytes, maxImages, maxDepth };
     const { body } = c.req.raw;
     if (!body) throw refuseLike(c, 400, "invalid_json");
-    const read = readJsonSkeleton(body, { ...limits, wait: pace(callersPace), isImageAt: isPictureAt, store });
+    const read = readJsonSkeleton(body, { ...limits, wait: pace(callersPace), isImageAt, store });
     const { value, images } = await read.catch((error: unknown) => {
       throw refuseBody(c, error);
     });
-    const pictures = images.map((image) => {
+    const encoded = images.map((image) => {
       if ("problem" in image) throw refuseField(c, field, problems[image.problem], { maximum: 10 });
       return { placeholder: image.placeholder, start: `data:${image.type};base64,`, bytes: files.get(image.index) ?? new Uint8Array() };
     });
-    return { path, headers, body: withPictures(await toBody(toObject(c, value)), pictures) };
+    return { path, headers, body: withImages(await toBody(toObject(c, value)), encoded) };
   });
 }
 
@@ -63,19 +63,19 @@ function refuseBody(c: AppContext, error: unknown): unknown {
   return error.reason === "too_large" ? refuseLike(c, 413, "body_too_large") : refuseLike(c, 400, "invalid_json");
 }
 
-interface Picture {
+interface EncodedImage {
   placeholder: string;
   start: string;
   bytes: Uint8Array;
 }
 
 /** The submission's JSON, with each placeholder replaced by its image. */
-function* withPictures(body: object, pictures: Picture[]): Generator<Uint8Array> {
+function* withImages(body: object, encoded: EncodedImage[]): Generator<Uint8Array> {
   const encoder = new TextEncoder();
   let rest = JSON.stringify(body);
-  const places = pictures.flatMap((picture) => {
-    const at = rest.indexOf(picture.placeholder);
-    return at < 0 ? [] : [{ at, ...picture }];
+  const places = encoded.flatMap((image) => {
+    const at = rest.indexOf(image.placeholder);
+    return at < 0 ? [] : [{ at, ...image }];
   });
   let done = 0;
   for (const { at, placeholder, start, bytes } of places.sort((a, b) => a.at - b.at)) {

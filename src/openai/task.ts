@@ -8,7 +8,7 @@ import { type DryRun, isDryRun } from "./submission.ts";
 
 /** The maximum time until an answer, and the maximum wait of one status query. */
 const waitMs = 115_000;
-const longestWaitS = 60;
+const maxWaitS = 60;
 
 /** The HTTP status of a failed task's error, by its code. */
 const failures: Record<string, number> = { content_policy_violation: 400, invalid_input: 400, cancelled: 400 };
@@ -21,7 +21,7 @@ async function awaitTask(c: AppContext, id: string): Promise<TaskData> {
   const until = Date.now() + waitMs;
   for (;;) {
     const left = Math.ceil((until - Date.now()) / 1000);
-    const task = await readTask(c, id, Math.max(0, Math.min(longestWaitS, left)));
+    const task = await readTask(c, id, Math.max(0, Math.min(maxWaitS, left)));
     if (task.status === "completed") return task;
     if (task.error) {
       const { status, message, param, code } = toError(task.error, failures[task.error.code] ?? 500);
@@ -45,6 +45,6 @@ export async function awaitSubmitted(c: AppContext, sent: Response): Promise<Tas
 }
 
 /** Reports accepted fields that have no effect. */
-export function tellDropped(c: AppContext, names: string[]): void {
+export function reportDropped(c: AppContext, names: string[]): void {
   if (names.length > 0) c.header("x-dropped-params", names.join(", "));
 }

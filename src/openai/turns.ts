@@ -11,7 +11,7 @@ const smallEnough = 64 * 1024;
 export const isLarge = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity) > smallEnough;
 
 /** A body is completely in memory, and the isolate has 128 MB for all requests. One account cannot take all permits. */
-const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: 120_000, longestWaitMs: 20_000 });
+const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, maxHoldMs: 120_000, maxWaitMs: 20_000 });
 
 /** A request to the gateway whose body is produced piece by piece. */
 export interface Sending {
@@ -23,15 +23,16 @@ export interface Sending {
 /**
  * Reads and converts a body and sends the result to the gateway under one permit. The permit is released when the gateway has read the
  * body, because the answer of a chat may take minutes. Throws the errors of `toSending` and of the gateway, and 503 if the wait for a
- * permit is too long or another body of the account is already waiting.
+ * permit is too long or another body of the account is already waiting. `size` is the number of permits, which need not be whole.
  */
-export async function sendInTurn(c: AppContext, toSending: () => Promise<Sending>): Promise<Response> {
+export async function sendInTurn(c: AppContext, toSending: () => Promise<Sending>, size = 1): Promise<Response> {
   // All unknown keys count as one account: the gateway refuses them only after it has the body.
   const account = (await c.env.API.account()) ?? "unknown";
   const turn = turns.take(
     async () => send(c, await toSending()),
     () => refuseLike(c, 503, "unavailable"),
     account,
+    size,
   );
   // If the caller disconnects, reading fails, which releases the permit. Without this the platform would cancel the request and the permit
   // would only expire.

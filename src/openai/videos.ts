@@ -74,7 +74,7 @@ function readSeconds(c: AppContext, seconds: unknown): number | undefined {
 }
 
 /** The submission with its first image in the field that the model uses for it. */
-const withPicture = ({ body, model }: { body: Fields; model: NamedModel }, url: string): Fields =>
+const withImage = ({ body, model }: { body: Fields; model: NamedModel }, url: string): Fields =>
   takesImages(model) ? { ...body, images: [url] } : { ...body, metadata: { first_frame_image: url } };
 const takesImages = ({ model }: NamedModel) => !model.startsWith("vidD");
 
@@ -85,12 +85,12 @@ export async function createVideo(c: AppContext): Promise<Response> {
 async function sendVideo(c: AppContext): Promise<Response> {
   if (isLarge(c))
     return once(c, formIdentity(c), (headers) => {
-      const isPictureAt = ([field]: readonly (string | number)[]) => field === "input_reference";
+      const isImageAt = ([field]: readonly (string | number)[]) => field === "input_reference";
       return sendLargeJson(c, {
         path: withDryRun(c, submissions),
         headers,
         field: "input_reference",
-        isPictureAt,
+        isImageAt,
         toBody: (fields) => toBody(c, fields),
       });
     }).catch(rename(c));
@@ -99,11 +99,11 @@ async function sendVideo(c: AppContext): Promise<Response> {
 }
 
 /** Builds the submission of a JSON body. Throws 400. */
-async function toBody(c: AppContext, { input_reference: picture, ...fields }: Fields): Promise<Fields> {
+async function toBody(c: AppContext, { input_reference: image, ...fields }: Fields): Promise<Fields> {
   const submission = toSubmission(c, await withCharacters(c, fields));
-  const url: unknown = typeof picture === "object" && picture !== null && "image_url" in picture ? picture.image_url : picture;
-  if (picture !== undefined && typeof url !== "string") throw refuseField(c, "input_reference", "not_supported");
-  return url === undefined ? submission.body : withPicture(submission, url as string);
+  const url: unknown = typeof image === "object" && image !== null && "image_url" in image ? image.image_url : image;
+  if (image !== undefined && typeof url !== "string") throw refuseField(c, "input_reference", "not_supported");
+  return url === undefined ? submission.body : withImage(submission, url as string);
 }
 
 function sendVideoForm(c: AppContext): Promise<Response> {
@@ -116,7 +116,7 @@ function sendVideoForm(c: AppContext): Promise<Response> {
         const submission = toSubmission(c, await withCharacters(c, fields));
         if (files.length > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
         if (files.length > 0 && !takesImages(submission.model)) throw refuseField(c, "input_reference", "not_supported");
-        const body = typeof url === "string" ? withPicture(submission, url) : submission.body;
+        const body = typeof url === "string" ? withImage(submission, url) : submission.body;
         return { headers, body: toImagesBody(c, files, body) };
       },
     }),

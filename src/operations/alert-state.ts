@@ -17,7 +17,7 @@ export function afterCheck(name: string, known: Alert | undefined, found: string
 }
 
 /** The next change to report to the receivers; undefined if all are reported. */
-export function untold({ told, endedAt }: Alert): Change | undefined {
+export function undelivered({ told, endedAt }: Alert): Change | undefined {
   if (told === null) return "began";
   return told === "began" && endedAt !== null ? "ended" : undefined;
 }

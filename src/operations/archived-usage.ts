@@ -16,13 +16,13 @@ const maxSearched = 8;
 
 type Bindings = Pick<OperationsBindings, "DB" | "ASSETS">;
 
-/** Usage by reference and these columns, of entries in D1 and in the archive. "too_many" if there are more than `most` tasks with a reference, or too many files with some. */
+/** Usage by reference and these columns, of entries in D1 and in the archive. "too_many" if there are more than `maxTasks` tasks with a reference, or too many files with some. */
 export async function referencedUsage(
   { DB, ASSETS }: Bindings,
   accountId: string,
   span: Span,
   columns: readonly Exclude<Column, "reference">[],
-  most: number,
+  maxTasks: number,
 ): Promise<Used[] | "too_many"> {
   const end = span.last + dayMs - 1;
   const dayOf = await sumDays(DB, accountId);
@@ -30,7 +30,7 @@ export async function referencedUsage(
   const monthEnd = monthOf(monthOf(end) + 32 * dayMs) - 1;
   const lastAt = dayOf(monthEnd) <= span.last ? monthEnd : end;
   const parts = partsIn(DB, accountId, [monthOf(span.first), monthOf(end)], [span.first, lastAt], { limit: 10 * maxParts, skip: 0 });
-  return readReferencedUsage(DB, accountId, span, columns, most, {
+  return readReferencedUsage(DB, accountId, span, columns, maxTasks, {
     parts,
     join: async (written, found, left) => {
       const files = (found as unknown as ArchivePart[]).filter(({ referenced }) => referenced > 0);

@@ -5,7 +5,7 @@ import { deleteIncidents } from "../db/incidents.ts";
 import { deleteOutcomes } from "../db/outcome-sums.ts";
 import { deleteOldRequests } from "../db/requests.ts";
 import { alert as logAlert } from "../log.ts";
-import { afterCheck, untold } from "./alert-state.ts";
+import { afterCheck, undelivered } from "./alert-state.ts";
 import { type AlertName, checks } from "./checks.ts";
 import { deliver } from "./deliver.ts";
 import type { Objects } from "./objects.ts";
@@ -29,16 +29,16 @@ export async function runChecks(env: OperationsBindings, objects: Objects): Prom
       logAlert("check", { outcome: "fault" }, error);
     }
   }
-  for (const alert of alerts.values()) await tell(env, alert);
+  for (const alert of alerts.values()) await report(env, alert);
   await deleteIncidents(env.DB, now - incidentMs);
   await deleteOutcomes(env.DB, now);
   await deleteOldRequests(env.DB, now);
 }
 
 /** Sends the notices of an alert that are not delivered yet: its beginning, its end, or both. The next run repeats failed ones. */
-async function tell(env: OperationsBindings, alert: Alert): Promise<void> {
+async function report(env: OperationsBindings, alert: Alert): Promise<void> {
   try {
-    for (let change = untold(alert); change; change = untold(alert)) {
+    for (let change = undelivered(alert); change; change = undelivered(alert)) {
       await deliver(env, alert, change);
       alert.told = change;
       await writeAlert(env.DB, alert);

@@ -32,9 +32,9 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> imp
     accountId: string,
     span: Span,
     columns: Exclude<Column, "reference">[],
-    most: number,
+    maxTasks: number,
   ): Promise<Used[] | "too_many"> {
-    return referencedUsage(this.env, accountId, span, columns, most);
+    return referencedUsage(this.env, accountId, span, columns, maxTasks);
   }
 
   async findArchived(accountId: string, taskId: string): Promise<ArchivedPlace | undefined> {

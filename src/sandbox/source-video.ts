@@ -8,7 +8,7 @@ const MAX_BYTES = 64 * 2 ** 20;
 const READ_BYTES = 256 * 1024;
 // The index of a video may come after its media data; skipped data is not needed again, so little is cached.
 const KEPT_BYTES = 8 * 2 ** 20;
-// Cut points are often rounded.
+// The tolerance in seconds for the end of a range, because cut points are often rounded.
 const TOLERANCE_S = 0.1;
 
 /**

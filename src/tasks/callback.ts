@@ -66,7 +66,10 @@ const withCallback = (task: FinalTask, change: Partial<Callback>): FinalTask => 
   return { ...task, callback: { ...callback, ...change } };
 };
 
-/** The task is final and has an endpoint, or its owner requests another round: a message is about to be sent. A running call counts. */
+/**
+ * Begins a round of calls, because the task is final and has an endpoint, or because its owner requests another round: a message is about to
+ * be sent. Unchanged while a call is running.
+ */
 export const callbackBegun = (task: FinalTask, now: number): FinalTask =>
   task.callback?.step?.do === "calling"
     ? task

@@ -10,7 +10,7 @@ import { pollEarlier, type Poller, currentProvider } from "./poll.ts";
 import type { OpenTask, Task } from "./record.ts";
 import { logFields } from "./settle.ts";
 import { dispatched, due } from "./task.ts";
-import { undertake } from "./undertake.ts";
+import { runStart } from "./run-start.ts";
 import type { StepOutcome, Work } from "./work.ts";
 
 /** The functions of the task object that lease starts and collections. */
@@ -33,9 +33,9 @@ export async function continueOpen(task: OpenTask, leases: StepLeases, poller: P
       return abandon(task, record, env);
     case "dispatch":
       return sendDispatch(record.commit(dispatched(task, now)), record, env);
-    case "undertake": {
+    case "run_start": {
       const work = await leases.claim();
-      return work ? undertake(work, leases, record, env) : undefined;
+      return work ? runStart(work, leases, record, env) : undefined;
     }
     case "lapse":
       alert("dispatch", { ...logFields(task), outcome: "lease_lapsed" });

@@ -13,7 +13,7 @@ import { InputError, type InputImage, type InputVideo, type Job, ProviderError, 
 import { Semaphore } from "../concurrency.ts";
 import { resolveRoles } from "../catalog/roles.ts";
 import type { Route } from "../catalog/routes.ts";
-import { longestHoldMs, type StartClock } from "./start-clock.ts";
+import { maxPauseMs, type StartClock } from "./start-clock.ts";
 import { currentRoute, type Input, type Source, type Submission, type Task } from "./record.ts";
 
 const maxSourceBytes = 64 * 1024 * 1024;
@@ -119,8 +119,8 @@ function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: Ur
  * their own, because their hosts may be slow and must not delay stored images.
  */
 const turns = {
-  stored: new Semaphore({ maxAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
-  fetched: new Semaphore({ maxAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
+  stored: new Semaphore({ maxAtOnce: 2, maxHoldMs: 120_000, maxWaitMs: maxPauseMs }),
+  fetched: new Semaphore({ maxAtOnce: 2, maxHoldMs: 120_000, maxWaitMs: maxPauseMs }),
 };
 
 async function useImage<T>(

@@ -1,4 +1,4 @@
-/** The transitions caused by what a provider, a consumer or the caller has done: pure, like those in `task.ts`. */
+/** The transitions caused by an action of a provider, a consumer or the caller: pure, like those in `task.ts`. */
 
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";

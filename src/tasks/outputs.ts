@@ -8,7 +8,7 @@ import { cutStill } from "../media/still.ts";
 import { readVideoFacts } from "../media/mp4.ts";
 import { type Job, type Output, ProviderError, type Succeeded } from "../providers/provider.ts";
 import { Semaphore } from "../concurrency.ts";
-import { longestHoldMs, type StartClock } from "./start-clock.ts";
+import { maxPauseMs, type StartClock } from "./start-clock.ts";
 import type { Result, Task } from "./record.ts";
 import { listAssets } from "./views.ts";
 
@@ -116,7 +116,7 @@ export function keeping(task: Task, lease: string, bucket: R2Bucket, clock: Star
 }
 
 /** Each file has a buffer of up to 8 MB: ten at once used 135 MB of an isolate's 128. */
-const turns = new Semaphore({ maxAtOnce: 3, longestMs: 60_000, longestWaitMs: longestHoldMs });
+const turns = new Semaphore({ maxAtOnce: 3, maxHoldMs: 60_000, maxWaitMs: maxPauseMs });
 
 /** Waits for a permit while the start's timeout is paused. Outputs are never refused: after the maximum wait it continues without a permit. */
 async function inTurn<T>(clock: StartClock, work: () => Promise<T>): Promise<T> {

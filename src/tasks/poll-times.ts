@@ -12,15 +12,15 @@ const maxPollMs = 30_000;
 const netMs = 10_000;
 
 /**
- * Milliseconds until the next poll; `toldMs` is the interval that the upstream requested. Without callbacks: half of what remains of the
+ * Milliseconds until the next poll; `requestedMs` is the interval that the upstream requested. Without callbacks: half of what remains of the
  * typical duration, and after it a quarter of the time beyond it. With callbacks polls are only a fallback: one after 125 % of the typical
  * duration, then rarely. At most half of the time until the deadline, so that a finished result is found in time to be stored. If another
  * route may take over: at most the time for which a provider may be silent, and not later than the time at which the current route counts
  * as slow.
  */
-export function pollDelayMs(task: Task, hedging: Hedging, callsBack: boolean, toldMs: number | undefined, now: number): number {
+export function pollDelayMs(task: Task, hedging: Hedging, callsBack: boolean, requestedMs: number | undefined, now: number): number {
   const { kind, typicalSeconds } = task.submission;
-  if (toldMs !== undefined && !callsBack) return toldMs;
+  if (requestedMs !== undefined && !callsBack) return requestedMs;
   const usualMs = 1000 * typicalSeconds;
   const leftMs = usualMs - (now - (task.askedAt ?? task.createdAt));
   const untilNetMs = leftMs + Math.max(netMs, usualMs / 4);

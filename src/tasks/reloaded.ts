@@ -9,7 +9,7 @@ export interface LifeTimes {
   recordMs: number;
 }
 
-/** Progress is written when it has risen by 25 percentage points, so callers may have seen up to 24 more than what is stored. */
+/** Progress is written when it has risen by 25 percentage points, so callers may have seen up to 24 more than the stored value. */
 const unwrittenProgress = 24;
 
 /** True for a final task that may have been settled although its record does not say so. A failed settlement is written with its fault count; one that succeeds at once is not written, only its alarm is moved. */

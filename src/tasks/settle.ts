@@ -77,8 +77,8 @@ export async function settleForgotten(task: FinalTask, env: Env): Promise<void> 
   if (task.heldBy !== "wallet" || (await openWalletObject(env, task).holds(task.id))) await settleFinal(task, env);
 }
 
-/** Reports to a wallet that lost its storage what this task holds, or what it was charged. */
-export async function tellWallet(task: Task, env: Env): Promise<void> {
+/** Reports to a wallet that lost its storage the amount that this task holds, or its charge. */
+export async function reportToWallet(task: Task, env: Env): Promise<void> {
   if (isFinal(task)) await settleFinal(task, env);
   else if (task.heldBy === "wallet") await openWalletObject(env, task).recover(toCharge(task), task.submission.price);
 }

@@ -1,13 +1,13 @@
 /** The timeout of a start: it runs while the upstream works, and is paused while the request waits for the gateway itself. */
 
 /** The longest total pause in milliseconds: leases must end. */
-export const longestHoldMs = 30_000;
+export const maxPauseMs = 30_000;
 
 export class StartClock {
   readonly #timeout = new AbortController();
   #isRunning = false;
   #leftMs = 0;
-  #holdLeftMs = longestHoldMs;
+  #holdLeftMs = maxPauseMs;
   #holds = 0;
   #since = 0;
   #cancel: () => void = () => undefined;

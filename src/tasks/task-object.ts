@@ -16,7 +16,7 @@ import { toReceipt } from "./receipt.ts";
 import { signReceipt } from "../receipt-keys.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerStatusQuery, type Question, toResponse } from "./status-answer.ts";
-import { logFields, tellWallet } from "./settle.ts";
+import { logFields, reportToWallet } from "./settle.ts";
 import { canCancel, pollEarlier, type Poller } from "./poll.ts";
 import { calledBack } from "./called-back.ts";
 import { PollTurn } from "./poll-turn.ts";
@@ -205,7 +205,7 @@ export class TaskObject extends DurableObject<Env> {
     const { task } = this.#record;
     if (task?.submission.accountId !== accountId) return "gone";
     if (task.step.do === "reserve") return "open";
-    await tellWallet(task, this.env);
+    await reportToWallet(task, this.env);
     return isFinal(task) ? "settled" : "open";
   }
 

@@ -44,7 +44,7 @@ export const wakeAt = (task: Task) =>
   );
 
 /** The steps that can be due before the end. */
-export type OpenDue = "poll_earlier" | "abandon" | "dispatch" | "undertake" | "lapse" | "poll" | "deadline";
+export type OpenDue = "poll_earlier" | "abandon" | "dispatch" | "run_start" | "lapse" | "poll" | "deadline";
 /** The steps that can be due after the end. */
 export type FinalDue = CallbackDue | "poll_earlier" | "settle" | "erase" | "forget";
 
@@ -72,7 +72,7 @@ export function due(task: Task, now: number): OpenDue | FinalDue | undefined {
   if (earlierAt <= Math.min(task.step.at, callbackAt)) return now < earlierAt ? undefined : "poll_earlier";
   if (callbackAt <= task.step.at) return callbackDue(task, now);
   if (now < task.step.at) return undefined;
-  return task.step.do === "start" && task.step.sent > 0 ? "undertake" : dueAtStep[task.step.do];
+  return task.step.do === "start" && task.step.sent > 0 ? "run_start" : dueAtStep[task.step.do];
 }
 
 /** The wallet holds the price: the task is accepted. */

@@ -17,20 +17,20 @@ interface Work {
 }
 
 /** The minimum number of durations for an estimate. */
-const fewest = 10;
+const minDurations = 10;
 const refreshMs = 60_000;
 /** A row is written after this many tasks or this much time, whichever comes first. */
-const maxUntold = 25;
-const tellMs = 600_000;
+const maxUnwritten = 25;
+const writeMs = 600_000;
 
 const medians = new Map<string, number>();
 let readAt = -Infinity;
-const untold = new Map<string, { seconds: number[]; toldAt: number }>();
+const unwritten = new Map<string, { seconds: number[]; writtenAt: number }>();
 
 const workName = ({ kind, model, route }: Work) => `${kind} ${model} ${route.provider} ${route.model}`;
 
 function learn(sort: string, seconds: number[]): void {
-  if (seconds.length >= fewest) medians.set(sort, median(seconds));
+  if (seconds.length >= minDurations) medians.set(sort, median(seconds));
 }
 
 /** The median of a list that is not empty. */
@@ -66,15 +66,15 @@ export function noteDuration(
   { submission, createdAt, finalAt }: Pick<CompletedTask, "submission" | "createdAt" | "finalAt">,
 ): void {
   const sort = workName({ ...submission, route: firstRoute(submission.routes) });
-  const known = untold.get(sort) ?? { seconds: [], toldAt: -Infinity };
+  const known = unwritten.get(sort) ?? { seconds: [], writtenAt: -Infinity };
   known.seconds.unshift(Math.round((finalAt - createdAt) / 100) / 10);
-  untold.set(sort, known);
-  if (known.seconds.length < maxUntold && Date.now() - known.toldAt < tellMs) return;
-  untold.set(sort, { seconds: [], toldAt: Date.now() });
-  background.waitUntil(tell(db, sort, known.seconds));
+  unwritten.set(sort, known);
+  if (known.seconds.length < maxUnwritten && Date.now() - known.writtenAt < writeMs) return;
+  unwritten.set(sort, { seconds: [], writtenAt: Date.now() });
+  background.waitUntil(writeDurations(db, sort, known.seconds));
 }
 
-async function tell(db: Env["DB"], sort: string, seconds: number[]): Promise<void> {
+async function writeDurations(db: Env["DB"], sort: string, seconds: number[]): Promise<void> {
   try {
     learn(sort, await addDurations(db, sort, seconds));
   } catch (error) {

@@ -1,4 +1,4 @@
-/** What an operator asks of a wallet object: whether it agrees with D1, and to give back what it lost. Each runs in turn with its writes. */
+/** Operations of a wallet object for the operator: checks that it agrees with D1, and returns grants of lost storage. Both wait for the object's running writes. */
 
 import type { WalletSums } from "../db/audit.ts";
 import { readRows } from "../db/grants.ts";
@@ -6,12 +6,12 @@ import type { WalletBook } from "./wallet-book.ts";
 import type { WalletLedger } from "./wallet-ledger.ts";
 
 /**
- * For so long what a lost storage was granted stays reserved. A task lasts ten minutes and a chat eleven, and each tells its end, with what it
- * holds, until it is taken: a day later all have claimed what is theirs.
+ * How long the grant of lost storage stays reserved. A task lasts at most ten minutes and a chat eleven, and each repeats the report of its
+ * end, with the amount that it holds, until the wallet accepts it: after a day all of them have claimed their holds.
  */
 const claimMs = 86_400_000;
 
-/** The object's own sums, after everything that is owed was written. Throws when D1 does not answer. */
+/** The object's own sums, after all settled entries were written. Throws if D1 does not answer. */
 export async function auditWallet(ledger: WalletLedger, book: WalletBook, db: Env["DB"], accountId: string): Promise<WalletSums> {
   await ledger.flushAll();
   const state = await ledger.certain();
@@ -22,7 +22,7 @@ export async function auditWallet(ledger: WalletLedger, book: WalletBook, db: En
   return { granted, isGrantRight, held, open: [...book.open()].length, lost: state?.lost ?? 0 };
 }
 
-/** Gives back what was granted to a storage that was lost, a day after that was found. Returns millionths, 0 before; throws when D1 does not answer, and repeating is safe. */
+/** Returns the grant of lost storage, a day after the loss was found. Returns millionths, 0 before; throws if D1 does not answer, and may be repeated. */
 export async function returnLost(ledger: WalletLedger): Promise<number> {
   const state = await ledger.certain();
   if (!state?.lost) return 0;

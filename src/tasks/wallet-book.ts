@@ -1,4 +1,4 @@
-/** What an account holds and owes between two writes to D1: open holds, settled entries that D1 does not have yet, their sums. Pure: no storage, no clock. */
+/** The amounts that an account holds and owes between two writes to D1: open holds, settled entries that D1 does not have yet, and their sums. Pure: no storage, no clock. */
 
 import type { SettledEntry } from "../db/grants.ts";
 
@@ -12,7 +12,7 @@ export interface WalletEntry {
   held: number;
   /** When it was reserved, in milliseconds. */
   at: number;
-  /** Chats: when the hold is given back, whatever became of the Worker that answers. */
+  /** For chats: when the hold is released, even if the Worker that answers has crashed. */
   deadline?: number;
   end?: End;
 }
@@ -23,15 +23,15 @@ type EndedEntry = WalletEntry & { end: End };
 export const hasEnded = (entry: WalletEntry): entry is EndedEntry => entry.end !== undefined;
 
 export interface End {
-  /** Millionths, at most what was held */
+  /** Millionths, at most the held amount */
   charged: number;
   outcome: string;
   at: number;
-  /** The how many-th settlement of the account it is. 0: it never held anything, and D1 does not hear of it. */
+  /** The settlement's number within the account. 0 for an entry that never held anything, which is not written to D1. */
   n: number;
 }
 
-/** A row of the object's storage: so many entries share one, so that writing an entry and its end costs two rows, and its removal a part of one. More of them make each writing dearer. */
+/** A row of the object's storage. Several entries share a row, so that writing an entry and its end costs two rows, and its removal a part of one. A larger page makes each write more expensive. */
 export interface Page {
   seq: number;
   entries: WalletEntry[];
@@ -40,7 +40,7 @@ export interface Page {
 export interface Sums {
   /** Millionths of open holds. */
   held: number;
-  /** Millionths that settled entries were charged and D1 does not know of. */
+  /** Millionths charged by settled entries that D1 does not have yet. */
   owed: number;
   /** Open tasks, chats not counted. */
   tasks: number;
@@ -60,7 +60,7 @@ export class WalletBook {
   #current: Page | undefined;
   #last = { n: 0, seq: 0, at: 0, end: 0 };
 
-  /** Takes a page from the storage, oldest first. `flushedTo` is the last settlement that D1 has. */
+  /** Loads a page from the storage; pages must be loaded oldest first. `flushedTo` is the number of the last settlement that D1 has. */
   load(page: Page, flushedTo: number): void {
     this.#pages.set(page.seq, page);
     this.#last.seq = Math.max(this.#last.seq, page.seq);
@@ -82,7 +82,7 @@ export class WalletBook {
 
   get = (taskId: string): WalletEntry | undefined => this.#entries.get(taskId)?.entry;
 
-  /** Begins with an entry: an open hold, or the end of one that never was. Answers the page that has to be stored. */
+  /** Adds an entry: an open hold, or the end of one that never existed. Returns the page to store. */
   add(entry: WalletEntry): Page {
     const current = this.#current;
     const page = current && current.entries.length < pageSize ? current : { seq: this.#last.seq + 1, entries: [] };
@@ -96,13 +96,14 @@ export class WalletBook {
     return page;
   }
 
-  /** Ends a hold. Answers the page that has to be stored; undefined when there is no open one. */
+  /** Settles a hold. Returns the page to store; undefined if there is no open hold. */
   settle(taskId: string, end: Omit<End, "n">): Page | undefined {
     const known = this.#entries.get(taskId);
     if (!known || known.entry.end) return undefined;
     const { entry, page } = known;
     this.#hold(entry, -1);
-    // Settled at times that only grow, whatever the clock says: readers of the ended tasks go on from the last time.
+    // Settlement times of an account strictly increase, whatever the clock shows, because readers of ended tasks continue from the last
+    // time.
     const at = Math.max(end.at, this.#last.end + 1);
     const charged = Math.max(0, Math.min(end.charged, entry.held));
     const ended = Object.assign(entry, { end: { ...end, at, charged, n: ++this.#last.n } });
@@ -119,13 +120,16 @@ export class WalletBook {
     return { entries: taken.map(toSettled), to: taken.at(-1)?.end.n ?? 0 };
   }
 
-  /** D1 has every settlement up to this one. */
+  /** Removes settlements up to this number from the outbox, because D1 has them. */
   flushed(to: number): void {
     const later = this.#outbox.findIndex(({ end }) => end.n > to);
     for (const entry of this.#outbox.splice(0, later === -1 ? this.#outbox.length : later)) this.#owe(entry, -1);
   }
 
-  /** Lets go of pages whose entries are all in D1 and were settled before `before`. Answers the number of the oldest that is left. */
+  /**
+   * Removes pages from memory whose entries are all in D1 and were settled before `before`. Returns the number of the oldest remaining
+   * page.
+   */
   forget(before: number): number {
     const pending = new Set<WalletEntry>(this.#outbox);
     for (const page of this.#pages.values()) {
@@ -137,10 +141,10 @@ export class WalletBook {
     return Math.min(this.#last.seq, ...this.#pages.keys());
   }
 
-  /** Of the account, or of one of its keys. */
+  /** The sums of the account, or of one of its keys. */
   sums = (keyId?: string): Readonly<Sums> => (keyId === undefined ? this.#account : (this.#keys.get(keyId) ?? nothing()));
 
-  /** What open holds and settled entries that D1 does not have are worth, of those reserved since `since`. */
+  /** The total of open holds and of settled entries that D1 does not have, among those reserved since `since`. */
   spentSince(since: number, keyId?: string): number {
     let sum = 0;
     for (const entry of [...this.#open, ...this.#outbox])
@@ -148,14 +152,14 @@ export class WalletBook {
     return sum;
   }
 
-  /** What D1 does not know of: open holds, and settled entries of the outbox. */
+  /** The entries that D1 does not have: open holds, and settled entries of the outbox. */
   unwritten = (): WalletEntry[] => [...this.#open, ...this.#outbox];
   open = (): Iterable<WalletEntry> => this.#open;
   isEmpty = (): boolean => this.#open.size === 0 && this.#outbox.length === 0;
   get outboxSize(): number {
     return this.#outbox.length;
   }
-  /** When something was last reserved or settled. */
+  /** The time of the last reservation or settlement. */
   get usedAt(): number {
     return this.#last.at;
   }

@@ -1,4 +1,4 @@
-/** A wallet object's side of D1: grants, batches of settled entries, quotas. One write at a time, each found out about when its answer is lost. */
+/** A wallet object's queries of D1: grants, batches of settled entries, quotas. One write at a time; if its answer is lost, the next write first finds out whether it took effect. */
 
 import {
   fence,
@@ -28,13 +28,13 @@ import {
 
 const retryMs = 10_000;
 export const batchSize = 100;
-/** How long an ended entry is known, so that a call that was under way meets it. */
+/** How long a settled entry stays in memory, so that a call that was already running finds it. */
 const rememberMs = 120_000;
 const maxAttempts = 5;
 
 export class WalletLedger {
   state: WalletState | undefined;
-  /** The state knows a key or an account that is not stored yet. */
+  /** False if the state contains a key or an account that is not stored yet. */
   isStored: boolean;
   /** When the rows were last read. */
   readAt = 0;
@@ -43,7 +43,7 @@ export class WalletLedger {
   readonly #book: WalletBook;
   readonly #storage: WalletStorage;
   #writes: Promise<unknown> = Promise.resolve();
-  /** Batches that D1 took: what was read from it before one is out of date after it. */
+  /** The number of written batches: a value that was read from D1 before a batch is out of date after it. */
   #flushes = 0;
 
   constructor(db: Env["DB"], accountId: () => string, book: WalletBook, storage: WalletStorage, state: WalletState | undefined) {
@@ -55,43 +55,43 @@ export class WalletLedger {
     this.isStored = state !== undefined;
   }
 
-  /** The state. Throws when the rows were never read: a caller reads them before it holds or writes anything. */
+  /** The state. Throws if the rows were never read: callers read them before they hold or write anything. */
   get loaded(): WalletState {
     if (!this.state) throw new Error("the wallet's rows were not read yet");
     return this.state;
   }
 
-  /** What may still be held. */
+  /** The millionths that may still be held. */
   free(): number {
     if (!this.state) return 0;
     const { held, owed } = this.#book.sums();
     return this.state.granted - this.state.lost - held - owed;
   }
 
-  /** One write to D1 at a time. */
+  /** Runs one write to D1 at a time. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#writes.then(work);
-    this.#writes = turn.catch(() => undefined); // the caller hears of the fault; the next in line has its own turn
+    this.#writes = turn.catch(() => undefined); // the caller gets this error; the next write runs regardless
     return turn;
   }
 
-  /** What is known of D1, read once for the account and each of the keys, and once for each budget's window that was not watched from its beginning. */
+  /** The state, with the rows of the account and of each of the keys, and the charges of each budget's window. Each is read once; a window is only read if the object has not counted it from its beginning. */
   async load(keyIds: string[], now: number): Promise<WalletState | undefined> {
     const { state: known } = this;
     const state = known && keyIds.every((id) => known.keys[id]) ? known : await this.refresh(keyIds);
     if (!state) return undefined;
     for (const { id, start } of missingWindows(state, keyIds, now))
-      // Waits for its turn among the writes and writes first what D1 lacks: otherwise an entry could count in D1 and here, or in neither.
+      // Runs as a write, and first writes all settled entries: otherwise an entry could count both in D1 and here, or in neither.
       await this.inTurn(async () => {
         await this.flushAll();
         const charged = (await readSpentSince(this.#db, state.accountId, start)).get(id) ?? 0;
-        // Another call may have read it before, and noted an alert.
+        // A parallel call may have read the window, and noted an alert.
         if (state.windows[id]?.start !== start) state.windows[id] = { start, charged };
       });
     return state;
   }
 
-  /** Reads the rows again: what is used, reserved by D1's own ledger, and the quotas. What is granted is taken over from writes alone. */
+  /** Reads the used amounts, the reservations in D1's own ledger and the quotas again. Only writes update the granted amount. */
   async refresh(keyIds: string[]): Promise<WalletState | undefined> {
     const [flushes, isExact] = [this.#flushes, this.#book.outboxSize === 0];
     const rows = await readRows(this.#db, [this.#accountId(), ...keyIds]);
@@ -106,7 +106,7 @@ export class WalletLedger {
     return this.state;
   }
 
-  /** What the object knows of D1, with every earlier write either in effect or without effect for ever. */
+  /** The state, after every earlier write has either taken effect or can never take effect. */
   async certain(): Promise<WalletState | undefined> {
     const state = this.state ?? (await this.refresh([]));
     if (!state) return undefined;
@@ -120,8 +120,8 @@ export class WalletLedger {
   }
 
   /**
-   * Has D1 grant what `amount` needs, and up to `block`. False when the quota has not that much left. Throws when D1 cannot tell;
-   * what it may have granted is found with the next write.
+   * Requests a grant of the missing part of `amount`, and up to `block`. False if the remaining quota is too small. Throws if the outcome
+   * is unknown; the next write finds out how much was granted.
    */
   async grant(amount: number, block: number): Promise<boolean> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -138,14 +138,14 @@ export class WalletLedger {
     throw new Error("the grant's revision changed again and again");
   }
 
-  /** Gives this much back to D1: here first, so that it is never spent twice. */
+  /** Returns this amount to D1. Reduces the grant here first, so that the amount is never spent twice. */
   async giveBack(amount: number): Promise<void> {
     const state = this.loaded;
     this.#lower(state.granted - amount);
     this.#adopt(await this.#unsureOnFault(() => giveBack(this.#db, state.accountId, state.revision, amount)));
   }
 
-  /** Writes what is owed, in batches. Throws when D1 cannot tell: the same entries are written again. */
+  /** Writes all settled entries, in batches. Throws if the outcome is unknown: the same entries are written again. */
   async flushAll(): Promise<void> {
     while (this.#book.outboxSize > 0) await this.flush();
   }
@@ -169,7 +169,7 @@ export class WalletLedger {
     this.#adopt({ isDone, row: account });
   }
 
-  /** Sets the account's quota, or adds to it. `below_use` when less than what is used and reserved would remain. */
+  /** Sets the account's quota, or adds to it. `below_use` if it would be below the used and reserved amounts. */
   async changeAccountQuota(change: QuotaChange): Promise<"changed" | "below_use"> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const state = await this.certain();
@@ -177,7 +177,7 @@ export class WalletLedger {
       const quota = changed(state.quota, change);
       const { held, owed } = this.#book.sums();
       if (quota !== null && quota < state.used + state.legacy + held + owed) return "below_use";
-      // Free grant is given up first, here and then there: nothing can be held on it meanwhile.
+      // The unused grant is given up first, here and then in D1, so that nothing can be held on it meanwhile.
       const isTooMuch = quota !== null && quota < state.used + state.legacy + state.granted;
       const granted = isTooMuch ? Math.min(state.granted, held + owed + state.lost) : state.granted;
       if (granted < state.granted) this.#lower(granted);
@@ -195,7 +195,7 @@ export class WalletLedger {
     const quota = changed(key.quota, change);
     const { held, owed } = this.#book.sums(id);
     if (quota !== null && quota < key.used + key.legacy + held + owed) return "below_use";
-    // Here first: nothing is held above it while D1 is asked.
+    // Set here first: nothing is held above the quota while D1 is called.
     const before = key.quota;
     if (quota !== null) key.quota = Math.min(quota, before ?? quota);
     try {
@@ -204,12 +204,12 @@ export class WalletLedger {
       this.#storage.save();
       return written ? "changed" : "below_use";
     } catch (error) {
-      await this.refresh([id]).catch(() => undefined); // the fault that matters is thrown below
+      await this.refresh([id]).catch(() => undefined); // the original error is thrown below
       throw error;
     }
   }
 
-  /** Takes over what D1 says after a write. At another revision than expected an earlier write had taken effect. */
+  /** Updates the state from D1's answer to a write. Another revision than expected means that an earlier write had taken effect. */
   #adopt({ isDone, row }: Written): void {
     const state = this.loaded;
     if (!row || (!isDone && row.revision <= state.revision)) return;
@@ -219,13 +219,13 @@ export class WalletLedger {
     this.#storage.save();
   }
 
-  /** Spends no more than `granted` from here on, before D1 hears of it. */
+  /** Limits spending to `granted` from now on, before D1 is called. */
   #lower(granted: number): void {
     Object.assign(this.loaded, { granted, isUnsure: true });
     this.#storage.save();
   }
 
-  /** Makes a write. When it does not answer, its outcome is found out before anything is given back. */
+  /** Makes a write. If it does not answer, an alarm finds out its outcome before any grant is returned. */
   async #unsureOnFault<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();
@@ -236,7 +236,7 @@ export class WalletLedger {
     }
   }
 
-  /** D1 was restored: writes what it lost of the last two days again, then has it grant what the object holds. Repeats from the beginning after a fault. */
+  /** D1 was restored: writes its lost entries of the last two days again, then requests a grant for the held amounts. Repeats from the beginning after a fault. */
   async #restore(): Promise<void> {
     const state = this.loaded;
     alert("settle", { account: state.accountId, outcome: "database_restored" });

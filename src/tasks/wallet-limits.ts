@@ -1,4 +1,4 @@
-/** What a wallet refuses for other reasons than its grant, and how its money looks to callers. Pure. */
+/** The reasons other than the grant for which a wallet refuses a hold, and the wallet's money as callers see it. Pure. */
 
 import type { Budget } from "../db/grants.ts";
 import { type Balance, type Charge, toUnits } from "../db/ledger.ts";
@@ -7,23 +7,26 @@ import { windowEnd, windowStart } from "./budget-window.ts";
 import type { WalletBook } from "./wallet-book.ts";
 import type { RowCopy, WalletState } from "./wallet-state.ts";
 
-/** A hold that exists, or why there is none. `closed`: the task was settled before. `budget`: until the window's end, milliseconds. */
+/**
+ * A successful hold, or the reason for refusing it. `closed`: the task was settled before. `budget`: until the end of the window,
+ * milliseconds.
+ */
 export type ReserveAnswer =
   | { answer: "reserved" | "insufficient" | "too_many" | "closed" | "unavailable"; until?: never }
   | { answer: "budget"; until: number };
 
 export interface ReserveRules {
-  /** Open tasks that the account may have; chats are not counted. */
+  /** The maximum number of the account's open tasks; chats do not count. */
   maxOpenTasks?: number;
-  /** The same for the key, when it is narrowed. */
+  /** The same for the key, if its scope limits it. */
   maxKeyTasks?: number;
-  /** When the hold is given back by itself, milliseconds: for chats, which have no object of their own. */
+  /** When the hold is released automatically, in milliseconds: for chats, which have no object of their own. */
   deadline?: number;
 }
 
-/** Money of an account or a key as callers see it: grants do not show. */
+/** Money of an account or a key as callers see it: grants are not visible. */
 export interface WalletView extends Balance {
-  /** What was spent and is held in the budget's window, in millionths, and when the window ends, in milliseconds. */
+  /** The amount charged and held in the budget's window, in millionths, and the end of the window, in milliseconds. */
   budget: (Budget & { spent: number; until: number }) | null;
   openTasks: number;
 }
@@ -35,7 +38,7 @@ function findRow(state: WalletState, keyId: string | undefined): RowCopy {
   return row;
 }
 
-/** What was charged and is held in the window of the row's budget; 0 without one. */
+/** The amount charged and held in the window of the row's budget; 0 without a budget. */
 function spentInWindow(state: WalletState, book: WalletBook, keyId: string | undefined, now: number): number {
   const { budget } = findRow(state, keyId);
   if (!budget) return 0;
@@ -48,7 +51,7 @@ const thresholds = [80, 100] as const;
 
 /**
  * Notes an alert for each threshold that the budgets of the account and of the key have reached since their window began; 100 % is also
- * reached when `refused` does not fit. True if there is one: the state has to be stored.
+ * reached if the amount `refused` exceeds the budget. Returns true if there is a new alert: the state must be stored.
  */
 export function noteAlerts(state: WalletState, book: WalletBook, keyId: string, now: number, refused = 0): boolean {
   const alerts = (state.alerts ??= []);
@@ -75,7 +78,9 @@ export function noteAlerts(state: WalletState, book: WalletBook, keyId: string, 
   return alerts.length > before;
 }
 
-/** Why the amount cannot be held, as far as the account's grant is not the reason. The key's row is known. */
+/**
+ * The reason why the amount cannot be held, apart from the account's grant; undefined if there is none. The key's row must have been read.
+ */
 export function refusal(
   state: WalletState,
   book: WalletBook,
@@ -96,7 +101,7 @@ export function refusal(
   return undefined;
 }
 
-/** The account's money, or that of a key whose row is known. What was granted to a storage that is lost counts as reserved: tasks may still hold it. */
+/** The account's money, or that of a key whose row was read. The grant of lost storage counts as reserved, because tasks may still hold it. */
 export function toView(state: WalletState, book: WalletBook, keyId: string | undefined, now: number): WalletView {
   const { quota, used, legacy, budget } = findRow(state, keyId);
   const { held, owed, tasks } = book.sums(keyId);

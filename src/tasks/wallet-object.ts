@@ -1,4 +1,4 @@
-/** The wallet object: one per account, named by the account's id. Holds money for tasks and chats out of what D1 granted it, and tells D1 in batches what they cost. */
+/** The wallet object: one per account, named by the account's id. Holds money for tasks and chats from its D1 grant, and writes settled entries to D1 in batches. */
 
 import { DurableObject } from "cloudflare:workers";
 import type { WalletSums } from "../db/audit.ts";
@@ -17,12 +17,12 @@ import { chargeVersion, requireKnown } from "../versions.ts";
 
 const flushMs = 5_000;
 const retryMs = 10_000;
-/** A grant that is not used goes back after this. */
+/** An unused grant is returned after this time. */
 const idleMs = 60_000;
-/** How long the rows are believed when they are the reason of a refusal. */
+/** The maximum age of rows for refusing a hold. */
 const staleMs = 5_000;
 const maxAttempts = 5;
-/** The queue takes a hundred messages at a time. */
+/** The queue accepts a hundred messages at a time. */
 const alertsPerBatch = 50;
 
 const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
@@ -58,7 +58,7 @@ export class WalletObject extends DurableObject<Env> {
     return this.ctx.id.name ?? this.#ledger.loaded.accountId;
   }
 
-  /** Holds `amount` (millionths) for a task or chat. A repeat answers the same. Asks D1 only when what it granted does not suffice. */
+  /** Holds `amount` (millionths) for a task or chat. A repeat returns the same. Calls D1 only if the grant does not suffice. */
   async reserve(charge: Charge, amount: number, rules: ReserveRules): Promise<ReserveAnswer> {
     try {
       requireKnown(charge, chargeVersion);
@@ -69,7 +69,7 @@ export class WalletObject extends DurableObject<Env> {
         const known = this.#book.get(charge.taskId);
         if (known) return { answer: known.end ? "closed" : "reserved" };
         if (!state?.keys[charge.keyId]) return { answer: "insufficient" };
-        // A window may have ended or a budget changed while D1 was asked.
+        // A window may have ended or a budget may have changed during the D1 query.
         if (missingWindows(state, [charge.keyId], now).length > 0) continue;
         const refused = refusal(state, this.#book, charge, amount, rules, now);
         if (refused?.answer === "insufficient" && now - this.#ledger.readAt > staleMs) {
@@ -99,9 +99,9 @@ export class WalletObject extends DurableObject<Env> {
   }
 
   /**
-   * Ends a hold: `charged` (millionths, never more than was held) is owed to D1, the rest is free again. The first call decides; a task
-   * that is not known can hold nothing any more. `held` is what it holds by its own record, for a storage that was lost: throws
-   * when that needs D1, which does not answer.
+   * Settles a hold: `charged` (millionths, never more than was held) is owed to D1, the rest is released. The first call decides; an
+   * unknown task can hold nothing after it. `held` is the amount in the task's own record, for an object that lost its storage: then throws
+   * if D1 does not answer.
    */
   async settle(charge: Charge, charged: number, outcome: string, held = 0): Promise<void> {
     requireKnown(charge, chargeVersion);
@@ -125,7 +125,7 @@ export class WalletObject extends DurableObject<Env> {
     return known !== undefined && !known.end;
   }
 
-  /** Holds again what a storage that was lost may have held for a task, out of what was granted to it. */
+  /** Restores the hold of a task after the object lost its storage, from the grant of that storage. */
   async recover(charge: Charge, held: number): Promise<void> {
     const now = Date.now();
     const state = await this.#ledger.load([charge.keyId], now);
@@ -135,12 +135,12 @@ export class WalletObject extends DurableObject<Env> {
     this.#hold(charge, held, undefined, now);
   }
 
-  /** The account's balance and those of these keys, by id; one that does not exist is missing. */
+  /** The balances of the account and of these keys, by id; ids that do not exist are missing. */
   async balances(keyIds: string[] = []): Promise<Record<string, WalletView>> {
     const now = Date.now();
     const loaded = await this.#ledger.load(keyIds, now);
     if (!loaded) return {};
-    // What D1's own ledger still holds is settled there, without our knowing.
+    // D1 settles the holds of its own ledger without informing this object.
     const hasLegacy = loaded.legacy > 0 || keyIds.some((id) => (loaded.keys[id]?.legacy ?? 0) > 0);
     const state = (hasLegacy ? await this.#ledger.refresh(keyIds) : undefined) ?? loaded;
     const views: Record<string, WalletView> = { [this.#accountId]: toView(state, this.#book, undefined, now) };
@@ -148,17 +148,17 @@ export class WalletObject extends DurableObject<Env> {
     return views;
   }
 
-  /** Writes to D1 what has ended and is not written yet. Throws when D1 does not answer. */
+  /** Writes all settled entries to D1. Throws if D1 does not answer. */
   async writeEnded(): Promise<void> {
     if (this.#book.outboxSize > 0) await this.#ledger.inTurn(() => this.#ledger.flushAll());
   }
 
-  /** What D1 does not have of the account's tasks and chats: those that are open, and those that have ended and are not written yet. */
+  /** The account's tasks and chats that D1 does not have: open ones, and settled ones that are not written yet. */
   unwritten(): WalletEntry[] {
     return this.#book.unwritten();
   }
 
-  /** Sets the quota of the account or of one of its keys, or adds to it. `below_use` when less than what is used and reserved would remain. Adding to an unlimited quota leaves it so. */
+  /** Sets the quota of the account or of one of its keys, or adds to it. `below_use` if it would be below the used and reserved amounts. Adding to an unlimited quota leaves it unlimited. */
   changeQuota(id: string, change: QuotaChange): Promise<"changed" | "below_use"> {
     return this.#ledger.inTurn(async () => {
       await this.#ledger.flushAll();
@@ -166,7 +166,7 @@ export class WalletObject extends DurableObject<Env> {
     });
   }
 
-  /** Sets the budget of the account or of one of its keys; null removes it. Its window begins with what was spent in it. */
+  /** Sets the budget of the account or of one of its keys; null removes it. Amounts already spent in its window count. */
   changeBudget(id: string, budget: Budget | null): Promise<void> {
     return this.#ledger.inTurn(async () => {
       if (!(await setBudget(this.env.DB, id, budget))) throw new Error("the wallet does not exist");
@@ -203,12 +203,12 @@ export class WalletObject extends DurableObject<Env> {
     });
   }
 
-  /** Gives back what was granted to a storage that was lost and that no task has claimed, once none can any more. Millionths, 0 before. */
+  /** Returns the grant of lost storage that no task has claimed, once no task can claim it any more. Millionths, 0 before. */
   reconcile(): Promise<number> {
     return this.#ledger.inTurn(() => returnLost(this.#ledger));
   }
 
-  /** Writes what has ended to D1, ends chats whose deadline is over, gives back what is not used. A throw would be repeated six times and then dropped, so there is none. */
+  /** Writes settled entries to D1, settles chats past their deadline, returns the unused grant. Never throws, because the platform would retry a throw six times and then drop the alarm. */
   override async alarm(): Promise<void> {
     this.#alarmAt = undefined;
     const now = Date.now();
@@ -229,7 +229,7 @@ export class WalletObject extends DurableObject<Env> {
     }
   }
 
-  /** Passes alerts of budgets to the queue, which tries until they are delivered. A crash in between repeats them with the same ids. */
+  /** Sends budget alerts to the queue, which retries until they are delivered. A crash in between repeats them with the same ids. */
   async #sendAlerts(): Promise<void> {
     const alerts = this.#ledger.state?.alerts;
     const sent = alerts?.slice(0, alertsPerBatch) ?? [];
@@ -257,7 +257,7 @@ export class WalletObject extends DurableObject<Env> {
     void this.ctx.storage.setAlarm(this.#alarmAt);
   }
 
-  /** A page when one changed, else what is known of D1; and the alarm when the one that is set would come too late. What is written without waiting in between is one transaction. */
+  /** Stores a changed page or, without one, the state; and sets the alarm if the current one would be too late. Writes without an `await` between them are one transaction. */
   #store(page?: Page, wakeAt = Infinity): void {
     const { state, isStored } = this.#ledger;
     if (page) this.ctx.storage.kv.put(pageKey(page.seq), page);

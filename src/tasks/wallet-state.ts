@@ -1,60 +1,60 @@
-/** What a wallet object knows of D1's rows: a record that is stored, and how it is kept true. Pure. */
+/** A wallet object's copy of D1's rows: the stored state, and functions that keep it up to date. Pure. */
 
 import type { Budget, SettledEntry, WalletRow } from "../db/grants.ts";
 import type { BudgetAlert } from "./budget-alerts.ts";
 import { windowStart } from "./budget-window.ts";
 import type { Page } from "./wallet-book.ts";
 
-/** What the ledger needs of the object's storage. */
+/** The functions of the object's storage that the ledger uses. */
 export interface WalletStorage {
-  /** Stores the state, in one transaction; the object wakes at `wakeAt` (milliseconds) at the latest. */
+  /** Stores the state in one transaction; the alarm fires at `wakeAt` (milliseconds) at the latest. */
   save(wakeAt?: number): void;
-  /** A stored page; undefined when there is none of this number. */
+  /** A stored page; undefined if there is no page with this number. */
   page(seq: number): Page | undefined;
   drop(seq: number): void;
 }
 
-/** What the object knows of a row in D1. */
+/** The object's copy of a row in D1. */
 export interface RowCopy {
   quota: number | null;
   used: number;
-  /** Held in D1's own ledger, from before there were wallet objects: tasks and chats of then settle there. */
+  /** Held in D1's own ledger from before wallet objects existed: those tasks and chats are settled there. */
   legacy: number;
   budget: Budget | null;
 }
 
-/** A budget's window. */
+/** The window of a budget. */
 interface Window {
   start: number;
   charged: number;
-  /** The percentage that was alerted of last, and of which amount: another budget has thresholds of its own. */
+  /** The last alert's percentage, and its budget's amount: a budget of another amount has its own alerts. */
   alerted?: { percent: number; amount: number };
 }
 
 export interface WalletState extends RowCopy {
-  /** The object's name, which the platform does not tell an object that an alarm wakes. */
+  /** The object's name: the platform does not pass it to an object that an alarm starts. */
   accountId: string;
-  /** Of the D1 row as the object last wrote it. */
+  /** The revision of the D1 row that the object last wrote. */
   revision: number;
-  /** What the object may spend; never more than D1 has granted. */
+  /** The maximum that the object may spend; never more than D1 has granted. */
   granted: number;
-  /** Granted before the object had any storage of its own: it was lost, and an operator's reconcile gives it back. */
+  /** The grant from before this storage existed: earlier storage was lost, and the operator's reconcile returns the amount. */
   lost: number;
-  /** When the loss was found; what was lost goes back a while later. Missing in states of before. */
+  /** When the loss was found; the lost grant is returned a day later. Missing in states of earlier versions. */
   lostAt?: number;
   keys: Record<string, RowCopy>;
-  /** What D1 was told to be charged in a budget's window, by account or key. */
+  /** The charges written to D1 in each budget's window, by account or key. */
   windows: Record<string, Window>;
-  /** Alerts of budgets that the queue does not have yet. */
+  /** Budget alerts that the queue does not have yet. */
   alerts?: BudgetAlert[];
-  /** The last settlement that D1 has. */
+  /** The number of the last settlement that D1 has. */
   flushedTo: number;
-  /** The oldest page that is read at the start, and the oldest that is stored. */
+  /** The oldest page that is loaded when the object starts, and the oldest that is stored. */
   firstPage: number;
   oldestPage: number;
-  /** A write may have taken effect without our knowing: D1 may have granted more than `granted`. */
+  /** True if a write may have taken effect although it did not answer: D1 may have granted more than `granted`. */
   isUnsure: boolean;
-  /** D1 was restored, and not everything that it lost is written again. */
+  /** True if D1 was restored and not all of its lost entries are written again yet. */
   isRestoring: boolean;
 }
 
@@ -65,7 +65,7 @@ const toCopy = ({ quota, used, reserved, granted, budget }: WalletRow): RowCopy 
   budget,
 });
 
-/** The first state of an object, made at `now`. What D1 has granted already was granted to storage that is lost. */
+/** The first state of an object, made at `now`. An existing grant in D1 belonged to storage that was lost. */
 export const newState = (row: WalletRow, now: number): WalletState => ({
   ...toCopy(row),
   accountId: row.id,
@@ -82,13 +82,13 @@ export const newState = (row: WalletRow, now: number): WalletState => ({
   isRestoring: false,
 });
 
-/** Takes over what D1 says. What is used only while nothing is owed: D1 may have taken a batch without our knowing, and it would count twice. */
+/** Updates a copy from D1's row. The used amount is updated only while there are no unwritten entries: D1 may have accepted a batch whose answer was lost, and its entries would count twice. */
 export function takeOver(copy: RowCopy, row: WalletRow, takesUsed: boolean): void {
   const { used, ...others } = toCopy(row);
   Object.assign(copy, others, takesUsed && { used });
 }
 
-/** Takes over what D1 says of keys. True when one was not known: the state is stored with its first entry, because what D1 says later may include entries that are in the outbox too. */
+/** Updates the copies of keys. True if one is new: the state must be stored with its first entry, because a later read of D1 may include entries that are in the outbox too. */
 export function adoptKeys({ keys }: WalletState, rows: WalletRow[], takesUsed: boolean): boolean {
   let isNew = false;
   for (const row of rows) {
@@ -102,7 +102,7 @@ export function adoptKeys({ keys }: WalletState, rows: WalletRow[], takesUsed: b
   return isNew;
 }
 
-/** The current windows of budgets, of the account and of each of the keys, that were not watched from their beginning. */
+/** The current windows of budgets, of the account and of each of the keys, that the object has not counted from their beginning. */
 export function missingWindows(state: WalletState, keyIds: string[], now: number): { id: string; start: number }[] {
   const rows = [[state.accountId, state] as const, ...keyIds.map((id) => [id, state.keys[id]] as const)];
   return rows.flatMap(([id, row]) => {
@@ -111,7 +111,7 @@ export function missingWindows(state: WalletState, keyIds: string[], now: number
   });
 }
 
-/** Adds what D1 was told to be charged to the windows of the key and the account, if they are watched. */
+/** Adds a charge written to D1 to the counted windows of the key and the account. */
 export function addToWindows(state: WalletState, { keyId, charged, at }: SettledEntry): void {
   for (const id of [keyId, state.accountId]) {
     const window = state.windows[id];
@@ -121,6 +121,6 @@ export function addToWindows(state: WalletState, { keyId, charged, at }: Settled
 
 export type QuotaChange = { quota: number | null } | { add: number };
 
-/** A quota after its change; an unlimited one stays so when something is added. */
+/** The changed quota; adding to an unlimited quota leaves it unlimited. */
 export const changed = (quota: number | null, change: QuotaChange): number | null =>
   "quota" in change ? change.quota : quota === null ? null : quota + change.add;

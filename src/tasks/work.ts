@@ -2,7 +2,7 @@
 
 import type { FailureCode } from "../errors.ts";
 import type { Operation, Provider } from "../providers/provider.ts";
-import { longestHoldMs } from "./start-clock.ts";
+import { maxPauseMs } from "./start-clock.ts";
 import type { Result, Submission, Task } from "./record.ts";
 
 /** The work, under a lease that the report must contain. */
@@ -33,13 +33,13 @@ const leaseGraceMs = 10_000;
 export const collectLeaseMs = ({ submission: { kind } }: Pick<Task, "submission">) => collectTimeoutMs[kind] + leaseGraceMs;
 
 /** The longest time from a start's claim to its end, including pauses of its timeout while an image or a file of its answer waits for a permit. */
-const longestStartMs = ({ submission: { kind, inputs, characters } }: Task, provider: Provider) =>
-  provider.startTimeoutMs(kind) + (!provider.repeatable || inputs.length + characters.length > 0 ? longestHoldMs : 0);
+const maxStartMs = ({ submission: { kind, inputs, characters } }: Task, provider: Provider) =>
+  provider.startTimeoutMs(kind) + (!provider.repeatable || inputs.length + characters.length > 0 ? maxPauseMs : 0);
 
 /** How long the waiting step is leased to the consumer that claims it. */
 export function leaseMs(task: Task, provider: Provider): number {
   const isStart = task.step.do === "start" || task.step.do === "starting";
   // The lease of a start that may not be repeated includes the time to store its immediate outputs; otherwise they could be lost.
   const storeMs = isStart && provider.repeatable ? 0 : collectTimeoutMs[task.submission.kind];
-  return (isStart ? longestStartMs(task, provider) : 0) + storeMs + leaseGraceMs;
+  return (isStart ? maxStartMs(task, provider) : 0) + storeMs + leaseGraceMs;
 }

@@ -151,7 +151,7 @@ async function run(account: Account, one: Scenario, upstream: ReadableStream<Uin
   return { seen, isBroken };
 }
 
-/** The one settlement that is new in the account's wallet or in D1, and what is still reserved. */
+/** The one new settlement in the account's wallet or in D1, and the amount that is still reserved. */
 async function newEntry(account: Account, known: Set<string>) {
   const wallet = env.WALLETS.getByName(account.id);
   const unwritten = (await wallet.unwritten()).map(({ taskId: id, held, end }) => ({ id, held, charged: end?.charged }));

@@ -11,7 +11,7 @@ function work() {
   return { run: () => promise, end: () => resolve("done") };
 }
 
-const options = { maxAtOnce: 3, maxOfOne: 2, longestMs: 60_000, longestWaitMs: 500 };
+const options = { maxAtOnce: 3, maxOfOne: 2, maxHoldMs: 60_000, maxWaitMs: 500 };
 
 test("an owner gets two of three permits and one waiting place; its next request is refused at once, and another owner gets a permit", async () => {
   const turns = new Semaphore(options);
@@ -28,7 +28,7 @@ test("an owner gets two of three permits and one waiting place; its next request
 });
 
 test("permits are given in the order of requests, subject to the limit of each owner", async () => {
-  const turns = new Semaphore({ ...options, maxAtOnce: 2, maxOfOne: 1, longestWaitMs: 5_000 });
+  const turns = new Semaphore({ ...options, maxAtOnce: 2, maxOfOne: 1, maxWaitMs: 5_000 });
   const order: string[] = [];
   const [a, b] = [work(), work()];
   const held = [turns.take(a.run, busy, "a"), turns.take(b.run, busy, "b")];
@@ -43,7 +43,7 @@ test("permits are given in the order of requests, subject to the limit of each o
 });
 
 test("a request that times out is refused, and its waiting place is free again", async () => {
-  const turns = new Semaphore({ ...options, maxAtOnce: 1, longestWaitMs: 50 });
+  const turns = new Semaphore({ ...options, maxAtOnce: 1, maxWaitMs: 50 });
   const one = work();
   const held = turns.take(one.run, busy, "a");
   await expect(turns.take(one.run, busy, "b")).rejects.toThrow("busy");

@@ -4,10 +4,14 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
-import { type Account, books, newAccount } from "../support/gateway.ts";
+import { type Account, books, newAccount, unique } from "../support/gateway.ts";
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
+const MiB = 1024 * 1024;
 const path = "/v1/images/generations";
 const makeImage = (bytes: number) => {
   const data = new Uint8Array(bytes).fill(7);
@@ -55,30 +59,50 @@ test("slow uploads of one account do not delay another account's large body, and
   expect(await books(slow)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a large chat needs a permit like other large bodies, a small one does not, and a disconnect releases the permit", async () => {
+test("large chats share a number of bytes: one account leaves some to others, small ones need none, a disconnect releases them", async () => {
   const [slow, other, third] = [await newAccount(), await newAccount(), await newAccount()];
   const chats = "/v1/chat/completions";
   const chat = (content: string) => JSON.stringify({ model: "textA-1", messages: [{ role: "user", content }] });
   const long = chat("x".repeat(100_000));
-  const uploads = [chats, path, chats].map((to) => ({ to, ...stalled(long.slice(0, 90_000)) }));
-  const answers = uploads.map(({ stream, to }) => send(slow, stream, undefined, to));
+  // A length that is not known counts as the largest: the second one waits.
+  const uploads = [stalled(long.slice(0, 90_000)), stalled(long.slice(0, 90_000))];
+  const answers = uploads.map(({ stream }) => send(slow, stream, undefined, chats));
   await scheduler.wait(0);
-  const fourth = await send(slow, long, long.length, chats);
-  expect([fourth.status, fourth.body.error.code, fourth.headers.get("retry-after")]).toEqual([503, "unavailable", "5"]);
+  const refused = await send(slow, long, long.length, chats);
+  expect([refused.status, refused.body.error.code, refused.headers.get("retry-after")]).toEqual([503, "unavailable", "5"]);
   expect((await send(slow, chat("hi"), undefined, chats)).status).toBe(200);
+  expect((await send(slow, large())).status).toBe(200);
   expect((await send(other, long, long.length, chats)).status).toBe(200);
-  const last = stalled(long.slice(0, 90_000));
-  answers.push(send(other, last.stream, undefined, chats));
-  await scheduler.wait(0);
   const next = send(third, long, undefined, chats);
   const isAnswered = vi.fn();
   void next.then(isAnswered);
   await scheduler.wait(100);
   expect(isAnswered).not.toHaveBeenCalled();
-  last.end();
-  expect((await next).status).toBe(200);
   for (const { end } of uploads) end();
-  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 400, 400, 400]);
+  expect((await next).status).toBe(200);
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 400]);
+});
+
+test("a large chat gives its bytes back when its upstream has answered, and one over 10 MiB is refused before it is read", async () => {
+  const [slow, other] = [await newAccount(), await newAccount()];
+  const chats = "/v1/chat/completions";
+  const prompt = unique();
+  const long = JSON.stringify({ model: "textA-1", messages: [{ role: "user", content: `${prompt} ${"x".repeat(100_000)}` }] });
+  const fetched = vi.spyOn(env.SANDBOX!, "fetch");
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  fetched.mockReturnValueOnce(promise);
+  const first = send(slow, long, 9 * MiB, chats);
+  await vi.waitFor(() => expect(fetched).toHaveBeenCalledOnce());
+  const second = send(other, long, 9 * MiB, chats);
+  const isAnswered = vi.fn();
+  void second.then(isAnswered);
+  await scheduler.wait(100);
+  expect(isAnswered).not.toHaveBeenCalled();
+  resolve(Response.json({ choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }] }));
+  expect([(await first).status, (await second).status]).toEqual([200, 200]);
+  const { stream, end } = stalled(long);
+  expect((await send(slow, stream, 10 * MiB + 1, chats)).status).toBe(413);
+  end();
 });
 
 test("a small body of unknown length needs no permit", async () => {

@@ -28,6 +28,8 @@ const paths = [
   "/console/admin",
   "/console/admin/accounts",
   "/console/admin/providers",
+  "/console/admin/tasks",
+  "/console/admin/audit",
 ];
 
 /** Public pages. Those of the reference are the largest. */
@@ -40,6 +42,8 @@ const publicPaths = [
   "/docs/reference",
   "/docs/reference/chat",
   "/docs/reference/admin",
+  "/status",
+  "/console/sign-in",
 ];
 
 /** Fonts are cached permanently, and media are the page's content: neither counts. */

@@ -88,7 +88,10 @@ test("a key without a valid budget is not created", async () => {
   const name = unique();
   const refused = await browser.ask("/console/keys", { name, quota: "", expires: "", budget: "1,5", window: "day" });
   expect(refused.status).toBe(400);
-  expect(await refused.text()).not.toMatch(/sk-[0-9A-Za-z]{49}/);
+  const form = await refused.text();
+  expect(form).not.toMatch(/sk-[0-9A-Za-z]{49}/);
+  // What was typed is still in the form.
+  for (const typed of [`value="${name}"`, 'value="1,5"', '<option value="day" selected']) expect(form).toContain(typed);
   expect(await rowOf(browser, name)).toBeUndefined();
 });
 

@@ -111,7 +111,7 @@ test("tasks and chats of several days: the sums by day and model, the list and t
   expect(month).toContain('<data class="num" value="0.03" title="0.03 USD">$0.03</data>');
   expect(month).toContain('<data class="num" value="0.000072" title="0.000072 USD">$0.000072</data>');
   expect(month).toContain(`href="/console/tasks/${failed}"`);
-  expect(month).toContain("cancelled</span>");
+  expect(month).toContain("Cancelled</span>");
   expect(month).not.toContain(first);
   // The longest period is ninety days.
   expect(await browser.read("/console/usage?days=9999")).not.toContain(first);
@@ -186,7 +186,7 @@ test("usage by key and by reference, and the table for cost tools, are the API's
   const { browser, account } = await person();
   await complete(account, "/v1/images/generations", { ...image(), reference: `order <b>7</b>` });
   await complete(account, "/v1/images/generations", image());
-  // The wallet writes what has ended to D1 after its answer.
+  // The wallet writes settled entries to D1 after its answer.
   const written = () => books(account).then(({ used }) => expect(used).toBe(0.06));
   await vi.waitFor(written, { timeout: 20_000 });
   const byReference = await browser.read("/console/usage?by=reference");

@@ -57,7 +57,7 @@ export class Runtime {
     await this.#miniflare?.dispose();
   }
 
-  /** The runtime with all databases and, where a Worker is needed, the newest versions of it and of the Workers that it binds. */
+  /** The runtime with all databases and, if a Worker is needed, the newest versions of it and of the Workers that it binds. */
   #current(worker?: string): Promise<InstanceType<typeof Miniflare>> {
     // One at a time: requests that arrive while the runtime starts wait for the same start.
     const next = this.#turn.then(() => this.#start(worker));

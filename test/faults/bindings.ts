@@ -69,8 +69,8 @@ function watch(
 }
 
 /**
- * Waiting takes no real time. Timeouts never end a wait: a provider that hangs ends it itself, and the rest of a
- * crashed consumer must not continue in a later run.
+ * A wait without a signal takes no real time. A wait with one, as in a timeout, only ends when it is aborted: hanging providers end
+ * themselves, and the timeout of a crashed consumer must not fire in a later run.
  */
 export function hurry(): void {
   const prototype = Object.getPrototypeOf(scheduler) as Scheduler;

@@ -7,7 +7,7 @@ import { Random } from "../../scripts/support/random.ts";
 export interface Owner {
   label: string;
   ctx: DurableObjectState;
-  /** The operations that are calling it now. */
+  /** The run's operations that are calling this object now. */
   callers: Scope[];
 }
 

@@ -125,7 +125,7 @@ export async function checkEnd(world: World): Promise<void> {
     known.stored = undefined;
     const { isEmpty, alarm } = await world.objects.stored(known);
     expect(alarm, `${known.label} has an alarm`).toBeNull();
-    // A wallet keeps what it wrote for a database that is restored.
+    // A wallet keeps its written entries, in case the database is restored.
     const keeps = known.kind === "wallet" && (await ledgerOf(known.id.name!)).size > 0;
     if (keeps || known.kind !== "wallet") expect(isEmpty, `${known.label} is left`).toBe(!keeps);
   }

@@ -29,7 +29,7 @@ export interface Known {
   taskId: string | undefined;
   /** The cached storage; valid until the next call of the object. */
   stored: Stored | undefined;
-  /** The operations that are calling it now. */
+  /** The run's operations that are calling this object now. */
   callers: Scope[];
   /** True while its alarm handler runs: the platform starts no second one. */
   isInAlarm: boolean;

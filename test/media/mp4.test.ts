@@ -90,7 +90,7 @@ test("non-square pixels give a fraction, which is rounded", async () => {
 
 /** Rewrites a header to version 1. `times` is the offset of its duration. */
 const withLongTimes = (times: number) => (header: Uint8Array) => {
-  // Version, two dates, an identity or a scale (a track has four empty bytes too), the duration: dates and duration become longer.
+  // Version, two dates, an identity or a scale (a track has four empty bytes too), the duration: in version 1 the dates and the duration have 64 bits.
   const [dates, scale, duration, rest] = [
     header.subarray(4, 12),
     header.subarray(12, times),

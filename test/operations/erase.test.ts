@@ -1,4 +1,7 @@
-/** `DELETE /admin/accounts/{id}`: no personal data remains, the ledger keeps its amounts, and a crash at any step is repeated. */
+/**
+ * `DELETE /admin/accounts/{id}`: no personal data remains, the ledger keeps its amounts, and after a crash at any step the next run
+ * completes the erasure.
+ */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";

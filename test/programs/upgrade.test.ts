@@ -172,7 +172,7 @@ test("tasks in each state end correctly while the Worker and its objects have di
       .map(({ outcome }) => outcome)
       .sort(),
   ).toEqual([...phases.map(() => "completed"), ...phases.slice(1).map(() => "deadline_exceeded")]);
-  // Completed tasks are charged what was held, chats a part of it, and the others nothing.
+  // Completed tasks are charged the held amount, chats a part of it, and the others nothing.
   const wrong = rows.filter(({ kind, held, charged, outcome }) =>
     outcome !== "completed" ? charged !== 0 : kind === "chat" ? charged === 0 || charged >= held : charged !== held,
   );

@@ -97,15 +97,15 @@ function simulate(polling: Polling): { lags: number[]; polls: number } {
     let task: OpenTask = { ...newTask("task", submission as unknown as Submission, agenda.now), step: { do: "start", at: 0, sent: 1 } };
     let isCollected = false;
     let doneAt = Infinity;
-    const delay = (toldMs?: number) => pollDelayMs(task, "failed", polling === "callbacks", toldMs, agenda.now);
-    const toldMs = polling === "every five seconds" ? 5_000 : undefined;
+    const delay = (requestedMs?: number) => pollDelayMs(task, "failed", polling === "callbacks", requestedMs, agenda.now);
+    const requestedMs = polling === "every five seconds" ? 5_000 : undefined;
     const poll = () =>
       agenda.in(take("request"), () => {
         if (isCollected || task.step.do !== "poll") return;
         polls++;
         if (agenda.now < doneAt) {
           if (task.step.at > agenda.now) return;
-          task = progressed(task, undefined, delay(toldMs), agenda.now);
+          task = progressed(task, undefined, delay(requestedMs), agenda.now);
           wake();
           return;
         }
@@ -121,7 +121,7 @@ function simulate(polling: Polling): { lags: number[]; polls: number } {
     send(() => {
       const startMs = take("object") + take("request") + take("object");
       agenda.in(startMs, () => {
-        task = accepted({ ...task, askedAt: agenda.now }, { operation: "o", pollAfterMs: delay(toldMs) }, false, agenda.now);
+        task = accepted({ ...task, askedAt: agenda.now }, { operation: "o", pollAfterMs: delay(requestedMs) }, false, agenda.now);
         wake();
         // Most videos take between two thirds and one and a half times the typical duration.
         const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());

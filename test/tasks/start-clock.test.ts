@@ -1,7 +1,7 @@
 /** The timeout of a start: only the upstream's time counts. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { longestHoldMs, StartClock } from "../../src/tasks/start-clock.ts";
+import { maxPauseMs, StartClock } from "../../src/tasks/start-clock.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
@@ -54,7 +54,7 @@ test("it is paused for at most half a minute in all, because the lease is no lon
   vi.advanceTimersByTime(20_000);
   release();
   clock.hold();
-  expect(leftOf(signal)).toBe(longestHoldMs - 20_000 + 10_000);
+  expect(leftOf(signal)).toBe(maxPauseMs - 20_000 + 10_000);
 });
 
 test("after the end of a start nothing is aborted", async () => {

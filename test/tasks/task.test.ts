@@ -48,10 +48,10 @@ const forgettable = afterEnd.erased(erasable, 604_800_000);
 test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]>([
   // what               record        at (ms after start)        just before    then
   ["reserving", reserving, 10_000, undefined, "abandon"],
-  ["queued", queued, 10_000, undefined, "undertake"],
-  ["queued, its message not taken", transitions.notSent(queued, start), 2_000, undefined, "undertake"],
+  ["queued", queued, 10_000, undefined, "run_start"],
+  ["queued, its message not taken", transitions.notSent(queued, start), 2_000, undefined, "run_start"],
   ["to be started again", lapsed, 60_000, undefined, "dispatch"],
-  ["to be started again, sent", transitions.dispatched(lapsed, start + 60_000), 70_000, undefined, "undertake"],
+  ["to be started again, sent", transitions.dispatched(lapsed, start + 60_000), 70_000, undefined, "run_start"],
   [
     "queued, deadline",
     transitions.dispatched(transitions.dispatched(transitions.dispatched(queued, start + 30_000), start + 60_000), start + 119_000),
@@ -131,7 +131,7 @@ test("work that may have been accepted is retried on the same route, never on an
   expect(again).toMatchObject({ route: 0, isUnknown: true, askedAt: start, step: { do: "start" } });
   const later = transitions.claimed(again, "lease-2", 1_000, true, start + 5_000)!;
   expect(later).toMatchObject({ isUnknown: true, askedAt: start });
-  // A refusal of the second start says nothing about the first.
+  // A refusal of the second start does not show whether the first one was accepted.
   const refused = { reason: "401", retryable: false, isUntouched: true };
   expect(outcomes.startFailed(later, refused, start + 6_000)).toMatchObject({ route: 0, status: "failed", error: "provider_error" });
   expect(outcomes.leaseExpired(starting, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });

@@ -23,7 +23,7 @@ async function deliverBody(queue: string, body: object) {
   return getQueueResult(batch, ctx);
 }
 
-/** A method of an object gets its first argument in the next version. */
+/** Raises the version in the first argument of an object's method, for this many calls. */
 function raise(object: object, method: string, times = 1): void {
   const prototype = object as Record<string, (first: object, ...rest: unknown[]) => unknown>;
   const original = prototype[method]!;

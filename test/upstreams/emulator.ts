@@ -28,7 +28,7 @@ export interface Entry {
   upstream: string;
   call: string;
   prompt: string;
-  /** The request, where a test may read it. */
+  /** The request, if tests read it. */
   body?: unknown;
 }
 

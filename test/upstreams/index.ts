@@ -32,7 +32,7 @@ const app = new Hono()
   .get("/__callbacks", (c) => c.json(callsFor(c.req.query("match") ?? "", Number(c.req.query("at")))));
 for (const { name, app: upstream } of upstreams) app.route(`/${name}`, upstream);
 
-/** Answers for every emulated host. Rejects where the connection should break. */
+/** Answers for every emulated host. Rejects if the connection is to break. */
 export async function emulate(request: Request): Promise<Response> {
   const url = new URL(request.url);
   if (url.hostname === "upstreams.example") return app.fetch(request);

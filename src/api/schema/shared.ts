@@ -7,7 +7,7 @@ export const amount = z.number().check(z.gte(0));
 export const time = z.int().check(z.gte(0));
 export const percent = z.int().check(z.gte(0), z.lte(100));
 export const taskId = z.string().check(z.regex(/^task_[A-Za-z0-9_-]{1,59}$/));
-/** An amount, or null where there is no limit. */
+/** An amount, or null without a limit. */
 const limited = z.nullable(amount);
 /** The spending limit of an account or key, and the amount spent. */
 export const quotaFields = {

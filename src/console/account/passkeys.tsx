@@ -13,7 +13,7 @@ import { DateTime } from "../parts/date-time.tsx";
 
 const Script = () => <script src={hashedPath("passkeys.js")} type="module" />;
 
-/** The button to sign in with a passkey; shown where the browser supports it. */
+/** The button to sign in with a passkey; shown if the browser supports it. */
 export const PasskeyButton = ({ t, to }: { t: Translate; to: string | undefined }) => (
   <div class="stack tight" data-passkey="sign-in" data-failed={t("passkey_failed")} data-to={to} hidden>
     <button type="button" class="btn full">

@@ -96,7 +96,7 @@ export const Moves = ({ changes }: { changes: QuotaChange[] }) => {
             <Money millionths={after} />
           </td>
           <td class="wrap grow">{reason ?? <span class="muted">–</span>}</td>
-          <td class="hide-s wrap">{admin ?? t("admin_moved_by_api")}</td>
+          <td class="hide-s">{admin ?? t("admin_moved_by_api")}</td>
         </tr>
       ))}
     </Table>

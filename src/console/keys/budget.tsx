@@ -9,8 +9,11 @@ import { balanceUnit } from "../settings.ts";
 
 const windows = ["day", "month"] as const;
 
+/** What a refused form contained. */
+type Typed = ((name: string) => string) | undefined;
+
 /** The amount and the window of a budget. */
-export const BudgetFields = ({ c, budget }: { c: ConsoleContext; budget?: Budget | null }) => {
+export const BudgetFields = ({ c, budget, typed }: { c: ConsoleContext; budget?: Budget | null; typed?: Typed }) => {
   const { t } = c.var;
   return (
     <div class="cols two">
@@ -19,14 +22,14 @@ export const BudgetFields = ({ c, budget }: { c: ConsoleContext; budget?: Budget
         label={t("budget")}
         opt={balanceUnit(c.env)}
         inputmode="decimal"
-        value={budget ? decimal(budget.amount) : ""}
+        value={typed?.("budget") ?? (budget ? decimal(budget.amount) : "")}
         hint={t("budget_hint", { unit: balanceUnit(c.env) })}
       />
       <label class="field">
         <span class="label">{t("budget_window")}</span>
         <select class="in" name="window">
           {windows.map((window) => (
-            <option value={window} selected={window === (budget?.window ?? "month")}>
+            <option value={window} selected={window === (typed?.("window") || (budget?.window ?? "month"))}>
               {t(`budget_${window}`)}
             </option>
           ))}

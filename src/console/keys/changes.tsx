@@ -22,7 +22,7 @@ const Back = ({ c }: { c: ConsoleContext }) => (
   </a>
 );
 
-async function changePage(c: ConsoleContext, key: Key, problem?: string) {
+async function changePage(c: ConsoleContext, key: Key, problem?: string, typed?: (name: string) => string) {
   const { quota, budget } = await readBalance(c, key.accountId, key.walletId);
   return page(
     c,
@@ -44,6 +44,7 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
         budget={budget}
         scope={key.scope}
         expiresAt={key.isReplaced ? undefined : key.expiresAt}
+        typed={typed}
       />
       <p class="row">
         <button class="btn primary">{c.var.t("change")}</button>
@@ -58,9 +59,9 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
 async function change(c: ConsoleContext, key: Key) {
   const field = await readForm(c);
   const given = readKey(c, field, key.expiresAt);
-  if (typeof given === "string") return changePage(c, key, given);
+  if (typeof given === "string") return changePage(c, key, given, field);
   if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
-    return changePage(c, key, c.var.t("quota_below_use"));
+    return changePage(c, key, c.var.t("quota_below_use"), field);
   await changeBudget(c, key.accountId, key.walletId, given.budget);
   await changeKey(c.env.DB, announceKeys(c), key, given.name, given.scope);
   if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, announceKeys(c), key, given.expiresAt);

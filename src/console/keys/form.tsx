@@ -22,19 +22,35 @@ interface FieldsOfKey {
   scope?: KeyScope;
   /** undefined: the key was replaced, and its overlap ends when its owner chose. */
   expiresAt?: number | null | undefined;
+  /** What a refused form contained. */
+  typed?: ((name: string) => string) | undefined;
 }
 
-export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt }: FieldsOfKey) => {
+export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt, typed }: FieldsOfKey) => {
   const { t } = c.var;
   const unit = balanceUnit(c.env);
+  const typedScope = typed && readScope(c, typed);
   return (
     <>
-      <TextField name="name" label={t("key_name")} maxlength={200} value={name} required />
-      <TextField name="quota" label={t("quota")} opt={unit} inputmode="decimal" value={quota} hint={t("quota_hint", { unit })} />
-      <BudgetFields c={c} budget={budget} />
-      <ScopeFields c={c} scope={scope} />
+      <TextField name="name" label={t("key_name")} maxlength={200} value={typed?.("name") ?? name} required />
+      <TextField
+        name="quota"
+        label={t("quota")}
+        opt={unit}
+        inputmode="decimal"
+        value={typed?.("quota") ?? quota}
+        hint={t("quota_hint", { unit })}
+      />
+      <BudgetFields c={c} budget={budget} typed={typed} />
+      <ScopeFields c={c} scope={typeof typedScope === "object" ? typedScope : scope} />
       {expiresAt !== undefined && (
-        <TextField name="expires" type="date" label={t("expires")} value={toDay(expiresAt)} hint={t("expires_hint")} />
+        <TextField
+          name="expires"
+          type="date"
+          label={t("expires")}
+          value={typed?.("expires") ?? toDay(expiresAt)}
+          hint={t("expires_hint")}
+        />
       )}
     </>
   );

@@ -29,7 +29,7 @@ const Expiry = ({ ms }: { ms: number | null }) => {
   );
 };
 
-async function keysPage(c: ConsoleContext, problem?: string) {
+async function keysPage(c: ConsoleContext, problem?: string, typed?: (name: string) => string) {
   const { t } = c.var;
   const done = c.req.query("done");
   const keys = await readAccountKeys(c);
@@ -58,7 +58,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
         </div>
         <form method="post" class="stack narrow">
           <Problem text={problem} />
-          <KeyFields c={c} expiresAt={null} />
+          <KeyFields c={c} expiresAt={null} typed={typed} />
           <p>
             <button class="btn primary">{t("create_key")}</button>
           </p>
@@ -152,12 +152,12 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
 async function create(c: ConsoleContext) {
   const field = await readForm(c);
   const given = readKey(c, field);
-  if (typeof given === "string") return keysPage(c, given);
+  if (typeof given === "string") return keysPage(c, given, field);
   const { name, quota, budget, scope, expiresAt } = given;
   const accountId = c.get("account").id;
   const { apiKey, key, statement } = await insertKey(c.env.DB, accountId, name, expiresAt, { scope });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, quota)]);
-  if (created?.results.length === 0) return keysPage(c, c.var.t("too_many_keys"));
+  if (created?.results.length === 0) return keysPage(c, c.var.t("too_many_keys"), field);
   // Set before the user sees the key, so that the key never spends without its budget.
   await changeBudget(c, accountId, apiKey.walletId, budget);
   return shownOnce(c, name, key);

@@ -108,7 +108,7 @@ function* base64Of(chunks: Uint8Array[]): Generator<string> {
   yield rest.toBase64();
 }
 
-const turns = new Semaphore({ maxAtOnce: 1, longestMs: 120_000, longestWaitMs: 10_000 });
+const turns = new Semaphore({ maxAtOnce: 1, maxHoldMs: 120_000, maxWaitMs: 10_000 });
 
 /** Processes large forms one at a time, because an isolate has 128 MB. Throws the error that `busy` creates if the wait is too long. */
 export function inTurn<T>(request: Request, work: () => Promise<T>, busy: () => Error): Promise<T> {

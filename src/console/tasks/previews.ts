@@ -1,4 +1,4 @@
-/** What a tile shows of a result: the thumbnail of its first file, and the video that plays on it. */
+/** The preview of a result on a tile: the thumbnail of its first file, and the video that plays on it. */
 
 import { taskCharacter, taskImages, type TaskData, taskVideo } from "../answers.ts";
 import type { ConsoleContext } from "../frame.tsx";

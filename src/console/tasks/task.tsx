@@ -10,7 +10,7 @@ import { formatAmount } from "../amounts.ts";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/note.tsx";
-import { StatusPill } from "../parts/status.tsx";
+import { StatusPill, shownStatus } from "../parts/status.tsx";
 import { buildSnippets } from "../playground/snippets.ts";
 import { hashedPath } from "../static-files.ts";
 import { Actions, type Refused } from "./actions.tsx";
@@ -35,9 +35,10 @@ function nextRenewal(task: TaskData, { callback }: Task): "every 2s" | "every 3s
 const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; record: Task }) => {
   const { t } = c.var;
   if (!task.error) return null;
+  const isCancelled = shownStatus(task) === "cancelled";
   return (
-    <div class="note bad">
-      <Icon name="bad" />
+    <div class={isCancelled ? "note" : "note bad"}>
+      <Icon name={isCancelled ? "ban" : "bad"} />
       <div>
         <b>{task.error.message}</b>
         <p>

@@ -1,4 +1,4 @@
-/** The ledger, one row for each task or chat: what was reserved, charged and returned. */
+/** The ledger, one row for each task or chat: the reserved, charged and returned amounts. */
 
 import type { Entry } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";

@@ -7,7 +7,7 @@ import { isStream, translateEvents } from "../events.ts";
 import type { Fields } from "../form.ts";
 import type { AppContext } from "../paths.ts";
 import { type DryRun, isDryRun } from "../submission.ts";
-import { tellDropped } from "../task.ts";
+import { reportDropped } from "../task.ts";
 import { type Event, Output } from "./output.ts";
 import { isFields, toChat, toResponseParam } from "./request.ts";
 import { newResponse, toEnd } from "./response.ts";
@@ -33,7 +33,7 @@ interface Chunk {
 export async function respond(c: AppContext): Promise<Response> {
   const { answer, kept } = await sendChat(c, (fields) => convert(c, fields)).catch(renameField(toResponseParam));
   const { asked, response } = kept;
-  tellDropped(c, kept.dropped);
+  reportDropped(c, kept.dropped);
   if (isStream(answer)) return stream(c, answer.body, response);
   const whole = await answer.json<Chunk | DryRun>();
   if (isDryRun(whole)) return c.json({ ...whole, model: asked });

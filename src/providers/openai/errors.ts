@@ -31,7 +31,7 @@ async function parseRefusal(response: Response, what: string): Promise<Failed | 
   if ((status === 400 || status === 422) && (isImageCode(code) || isInputParam(param))) return { status: "failed", code: "invalid_input" };
   const message = code ? `${what} (${code})` : what;
   if (moneyCodes.has(code)) return new ProviderError("account", `${message}: ${status}`);
-  // A retired model is 404, or 403 where the project has no access to it: neither is about the credentials.
+  // A retired model is 404, or 403 if the project has no access to it: neither is about the credentials.
   if (code === "model_not_found") return new ProviderError("refused", `${message}: ${status}`);
   return toFault(response, message);
 }

@@ -1,7 +1,7 @@
 /** The supported string formats: numbered samples, and a check for each. Other formats are ignored, as in JSON Schema. */
 
 interface Format {
-  /** The sample of a number; `filling` makes it longer where the format allows. */
+  /** The sample of a number; `filling` makes it longer if the format allows that. */
   sample: (number: number, filling: string) => string;
   test: (text: string) => boolean;
 }

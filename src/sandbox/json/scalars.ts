@@ -49,7 +49,7 @@ export function* stringsFor(schemas: readonly Schema[], name: string, attempt: A
   if (max === 1) yield* "abcdefghijklmnopqrstuvwxyz";
 }
 
-/** Texts that match a pattern and have at least `min` characters where it allows them; text around an unanchored match is filled. */
+/** Texts that match a pattern and have at least `min` characters if it allows that; text around an unanchored match is filled. */
 function* textsOf(pattern: Pattern, min: number): Generator<string> {
   const shortest = Array.from(pattern.sample(0, 0)).length;
   const missing = Math.max(0, min - shortest);

@@ -1,4 +1,4 @@
-/** What tests of the fal queue read from the emulator's records. */
+/** Reads the emulator's records for the tests of the fal queue. */
 
 import { asked, sent } from "../support.ts";
 

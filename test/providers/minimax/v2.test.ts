@@ -1,4 +1,4 @@
-/** MiniMax v2: H3 and H3-Max make videos of all families, where they can do exactly what was requested. */
+/** MiniMax v2: H3 and H3-Max make videos of all families if they support exactly the requested parameters. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { alarm, books, call, deliver, holdTime, passToPoll, unique } from "../../support/gateway.ts";

@@ -57,7 +57,7 @@ test("never accepted: it is not found, and is repeated", async () => {
 test("an earlier prediction with the same input is not adopted", async () => {
   const prompt = `${unique()} ${createdAt(-60_000)} [unreached 1]`;
   await predict({ prompt, size: "2K", aspect_ratio: "1:1" });
-  // The first request was the one above.
+  // One of the two starts is the separate prediction above.
   expect(await run(`${prompt} [unreached 1]`)).toMatchObject(made);
   expect(await countOf(`${prompt} [unreached 1]`, "start")).toBe(2);
 });

@@ -1,4 +1,4 @@
-/** The fal queue, emulated: submissions are accepted unchecked, and the result reports what is wrong with them. */
+/** The fal queue, emulated: submissions are accepted unchecked, and the result reports their faults. */
 
 import { type Context, Hono } from "hono";
 import { expectCalls } from "../calls.ts";

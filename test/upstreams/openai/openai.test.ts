@@ -68,7 +68,7 @@ test("characters: created from a clip, retrieved, used in a video", async () => 
   const made = await client.videos.createCharacter({ name: "Mossy", video: clip });
   expect(made).toEqual({ id: expect.stringMatching(/^char_/), name: "Mossy", created_at: expect.any(Number) });
   expect(await client.videos.getCharacter(made.id!)).toEqual(made);
-  // By the client's generic request, where it has no types: its `create` sends forms, the maker's guide uses JSON.
+  // Sent with the client's generic request, because it has no types for this: its `create` sends forms, the maker's guide uses JSON.
   const video = { model: "sora-2", prompt: "Mossy on a quay", seconds: "8", size: "1280x720" };
   const withCharacters = (...ids: string[]) => client.post("/videos", { body: { ...video, characters: ids.map((id) => ({ id })) } });
   expect(await withCharacters(made.id!)).toMatchObject({ object: "video", status: "queued" });

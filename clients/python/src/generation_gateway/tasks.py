@@ -69,8 +69,8 @@ def submit_and_wait(
 ) -> Task:
     """Submits and waits until the task is completed. `of` is the task that a remix changes.
 
-    The same `idempotency_key` and request are one task and one charge for 24 hours. Raises `GatewayError` when it is refused and
-    `TaskFailed` when it fails.
+    The same `idempotency_key` and request are one task and one charge for 24 hours. Raises `GatewayError` if it is refused and
+    `TaskFailed` if it fails.
     """
     return _drive(client, _submission(request, of, idempotency_key, on_progress))
 

@@ -10,9 +10,9 @@ from typing import Any
 
 
 def verify_callback(secret: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """Verifies a callback by the account's secret (`whsec_...`) and returns its parsed body. `body` is what arrived.
+    """Verifies a callback by the account's secret (`whsec_...`) and returns its parsed body. `body` is the received body.
 
-    Raises `ValueError` when no signature is right or the callback is more than five minutes old.
+    Raises `ValueError` if no signature is valid or the callback is more than five minutes old.
     """
     found = {name.lower(): value for name, value in headers.items()}
     message_id, timestamp, signatures = (found.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
@@ -29,9 +29,9 @@ def verify_callback(secret: str, headers: Mapping[str, str], body: bytes) -> dic
 
 
 def verify_receipt(answer: dict[str, Any], jwks: dict[str, Any]) -> dict[str, Any]:
-    """Verifies a receipt (`GET /v1/tasks/{id}/receipt`) with the gateway's keys (`/.well-known/jwks.json`) and returns what was signed.
+    """Verifies a receipt (`GET /v1/tasks/{id}/receipt`) with the gateway's keys (`/.well-known/jwks.json`) and returns the signed payload.
 
-    Needs the extra `receipts`. Raises `ValueError` when the signature is wrong or the receipt is another than the signed one.
+    Needs the extra `receipts`. Raises `ValueError` if the signature is invalid or the receipt differs from the signed one.
     """
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

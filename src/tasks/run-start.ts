@@ -12,7 +12,7 @@ import { logStep } from "../step-log.ts";
  * Does the work under a lease, like a consumer: a message that arrives meanwhile finds no waiting work. No other alarm fires while this one
  * runs, so it waits for the start only until another step is due or the task has ended.
  */
-export async function undertake(
+export async function runStart(
   work: Work,
   object: { holdsLease(lease: string): Promise<boolean>; report(lease: string, outcome: StepOutcome): Promise<boolean> },
   record: RecordStore,
