@@ -132,7 +132,7 @@ async function handle(
     const form = () =>
       new Response(new Uint8Array(body), { headers: { "content-type": incoming.headers["content-type"] ?? "" } }).formData();
     const json = () => JSON.parse(body.toString()) as Record<string, unknown>;
-    const jurisdiction = incoming.headers["cf-r2-jurisdiction"]?.toString();
+    const jurisdiction = incoming.headers["cf-r2-jurisdiction"]?.toString() || undefined;
     const groups = match.slice(1).map(decodeURIComponent);
     return handler(account, { groups, jurisdiction, query: url.searchParams, json, form, body }, runtime);
   }
