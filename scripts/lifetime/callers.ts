@@ -1,4 +1,4 @@
-/** The callers of a lifetime: what they submit, and what they were told about it. */
+/** The callers of a lifetime: their submissions, and the answers that they got. */
 
 import { HeldUpstream, stopped, type Stop } from "../../test/programs/support/held-upstream.ts";
 import type { Message, MixedGateway } from "../../test/programs/support/mixed-gateway.ts";
@@ -8,7 +8,7 @@ import type { Random } from "../support/random.ts";
 export interface Account {
   id: string;
   key: string;
-  /** In millionths, with credits; null is no limit. */
+  /** The quota in millionths, with credits; null is no limit. */
   quota: number | null;
 }
 
@@ -57,7 +57,7 @@ export class Callers {
     return { status: response.status, body: (await response.json()) as T };
   }
 
-  /** Asks the operator's API. Throws unless the answer is a success. */
+  /** Calls the operator's API. Throws unless the answer is a success. */
   async admin<T>(path: string, method = "GET", body?: object): Promise<T> {
     const answer = await this.ask<T>(`/admin${path}`, { method, ...(body && { body }) });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
@@ -74,7 +74,7 @@ export class Callers {
     }
   }
 
-  /** Sends some submissions at once, and waits for the answers that the upstream does not hold back. */
+  /** Sends some submissions in parallel, and waits for the answers that the upstream does not withhold. */
   async submit(epoch: number): Promise<void> {
     const count = this.#random.int(4, 10);
     await Promise.all(Array.from({ length: count }, () => this.#submitOne(epoch)));
@@ -121,7 +121,7 @@ export class Callers {
     await this.ask(`/v1/tasks/${id}/cancel`, { key: account.key, body: {} });
   }
 
-  /** A credit of one unit, which a restored database does not know and the account's wallet object does. */
+  /** Adds a credit of one unit, which a restored database has lost and the account's wallet object still has. */
   async creditOne(): Promise<void> {
     const account = this.#random.pick(this.accounts.filter(({ quota }) => quota !== null));
     if (!account) return;
@@ -129,7 +129,7 @@ export class Callers {
     account.quota = (account.quota ?? 0) + micro(1);
   }
 
-  /** Delivers messages, some of them twice and some not yet. A consumer that waits for the upstream is not waited for: it ends with its process. */
+  /** Delivers messages, some of them twice and some later. A consumer that waits for the upstream is not awaited: it ends with its process. */
   deliver(): void {
     for (const message of this.mail.splice(0)) {
       if (this.#random.chance(0.1)) {
@@ -144,7 +144,7 @@ export class Callers {
     }
   }
 
-  /** Asks for every task that was open when it was last seen. Returns how many of them still are. */
+  /** Queries every task that was open at its last query. Returns how many are still open. */
   async look(): Promise<number> {
     const open = [...this.tasks.values()].filter(({ seen }) => seen === undefined);
     const left = await Promise.all(open.map((task) => this.#lookAt(task)));
@@ -154,7 +154,7 @@ export class Callers {
   async #lookAt(task: Accepted): Promise<boolean> {
     const { id, account } = task;
     const { status, body } = await this.ask<Shown>(`/v1/tasks/${id}`, { key: account.key });
-    // Its record is gone after a week: the ledger alone has its end.
+    // Its record is deleted after a week: then only the ledger has its end.
     if (status === 404) return false;
     if (status !== 200) return true;
     if (body.data.status !== "completed" && body.data.status !== "failed") return true;
@@ -162,7 +162,7 @@ export class Callers {
     return false;
   }
 
-  /** Reads the receipts of final tasks. One that was read before must say the same. */
+  /** Reads the receipts of final tasks. A receipt that was read before must be equal. */
   async readReceipts(): Promise<void> {
     for (const task of this.tasks.values()) {
       if (task.seen === undefined || !this.#random.chance(0.5)) continue;
