@@ -148,7 +148,7 @@ function found<T>(value: T | undefined, code: number): T {
 const checkR2 = (account: Account) => {
   if (!account.settings.hasR2) throw new Refusal(403, 10_042, "Please enable R2 through the Cloudflare Dashboard.");
 };
-/** The bucket that the first group names, if it is in the jurisdiction that the call names. */
+/** The bucket named by the first group, if it is in the call's jurisdiction. */
 const bucketOf = (account: Account, { groups: [name = ""], jurisdiction }: Call) => {
   checkR2(account);
   const bucket = found(account.buckets.get(name), 10_006);
