@@ -21,7 +21,7 @@ try {
   const faults = await withGateway((api, own) => Promise.race([demonstrate(api, own), interrupted()]));
   for (const fault of faults) console.error(`✗ ${fault}`);
   if (faults.length > 0) process.exitCode = 1;
-  else console.log(`Every file and the bill are as they should be. Files in ${outputDir}`);
+  else console.log(`Every file and the bill are correct. Files in ${outputDir}`);
 } catch (error) {
   console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
   process.exitCode = 1;

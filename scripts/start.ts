@@ -37,7 +37,7 @@ BASE_URL=${baseUrl}
 API_KEY=${account.apiKey}
 ADMIN_TOKEN=${adminToken}
 
-Pages for people: ${baseUrl}/console, sign in as ${account.email} with the password ${account.password}.
+Console: ${baseUrl}/console, sign in as ${account.email} with the password ${account.password}.
 
 The key belongs to ${account.email}, balance ${account.remaining ?? "unlimited"}. State in ${stateDir}. Ctrl-C stops. Try:
 

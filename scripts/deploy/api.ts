@@ -98,4 +98,4 @@ export const toStop = (error: unknown): Stop =>
   error instanceof Stop
     ? error
     : ((error instanceof ApiRefusal ? stopFor(error.code) : undefined) ??
-      new Stop(error instanceof Error ? error.message : String(error), "Run the same command again: it goes on where it stopped."));
+      new Stop(error instanceof Error ? error.message : String(error), "Run the same command again: it continues where it stopped."));

@@ -11,7 +11,7 @@ export async function runCommand(work: (signal: AbortSignal) => Promise<void>): 
     await work(stopping);
   } catch (error) {
     process.exitCode = 1;
-    if (stopping.aborted) console.error("\nInterrupted. Run the same command again: it goes on where it stopped.");
+    if (stopping.aborted) console.error("\nInterrupted. Run the same command again: it continues where it stopped.");
     else {
       const { message, remedy } = toStop(error);
       console.error(`\n${message}\n→ ${remedy}`);

@@ -81,7 +81,7 @@ async function preflight(
     if (before && before.account !== found.id)
       throw new Stop(
         `${deployment.name} was deployed from here to the account ${before.account}, not to ${found.id}.`,
-        `Set CLOUDFLARE_ACCOUNT_ID to that account, or remove ${relative(root, folder)} to begin anew on this one.`,
+        `Set CLOUDFLARE_ACCOUNT_ID to that account, or remove ${relative(root, folder)} to start again on this one.`,
       );
     return [found, found.name];
   });
@@ -107,7 +107,7 @@ async function preflight(
   const email = choices.email ?? account.email;
   if (email === undefined || !/^[^\s@]+@[^\s@]+$/.test(email))
     throw new Stop(
-      "The first account needs an e-mail address, and these credentials do not tell yours.",
+      "The first account needs an e-mail address, and these credentials do not contain yours.",
       "Give it with --email you@example.com.",
     );
   const state: State = {
@@ -154,7 +154,7 @@ async function createMissing({ run, account, deployment, inventory, state, value
   for (const action of missing(inventory, deployment, state.choices, path)) await run.step(action.title, () => action.run(run));
   for (const { name } of deployment.databases) {
     const id = await databaseId(account, name);
-    if (id === undefined) throw new Stop(`The database ${name} is not there though it was created.`, "Run the same command again.");
+    if (id === undefined) throw new Stop(`The database ${name} was created but cannot be found.`, "Run the same command again.");
     inventory.databases.set(name, id);
   }
 }
@@ -202,7 +202,7 @@ async function finish(context: Context): Promise<void> {
   const token = await knownAdminToken(folder, values);
   if (token === undefined) {
     await endRun(context);
-    run.print(`\n${deployment.name} is up at ${baseUrl}. This machine does not know its ADMIN_TOKEN: the smoke test was left out.`);
+    run.print(`\n${deployment.name} is up at ${baseUrl}. ADMIN_TOKEN is not set on this machine: the smoke test was skipped.`);
     return;
   }
   run.hide(token);

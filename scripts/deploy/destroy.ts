@@ -27,7 +27,7 @@ export async function destroy(
   if (state && state.account !== account.id)
     throw new Stop(
       `${name} was deployed from here to the account ${state.account}, not to ${account.id}.`,
-      "Set CLOUDFLARE_ACCOUNT_ID to the account that is meant.",
+      "Set CLOUDFLARE_ACCOUNT_ID to the account of this deployment.",
     );
   const { workers, queues, buckets, databases, jurisdiction } = await takeInventory(account, deployment, state?.choices.jurisdiction);
   const doomed = [...workers.keys(), ...queues, ...buckets.keys(), ...databases.keys()];

@@ -44,11 +44,11 @@ export const deployHelp = `npm run deploy -- [options]
   --mail-from ADDRESS   the sender of e-mail, with --with email
   --email ADDRESS       the first account's address (default: yours at Cloudflare)
   --secrets FILE        variables and secrets, NAME=value a line (default: .deploy/<name>.env where it exists)
-  --free                deploy to the Workers Free plan all the same, to try it
+  --free                deploy to the Workers Free plan, for evaluation
   --dry-run             print the plan and change nothing
   --yes                 do not ask before changing something
 
-Options other than --secrets, --dry-run and --yes are remembered under .deploy/ and hold for later runs.`;
+Options other than --secrets, --dry-run and --yes are stored under .deploy/ for later runs.`;
 
 const list = (text: string | undefined): string[] | undefined =>
   text === undefined ? undefined : text === "none" ? [] : text.split(",").map((word) => word.trim());

@@ -96,7 +96,7 @@ export class Run {
       (apiCode === undefined ? undefined : stopFor(Number(apiCode))) ??
       new Stop(
         `wrangler ${args.slice(0, 3).join(" ")} failed:\n${this.masked(faultIn(output))}`,
-        "Run the same command again: it goes on where it stopped.",
+        "Run the same command again: it continues where it stopped.",
       )
     );
   }

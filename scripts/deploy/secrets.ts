@@ -36,7 +36,10 @@ export async function givenValues(name: string, file: string | undefined, enviro
   }
   for (const [name, value] of Object.entries(parseEnv(text ?? ""))) {
     if (!known.has(name))
-      throw new Stop(`${path} sets ${name}, which no Worker reads.`, "Correct the name; the README lists variables and secrets.");
+      throw new Stop(
+        `${path} sets ${name}, which no Worker reads.`,
+        "Correct the name: docs/configuration.md lists variables and secrets.",
+      );
     if (value) values.set(name, value);
   }
   const made = new Set(parts.flatMap((part) => Object.keys(part.madeSecrets)));

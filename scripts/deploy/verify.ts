@@ -31,8 +31,8 @@ export async function waitUntilReady(baseUrl: string, signal: AbortSignal): Prom
     }
   }
   throw new Stop(
-    `${baseUrl}/readyz did not become good within five minutes; ${last}`,
-    "Run the same command again; when it stays like that, look at `npx wrangler tail` of the gateway. Behind a proxy set HTTPS_PROXY.",
+    `${baseUrl}/readyz did not answer 200 within five minutes; ${last}`,
+    "Run the same command again; if it fails again, look at `npx wrangler tail` of the gateway. Behind a proxy set HTTPS_PROXY.",
   );
 }
 
@@ -56,7 +56,7 @@ export class AdminClient {
     const text = await response.text();
     if (response.status === 401)
       throw new Stop(
-        "The gateway refused the ADMIN_TOKEN that this machine knows.",
+        "The gateway refused the ADMIN_TOKEN that is stored on this machine.",
         "Set ADMIN_TOKEN in the environment to the one that is set at the gateway.",
       );
     if (!response.ok) throw new Error(`${method} /admin${path} answered ${response.status}: ${text.slice(0, 300)}`);

@@ -39,7 +39,7 @@ test("the demo makes, saves and checks everything, and leaves no process behind"
   expect(started.filter(({ command }) => command.includes("workerd")).length).toBeGreaterThan(0);
 
   expect(await demo.exited, demo.output()).toBe(0);
-  expect(demo.output()).toContain("Every file and the bill are as they should be.");
+  expect(demo.output()).toContain("Every file and the bill are correct.");
   expect(await survivors(started, 2_000)).toEqual([]);
   expect((await readdir(scratch)).filter((name) => name.startsWith("gateway-demo-"))).toEqual([]);
 

@@ -68,7 +68,7 @@ export default {
     key_created: "密钥仅显示这一次。请妥善保存。",
     no_keys: "还没有密钥。",
     delete_key: "删除密钥 {name}？",
-    key_changed: "已修改密钥。",
+    key_changed: "已更改密钥。",
     key_deleted: "已删除密钥。",
     delete_warning: "使用此密钥的请求将在十秒内开始被拒绝。正在运行的任务会继续完成。",
     bad_name: "名称必须为 1 到 200 个字符。",
