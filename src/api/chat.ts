@@ -19,7 +19,7 @@ import { answerDryRun } from "./dry-run.ts";
 import { requireScope } from "./key-scope.ts";
 import { readLargeBody } from "./large-body.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
-import { checkQuery } from "./query.ts";
+import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { submissionQuery } from "./schema/queries.ts";
 import { chargeVersion } from "../versions.ts";
@@ -29,7 +29,7 @@ export const chats = routing().post(
   "/v1/chat/completions",
   withMiddleware(async (c) => {
     await admitToSubmit(c);
-    checkQuery(c, submissionQuery);
+    readQuery(c, submissionQuery);
     return complete(c);
   }, onError),
 );

@@ -3,7 +3,7 @@
 import { admitToSubmit } from "./auth.ts";
 import { onError } from "./errors.ts";
 import { type AppContext, withMiddleware } from "./frame.ts";
-import { checkQuery } from "./query.ts";
+import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { submissionQuery } from "./schema/queries.ts";
 import { submit } from "./submit.ts";
@@ -11,7 +11,7 @@ import { submit } from "./submit.ts";
 const submitted = (accept: (c: AppContext) => Promise<Response>) =>
   withMiddleware(async (c) => {
     await admitToSubmit(c, "browser tokens");
-    checkQuery(c, submissionQuery);
+    readQuery(c, submissionQuery);
     return accept(c);
   }, onError);
 

@@ -21,7 +21,7 @@ export const callbacks: Operations = {
     tag: "callbacks",
     summary: "Set or remove the account's endpoint",
     description: "Called for each task without a `callback_url` of its own. `null` removes it.",
-    body: { schema: webhookChange, examples: { set: endpoint, remove: { url: null } } },
+    body: { schema: webhookChange(), examples: { set: endpoint, remove: { url: null } } },
     answers: { 200: endpointAnswer },
     violation: { param: "url", rule: "bad_callback_url" },
   },
@@ -83,7 +83,7 @@ export const callbacks: Operations = {
     summary: "List ended tasks",
     description:
       "In the order in which they ended, seven days back, oldest first: read on from the last `id` and miss nothing. `wait` holds an empty answer.",
-    query: eventsQuery,
+    query: eventsQuery(),
     answers: { 200: { description: "A page of events.", content: json(eventList, { events: example.page(example.event) }) } },
   },
 };

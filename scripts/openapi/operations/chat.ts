@@ -15,7 +15,7 @@ export const chat: Operations = {
     summary: "Answer a conversation",
     description:
       "Speaks OpenAI's chat completions. Fields that the model does not honour and that change no price are named in `x-dropped-params`; a field that changes the kind of output and cannot be honoured is 400. A fault within a stream is one event with an `error`, and no `[DONE]` follows it.",
-    query: submissionQuery,
+    query: submissionQuery(),
     body: {
       schema: "ChatRequest",
       examples: {

@@ -2,30 +2,34 @@
 
 import * as z from "zod/mini";
 import { modelNamed, modelNames } from "../../catalog/models.ts";
+import { once } from "../../catalog/once.ts";
 import { taskKinds } from "./words.ts";
 
 /** Printable: no control, format or unassigned characters, no lone surrogates, no line ends. */
 const printable = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 
 /** The caller's own name for a submission. */
-export const referenceField = z.string().check(
-  z.refine((text) => printable.test(text), { params: { rule: "bad_reference" } }),
-  z.meta({ minLength: 1, maxLength: 128 }),
-);
+export const referenceField = () =>
+  z.string().check(
+    z.refine((text) => printable.test(text), { params: { rule: "bad_reference" } }),
+    z.meta({ minLength: 1, maxLength: 128 }),
+  );
 
 /** A price in balance units that is not to be exceeded. */
-const maxCostField = z.number().check(z.gte(0));
-const maxCost = { max_cost: z.optional(maxCostField) };
+const maxCostField = () => z.number().check(z.gte(0));
+const maxCost = () => ({ max_cost: z.optional(maxCostField()) });
 /** What a submission may say beside what is to be made. */
-export const taskOptions = z.object({
-  reference: z.optional(referenceField),
-  store: z.optional(z.boolean().check(z.describe("`false`: the prompt and the addresses of inputs are not kept after the end."))),
-  ...maxCost,
-});
+export const taskOptions = once(() =>
+  z.object({
+    reference: z.optional(referenceField()),
+    store: z.optional(z.boolean().check(z.describe("`false`: the prompt and the addresses of inputs are not kept after the end."))),
+    ...maxCost(),
+  }),
+);
 /** The same for a chat. */
-export const chatOptions = z.object(maxCost);
+export const chatOptions = once(() => z.object(maxCost()));
 
-export const webhookChange = z.object({ url: z.nullable(z.string()) });
+export const webhookChange = once(() => z.object({ url: z.nullable(z.string()) }));
 
 /** Balance units with at most six decimals, converted to whole millionths. */
 const units = (minimum: number) =>
@@ -42,50 +46,58 @@ const units = (minimum: number) =>
 const quota = () => z.nullable(units(0));
 
 /** What may be spent in a day or month of UTC; null is unlimited. */
-const budgetField = { budget: z.optional(z.nullable(z.object({ amount: units(0), window: z.enum(["day", "month"]) }))) };
+const budgetField = () => ({ budget: z.optional(z.nullable(z.object({ amount: units(0), window: z.enum(["day", "month"]) }))) });
 
-export const newAccount = z.object({
-  email: z.string().check(z.refine((text) => text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text), { params: { rule: "bad_email" } })),
-  name: z.optional(z.string().check(z.maxLength(200))),
-  quota: quota(),
-});
-export const accountChange = z.object({
-  quota: z.optional(quota()),
-  add: z.optional(units(-1e9)),
-  disabled: z.optional(z.boolean()),
-  admin: z.optional(z.boolean()),
-  ...budgetField,
-});
+export const newAccount = once(() =>
+  z.object({
+    email: z.string().check(z.refine((text) => text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text), { params: { rule: "bad_email" } })),
+    name: z.optional(z.string().check(z.maxLength(200))),
+    quota: quota(),
+  }),
+);
+export const accountChange = once(() =>
+  z.object({
+    quota: z.optional(quota()),
+    add: z.optional(units(-1e9)),
+    disabled: z.optional(z.boolean()),
+    admin: z.optional(z.boolean()),
+    ...budgetField(),
+  }),
+);
 
 /** A list of these words without an empty one, which would allow nothing. */
 const subset = <const T extends string>(words: readonly T[]) => z.array(z.enum(words)).check(z.minLength(1), z.maxLength(words.length));
 
 /** What a key may be used for; null takes a limit away. */
-const scopeFields = {
+const scopeFields = () => ({
   models: z.optional(z.nullable(subset(modelNames))),
   kinds: z.optional(z.nullable(subset(["chat", ...taskKinds]))),
   max_open_tasks: z.optional(z.nullable(z.int().check(z.gte(1), z.lte(1_000_000)))),
-  ...budgetField,
-};
-const keyName = z.string().check(z.minLength(1), z.maxLength(200));
-
-export const newKey = z.object({
-  ...scopeFields,
-  name: keyName,
-  quota: quota(),
-  expires_at: z.optional(z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }))),
+  ...budgetField(),
 });
-export const keyChange = z.object({ name: z.optional(keyName), quota: z.optional(quota()), ...scopeFields });
+const keyName = () => z.string().check(z.minLength(1), z.maxLength(200));
+
+export const newKey = once(() =>
+  z.object({
+    ...scopeFields(),
+    name: keyName(),
+    quota: quota(),
+    expires_at: z.optional(z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }))),
+  }),
+);
+export const keyChange = once(() => z.object({ name: z.optional(keyName()), quota: z.optional(quota()), ...scopeFields() }));
 
 const taskModels = modelNames.filter((name) => modelNamed(name)?.family !== "chat");
 const isOrigin = (text: string) => /^https?:/.test(text) && URL.parse(text)?.origin === text;
 
 /** What a browser token is for. */
-export const newToken = z.object({
-  tasks: z.int().check(z.gte(1), z.lte(20)),
-  max_cost: maxCostField,
-  kinds: z.optional(subset(taskKinds)),
-  models: z.optional(subset(taskModels)),
-  origin: z.optional(z.string().check(z.refine(isOrigin, { params: { rule: "bad_origin" } }))),
-  expires_in: z.int().check(z.gte(60), z.lte(3600)),
-});
+export const newToken = once(() =>
+  z.object({
+    tasks: z.int().check(z.gte(1), z.lte(20)),
+    max_cost: maxCostField(),
+    kinds: z.optional(subset(taskKinds)),
+    models: z.optional(subset(taskModels)),
+    origin: z.optional(z.string().check(z.refine(isOrigin, { params: { rule: "bad_origin" } }))),
+    expires_in: z.int().check(z.gte(60), z.lte(3600)),
+  }),
+);
