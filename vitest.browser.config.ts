@@ -12,7 +12,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // As patient as Playwright is.
+    // The same time limit as Playwright's default.
     expect: { poll: { timeout: 10_000 } },
   },
 });

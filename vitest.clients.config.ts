@@ -1,4 +1,4 @@
-/** Proof by official clients: unchanged, they ask a whole gateway with the sandbox behind it (`npm run test:clients`). */
+/** Tests with official clients: unchanged, they call a whole gateway with the sandbox as its upstream (`npm run test:clients`). */
 import { defineConfig } from "vitest/config";
 import { keepTemporaryFilesInMemory } from "./scripts/support/temporary-files.ts";
 

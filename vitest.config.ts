@@ -17,7 +17,7 @@ const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileUR
 
 const absent = () => new Response(null, { status: 404 });
 
-/** The Workers that the gateway binds: a scripted upstream, and those behind its paths, which only their own tests need. */
+/** The Workers that the gateway binds: a scripted upstream, and the Workers behind its paths, which only their own tests need. */
 const bound = {
   SANDBOX: upstream as never,
   CONSOLE: absent as never,
@@ -26,7 +26,10 @@ const bound = {
   OPERATIONS: { name: kCurrentWorker, entrypoint: "Operations" },
 };
 
-/** Styles, scripts, drawings and Markdown that the console serves are text to it, fonts and media bytes, as its wrangler.toml says. */
+/**
+ * Styles, scripts, drawings and Markdown that the console serves are imported as text, fonts and media as bytes, like its wrangler.toml
+ * says.
+ */
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
 
 const servedFiles: Plugin = {
@@ -46,14 +49,14 @@ const servedFiles: Plugin = {
   },
 };
 
-/** Text beside the gateway's script, for tests in Node of what writes it. */
+/** Text files beside the gateway's script, for the tests in Node of the scripts that write them. */
 const textFiles: Plugin = {
   name: "text-files",
   enforce: "pre",
   load: (id) => (id.endsWith(".txt") ? `export default ${JSON.stringify(readFileSync(id, "utf8"))}` : null),
 };
 
-/** The gateway as tests run it: its own settings, messages that wait for the tests to deliver them. */
+/** The gateway's configuration in tests: test settings, and queue messages that the tests deliver. */
 const gateway = async (bindings: Record<string, string>, more: object, main = "./test/support/gateway-worker.ts") =>
   cloudflareTest({
     main,
@@ -88,20 +91,20 @@ const gateway = async (bindings: Record<string, string>, more: object, main = ".
 /** The gateway with the scripted upstream. */
 const scripted = () => gateway({}, { serviceBindings: bound });
 
-/** The gateway with a Worker behind one of its paths, which `main` exports beside the gateway as `entrypoint`: asked over RPC as in a deployment. */
+/** The gateway with a Worker behind one of its paths, which `main` exports beside the gateway as `entrypoint`: called over RPC as in a deployment. */
 const withWorker = (binding: string, entrypoint: string, main: string, more: object = {}) =>
   gateway({}, { serviceBindings: { ...bound, [binding]: { name: kCurrentWorker, entrypoint } }, ...more }, main);
 
-/** Functions that are tested without a gateway around them: they share the API's runtime. */
+/** Functions that are tested without a gateway: they share the API's runtime. */
 const parts = ["test/media/**/*.test.ts", "test/net/**/*.test.ts"];
 
-/** Of the API's tests those that look at more than what is their own account's: the whole audit or bucket, estimates, limits of all. */
+/** The API's tests that look at more than their own account's data: the whole audit or bucket, estimates, limits of all. */
 const wholeState = ["admin", "admin-guesses", "dry-run", "forged-ids", "large-bodies", "limits", "slow-bodies", "status", "videos"];
 
-/** The others follow each other in one runtime, for each test has an account of its own and a new runtime takes longer than most files' tests. */
+/** The other test files run one after the other in one runtime: each test has an account of its own, and starting a runtime takes longer than the tests of most files. */
 const api = `test/api/!(${wholeState.join("|")}).test.ts`;
 
-/** The gateway with the console's variables beside its own. */
+/** The gateway with the console's variables in addition. */
 const withConsole = async () => [
   await gateway(
     { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
@@ -115,9 +118,9 @@ const operator = "test/console/admin.test.ts";
 export default defineConfig(async () => ({
   test: {
     silent: "passed-only" as const,
-    // More than the two cores that a runner has: a test and its runtime wait for each other by turns.
+    // More than the two cores of a CI machine: a test and its runtime wait for each other in turns.
     maxWorkers: 4,
-    // Four files on two cores take turns: how long one test waits says nothing of it. What must be quick is asserted where it must.
+    // Four files share two cores, so the duration of one test says little. Tests of speed have their own assertions.
     testTimeout: 30_000,
     projects: [
       {
@@ -159,7 +162,7 @@ export default defineConfig(async () => ({
         test: { name: "mcp", isolate: false, include: ["test/mcp/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
-        // One after the other, as the API's files: each names its own tasks and objects.
+        // One after the other, like the API's files: each uses its own names of tasks and objects.
         plugins: [await scripted()],
         test: { name: "tasks", isolate: false, include: ["test/tasks/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
@@ -179,13 +182,14 @@ export default defineConfig(async () => ({
             outboundService: emulate as never,
           }),
         ],
-        // Files follow each other in one runtime, and time goes on from one to the next: a minute aside, an hour of a token are over by then.
+        // The files run one after the other in one runtime, and each continues with the time of the one before: a cool-down of a minute or
+        // a token's hour has ended by then.
         test: { name: "providers", isolate: false, include: ["test/providers/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: await withConsole(),
         oxc: jsx,
-        // One after the other in one runtime: a new one reads better-auth again, which takes longer than most files' tests.
+        // One after the other in one runtime: a new one loads better-auth again, which takes longer than the tests of most files.
         test: {
           name: "console",
           isolate: false,
@@ -195,14 +199,14 @@ export default defineConfig(async () => ({
         },
       },
       {
-        // What the operator sees is everybody's, so nobody else is there.
+        // The operator's pages show all accounts, so no other test may run in this runtime.
         plugins: await withConsole(),
         oxc: jsx,
         test: { name: "operator", include: [operator], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],
-        // Its package maps a file to `false` for browsers, which the test runtime takes for a module named "node:".
+        // Its package maps a file to `false` for browsers, which the test runtime treats as a module named "node:".
         resolve: { alias: { mediabunny: fileURLToPath(new URL("node_modules/mediabunny/dist/bundles/mediabunny.mjs", import.meta.url)) } },
         test: { name: "sandbox", isolate: false, include: ["test/sandbox/**/*.test.ts"] },
       },

@@ -1,4 +1,4 @@
-/** The packages of `clients/` as their users have them: installed in an empty folder, against a whole gateway (`npm run test:packages`, after `npm run packages`). */
+/** The packages of `clients/` used like their users do: installed in an empty folder, against a whole gateway (`npm run test:packages`, after `npm run packages`). */
 import { defineConfig } from "vitest/config";
 import { keepTemporaryFilesInMemory } from "./scripts/support/temporary-files.ts";
 

@@ -11,9 +11,10 @@ export const root = fileURLToPath(new URL("..", import.meta.url));
 const wranglerDir = dirname(createRequire(import.meta.url).resolve("wrangler/package.json"));
 const quiet = { CI: "true", WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", WRANGLER_WRITE_LOGS: "false" };
 
-/** Bundles the Worker of a wrangler.toml into `outDir` and returns the path of its script. */
-export async function bundle(configPath: string, main: string, outDir: string): Promise<string> {
-  const command = [join(wranglerDir, "wrangler-dist/cli.js"), "deploy", "--dry-run", "--minify", "--outdir", outDir, "-c", configPath];
-  await promisify(execFile)(process.execPath, ["--no-warnings", ...command], { cwd: root, env: { ...process.env, ...quiet } });
-  return join(outDir, basename(main).replace(/\.ts$/, ".js"));
+/** Bundles the Worker of a wrangler.toml into `outDir`, or instead of it the script `entry` with its settings; returns the path of the script. */
+export async function bundle(configPath: string, main: string, outDir: string, entry?: string): Promise<string> {
+  const command = [join(wranglerDir, "wrangler-dist/cli.js"), "deploy", ...(entry === undefined ? [] : [entry])];
+  const options = ["--dry-run", "--minify", "--outdir", outDir, "-c", configPath];
+  await promisify(execFile)(process.execPath, ["--no-warnings", ...command, ...options], { cwd: root, env: { ...process.env, ...quiet } });
+  return join(outDir, basename(entry ?? main).replace(/\.ts$/, ".js"));
 }

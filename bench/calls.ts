@@ -1,4 +1,4 @@
-/** The requests of both sides: for a new key, to tasks with a given status. */
+/** The requests to both servers: for a new key, and to tasks with a given status. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
@@ -15,7 +15,7 @@ export const gatewayBindings = {
   ASSET_SIGNING_SECRET: "bench-signing-secret",
 };
 
-// Of the API's schemas these fields alone, with room for others: another commit's gateway may say more or less.
+// Only these fields of the API's schemas are read, and others are allowed: the gateway of another commit may send more or fewer.
 const taskId = z.object({ id: submissionAnswer.shape.id });
 const taskStatus = z.object({ data: z.object({ status: taskAnswer.shape.data.shape.status }) });
 const newAccount = z.object({ id: accountAnswer.shape.id });
@@ -25,7 +25,7 @@ const tasks = 16;
 const image = JSON.stringify({ model: "imgA-4", prompt: "A lighthouse at dawn, long exposure", size: "16:9", n: 1 });
 const video = JSON.stringify({ model: "vidA-2", prompt: "A fox in a red scarf reads a letter aloud", duration: 10 });
 
-// Headers that browsers and libraries send too: both sides read them, whether they use them or not.
+// Headers that browsers and libraries send too: both servers parse them, whether they use them or not.
 const buildHeaders = (key: string) => ({ authorization: `Bearer ${key}`, accept: "application/json", "user-agent": "bench/1" });
 
 /** The headers for a new key of a gateway. */

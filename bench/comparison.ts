@@ -18,7 +18,7 @@ export interface Slices {
   /** Warm-up turns, which are not measured. */
   warmUps: number;
   requests: number;
-  /** When no further turn begins, warm-ups included. */
+  /** The time after which no further turn begins, warm-ups included. */
   forMs?: number;
 }
 

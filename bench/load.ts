@@ -20,7 +20,7 @@ export class Client {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** Reads one answer's body. Throws when the status is not 2xx. */
+  /** Reads one answer's body. Throws if the status is not 2xx. */
   send({ method, path, headers, body }: Call): Promise<string> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = this.#origin;

@@ -19,7 +19,7 @@ export async function processesBelow(root: number): Promise<number[]> {
   const children = new Map<number, number[]>();
   for (const name of await readdir("/proc")) {
     if (!/^\d+$/.test(name)) continue;
-    const stat = await readStat(Number(name)).catch(() => undefined); // it may have ended meanwhile
+    const stat = await readStat(Number(name)).catch(() => undefined); // the process may have ended in the meantime
     const parent = Number(stat?.[1] ?? 0);
     children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
   }
@@ -36,8 +36,8 @@ export async function cpuUs(processes: number[]): Promise<number> {
 }
 
 /**
- * The kernel counts nanoseconds per thread that runs, where scheduler statistics are on, and ticks per process everywhere: utime and stime.
- * Only the ticks contain threads that have ended.
+ * With scheduler statistics the kernel counts nanoseconds per running thread; without them, ticks per process (utime and stime). Only the
+ * ticks include threads that have ended.
  */
 async function readCpu(pid: number): Promise<number> {
   const stat = await readStat(pid);

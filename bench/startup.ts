@@ -1,4 +1,4 @@
-/** Start-up of a Worker: the runtime's process with this script alone, from its start to its first answer. */
+/** Start-up of a Worker: the runtime's process with only this script, from its start to its first answer. */
 
 import { readdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";

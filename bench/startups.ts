@@ -28,7 +28,7 @@ const workers = {
   gateway: { script: gateway, compatibilityFlags: [...flags, "enable_request_signal"] },
   console: { script: pages, compatibilityFlags: [...flags, "nodejs_compat"] },
 } satisfies Record<string, Startable>;
-/** With the same flags: the runtime's own part is not the Worker's. */
+/** Both Workers use the same flags, so that the runtime's own share is equal. */
 const floors = {
   gateway: { script: empty, compatibilityFlags: workers.gateway.compatibilityFlags },
   console: { script: empty, compatibilityFlags: workers.console.compatibilityFlags },

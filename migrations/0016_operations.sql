@@ -1,6 +1,6 @@
 -- What the operator's checks, the status page and the erasure of accounts need.
 
--- Each alert by its stable name: the last time it began, and what receivers were told of it.
+-- Each alert by its stable name: the last time it began, and the last change that receivers got.
 CREATE TABLE alert (
   name     TEXT PRIMARY KEY,
   began_at INTEGER NOT NULL,                              -- milliseconds since the epoch, as every _at below
@@ -17,7 +17,7 @@ CREATE TABLE incident (
   PRIMARY KEY (kind, id)
 ) STRICT, WITHOUT ROWID;
 
--- How far the check of open tasks got: one row of JSON.
+-- The progress of the check of open tasks: one row of JSON.
 CREATE TABLE check_progress (
   id    INTEGER PRIMARY KEY CHECK (id = 1),
   state TEXT NOT NULL

@@ -24,7 +24,7 @@ CREATE TABLE archive_sum (
   PRIMARY KEY (account_id, key_id)
 ) STRICT, WITHOUT ROWID;
 
--- How far each of the regular jobs got: a row of JSON each.
+-- The progress of each regular job: a row of JSON each.
 CREATE TABLE upkeep (
   job   TEXT PRIMARY KEY,                                 -- archive, check, sweep, sums, expired
   state TEXT NOT NULL

@@ -1,6 +1,6 @@
 /**
  * `npm run demo:rescue`: a script of 2025 for OpenAI's video API, pointed at a gateway. The first provider accepts the video and then loses
- * it, the gateway is killed; the second provider, the sandbox, completes the same video. Exits 1 if anything is not as it should be.
+ * it, the gateway is killed; the second provider, the sandbox, completes the same video. Exits 1 if a check fails.
  */
 
 import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -87,7 +87,7 @@ async function rescue(): Promise<Verdict> {
     OPENAI_API_KEY: "demo",
     OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
     ROUTES: JSON.stringify(routes),
-    // The only setting from the environment: with HEDGE=off the first provider's failure is the end of the video.
+    // The only setting from the environment: with HEDGE=off the video fails when the first provider does.
     ...(process.env["HEDGE"] && { HEDGE: process.env["HEDGE"] }),
   };
   const open = async (at: number) =>

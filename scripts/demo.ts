@@ -1,4 +1,4 @@
-/** `npm run demo`: makes one of each, saves the files under `demo-output/` and checks every file and the bill. */
+/** `npm run demo`: makes one output of each kind, saves the files under `demo-output/` and checks every file and the bill. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ async function withGateway(work: (api: ApiClient, own: boolean) => Promise<strin
   const stateDir = await mkdtemp(join(tmpdir(), "gateway-demo-"));
   try {
     console.log("Starting a gateway for the demo ...");
-    // Only this is read from the environment: provider keys in a shell must not make a demo spend money.
+    // Only this variable is read from the environment: provider keys in a shell must not make a demo spend money.
     const env = process.env["ASSET_TTL_S"] ? { ASSET_TTL_S: process.env["ASSET_TTL_S"] } : {};
     const gateway = await startGateway({ stateDir, env, quiet: true, signal: stopping });
     try {
@@ -77,7 +77,7 @@ async function demonstrate(api: ApiClient, own: boolean): Promise<string[]> {
   return [...run.faults, ...billFaults(before, after, cost)];
 }
 
-/** Runs all steps, in parallel where one does not need another's result. */
+/** Runs all steps, in parallel unless one needs another's result. */
 async function makeAll(run: DemoRun): Promise<void> {
   const videos = "/v1/videos/generations";
   const others = [

@@ -3,13 +3,14 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { parseSeeds } from "./support/seeds.ts";
 import { root } from "./support/wrangler.ts";
 
 /** Runs per runtime: a new one costs seconds, and the leftovers of many runs slow it down. */
 const chunk = 50;
 
 const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
-const [first, last] = parseSeeds(process.argv[2] ?? "200");
+const [first, last] = parseSeeds("faults", process.argv[2] ?? "200");
 const failed: number[] = [];
 for (let from = first; from <= last; from += chunk) {
   const to = Math.min(last, from + chunk - 1);
@@ -26,16 +27,6 @@ console.log(
     ? `Failed: ${failed.join(", ")}. FAULT_SEEDS=${failed[0]} npx vitest run --project gateway test/faults repeats the first.`
     : "",
 );
-
-/** "200" means the first 200 seeds, "300-350" these seeds. */
-function parseSeeds(text: string): [first: number, last: number] {
-  const [, from, to] = /^(?:(\d{1,9})-)?(\d{1,9})$/.exec(text) ?? [];
-  if (to === undefined) {
-    console.error("How many runs, or which: npm run faults -- 500, npm run faults -- 300-350");
-    process.exit(2);
-  }
-  return [Number(from ?? 1), Number(to)];
-}
 
 /** Runs these seeds in their own runtime. */
 function run(from: number, to: number): Promise<{ code: number; output: string }> {

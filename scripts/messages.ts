@@ -1,4 +1,4 @@
-/** `npm run messages`: writes the text that the gateway reads its sentences from, after a change of them. */
+/** `npm run messages`: writes the file from which the gateway reads its messages. Run it after a change of them. */
 
 import { writeFile } from "node:fs/promises";
 import { translations } from "./support/messages.ts";

@@ -1,4 +1,4 @@
-/** `npm run openapi`: writes the description of the API that the console Worker serves, after a change of a path, schema or sentence. */
+/** `npm run openapi`: writes the API description that the console Worker serves. Run it after a change of a path, schema or message. */
 
 import { writeFile } from "node:fs/promises";
 import { descriptionFile, descriptionText } from "./openapi/file.ts";

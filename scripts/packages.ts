@@ -1,4 +1,4 @@
-/** `npm run packages`: builds the clients into `clients/dist`: two npm packages and a wheel, each from the description of the API. */
+/** `npm run packages`: builds the clients into `clients/dist`: two npm packages and a wheel, generated from the API description. */
 
 import { execFile } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
@@ -12,14 +12,14 @@ const folder = (...names: string[]) => join(root, "clients", ...names);
 const dist = folder("dist");
 const isWindows = process.platform === "win32";
 
-/** Runs a command in a client's folder. Throws with what it printed when it fails. */
+/** Runs a command in a client's folder. If it fails, throws with its output. */
 async function build(client: string, command: string, ...args: string[]): Promise<void> {
   await run(command, args, { cwd: folder(client), maxBuffer: 64 * 1024 * 1024, shell: isWindows });
 }
 
 async function npmPackage(client: string): Promise<void> {
   await build(client, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund");
-  // Its `prepack` builds it.
+  // `npm pack` runs its `prepack` script, which builds it.
   await build(client, "npm", "pack", "--pack-destination", dist);
 }
 

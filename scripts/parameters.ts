@@ -1,4 +1,4 @@
-/** `npm run parameters`: writes the JSON Schemas that `/v1/models` shows, after a change of the catalog. */
+/** `npm run parameters`: writes the JSON Schemas of `/v1/models`. Run it after a change of the catalog. */
 
 import { writeFile } from "node:fs/promises";
 import { parameterSchemas } from "./support/parameters.ts";

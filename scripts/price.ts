@@ -1,13 +1,13 @@
-/** `npm run price`: what a million tasks or chats cost at Cloudflare's list prices of 2026-11-20, by operation. Bytes are not in it: R2 keeps a gigabyte for $0.015 a month. */
+/** `npm run price`: the cost of a million tasks or chats at Cloudflare's list prices of 2026-11-20, by operation. Storage is not included: R2 keeps a gigabyte for $0.015 a month. */
 
 import { operations, type Operations, rows } from "./support/operations.ts";
 
 /** Dollars for a million. */
 const price = { row: 1, objectRequest: 0.15, workerRequest: 0.3, queueOperation: 0.4, classA: 4.5, classB: 0.36, logEvent: 0.6 };
-/** A message is written, read and deleted. */
+/** Each message is written, read and deleted. */
 const operationsPerMessage = 3;
 
-/** Dollars for a million, by what they are for. Workers Logs has an event for each line; one for each invocation is switched off (`wrangler.toml`). */
+/** Dollars for a million, by purpose. Workers Logs counts an event for each line; the line for each invocation is switched off (`wrangler.toml`). */
 function costs(counts: Operations): Record<string, number> {
   const { requests, objectCalls, alarms, messages, classA, classB, logLines } = counts;
   return {

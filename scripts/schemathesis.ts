@@ -16,7 +16,7 @@ const stateDir = await mkdtemp(join(tmpdir(), "gateway-schema-"));
 try {
   const program = await installSchemathesis(stopping);
   console.log("Starting a gateway for schemathesis ...");
-  // Limits of rates would answer 429 to most of it.
+  // Rate limits would answer most requests with 429.
   const env = { RATE_LIMITS: "off", ALLOW_PRIVATE_NETWORK: "off" };
   const gateway = await startGateway({ stateDir, env, quiet: true, signal: stopping });
   try {
@@ -24,7 +24,7 @@ try {
     const file = join(stateDir, "openapi.json");
     await writeFile(file, JSON.stringify(fitForFuzzing(await response.json())));
     const of = { program, file, baseUrl: gateway.baseUrl, stateDir, signal: stopping };
-    // One after the other: the admin paths may disable the account that other requests use.
+    // The runs follow one another: the admin paths may disable the account that other requests use.
     const codes = [
       await runSchemathesis({ ...of, token: gateway.apiKey ?? "", seconds: 80, paths: "^/(?!admin)" }),
       await runSchemathesis({ ...of, token: gateway.adminToken, seconds: 30, paths: "^/admin" }),

@@ -54,16 +54,26 @@ async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Prom
       await reach(page);
       for (const look of looks) {
         await show(page, look);
+        await loadImages(page);
         await page.screenshot({ path: join(outputDir, `${name}-${look.name}.png`), fullPage: true });
       }
-      // The answer to a form has no address and cannot be loaded again.
+      // The answer to a form has no URL and cannot be loaded again.
       if (status !== undefined && status !== 404) continue;
       await show(page, looks[0]);
       for (const language of otherLanguages) {
         await speak(page, language);
+        await loadImages(page);
         await page.screenshot({ path: join(outputDir, `${name}-${language}.png`), fullPage: true });
       }
       await speak(page, "en");
     }
   }
 }
+
+/** Loads the images below the window too, which the image of the whole page shows. */
+const loadImages = (page: Page) =>
+  page.evaluate(async () => {
+    const images = [...document.images].filter((image) => image.checkVisibility());
+    for (const image of images) image.loading = "eager";
+    await Promise.all(images.map((image) => image.decode().catch(() => undefined)));
+  });

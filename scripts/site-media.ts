@@ -1,4 +1,4 @@
-/** `npm run site:media`: the images and the video of the public pages, made by the sandbox and shrunk by Chromium, into `src/console/site/media/`. */
+/** `npm run site:media`: the images and the video of the public pages, made by the sandbox and scaled down by Chromium, into `src/console/site/media/`. */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,20 +9,20 @@ import { chromiumOptions } from "./support/chromium.ts";
 import { startGateway } from "./support/gateway.ts";
 import { root } from "./support/wrangler.ts";
 
-/** What is cut out of an image: `at` is the left edge as a part of the free width. Without a cut it is only shrunk. */
+/** The crop of an image: `at` is the left edge as a fraction of the free width. Without it the image is only scaled down. */
 interface Cut {
   width: number;
   height: number;
   at?: number;
 }
 
-/** The sandbox writes into the upper and the lower part of an image: the wall shows what is between. */
+/** The sandbox writes text into the upper and the lower part of an image: the wall uses only the part between. */
 const wordless = { "1:1": [0.11, 0.68], "9:16": [0.07, 0.85], "16:9": [0.12, 0.76] } as const;
 const tall: Cut = { width: 360, height: 608 };
 const wide: Cut = { width: 736, height: 296 };
 const small: Cut = { width: 360, height: 296 };
 
-/** The wall of the landing page: prompt, which of four images, ratio and cut. */
+/** The wall of the landing page: prompt, the index among four images, ratio and crop. */
 const wall = [
   ["Paper lanterns", 1, "9:16", tall],
   ["A lighthouse at dawn", 0, "16:9", { ...wide, at: 1 }],
@@ -37,7 +37,7 @@ const wall = [
 
 const whole: Cut = { width: 680, height: 389 };
 const folder = join(root, "src/console/site/media");
-/** Written at the end: the gateway that makes them serves the old ones. */
+/** Written at the end, because the gateway that makes them serves the old files meanwhile. */
 const files = new Map<string, Buffer>();
 const stateDir = await mkdtemp(join(tmpdir(), "gateway-media-"));
 const gateway = await startGateway({ stateDir, quiet: true, env: { RATE_LIMITS: "off" } });
@@ -49,7 +49,7 @@ interface Result {
   data?: { characters: { profile_picture_url: string }[] };
 }
 
-/** Has something made; the result as `/v1/tasks` shows it. */
+/** Submits a generation; returns the result in the format of `/v1/tasks`. */
 async function make(path: string, body: object): Promise<{ id: string; result: Result }> {
   const { id } = await new ApiClient(gateway.baseUrl, gateway.apiKey!).submit(path, body);
   for (;;) {
@@ -60,7 +60,7 @@ async function make(path: string, body: object): Promise<{ id: string; result: R
   }
 }
 
-/** An image, or the first frame of a video, cut, shrunk and written as WebP. `rows` is the part of its height that is used. */
+/** An image, or the first frame of a video, cropped, scaled down and written as WebP. `rows` is the used part of its height. */
 async function shrink(page: Page, name: string, url: string, cut: Cut, rows: readonly [number, number] = [0, 1]): Promise<void> {
   const base64 = await page.evaluate(
     async ({ url, cut, rows: [top, bottom] }) => {

@@ -1,4 +1,4 @@
-/** `npm run site`: renders the documentation's Markdown into `src/console/site/docs.json`, after a change of a page. */
+/** `npm run site`: renders the documentation's Markdown into `src/console/site/docs.json`. Run it after a change of a page. */
 
 import { writeFile } from "node:fs/promises";
 import { renderDocs } from "./support/docs.ts";

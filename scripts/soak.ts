@@ -12,7 +12,7 @@ import { stopSignal } from "./support/stop-signal.ts";
 const maxMinutes = 60;
 const maxClients = 32;
 const shownFaults = 30;
-/** The number of faults for which the log lines are shown too. */
+/** The number of faults for which log lines are printed. */
 const explainedFaults = 5;
 
 const usage = `npm run soak -- [--minutes 2] [--seed N] [--clients 6] [--holds]

@@ -1,4 +1,4 @@
-/** `npm run upstreams [port]`: all emulated upstreams on one port, and the settings that make a local gateway use them. */
+/** `npm run upstreams [port]`: all emulated upstreams on one port, and prints the settings that make a local gateway use them. */
 
 import { serviceAccount } from "../test/upstreams/keys.ts";
 import { listen } from "../test/upstreams/listen.ts";

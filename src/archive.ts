@@ -4,11 +4,11 @@ import type { SettledEntry } from "./db/grants.ts";
 
 /** A settled entry as the archive keeps it; `keyId` is the wallet of the key that paid. Amounts in millionths, times in milliseconds. */
 export interface ArchivedEntry extends SettledEntry {
-  /** The caller's own name for the task; absent without one. */
+  /** The caller's reference of the task; missing if it has none. */
   reference?: string;
 }
 
-/** What a file contains: counted and summed from its lines, and kept in D1 to check it. */
+/** The number and sums of a file's lines; also stored in D1, to check the file. */
 export interface Sums {
   entries: number;
   referenced: number;
@@ -18,7 +18,7 @@ export interface Sums {
   lastAt: number;
 }
 
-/** A part of an account's month: the file that has it, and what is in it. */
+/** A part of an account's month: its file, and the file's number and sums of lines. */
 export interface ArchivePart extends Sums {
   accountId: string;
   /** The month's first millisecond, UTC. */
@@ -28,7 +28,7 @@ export interface ArchivePart extends Sums {
   file: string;
 }
 
-/** A file is missing, unreadable, or is not what D1 says of it. */
+/** A file is missing, unreadable, or does not match its row in D1. */
 export class DamagedArchiveError extends Error {
   override readonly name = "DamagedArchiveError";
 }
@@ -36,7 +36,7 @@ export class DamagedArchiveError extends Error {
 const root = "archive/";
 export const accountPrefix = (accountId: string) => `${root}${accountId}/`;
 
-/** A key for a new file. Two attempts never write the same one, and its beginning says which part it is, with how many entries. */
+/** A new file key. No two attempts write the same key; its prefix identifies the part and its number of entries. */
 export const newFile = (of: Pick<ArchivePart, "accountId" | "month" | "part" | "entries">) =>
   `${filePrefix(of)}${crypto.randomUUID()}.jsonl.gz`;
 
@@ -67,7 +67,7 @@ const fits = (entries: readonly ArchivedEntry[], sums: Sums) => {
   return sumNames.every((name) => found[name] === sums[name]);
 };
 
-/** Writes a file, reads it back and compares its sums. Throws if it is not what was written. */
+/** Writes a file, reads it back and compares its sums. Throws if they differ. */
 export async function storePart(bucket: R2Bucket, part: ArchivePart, entries: readonly ArchivedEntry[]): Promise<void> {
   const text = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
   const packed = await new Response(new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
@@ -76,8 +76,8 @@ export async function storePart(bucket: R2Bucket, part: ArchivePart, entries: re
 }
 
 /**
- * The entries of a part. If its file is missing, which happens where a restored database names one that an erasure has replaced, another
- * file of the same part with the same sums is read. Throws `DamagedArchiveError`.
+ * The entries of a part. If its file is missing, because a restored database refers to one that an erasure has replaced, reads another file
+ * of the same part with the same sums. Throws `DamagedArchiveError`.
  */
 export async function readPart(bucket: R2Bucket, part: ArchivePart): Promise<ArchivedEntry[]> {
   try {

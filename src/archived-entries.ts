@@ -6,14 +6,15 @@ import { keyNames } from "./db/api-keys.ts";
 import { type Entry, type EntryPage, selectEntries } from "./db/ledger-reports.ts";
 
 const partsAtOnce = 8;
-/** Files that a reader keeps: pages that follow each other are mostly in the same one. */
+/** Number of parsed files that a reader caches: consecutive pages are mostly in the same file. */
 const maxKept = 3;
 
 const newestFirst = (a: Entry, b: Entry) => b.at - a.at || (a.taskId < b.taskId ? 1 : -1);
 
 /**
- * Reads pages of an account's entries since `since`, newest first, after the one at `after`. A page's rows of D1 and the names of the files
- * are read in one transaction: an entry that is archived meanwhile is in one of them. Throws if a file cannot be read: no page is silently short.
+ * Reads pages of an account's entries since `since`, newest first, after the entry at `after`. A page's rows of D1 and the names of the
+ * files are read in one transaction, so an entry that is being archived is in one of them. Throws if a file cannot be read, so that no page
+ * lacks entries without an error.
  */
 export function entryReader(db: Env["DB"], bucket: R2Bucket, accountId: string): (page: EntryPage) => Promise<Entry[]> {
   const kept = new Map<string, Entry[]>();
@@ -40,7 +41,7 @@ export function entryReader(db: Env["DB"], bucket: R2Bucket, accountId: string):
     for (let skip = partsAtOnce; ; skip += partsAtOnce) {
       for (const part of parts) {
         const last = rows[limit - 1];
-        // The parts are in the order of their latest entries: none of the others has one for this page.
+        // The parts are sorted by their latest entries, so the remaining ones have no entry of this page.
         if (last && part.lastAt < last.at) return rows;
         const own = new Set(rows.map(({ taskId }) => taskId));
         const more = (await read(part)).filter((entry) => isIn(entry) && !own.has(entry.taskId));

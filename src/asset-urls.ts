@@ -16,6 +16,6 @@ export async function signedUrl(base: string, secret: string, asset: Pick<Asset,
 export const isSigned = (env: Env, key: string, expires: number, digest: string, signature: string): Promise<boolean> =>
   isTextSigned(env, signedText(key, expires, digest), signature);
 
-/** The same for URLs that were signed with this secret alone. */
+/** True if this one secret signed exactly this key, expiry and digest. */
 export const isSignedBy = (secret: string, key: string, expires: number, digest: string, signature: string): Promise<boolean> =>
   isSignedWith([secret], signedText(key, expires, digest), signature);

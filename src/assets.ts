@@ -12,12 +12,12 @@ export interface Asset {
   digest: string;
 }
 
-/** The prefixes of a task's outputs and inputs. Images of characters are kept until the character is deleted. */
+/** The prefixes of a task's outputs and inputs. A character's image is kept until the character is deleted. */
 export const assetPrefix = (taskId: string) => `assets/${taskId}/`;
 export const inputPrefix = (taskId: string) => `inputs/${taskId}/`;
 export const characterPicture = (characterId: string) => `characters/${characterId}`;
 
-/** The body is longer than the limit of assets: a repeated download cannot help. */
+/** The body is longer than the maximum size of assets: downloading it again cannot help. */
 export class TooLargeError extends Error {
   override readonly name = "TooLargeError";
 }
@@ -26,9 +26,9 @@ const partBytes = 8 * 1024 * 1024;
 const firstPartBytes = 256 * 1024;
 
 /**
- * Stores a file while it arrives and computes its digest; its chunks need to be valid only until the next one is requested. R2 takes a
- * stream only with a known length; other files are uploaded in parts. Throws `TooLargeError`; a body that breaks off or has a wrong length,
- * and faults of R2, throw their own errors, and nothing is stored.
+ * Stores a file as it arrives and computes its digest; each chunk needs to be valid only until the next one is requested. R2 accepts a
+ * stream only with a known length; other files are uploaded in parts. Throws `TooLargeError`. A body that ends early or has a wrong length,
+ * and faults of R2, throw their own errors. After an error nothing is stored.
  */
 export async function storeFile(
   bucket: R2Bucket,
@@ -92,8 +92,8 @@ async function putStream(
 }
 
 /**
- * Uploads a body of unknown length in parts, or directly if it fits into one part. One buffer holds the current part, and
- * is released at the end, because garbage of several tasks could add up. Returns the stored bytes.
+ * Uploads a body of unknown length in parts, or directly if it fits into one part. One buffer holds the current part and is released at the
+ * end, because the unused buffers of several tasks could exceed the isolate's memory. Returns the number of stored bytes.
  */
 async function putParts(
   bucket: R2Bucket,
@@ -111,7 +111,7 @@ async function putParts(
     part.set(chunk, size);
     size = needed;
   };
-  // The part is the only copy of its bytes: data inside an answer cannot be requested again.
+  // The part is the only copy of its bytes: data inside an upstream's answer cannot be requested again.
   const send = (to: R2MultipartUpload) =>
     retry("store", key, () => to.uploadPart(parts.length + 1, part.subarray(0, size))).then((sent) => {
       parts.push(sent);
@@ -153,7 +153,7 @@ export const openAsset = (bucket: R2Bucket, key: string, range?: R2Range) => buc
 
 export const describeAsset = (bucket: R2Bucket, key: string) => bucket.head(key);
 
-/** Copies a file: a character and its image outlive its task's assets. */
+/** Copies a file: a character's image must remain when its task's assets are deleted. */
 export async function copyAsset(bucket: R2Bucket, asset: Asset, to: string): Promise<void> {
   const object = await bucket.get(asset.key);
   if (object) await bucket.put(to, await object.arrayBuffer(), { httpMetadata: { contentType: asset.type } });

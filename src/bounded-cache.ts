@@ -1,6 +1,6 @@
 /** A cache in an isolate's memory, bounded by the size of its entries instead of their number. */
 
-/** Drops the oldest entries when it is full. */
+/** Removes the oldest entries when it is full. */
 export class BoundedCache<T> {
   readonly #maxBytes: number;
   readonly #entries = new Map<string, { value: T; bytes: number }>();
@@ -10,7 +10,7 @@ export class BoundedCache<T> {
     this.#maxBytes = maxBytes;
   }
 
-  /** The size of all entries together. */
+  /** The total size of all entries. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -32,7 +32,7 @@ export class BoundedCache<T> {
     }
   }
 
-  /** Deletes every entry whose key begins so. */
+  /** Deletes every entry whose key begins with this prefix. */
   deleteUnder(prefix: string): void {
     for (const key of this.#entries.keys()) if (key.startsWith(prefix)) this.delete(key);
   }

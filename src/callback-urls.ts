@@ -1,15 +1,15 @@
-/** Signs and verifies the URLs that makers call when their work on a task has ended: one for each task and provider. */
+/** Signs and verifies the URLs that providers call when their work on a task has ended: one for each task and provider. */
 
 import { allowsCallbacks, signingSecret } from "./config.ts";
 import { checkReceiverUrl } from "./net/public-url.ts";
 import { isTextSigned, signText } from "./signatures.ts";
 
-// The text of an asset's URL begins with its path in the bucket: neither signature stands for the other.
+// The signed text of an asset's URL begins with its path in the bucket, so neither signature is valid for the other.
 const signedText = (provider: string, taskId: string) => `callback\n${provider}\n${taskId}`;
 
 /**
- * The URL for the provider of a task, below the base URL of the gateway; undefined when that is not a public https address, which a
- * maker could not call, or when the operator has switched callbacks off. The same at each repeat of a start.
+ * The URL for the provider of a task, below the gateway's base URL. undefined if that is not a public https address, which a provider could
+ * not call, or if the operator has switched callbacks off. A repeated start gets the same URL.
  */
 export async function toCallbackUrl(env: Env, base = "", provider: string, taskId: string): Promise<string | undefined> {
   if (!allowsCallbacks(env) || !(checkReceiverUrl(base, { allowPrivate: false, ownHosts: [] }) instanceof URL)) return undefined;

@@ -1,16 +1,16 @@
 /** Limits how much memory-intensive work runs at once. */
 
 const stepMs = 50;
-/** A request that the platform cancelled stops waiting without notice. */
+/** A request that the platform cancels stops waiting without any signal. */
 const waiterMs = 1_000;
 
 export interface SemaphoreOptions {
   maxAtOnce: number;
-  /** Permits of one owner, so that others get some; `maxAtOnce` by default. */
+  /** Maximum permits of one owner, so that others get some; `maxAtOnce` by default. */
   maxOfOne?: number;
-  /** Work that the platform cancelled does not report it: its permit is free after this time. */
+  /** Work that the platform cancels does not return its permit: the permit expires after this time. */
   longestMs: number;
-  /** A caller that has waited this long is refused. */
+  /** The maximum wait for a permit. */
   longestWaitMs: number;
 }
 

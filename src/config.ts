@@ -34,22 +34,22 @@ export const assetBaseUrl = (env: Env) => readBaseUrl("ASSET_BASE_URL", env.ASSE
 /** True if cancelling costs the full price when a provider has accepted the task and cannot cancel it. */
 export const chargesCancelled = (env: Env) => readWord("CANCEL_CHARGE", env.CANCEL_CHARGE, ["none", "full"], "none") === "full";
 
-/** When the next route takes over from a provider that has accepted a task. */
+/** When the next route starts beside a provider that has accepted a task. */
 export const hedging = (env: Env): Hedging => readWord("HEDGE", env.HEDGE, ["off", "failed", "slow"], "failed");
 
-/** True if makers that can call back are asked to. */
+/** True if providers that support it get a callback URL. */
 export const allowsCallbacks = (env: Env) => readWord("UPSTREAM_CALLBACKS", env.UPSTREAM_CALLBACKS, ["on", "off"], "on") === "on";
 
 /** True if each step of a task is logged, not only its submission, its settlement and faults. */
 export const logsSteps = (env: Env) => readWord("LOG", env.LOG, ["all", "tasks"], isLocal(env) ? "all" : "tasks") === "all";
 
-/** One of how many answered status queries is logged. */
+/** One of this many successful status queries is logged. */
 export const statusLogShare = (env: Env) => readNumber("LOG_STATUS_EVERY", env.LOG_STATUS_EVERY, isLocal(env) ? 1 : 100);
 
 /** True if rate limits apply. */
 export const limitsRates = (env: Env) => readWord("RATE_LIMITS", env.RATE_LIMITS, ["on", "off"], "on") === "on";
 
-/** True if callers' requests are kept for the console. */
+/** True if callers' requests are stored for the console. */
 export const keepsRequests = (env: Env) => readWord("REQUEST_LOG", env.REQUEST_LOG, ["on", "off"], "on") === "on";
 
 /** The rate limits per minute of one key and of one account, equal to the bindings in wrangler.toml. */
@@ -64,7 +64,7 @@ export const perMinute = (env: Env, kind: "submission" | "read") =>
         account: readNumber("ACCOUNT_READS_PER_MINUTE", env.ACCOUNT_READS_PER_MINUTE),
       };
 
-/** The gateway's own public host names known from the configuration, in addition to the request's own: no caller's URL may point to them. */
+/** The gateway's public host names in the configuration: no caller's URL may point to them or to the request's own host. */
 export function ownHosts(env: Env): string[] {
   const base = assetBaseUrl(env);
   return base === undefined ? [] : [new URL(base).hostname];
@@ -98,14 +98,14 @@ export async function priceVersion(env: Env): Promise<string> {
 
 const families = new WeakMap<Env, ChatFamilies>();
 
-/** The fields that families of upstream text models support, checked once per isolate. Throws a message that names a wrong entry. */
+/** The fields that each family of upstream text models supports, checked once per isolate. Throws a message that names a wrong entry. */
 export function chatFamilies(env: Env): ChatFamilies {
   let found = families.get(env);
   if (!found) families.set(env, (found = checkFamilies(parseTable("CHAT_FAMILIES", env.CHAT_FAMILIES))));
   return found;
 }
 
-/** A table of wrangler.toml is already parsed, one from an environment file is text. */
+/** A table in wrangler.toml is already parsed; from an environment file it is text. */
 function parseTable(variable: string, value: unknown): unknown {
   if (typeof value !== "string") return value;
   if (value.trim() === "") return undefined;
@@ -116,7 +116,7 @@ function parseTable(variable: string, value: unknown): unknown {
   }
 }
 
-/** The signing key of asset URLs. There is no default, because anyone could sign with a known secret. */
+/** The signing key of asset URLs. It has no default, because anyone could sign with a known secret. */
 export function signingSecret(env: Env): string {
   if (!env.ASSET_SIGNING_SECRET) throw new Error("the secret ASSET_SIGNING_SECRET is not set");
   return env.ASSET_SIGNING_SECRET;

@@ -1,4 +1,4 @@
-/** The gateway's API for the console: requests of callers that the console authenticated, without a key. */
+/** The gateway's API for the console: requests of users whom the console has authenticated, without an API key. */
 
 import { RpcTarget } from "cloudflare:workers";
 import type { Caller } from "./db/callers.ts";

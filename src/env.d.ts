@@ -3,11 +3,11 @@
 interface Env {
   DB: D1Database;
   ASSETS: R2Bucket;
-  /** Short work: starts that are answered at once, and collecting outputs */
+  /** Dispatch messages for short work: starts that are answered at once, and collecting outputs */
   DISPATCH: Queue<import("./tasks/messages.ts").TaskMessage>;
-  /** Starts that are answered when the work is done */
+  /** Dispatch messages for starts whose answer arrives only when the work is done */
   STARTS: Queue<import("./tasks/messages.ts").TaskMessage>;
-  /** Calls to receivers of callbacks, which may be slow, and alerts of budgets */
+  /** Callbacks to receivers, which may be slow, and budget alerts */
   NOTIFY: Queue<import("./tasks/messages.ts").TaskMessage | import("./tasks/budget-alerts.ts").AlertMessage>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
@@ -21,21 +21,21 @@ interface Env {
   ADMIN_FAILURES: RateLimit;
   /** The built-in upstream; a deployment may leave it out. */
   SANDBOX?: Fetcher;
-  /** The pages at /console; a deployment may leave them out */
+  /** The pages at /console; optional in a deployment */
   CONSOLE?: {
     open(request: Request, api: import("./console/api.ts").Api): Promise<Response>;
-    /** Tells the account's user that a budget is reached; throws if the e-mail is not accepted. */
+    /** Sends the account's user an e-mail about a reached budget; throws if the e-mail is not accepted. */
     mailBudget(reached: import("./tasks/budget-alerts.ts").BudgetAlert): Promise<true>;
   };
-  /** OpenAI's API at /openai/v1; a deployment may leave it out */
+  /** OpenAI's API at /openai/v1; optional in a deployment */
   OPENAI?: import("./gateway-api.ts").WorkerBehind;
-  /** The Model Context Protocol at /mcp; a deployment may leave it out */
+  /** The Model Context Protocol at /mcp; optional in a deployment */
   MCP?: import("./gateway-api.ts").WorkerBehind;
-  /** The audit, checks and alerts, and the erasure of accounts; a deployment may leave it out */
+  /** The audit, checks and alerts, and the erasure of accounts; optional in a deployment */
   OPERATIONS?: import("./operations/objects.ts").OperationsWorker;
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
-  /** Media transformations: stills of videos, for characters and thumbnails */
+  /** Media transformations: frames of videos, for characters and thumbnails */
   MEDIA?: MediaBinding;
 
   /** "local" on a developer's machine, else "production" */
@@ -52,13 +52,13 @@ interface Env {
   ACCOUNT_READS_PER_MINUTE: string;
   /** "full": cancelling costs the price when the provider has accepted the task and cannot cancel it; "none" (default): it costs nothing */
   CANCEL_CHARGE?: string;
-  /** When the next route takes over from a provider that accepted a task: "off", "failed" (default; also if it does not answer for a minute), "slow" (also after twice the usual time) */
+  /** When the next route starts beside a provider that accepted a task: "off", "failed" (default; also if it does not answer for a minute), "slow" (also after twice the typical duration) */
   HEDGE?: string;
   /** "tasks" (default): a line for each request, each settled task and each fault; "all" (default locally): also for each step of a task */
   LOG?: string;
-  /** Of so many status queries that were answered one is logged; default 100, locally 1 */
+  /** One of this many successful status queries is logged; default 100, locally 1 */
   LOG_STATUS_EVERY?: string;
-  /** "on" (default) or "off": providers that support it are asked to call the gateway when a generation has ended */
+  /** "on" (default) or "off": providers that support it get a callback URL and call the gateway when a generation has ended */
   UPSTREAM_CALLBACKS?: string;
   /** "on" or "off": allows callers' URLs that point to private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
@@ -95,7 +95,7 @@ interface Env {
   GOOGLE_SERVICE_ACCOUNT?: string;
   REPLICATE_API_TOKEN?: string;
 
-  /** The same before a rotation: used where the present one is refused */
+  /** The key before a rotation: used if the provider refuses the current one */
   OPENAI_API_KEY_OLD?: string;
   WORKERS_AI_API_TOKEN_OLD?: string;
   FAL_KEY_OLD?: string;
@@ -107,11 +107,11 @@ interface Env {
 
   /** Secrets */
   ASSET_SIGNING_SECRET?: string;
-  /** The secret before a rotation: URLs signed with it stay valid while it is set, at most for a day */
+  /** The previous secret: while it is set, URLs signed with it stay valid, at most for a day */
   ASSET_SIGNING_SECRET_OLD?: string;
   /** An Ed25519 private key, as JWK or PKCS8 in Base64, that signs receipts */
   RECEIPT_SIGNING_KEY?: string;
-  /** The keys that signed before it, apart by white space, in either form or as public JWKs */
+  /** The previous signing keys, separated by white space, in either form or as public JWKs */
   RECEIPT_SIGNING_KEY_OLD?: string;
   ADMIN_TOKEN?: string;
 }

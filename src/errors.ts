@@ -63,13 +63,13 @@ export class ApiError extends Error {
   /** Seconds after which the same request may succeed; sent as `Retry-After`. */
   readonly retryAfter: number | undefined;
   readonly headers: Record<string, string>;
-  /** A more specific message of the message table, with its values. */
+  /** A more specific message id of the message table, with its values. */
   readonly sentence: { key: string; values: Record<string, string> } | undefined;
 
   constructor(
     code: ErrorCode,
     options: {
-      /** A status other than the code's own: the path of an unknown model is 404. */
+      /** A status other than the code's default: an unknown model in a path is 404. */
       status?: 404;
       violations?: Violation[];
       retryAfter?: number;
@@ -88,7 +88,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A budget is used up until the window's end (milliseconds). */
+/** The error for a budget that is used up until the window's end (milliseconds). */
 export const budgetExceeded = (until = Date.now() + 60_000) =>
   new ApiError("budget_exceeded", { retryAfter: Math.max(1, Math.ceil((until - Date.now()) / 1000)) });
 

@@ -1,4 +1,4 @@
-/** The gateway's API as it is passed to the Workers behind its other paths: for callers with their own key. */
+/** The gateway's API for the Workers behind its other paths: for callers with an API key. */
 
 import { RpcTarget } from "cloudflare:workers";
 
@@ -7,19 +7,19 @@ export class GatewayApi extends RpcTarget {
   readonly #answer: (request: Request) => Promise<Response>;
   readonly #account: () => Promise<string | undefined>;
 
-  /** `answer` is the gateway's request handler, `account` finds whose key came with the request that is passed on. */
+  /** `answer` is the gateway's request handler; `account` finds the account whose key is in the forwarded request. */
   constructor(answer: (request: Request) => Promise<Response>, account: () => Promise<string | undefined>) {
     super();
     this.#answer = answer;
     this.#account = account;
   }
 
-  /** Answers a request to the gateway's origin, with the `Authorization` that the request carries. */
+  /** Answers a request to the gateway's origin, with the `Authorization` header of the forwarded request. */
   fetch(request: Request): Promise<Response> {
     return this.#answer(request);
   }
 
-  /** The account of the caller's key, for what accounts share; undefined when the key is unknown. */
+  /** The account of the caller's key, for resources that belong to the account; undefined if the key is unknown. */
   account(): Promise<string | undefined> {
     return this.#account();
   }

@@ -4,7 +4,7 @@
 type Stub<T> = T & { dup(): T & Disposable };
 type Context = Pick<ExecutionContext, "waitUntil">;
 
-/** Serves a request with a duplicate of the API, which may be called while the answer is streamed. */
+/** Serves a request with a duplicate of the API, which stays valid while the answer is streamed. */
 export async function serveHolding<T extends object>(
   api: T,
   ctx: Context,
@@ -23,16 +23,17 @@ export async function serveHolding<T extends object>(
   }
 }
 
-/** The same bytes; calls `over` when all have been read, or when the reader gives up. */
+/** Passes the bytes on; calls `over` when all have been read or the reader cancels. */
 function whenOver(body: ReadableStream<Uint8Array>, ctx: Context, over: () => void): ReadableStream<Uint8Array> {
   const { readable, writable } = new IdentityTransformStream();
   const writer = writable.getWriter();
-  // One read to a write, not `pipeTo`: between two identity streams workerd ends the second one too early for a reader behind RPC.
+  // One write for each read instead of `pipeTo`: between two identity streams workerd ends the second one too early for a reader behind
+  // RPC.
   const copy = async () => {
     for await (const bytes of body) await writer.write(bytes);
     await writer.close();
   };
-  // Waited for: the gateway may let go of the call while the last bytes are on their way.
+  // Awaited: the gateway may end the call while the last bytes are being sent.
   ctx.waitUntil(
     copy()
       .catch((error: unknown) => writer.abort(error))

@@ -26,8 +26,8 @@ const encodeId = (objectId: DurableObjectId) =>
 export const toTaskId = (objectId: DurableObjectId) => `task_${encodeId(objectId)}`;
 
 /**
- * The object's id of a public task id, or undefined for one that was never issued. The platform signs the ids that it
- * issues, so that a forged one is detected here and wakes no object.
+ * The object's id of a public task id, or undefined for an id that was never issued. The platform signs the ids that it issues, so a forged
+ * one is detected here and starts no object.
  */
 export function toObjectId<T extends Rpc.DurableObjectBranded | undefined>(
   namespace: DurableObjectNamespace<T>,
@@ -77,7 +77,7 @@ export function newBrowserToken(objectId: DurableObjectId): string {
   return `st-${secret}${checksum(secret)}`;
 }
 
-/** The object's id in a browser token, or undefined when the token is mistyped or its object was never issued. */
+/** The object's id in a browser token; undefined if the token is mistyped or its object was never issued. */
 export function toTokenObjectId<T extends Rpc.DurableObjectBranded | undefined>(
   namespace: DurableObjectNamespace<T>,
   token: string,

@@ -1,4 +1,4 @@
-/** The gateway's objects for the operations Worker, passed to it with each call: neither Worker needs the other one to be deployed first. */
+/** The gateway's objects for the operations Worker, passed to it with each call, so that neither Worker needs the other one to be deployed first. */
 
 import { RpcTarget } from "cloudflare:workers";
 import type { WalletSums } from "./db/audit.ts";

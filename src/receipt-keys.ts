@@ -1,4 +1,4 @@
-/** The keys of receipts: signs with the newest, publishes it and the retired ones (RFC 8037, Ed25519). */
+/** The keys of receipts: signs with the newest key, and publishes it with the retired ones (RFC 8037, Ed25519). */
 
 import { canonicalJson } from "./media/canonical-json.ts";
 import { VariableError } from "./variables.ts";
@@ -7,7 +7,7 @@ const base64url = { alphabet: "base64url", omitPadding: true } as const;
 const encode = (text: string) => new TextEncoder().encode(text);
 const part = (value: unknown) => encode(canonicalJson(value)).toBase64(base64url);
 
-/** A public key as `/.well-known/jwks.json` shows it. */
+/** A public key in the format of `/.well-known/jwks.json`. */
 interface PublicKey {
   kty: "OKP";
   crv: "Ed25519";
@@ -30,7 +30,7 @@ async function readKey(variable: string, text: string): Promise<JsonWebKey & { x
     if (jwk instanceof ArrayBuffer || jwk.crv !== "Ed25519" || jwk.x === undefined) throw new TypeError("another kind of key");
     return { ...jwk, x: jwk.x };
   } catch {
-    // Without the cause, which may quote the key.
+    // Thrown without the cause, whose message may contain the key.
     throw new VariableError(variable, "must be an Ed25519 key, as JWK or PKCS8 in Base64");
   }
 }
@@ -41,7 +41,7 @@ async function toPublic(x: string): Promise<PublicKey> {
   return { ...identity, kid, alg: "EdDSA", use: "sig" };
 }
 
-/** The public keys, the newest first. */
+/** The public keys, newest first. */
 export async function publicKeys({ RECEIPT_SIGNING_KEY: newest, RECEIPT_SIGNING_KEY_OLD: retired = "" }: Env): Promise<PublicKey[]> {
   const texts = [
     ...(newest ? [["RECEIPT_SIGNING_KEY", newest.trim()]] : []),
@@ -50,10 +50,10 @@ export async function publicKeys({ RECEIPT_SIGNING_KEY: newest, RECEIPT_SIGNING_
   return Promise.all(texts.map(async ([variable = "", text = ""]) => toPublic((await readKey(variable, text)).x)));
 }
 
-/** JWKs may hold white space, Base64 may not. */
+/** Keys are separated by white space, which JWKs may contain and Base64 may not. */
 const splitKeys = (text: string) => text.match(/\{[^}]*\}|[^\s{}]+/g) ?? [];
 
-/** The payload as a compact JWS (RFC 7515) under the newest key. Throws when that is not set or is no private key. */
+/** The payload as a compact JWS (RFC 7515), signed with the newest key. Throws if no key is set or it is not a private key. */
 export async function signReceipt(payload: object, { RECEIPT_SIGNING_KEY: text }: Env): Promise<string> {
   if (!text) throw new VariableError("RECEIPT_SIGNING_KEY", "is not set");
   const { x, d } = await readKey("RECEIPT_SIGNING_KEY", text.trim());
@@ -64,7 +64,7 @@ export async function signReceipt(payload: object, { RECEIPT_SIGNING_KEY: text }
   return `${signed}.${new Uint8Array(await crypto.subtle.sign("Ed25519", key, encode(signed))).toBase64(base64url)}`;
 }
 
-/** What a receipt's JWS says. */
+/** The payload of a receipt's JWS. */
 export function readReceipt(jws: string): object {
   const [, payload = ""] = jws.split(".");
   return JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: "base64url" }))) as object;

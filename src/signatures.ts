@@ -1,4 +1,4 @@
-/** HMAC-SHA-256, and signatures in base64url of what the gateway's own URLs say. */
+/** HMAC-SHA-256, and base64url signatures of the texts in the gateway's own URLs. */
 
 import { signingSecret } from "./config.ts";
 
@@ -18,7 +18,7 @@ export async function signText(secret: string, text: string): Promise<string> {
   return (await hmac(await key, text)).toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** True if this gateway signed exactly this text, with its secret or the one before. */
+/** True if this gateway signed exactly this text, with its current or previous secret. */
 export const isTextSigned = (env: Env, text: string, signature: string): Promise<boolean> =>
   isSignedWith([signingSecret(env), env.ASSET_SIGNING_SECRET_OLD], text, signature);
 

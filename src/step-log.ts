@@ -1,4 +1,4 @@
-/** Log lines of a task's steps between its submission and its end: only where the operator wants all. */
+/** Log lines of a task's steps between its submission and its end; written only if the operator's `LOG` is `all`. */
 
 import { logsSteps } from "./config.ts";
 import { log, type LogFields } from "./log.ts";

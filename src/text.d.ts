@@ -1,4 +1,4 @@
-/** Text files are modules, as wrangler makes them. */
+/** Text files are imported as modules, like wrangler bundles them. */
 
 declare module "*.txt" {
   const text: string;

@@ -9,7 +9,7 @@ export class VariableError extends Error {
   }
 }
 
-/** One of these words; `fallback` when the variable is absent or empty. Throws `VariableError`. */
+/** One of these words; `fallback` if the variable is absent or empty. Throws `VariableError`. */
 export function readWord<const T extends string>(variable: string, text: string | undefined, allowed: readonly T[], fallback?: T): T {
   if (!text && fallback !== undefined) return fallback;
   const found = allowed.find((word) => word === text);
@@ -17,7 +17,7 @@ export function readWord<const T extends string>(variable: string, text: string 
   return found;
 }
 
-/** A whole number from 1 to 999,999,999; `fallback` when the variable is absent or empty. Throws `VariableError`. */
+/** A whole number from 1 to 999,999,999; `fallback` if the variable is absent or empty. Throws `VariableError`. */
 export function readNumber(variable: string, text: string | undefined, fallback?: number): number {
   if (!text && fallback !== undefined) return fallback;
   if (text === undefined || !/^[1-9]\d{0,8}$/.test(text)) throw new VariableError(variable, "must be a whole number from 1 to 999999999");

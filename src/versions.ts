@@ -5,11 +5,11 @@
  * Raise one only if code that ignores a new field would do harm; a new field or argument is optional and needs no new version.
  */
 
-/** Of messages in the queues. */
+/** The version of queue messages. */
 export const messageVersion = 1;
-/** Of submissions, which task objects accept. */
+/** The version of submissions, which task objects accept. */
 export const submissionVersion = 1;
-/** Of charges, which wallet objects hold and settle. */
+/** The version of charges, which wallet objects hold and settle. */
 export const chargeVersion = 1;
 
 /** The version of a value; missing in values from before there were versions. */
@@ -20,7 +20,7 @@ export interface Versioned {
 /** True if newer code wrote the value, so that code of this version may misread it. */
 export const isNewer = ({ v = 0 }: Versioned, version: number) => v > version;
 
-/** Throws if newer code made the value: its caller repeats the call, and this object runs newer code then. */
+/** Throws if newer code made the value: the caller repeats the call, and by then this object runs newer code. */
 export function requireKnown(value: Versioned, version: number): void {
   if (isNewer(value, version)) throw new Error("made by newer code");
 }

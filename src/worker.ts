@@ -37,7 +37,7 @@ export { TaskObject } from "./tasks/task-object.ts";
 export { TokenObject } from "./tasks/token-object.ts";
 export { WalletObject } from "./tasks/wallet-object.ts";
 
-/** What the console Worker has to read beside its own pages: the documentation, and what programs look for. */
+/** The gateway's resources that the console Worker needs: the documentation, and files that programs look for. */
 const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg", "/status"];
 
 const ownAnswer = ({ env, executionCtx }: AppContext) => {
@@ -71,7 +71,7 @@ const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
 /** Every route, listed for answers to wrong methods. */
 const routes = routing();
 
-/** A page for people; where to go on for programs. */
+/** Browsers get a page; programs get links to other paths. */
 function root(c: AppContext): Response | Promise<Response> {
   if (c.env.CONSOLE && c.req.header("accept")?.includes("text/html")) return toConsole(c);
   c.header("vary", "Accept");
@@ -99,8 +99,6 @@ const app = routing({ strict: false })
   .route("/balance", balances("key"))
   .route("/v1/user/balance", balances("account"))
   .route("/user/balance", balances("account"))
-  .route("/assets", assets)
-  .route("/characters", assets)
   .route("/callbacks", callbacks)
   .route("/admin", admin)
   .get("/", root)
@@ -116,6 +114,8 @@ const gateway = routing({ strict: false })
   .onError(onError)
   .notFound((c) => app.fetch(c.req.raw, c.env, c.executionCtx))
   .route("/", statusQueries)
+  .route("/assets", assets)
+  .route("/characters", assets)
   .route("/", submissions)
   .route("/", chats);
 

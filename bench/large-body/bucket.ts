@@ -17,9 +17,9 @@ export interface Bucket {
   close: () => void;
 }
 
-/** The operations that the gateway uses: no conditions, ranges, or multipart uploads. */
+/** The operations that the gateway uses: no conditions and no multipart uploads. */
 type BindingRequest =
-  | { method: "head" | "get"; object: string }
+  | { method: "head" | "get"; object: string; range?: { offset?: string; length?: string }; rangeHeader?: string }
   | { method: "put"; object: string; httpFields?: object }
   | { method: "delete"; object?: string; objects?: string[] }
   | { method: "list"; prefix?: string };
@@ -45,7 +45,9 @@ async function answer(files: Map<string, File>, incoming: IncomingMessage, respo
     case "get": {
       const file = files.get(request.object);
       if (!file) return void response.writeHead(404, { "cf-r2-error": noSuchKey }).end();
-      return send(response, described(request.object, file), request.method === "get" ? file.bytes : undefined);
+      const range = toRange(request, file.bytes.length);
+      const bytes = request.method === "get" ? file.bytes.subarray(range.offset, range.offset + range.length) : undefined;
+      return send(response, { ...described(request.object, file), range }, bytes);
     }
     case "put": {
       const file = { bytes, httpFields: request.httpFields ?? {}, uploaded: Date.now() };
@@ -63,7 +65,7 @@ async function answer(files: Map<string, File>, incoming: IncomingMessage, respo
   }
 }
 
-/** The request to read is in a header; the request to write precedes the bytes, with its length in a header. */
+/** The metadata of a read is in a header; the metadata of a write precedes the bytes, with its length in a header. */
 async function read(incoming: IncomingMessage): Promise<{ request: BindingRequest; bytes: Buffer }> {
   const pieces: Buffer[] = [];
   for await (const piece of incoming) pieces.push(piece as Buffer);
@@ -73,9 +75,17 @@ async function read(incoming: IncomingMessage): Promise<{ request: BindingReques
   return { request: JSON.parse(text) as BindingRequest, bytes: body.subarray(size) };
 }
 
+/** The bytes that a read is for: the whole file, or one range of it as numbers or as a `Range` header. */
+function toRange({ range, rangeHeader }: { range?: { offset?: string; length?: string }; rangeHeader?: string }, size: number) {
+  const [, first = 0, last = size - 1] = /^bytes=(\d+)-(\d*)$/.exec(rangeHeader ?? "") ?? [];
+  const offset = Number(range?.offset ?? first);
+  return { offset, length: Math.min(Number(range?.length ?? Number(last || size - 1) - offset + 1), size - offset) };
+}
+
 const noSuchKey = JSON.stringify({ message: "The specified key does not exist.", version: 1, v4code: 10007 });
 
 const described = (name: string, { bytes, httpFields, uploaded }: File) => ({
+  range: { offset: 0, length: bytes.length },
   name,
   version: String(uploaded),
   size: bytes.length,
@@ -83,7 +93,6 @@ const described = (name: string, { bytes, httpFields, uploaded }: File) => ({
   uploaded,
   httpFields,
   customFields: [],
-  range: { offset: 0, length: bytes.length },
   checksums: {},
 });
 

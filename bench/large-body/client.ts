@@ -95,7 +95,8 @@ export async function send(
     () => (isAnswered = true),
   );
   for (const piece of body.pieces()) {
-    // An answer that has come is read first: where the gateway has closed the connection, a write ends it and the answer is lost.
+    // An answer that has arrived is read before writing continues: if the gateway has closed the connection, a write fails and the answer
+    // is lost.
     await new Promise<void>((done) => setImmediate(done));
     if (isAnswered) {
       // The gateway refused the body before it had read all of it.

@@ -35,7 +35,7 @@ function form(fields: Record<string, string>, files: [name: string, bytes: Uint8
   return toBody([...texts, ...parts, Buffer.from(`--${boundary}--\r\n`)]);
 }
 
-/** A real video, made as long as this by a box that players skip. */
+/** A real video, padded to this length with a box that players skip. */
 function video(bytes: number): Uint8Array {
   const real = readFileSync(join(root, "src/sandbox/data/16x9-480.mp4"));
   const file = noise(bytes);
@@ -55,7 +55,7 @@ const dataUri = (bytes: number) => `data:image/png;base64,${Buffer.from(image(by
 
 const edit = { model: "dall-e-3", prompt: "Two as one", size: "1024x1024" };
 const videoFields = { model: "sora-2", prompt: "It moves", seconds: "4" };
-/** Each path with the largest body that it takes: 16 MB in all, 10 MiB an image. */
+/** Each path with the largest body that it accepts: 16 MB in total, 10 MiB per image. */
 const bodies = [
   { path: "images/edits", headers: isForm, body: form(edit, [["image[]", image(10 * MiB)], ["image[]", image(5.9 * MiB)]]) }, // prettier-ignore
   { path: "images/edits", headers: isJson, body: toBody([Buffer.from(JSON.stringify({ ...edit, images: [dataUri(7 * MiB), dataUri(4.9 * MiB)] }))]) }, // prettier-ignore
@@ -83,7 +83,7 @@ const server = await startServer(tempDir, {
 });
 const client = new Client(server.url);
 
-/** Sends this many of a body at once. */
+/** Sends this many copies of a body at once. */
 async function measure({ path, headers, body }: (typeof bodies)[number], count: number, key: Record<string, string>): Promise<void> {
   const title = `${path}, ${headers === isForm ? "form" : "JSON"} of ${(body.length / MiB).toFixed(1)} MiB, ${count} at once`;
   const url = `${server.url}/openai/v1/${path}`;
@@ -94,7 +94,7 @@ async function measure({ path, headers, body }: (typeof bodies)[number], count: 
   console.log(`${title}: OpenAI Worker ${behind} MiB at most, gateway ${front} MiB; ${statuses.join(", ")}`);
   must(Math.max(behind, front) < heapMB, `${title}: an isolate held ${Math.max(behind, front)} MiB, not below ${heapMB}`);
   must(
-    // A refusal may be lost when its connection closes on what was not read.
+    // The refusal may be lost if its connection closes before the body was read.
     answers.every((one) => one?.status === 200 || (count > 1 && one?.status === 0) || (one?.status === 503 && one.headers["retry-after"])),
     `${title}: an answer is neither 200 nor 503 with Retry-After`,
   );

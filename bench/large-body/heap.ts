@@ -25,14 +25,14 @@ export async function heapDuring<T>(inspectorUrl: string, work: () => Promise<T>
   const over = new AbortController();
   const watch = async () => {
     for (let id = 1; !over.signal.aborted; id++, await sleep(stepMs)) {
-      // workerd closes the connection now and then while the isolate is busy.
+      // workerd sometimes closes the connection while the isolate is busy.
       if (socket.readyState !== WebSocket.OPEN) ({ socket, closed } = await open());
       const answer = Promise.race([once(socket, "message"), closed]);
       socket.send(JSON.stringify({ id, method: "Runtime.getHeapUsage" }));
       const [message] = (await answer) ?? [];
       if (message === undefined) continue;
       const { result } = JSON.parse((message as { data: string }).data) as { result?: HeapUsage };
-      // Events of the inspector come between its answers.
+      // Events of the inspector arrive between its answers.
       if (result) most = Math.max(most, result.usedSize + result.embedderHeapUsedSize + result.backingStorageSize);
     }
   };

@@ -1,4 +1,4 @@
-/** What both halves of the bench share: a folder of their own, the limits that were exceeded, and the end. */
+/** Shared by both halves of the bench: a temporary folder, the exceeded limits, and the exit code. */
 
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
@@ -11,7 +11,7 @@ import type { Bucket } from "./bucket.ts";
 
 const failures: string[] = [];
 
-/** Notes what does not hold: it is printed at the end, and the process then exits with 1. */
+/** Records an exceeded limit: it is printed at the end, and the process then exits with 1. */
 export const must = (holds: boolean, what: string) => {
   if (!holds) failures.push(what);
 };
@@ -24,7 +24,7 @@ export async function makeTempDir(): Promise<string> {
   return tempDir;
 }
 
-/** Measures, stops what was started, and prints the limits that were exceeded. */
+/** Measures, stops all servers, and prints the exceeded limits. */
 export async function report(
   { client, server, bucket }: { client: Client; server: Server; bucket: Bucket },
   measure: () => Promise<void>,

@@ -69,7 +69,7 @@ async function measure(title: string, work: () => ReturnType<typeof submit>): Pr
   await inputsAreGone(title);
 }
 
-/** Beside others a body may be refused, and the refusal be lost when the connection closes on what was not read. */
+/** While others are being processed a body may be refused, and the refusal lost if the connection closes before the body was read. */
 const isRefused = (status: number, told: Answer["headers"], count: number) =>
   (status === 503 && told["retry-after"] !== undefined) || (status === 0 && count > 1);
 

@@ -1,4 +1,4 @@
-/** Stores an upstream's file in R2: as the gateway does, or with a bare `put`. */
+/** Stores an upstream's file in R2, with the gateway's code or with a bare `put`. */
 
 import { type Asset, storeFile } from "../../src/assets.ts";
 import { toPieces } from "../../src/tasks/outputs.ts";

@@ -1,16 +1,16 @@
-/** The chats of the comparison: what the upstream sends, and what every gateway must hand on. */
+/** The chats of the comparison: the upstream's answers, and what every gateway must forward. */
 
 import * as z from "zod/mini";
 
 /** Chunks with text in a streamed answer. */
 export const chunks = 50;
-/** Milliseconds between two chunks of a paced answer. */
+/** Milliseconds between two chunks of a slow answer. */
 export const paceMs = 10;
 
-/** The text of an answer, a piece for each chunk. */
+/** The text of an answer, one piece for each chunk. */
 export const words = Array.from({ length: chunks }, (_, at) => `${at === 0 ? "" : " "}word${at}`);
 
-/** The upstream paces the answer to a prompt with these words. */
+/** The words in a prompt that make the upstream send the answer slowly. */
 export const pacedPrompt = "Take your time.";
 
 export type Kind = "whole" | "burst" | "paced";
@@ -39,7 +39,7 @@ function readText(answer: string, kind: Kind): string {
     .join("");
 }
 
-/** Throws unless a gateway's answer has the upstream's whole text. */
+/** Throws unless a gateway's answer contains the upstream's whole text. */
 export function checkAnswer(answer: string, kind: Kind): void {
   const text = readText(answer, kind);
   if (text !== words.join("")) throw new Error(`an answer with another text: ${text.slice(0, 100)}`);

@@ -1,4 +1,4 @@
-/** A miniflare plugin for rate limits that count within the isolate, as the platform counts on the machine: the simulator writes each request to SQLite in an object. */
+/** A miniflare plugin for rate limits that count within the isolate, like the platform counts on the machine: the simulator writes each request to an object's SQLite. */
 
 interface WorkerOptions {
   config: { env?: Record<string, { type: string; dev?: { options?: { limit: number } } }> };
@@ -23,7 +23,7 @@ export default ({ limit }) => {
 };
 `;
 
-/** A binding for `unsafeBindings`: so many requests per key and minute. */
+/** A binding for `unsafeBindings`: this many requests per key and minute. */
 export const localLimit = (name: string, limit: number) => ({
   name,
   type: type.slice("unsafe:".length),

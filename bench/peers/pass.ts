@@ -1,4 +1,4 @@
-/** A bare pass-through on the same runtime: what any gateway on it costs at least. It is never deployed. */
+/** A bare pass-through on the same runtime: the minimum cost of any gateway on it. It is never deployed. */
 
 export default {
   fetch: (request: Request, { UPSTREAM }: { UPSTREAM: string }) => fetch(`${UPSTREAM}/chat/completions`, request),

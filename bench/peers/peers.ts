@@ -1,4 +1,4 @@
-/** The other gateways that are compared: how each is installed into a folder outside the repository, started, and asked for a chat. */
+/** The other gateways of the comparison: how each is installed into a folder outside the repository, started, and called. */
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -16,9 +16,9 @@ export interface Command {
 export interface Peer {
   name: string;
   version: string;
-  /** Installs this version into an empty folder. Throws when it cannot be had here. */
+  /** Installs this version into an empty folder. Throws if it cannot be installed on this machine. */
   install(dir: string): Promise<void>;
-  /** The program that listens on this port of 127.0.0.1 and asks this upstream (`http://127.0.0.1:1234/v1`). */
+  /** The program that listens on this port of 127.0.0.1 and calls this upstream (`http://127.0.0.1:1234/v1`). */
   command(dir: string, port: number, upstream: string): Promise<Command>;
   /** The headers of a chat. */
   headers(upstream: string): Record<string, string>;
@@ -29,7 +29,7 @@ export interface Peer {
 const installMs = 600_000;
 const run = (file: string, args: string[]) => promisify(execFile)(file, args, { timeout: installMs, maxBuffer: 64 * 1024 * 1024 });
 
-/** As a caller's key looks: no gateway passes it to the upstream unless it is made to. */
+/** In the format of a caller's key, which a gateway does not forward to the upstream by default. */
 const key = "sk-bench-1234567890";
 
 const portkey: Peer = {
@@ -66,11 +66,11 @@ const litellm: Peer = {
     const route = { model: "openai/upstream-model", api_base: upstream, api_key: key };
     const config = { model_list: [{ model_name: this.model, litellm_params: route }], general_settings: { master_key: key } };
     const path = join(dir, "config.yaml");
-    await writeFile(path, JSON.stringify(config)); // JSON is YAML
+    await writeFile(path, JSON.stringify(config)); // JSON is valid YAML
     return {
       file: join(dir, "python/bin/litellm"),
       args: ["--config", path, "--host", "127.0.0.1", "--port", String(port), "--num_workers", "1", "--telemetry", "False"],
-      // Prices from its package: the newest are on a host elsewhere.
+      // Uses the prices in its package: the newest ones would be downloaded from another host.
       env: { LITELLM_LOCAL_MODEL_COST_MAP: "True", LITELLM_LOG: "ERROR", NO_PROXY: "127.0.0.1" },
     };
   },
@@ -79,7 +79,7 @@ const litellm: Peer = {
 
 export const peers: Peer[] = [portkey, litellm];
 
-/** The folder of an installed peer below `root`. What was installed there before is used again. Throws when it cannot be had. */
+/** The folder of an installed gateway below `root`; an earlier installation is used again. Throws if it cannot be installed. */
 export async function installed(peer: Peer, root: string): Promise<string> {
   const dir = join(root, `${peer.name.toLowerCase()}-${peer.version}`);
   const mark = join(dir, "installed");

@@ -1,4 +1,4 @@
-/** Programs beside this one: started, waited for, measured, ended by their process ids. */
+/** Starts other programs, waits for them, measures them, and ends them by their process ids. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ export async function findPort(): Promise<number> {
   return port;
 }
 
-/** Resolves with true when the port gives an HTTP answer, whatever its status. */
+/** Resolves with true if the port gives an HTTP answer, whatever its status. */
 const answers = (port: number, path: string) =>
   new Promise<boolean>((resolve) => {
     const asked = request({ host: "127.0.0.1", port, path, agent: false }, (response) => {
@@ -41,7 +41,7 @@ const answers = (port: number, path: string) =>
     asked.end();
   });
 
-/** Starts a program and waits until it answers at this path. Throws when it ends before, or does not answer in two minutes. */
+/** Starts a program and waits until it answers at this path. Throws if it ends before, or does not answer within two minutes. */
 export async function start({ file, args, env }: Command, port: number, path: string): Promise<Program> {
   const began = performance.now();
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: "ignore" });

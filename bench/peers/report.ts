@@ -15,7 +15,7 @@ function table(header: string[], rows: string[][]): string {
 
 const nameOf = ({ kind, connections }: Load) => `${kind}, ${connections} ${connections === 1 ? "connection" : "connections"}`;
 
-/** What each gateway needs: the medians of all rounds. */
+/** The costs of each gateway: the medians of all rounds. */
 export function absolute(results: Map<Load, Turns>, names: string[]): string {
   const cells = (turns: Turn[] = []) => [median(turns.map(({ cpu }) => cpu)).toFixed(0), median(turns.map(({ rate }) => rate)).toFixed(0)];
   const header = ["CPU us per request, requests/s", ...names.flatMap((name) => [name, ""])];
@@ -25,7 +25,7 @@ export function absolute(results: Map<Load, Turns>, names: string[]): string {
   );
 }
 
-/** Ours as a multiple of each other gateway's, turn by turn: median and quartiles. */
+/** Our gateway's cost as a multiple of each other gateway's, turn by turn: median and quartiles. */
 export function ratios(results: Map<Load, Turns>, own: string, others: string[]): string {
   const compare = (turns: Turns, other: string, field: "cpu" | "rate") =>
     (turns[own] ?? []).map((turn, at) => turn[field] / (turns[other]?.[at]?.[field] ?? Number.NaN));
@@ -37,7 +37,7 @@ export function ratios(results: Map<Load, Turns>, own: string, others: string[])
   return table(header, rows);
 }
 
-/** CPU for each chunk of a stream: what a streamed answer costs above a whole one in the same round, by its chunks. */
+/** CPU per chunk of a stream: the additional cost of a streamed answer over a whole one in the same round, divided by its chunks. */
 export function perChunk(results: Map<Load, Turns>, names: string[]): string {
   const find = (kind: Load["kind"], connections: number) =>
     [...results].find(([load]) => load.kind === kind && load.connections === connections)?.[1] ?? {};

@@ -1,4 +1,4 @@
-/** The measurement: in each round every gateway takes a turn at every kind of chat and number of connections, one directly after the other. */
+/** The measurement: in each round every gateway takes a turn with every kind of chat and number of connections, one directly after the other. */
 
 import { quantile } from "../comparison.ts";
 import { type Call, Client } from "../load.ts";
@@ -39,7 +39,7 @@ export type Turns = Record<string, Turn[]>;
 /** The size of the measurement. */
 export interface Size {
   rounds: number;
-  /** The time in which a turn sends requests; those under way are waited for. */
+  /** The time in which a turn sends requests; requests still running after it are awaited. */
   turnMs: number;
   maxRequests: number;
 }
@@ -51,7 +51,7 @@ const toCall = ({ headers, model }: Gateway, kind: Kind): Call => ({
   body: toBody(model, kind),
 });
 
-/** Throws unless the gateway hands on every kind of answer whole. */
+/** Throws unless the gateway forwards every kind of answer completely. */
 export async function checkGateway(gateway: Gateway): Promise<void> {
   const client = new Client(gateway.url, 1);
   try {
@@ -75,7 +75,7 @@ async function takeTurn(gateway: Gateway, { kind, connections }: Load, { turnMs,
   }
 }
 
-/** Measures all loads. Each round begins with another gateway; the first one warms up and does not count. */
+/** Measures all loads. Each round begins with another gateway; the first round is a warm-up and does not count. */
 export async function measure(gateways: Gateway[], size: Size, note: (text: string) => void): Promise<Map<Load, Turns>> {
   const results = new Map<Load, Turns>(loads.map((load) => [load, Object.fromEntries(gateways.map(({ name }) => [name, []]))]));
   for (let round = -1; round < size.rounds; round++) {

@@ -25,7 +25,7 @@ const size: Size = isQuick ? { rounds: 1, turnMs: 150, maxRequests: 200 } : { ro
 const starts = isQuick ? 1 : 7;
 const note = (text: string) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`);
 
-// The state of ours is in memory where that is possible: the others store nothing, and a disk's delays are not the platform's.
+// Our gateway's state is in memory if possible: the other gateways store nothing, and a disk's delays are not the platform's.
 const memory = "/dev/shm";
 const tempDir = await mkdtemp(join(existsSync(memory) ? memory : tmpdir(), "gateway-peers-"));
 const installDir = await mkdtemp(join(tmpdir(), "gateway-peers-"));
@@ -35,7 +35,7 @@ process.once("exit", () => {
 });
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
-/** A measured gateway, with how it is stopped and how often it is started again for its start-up time. */
+/** A measured gateway, with functions to stop it and to start it again for the start-up measurement. */
 interface Running {
   gateway: Gateway;
   startMs: () => Promise<number>;

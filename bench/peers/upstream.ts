@@ -30,7 +30,7 @@ async function stream(response: ServerResponse, isPaced: boolean): Promise<void>
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
   for (const event of events) {
     response.write(event);
-    // In a burst every chunk is a write of its own, too, with other connections' writes in between.
+    // In a burst every chunk is written separately, with writes of other connections in between.
     await (isPaced ? sleep(paceMs) : nextTurn());
   }
   response.end(end);
@@ -46,6 +46,6 @@ const server = createServer((request: IncomingMessage, response: ServerResponse)
     else response.writeHead(200, { "content-type": "application/json", "content-length": whole.byteLength }).end(whole);
   });
 });
-server.keepAliveTimeout = 120_000; // longer than a turn of all others, so that no side meets a connection that just ended
+server.keepAliveTimeout = 120_000; // longer than the turns of all other gateways, so that no gateway uses a connection that the upstream has just closed
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 process.once("disconnect", () => process.exit());

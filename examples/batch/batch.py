@@ -20,13 +20,13 @@ stop = threading.Event()
 
 
 def report(text):
-    """Prints a line whole, whichever thread it is from."""
+    """Prints a whole line from any thread."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 class Refused(Exception):
-    """The gateway refused a request. `status` is the HTTP status."""
+    """The gateway answered with an error. `status` is the HTTP status."""
 
     def __init__(self, status, message):
         super().__init__(message)
@@ -34,11 +34,11 @@ class Refused(Exception):
 
 
 class Interrupted(Exception):
-    """The program is to end: by a signal, or because the gateway cannot be reached."""
+    """The program must end: by a signal, or because the gateway cannot be reached."""
 
 
 def fetch(url, body=None, headers={}):
-    """The answer's content and type. Repeats a request that is limited or lost: submissions carry a key, so they are charged once."""
+    """The answer's content and type. Repeats rate-limited and lost requests: submissions have a key, so they are charged once."""
     for attempt in range(ATTEMPTS):
         try:
             with urlopen(Request(url, body, headers), timeout=60) as answer:
@@ -81,7 +81,7 @@ class Results:
 
     def __init__(self, path, budget):
         self.path, self.budget, self.lock = path, budget, threading.Lock()
-        # Two programs on the same file would each keep to the budget and exceed it together.
+        # Two programs on the same file could together exceed the budget.
         self.guard = open(path.with_suffix(".lock"), "w")
         try:
             fcntl.flock(self.guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -122,14 +122,14 @@ class Results:
 
 
 class Batch:
-    """The rows of a CSV on their way to images."""
+    """Processes the rows of a CSV."""
 
     def __init__(self, rows, results, folder):
         self.rows, self.results, self.folder = rows, results, folder
         self.prices, self.beyond_budget = {}, []
 
     def make(self, row):
-        """Brings one row as far as it gets; what is missing then is done by the next start."""
+        """Processes one row as far as possible; the next start does the rest."""
         key, id = row["key"], row["id"]
         line = self.results.lines.get(key, {"status": ""})
         if stop.is_set() or line["status"] in ("saved", "failed"):
@@ -141,7 +141,8 @@ class Batch:
         except Interrupted:
             return
         except Refused as refused:
-            # Wrong bodies and empty balances are refused before anything is reserved. After other refusals a task may exist.
+            # Invalid bodies and empty balances are refused before anything is reserved. After other
+            # errors a task may exist.
             free = refused.status in (400, 402, 422)
             if key in self.results.lines:
                 self.results.update(key, error=str(refused), **({"status": "refused", "cost": 0} if free else {}))
@@ -153,12 +154,14 @@ class Batch:
         """The id of the row's task; None if the budget does not allow it."""
         key, body = row["key"], row["body"]
         if line["status"]:
-            # An earlier start may have submitted it and not read the answer; after a day the gateway has forgotten the key.
+            # An earlier start may have submitted it without reading the answer; after a day the
+            # gateway does not know the key any more.
             found = ask(f"/v1/tasks?reference={key}")["data"]
             if found:
                 self.results.update(key, status="submitted", task=found[0]["id"])
                 return found[0]["id"]
-        # What was sent once is sent again unchanged: the same key with another body is refused.
+        # A request that was sent once is repeated unchanged: the same key with another body is
+        # refused.
         price = Decimal(line["cost"]) if line["status"] == "submitting" else self.price(body)
         if not self.results.reserve(key, row["id"], price):
             self.beyond_budget.append(row["id"])
@@ -168,7 +171,7 @@ class Batch:
         return task
 
     def price(self, body):
-        """What an image of this model and size costs. Should that rise meanwhile, the submission's max_cost refuses it."""
+        """The price of an image of this model and size. If it rises in the meantime, the submission's max_cost refuses it."""
         kind = body["model"], body["size"]
         if kind not in self.prices:
             self.prices[kind] = Decimal(ask("/v1/images/generations?dry_run=true", body)["price"])
@@ -193,7 +196,7 @@ class Batch:
 
 
 def read_rows(path):
-    """The rows of the CSV, each with its request and its idempotency key, which follows from the row: a changed row is another image."""
+    """The rows of the CSV, each with its request and its idempotency key, which is computed from the row: a changed row is another image."""
     with open(path, newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     ids = [row.get("id") or "" for row in rows]
@@ -219,7 +222,8 @@ def main():
     results = Results(given.csv.with_suffix(".results.csv"), given.budget)
 
     def interrupt(number, _):
-        # Requests that are on their way are finished. A second signal ends the program at once, which loses nothing either.
+        # Running requests are finished. A second signal ends the program at once; that loses
+        # nothing either.
         signal.signal(number, signal.SIG_DFL)
         print("Ending; start it again to go on.", file=sys.stderr)
         stop.set()

@@ -5,7 +5,7 @@ import { Webhook } from "standardwebhooks";
 const webhook = new Webhook(process.env.WEBHOOK_SECRET);
 const app = express();
 
-// The signature is of the body as it came, so this path reads it raw. If the application uses express.json(), that comes after.
+// The signature is of the raw body, so this path reads it raw. Put express.json() after it if the application uses that.
 app.post("/hooks", express.raw({ type: "application/json", limit: "1mb" }), (request, response) => {
   let event;
   try {
@@ -13,12 +13,12 @@ app.post("/hooks", express.raw({ type: "application/json", limit: "1mb" }), (req
   } catch {
     return response.sendStatus(401);
   }
-  // The gateway waits ten seconds for the answer, so the work comes after it.
+  // The gateway waits ten seconds for the answer, so do the work after it.
   response.sendStatus(204);
   handle(event, request.headers["webhook-id"]);
 });
 
-/** A callback can arrive more than once, with the same id each time: where that matters, store the id with what you do. */
+/** A callback can arrive more than once, with the same id each time. If that matters, store the id together with your own change. */
 function handle({ type, data }, id) {
   console.log(id, type, data.id, data.status, JSON.stringify(data.result ?? data.error));
 }

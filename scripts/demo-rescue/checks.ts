@@ -1,4 +1,4 @@
-/** What must hold after the rescue: one task, one charge, two providers asked, a video that plays, a receipt that verifies. */
+/** The checks after the rescue: one task, one charge, two providers asked, a valid video, a receipt that verifies. */
 
 import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -17,7 +17,7 @@ const expected = { duration: 8, size: "1280x720" };
 /** The result of the checks. */
 export interface Verdict {
   faults: string[];
-  /** One line for each thing that holds. */
+  /** One line for each successful check. */
   facts: string[];
 }
 

@@ -17,7 +17,7 @@ while (video.status === "queued" || video.status === "in_progress") {
   await new Promise((resolve) => setTimeout(resolve, 2000));
   video = await openai.videos.retrieve(video.id).catch((error) => {
     if (error.status !== undefined) throw error;
-    return video; // the connection broke: asked again
+    return video; // the connection broke: poll again
   });
 }
 if (video.status === "failed") throw new Error(`${video.id} failed: ${video.error?.message}`);

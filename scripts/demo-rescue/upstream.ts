@@ -1,4 +1,4 @@
-/** A small upstream with OpenAI's video API, a process of its own: accepts work, reports progress, never finishes, and keeps all of it in memory. */
+/** A small upstream with OpenAI's video API in a separate process: accepts work, reports progress, never finishes, and keeps everything in memory. */
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";

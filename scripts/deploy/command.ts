@@ -1,4 +1,4 @@
-/** What `npm run deploy` and `npm run destroy` share: ending by signal, error messages, a question on the terminal. */
+/** Shared by `npm run deploy` and `npm run destroy`: ending by signal, error messages, a question on the terminal. */
 
 import { createInterface } from "node:readline/promises";
 import { stopSignal } from "../support/stop-signal.ts";

@@ -96,7 +96,7 @@ function derive(source: Configuration, part: Part, environment: string, choices:
     name: rename(source.name ?? part.name),
     main: join(folder, source.main ?? ""),
     minify: true,
-    // A Worker has one address: a domain of the operator's, or workers.dev.
+    // A Worker has one public address: a domain of the operator, or workers.dev.
     workers_dev: isPublic && !hasDomain(domain),
     preview_urls: false,
     ...(isPublic && hasDomain(domain) && { routes: [{ pattern: domain, custom_domain: true }] }),

@@ -95,7 +95,7 @@ function wantedRules(binding: string, present: Rule[]): Rule[] {
 const hasRules = (binding: string, present: Rule[]): boolean =>
   wantedRules(binding, present).every((wanted) => present.some((one) => isSame(one, wanted)));
 
-/** True if `present` has every field of `wanted` with the same value; the API adds fields of its own. */
+/** True if `present` has every field of `wanted` with the same value; the API adds other fields. */
 function isSame(present: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return present === wanted;
   if (typeof present !== "object" || present === null) return false;

@@ -12,7 +12,7 @@ const secretShapes = /\bsk-[0-9A-Za-z]{40,}|\binvitation=[\w-]+/g;
 
 /** The options of a run. */
 export interface RunOptions {
-  /** Where its state is stored, relative to the root's `.deploy`. */
+  /** The folder of its state, relative to the root's `.deploy`. */
   folder: string;
   /** True writes no file. */
   isDry: boolean;

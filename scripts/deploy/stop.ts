@@ -1,4 +1,4 @@
-/** Why a deployment stops, and what the operator can do. */
+/** The error that ends a deployment, with the operator's remedy. */
 
 /** Ends the run with a reason and a remedy. */
 export class Stop extends Error {
@@ -21,7 +21,7 @@ const isRefused = [
 
 const isFree = ["The account is on the Workers Free plan, which ends requests after 10 ms of CPU time.", paidPlan] as const;
 
-/** Messages for the API's error codes that a new account meets. */
+/** Messages for the API's error codes that are typical of a new account. */
 const known: Record<number, readonly [reason: string, remedy: string]> = {
   10042: [
     "R2, Cloudflare's file storage, is not enabled on this account.",

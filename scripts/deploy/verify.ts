@@ -1,4 +1,4 @@
-/** Checks a deployed gateway as its callers and its operator use it: readiness, a test image, the first account. */
+/** Checks a deployed gateway like its callers and its operator use it: readiness, a test image, the first account. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
@@ -63,7 +63,7 @@ export class AdminClient {
     return shape.parse(text === "" ? undefined : JSON.parse(text));
   }
 
-  /** Finds the account of this address, or creates it, and gives it the operator's pages. */
+  /** Finds the account of this address, or creates it, and gives it the admin role. */
   async operatorAccount(email: string): Promise<string> {
     const found = await this.#ask(accountList, "GET", `/accounts?email=${encodeURIComponent(email)}`);
     const { id, admin } = found.data[0] ?? (await this.#ask(account, "POST", "/accounts", { email, quota: firstQuota }));
@@ -95,7 +95,7 @@ export interface Welcome {
   invitation: string | undefined;
 }
 
-/** Creates the first account with its key and, where the console is deployed, an invitation for its owner. May be repeated until the result was shown. */
+/** Creates the first account with its key and, if the console is deployed, an invitation for its owner. May be repeated until the result was shown. */
 export async function welcome(admin: AdminClient, email: string, hasConsole: boolean): Promise<Welcome> {
   const id = await admin.operatorAccount(email);
   const { key: apiKey } = await admin.replaceKey(id, firstKeyName);

@@ -8,7 +8,7 @@ import type { Run } from "./run.ts";
 import { chosenVars, type Given } from "./secrets.ts";
 import { digest, writePrivate } from "./state.ts";
 
-/** Writes the configuration that wrangler reads, where the operator's variables override the committed ones; returns its path. */
+/** Writes the configuration for wrangler, in which the operator's variables override the committed ones; returns its path. */
 export async function writeConfiguration(
   worker: Worker,
   ids: Map<string, string>,

@@ -1,21 +1,21 @@
-/** What the description says of the API as a whole. */
+/** The description's introduction to the API. */
 
 export const info = {
   title: "Generation gateway",
-  summary: "Text, images, video and characters by one API.",
-  description: `Submit a generation and get a task at once; follow the task until its files are there. Text is answered directly.
+  summary: "One API for text, images, videos and characters.",
+  description: `A submission returns a task at once; query the task until its files are ready. Chat answers in the same request.
 
-**Authentication.** \`Authorization: Bearer sk-...\`. Browsers use tokens (\`st-...\`) that an API key makes.
+**Authentication.** \`Authorization: Bearer sk-...\`. Browsers use tokens (\`st-...\`) that are created with an API key.
 
-**Bodies** are JSON. Unknown fields are ignored, known ones are strict, \`null\` counts as absent. Every violated rule is reported at once.
+**Bodies** are JSON. Unknown fields are ignored, known fields are validated strictly, \`null\` counts as absent. One error reports every violated rule.
 
-**Errors** have one \`error\` object with \`message\`, \`type\`, \`code\` and \`param\`. Paths below \`/v1/tasks\` put it beside \`code\` and \`message\`; the balance paths answer \`{success: false, message}\`. A path that exists answers 405 with \`Allow\` to other methods.
+**Errors** have one \`error\` object with \`message\`, \`type\`, \`code\` and \`param\`. Paths below \`/v1/tasks\` put it beside \`code\` and \`message\`; the balance paths answer \`{success: false, message}\`. A wrong method is 405, with the allowed ones in \`Allow\`.
 
-**Languages.** Messages come in English (\`en\`), Chinese (\`zh\`), Korean (\`ko\`) and Japanese (\`ja\`): by \`?language=\`, else by \`Accept-Language\`, else in English. Codes and fields never change.
+**Languages.** Messages come in English (\`en\`), Chinese (\`zh\`), Korean (\`ko\`) and Japanese (\`ja\`): by \`?language=\`, else by \`Accept-Language\`, else in English. Codes and fields are the same in every language.
 
-**Amounts** are in balance units (USD, CNY or tokens, as the operator chose), times are Unix seconds. A task reserves its full price and is charged at most that; what failed costs nothing.
+**Amounts** are in balance units (USD, CNY or tokens, as the operator chose), times are Unix seconds. A task reserves its full price and is charged at most that; a failed task costs nothing.
 
-**Other clients.** OpenAI's own API is spoken below \`/openai/v1\`, and the Model Context Protocol at \`/mcp\`; their own specifications describe them.`,
+**Other clients.** \`/openai/v1\` implements OpenAI's API, \`/mcp\` the Model Context Protocol; their own specifications describe them.`,
 };
 
 export const servers = [
@@ -29,7 +29,7 @@ export const securitySchemes = {
     type: "http",
     scheme: "bearer",
     description:
-      "A token for browsers, `st-...`: a few tasks at a limited cost, read, followed and cancelled by whoever has it. Answers to it have CORS headers.",
+      "A token for browsers, `st-...`: submits a few tasks at a limited cost, reads and cancels them. Answers to it have CORS headers.",
   },
   adminToken: { type: "http", scheme: "bearer", description: "The operator's `ADMIN_TOKEN`." },
 };

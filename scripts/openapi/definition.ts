@@ -1,4 +1,4 @@
-/** How a path of the API is written down: one definition for each operation, from which `document.ts` makes the description. */
+/** The format of a path's definition: one for each operation; `document.ts` generates the description from them. */
 
 import type * as z from "zod/mini";
 import type { ErrorCode, Violation } from "../../src/errors.ts";
@@ -6,32 +6,32 @@ import type { HeaderName } from "./headers.ts";
 import type { HeaderParameter } from "./parameters.ts";
 import type { Tag } from "./tags.ts";
 
-/** A named example: its value as it is sent, and what it shows. */
+/** A named example: its value on the wire, and a summary. */
 export type Examples = Record<string, unknown>;
 
 /** One media type of a body. */
 export interface Media {
-  /** A zod schema that `schemas.ts` names, one of several, or the name of a submission's body. Without one it is bytes or text. */
+  /** A zod schema that `schemas.ts` names, a list of several, or the name of a submission's body. Without it the body is bytes or text. */
   schema?: z.ZodMiniType | z.ZodMiniType[] | BodyName;
   examples?: Examples;
 }
 
-/** Bodies of submissions, made from the catalog. */
+/** Bodies of submissions, generated from the catalog. */
 export type BodyName = "ChatRequest" | "ImageRequest" | "VideoRequest" | "RemixRequest";
 
 export interface Answer {
   description: string;
-  /** Beside those that every answer has. */
+  /** Headers in addition to those of every answer. */
   headers?: HeaderName[];
   /** By media type; without it the answer has no body. */
   content?: Record<string, Media>;
 }
 
-/** An error code with the HTTP status that it has here, where that is not the code's own. */
+/** An error code with its HTTP status on this path, if that differs from the code's default. */
 export type Failure = ErrorCode | { code: ErrorCode; status: number };
 
 export interface Operation {
-  /** `operationId`: a good name for a method. */
+  /** `operationId`: a suitable method name. */
   id: string;
   tag: Tag;
   /** A few words, without a full stop. */
@@ -42,13 +42,13 @@ export interface Operation {
   /** A zod object of the query's parameters. */
   query?: z.ZodMiniObject;
   headers?: HeaderParameter[];
-  /** `none` is an endpoint that needs no body, and takes an empty object. */
+  /** `none` is an endpoint that needs no body and accepts an empty object. */
   body?: Media | "none";
   /** By HTTP status. */
   answers: Record<number, Answer>;
-  /** Beside those that follow from `security`, `query` and `body`. */
+  /** Errors in addition to those that follow from `security`, `query` and `body`. */
   errors?: Failure[];
-  /** What the example of `invalid_request` is about. */
+  /** The violation in the example of `invalid_request`. */
   violation?: Violation;
 }
 

@@ -1,4 +1,4 @@
-/** The description of the API as OpenAPI 3.1, made from the definitions in `operations/`. */
+/** Generates the API description in OpenAPI 3.1 from the definitions in `operations/`. */
 
 import type { ErrorCode } from "../../src/errors.ts";
 import type { Answer, Examples, Media, Operation, Operations } from "./definition.ts";
@@ -47,7 +47,7 @@ export function describeApi(version: string): object {
   };
 }
 
-/** `components.responses`: the errors that are the same for many operations. */
+/** `components.responses`: the errors that many operations share. */
 type Responses = Record<string, object>;
 
 function describeOperation(path: string, operation: Operation, shared: Responses): object {
@@ -74,7 +74,7 @@ function describeOperation(path: string, operation: Operation, shared: Responses
   };
 }
 
-/** The name of an error that is the same wherever it occurs; undefined where it depends on the operation. */
+/** The component name of an error that is the same in all operations; undefined if it depends on the operation. */
 function sharedName(family: Family, codes: ErrorCode[], { security: needed = "key" }: Operation): string | undefined {
   const [code, ...others] = codes;
   if (others.length > 0 || code === undefined || code === "invalid_request") return undefined;
@@ -96,7 +96,7 @@ const parametersOfPath = (path: string) =>
 
 function parametersOfQuery(family: Family, { query }: Operation) {
   const language = { language: { schema: { type: "string", enum: ["en", "zh", "ko", "ja"] }, required: false } };
-  // The four sentences of balances are the same in every language.
+  // The four messages of balances are the same in every language.
   const all = { ...(query && queryProperties(query)), ...(family !== "balance" && language) };
   return Object.entries(all).map(([name, { schema, required }]) => {
     const described = queryParameters[name];
@@ -124,7 +124,7 @@ const toExamples = (examples: Examples) => Object.fromEntries(Object.entries(exa
 const refersTo = (names: Iterable<HeaderName>) =>
   Object.fromEntries([...new Set(names)].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** Of every answer of the operation. */
+/** The headers of every answer of the operation. */
 const commonHeaders = ({ security: needed = "key" }: Operation): HeaderName[] => [
   "x-request-id",
   ...(needed === "key" || needed === "token" ? (["x-ratelimit-limit-requests"] as const) : []),
@@ -150,7 +150,7 @@ function describeFailure(family: Family, status: number, codes: ErrorCode[], ope
     description: codes.map((code) => (family === "balance" ? explain(family, code) : `\`${code}\`: ${explain(family, code)}`)).join("\n\n"),
     headers: refersTo([...commonHeaders(operation), ...failureHeaders(status, family)]),
     content: { "application/json": describeMedia({ schema: envelopes[family], examples: examples }) },
-    // For programs, and for the tests: which codes come with this status.
+    // Lists the error codes of this status, for programs and for the tests.
     ...(family !== "balance" && { "x-error-codes": codes }),
   };
 }

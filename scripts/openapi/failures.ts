@@ -1,4 +1,4 @@
-/** The errors of operations: which follow from what an operation takes, and an example of each, made as the gateway makes its answers. */
+/** The errors of operations: those that follow from an operation's parameters, and an example of each, built by the gateway's own code. */
 
 import type * as z from "zod/mini";
 import { errorBody } from "../../src/api/error-body.ts";
@@ -11,7 +11,7 @@ import type { HeaderName } from "./headers.ts";
 
 export type Family = "common" | "tasks" | "balance";
 
-/** Which envelope the errors of a path have. */
+/** The error envelope of a path. */
 export function pathFamily(path: string): Family {
   if (/^(?:\/v1)?(?:\/user)?\/balance$/.test(path)) return "balance";
   return /^\/v1\/tasks(?:\/|$)/.test(path) ? "tasks" : "common";
@@ -27,9 +27,9 @@ export function failuresByStatus(family: Family, { security = "key", query, body
     ...(query || (body && body !== "none") ? (["invalid_request"] as const) : []),
     ...(body ? ofBodies : []),
     ...(security === "none" ? [] : (["unauthorized", "rate_limit_exceeded"] as const)),
-    // For a browser token on a path of `key`, and for a key or token outside its scope.
+    // Answered to a browser token on a path of `key`, and to a key or token outside its scope.
     ...(security === "key" || security === "token" ? (["key_scope"] as const) : []),
-    // Without the operator's secret there is no admin API.
+    // Answered if the operator has set no secret: then the admin API does not exist.
     ...(security === "admin" ? (["not_found"] as const) : []),
     ...errors,
     "internal_error",
@@ -67,10 +67,10 @@ const ofBalances: Partial<Record<ErrorCode, string[]>> = {
   internal_error: [sentences.fault],
 };
 
-/** What the error says, in English. */
+/** The error's message in English. */
 export const explain = (family: Family, code: ErrorCode) => (family === "balance" ? (ofBalances[code] ?? []).join(". ") : t("en", code));
 
-/** Examples of the answer to an error as a caller of this family of paths gets it, in English. */
+/** Examples of an error answer for this family of paths, in English. */
 export function failureExamples(family: Family, code: ErrorCode, status: number, violation: Violation | undefined): Examples {
   if (family !== "balance") return { [code]: failureExample(family, code, status, violation) };
   return Object.fromEntries(
@@ -85,7 +85,7 @@ function failureExample(family: Family, code: ErrorCode, status: number, violati
   return family === "tasks" ? { code: status, message: error.message, error } : { error };
 }
 
-/** The headers of an error beside those of every answer. */
+/** The headers of an error answer in addition to those of every answer. */
 export function failureHeaders(status: number, family: Family): HeaderName[] {
   const isRefused = status === 401 && family !== "balance";
   return [

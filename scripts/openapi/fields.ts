@@ -1,18 +1,18 @@
-/** A sentence on each field of a submission's body that the catalog leaves without one. */
+/** Descriptions of the fields of a submission's body that have none in the catalog. */
 
 export const fieldDescriptions: Record<string, string> = {
   model: "A name or alias that `GET /v1/models` lists.",
   size: "The ratio of width to height. Without it a video with a first frame follows that image's ratio where the model can.",
-  n: "How many images; each is charged.",
+  n: "Number of images; each is charged.",
   quality: "`hd` is best effort and costs more.",
   duration: "Seconds.",
-  image_with_roles: "Images with what each is for. Not together with `images`.",
+  image_with_roles: "Images, each with its role. Not together with `images`.",
   metadata: "Settings of this model.",
   "metadata.style": "The look of the whole video.",
   "metadata.watermark": "Draw the maker's watermark.",
   "metadata.private": "The video is not published and cannot be remixed.",
   "metadata.storyboard": "The prompt is a storyboard.",
-  "metadata.thumbnail": "Make a still image of the video too.",
+  "metadata.thumbnail": "Also make a still image of the video.",
   "metadata.resolution": "The short side of the video.",
   "metadata.first_frame_image": "The image that the video begins with; a public URL.",
   "metadata.last_frame_image": "The image that the video ends with; a public URL.",

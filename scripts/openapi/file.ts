@@ -1,4 +1,4 @@
-/** The file of the description: where it stands and what has to be in it. */
+/** The description's file: its path and its content. */
 
 import { readFile } from "node:fs/promises";
 import { describeApi } from "./document.ts";

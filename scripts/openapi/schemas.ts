@@ -1,4 +1,4 @@
-/** The named schemas of the description: answers by their zod schemas, bodies of submissions from the catalog. */
+/** The named schemas of the description: answers from their zod schemas, bodies of submissions from the catalog. */
 
 import * as z from "zod/mini";
 import * as account from "../../src/api/schema/account.ts";
@@ -17,7 +17,7 @@ import { submissionSchemas } from "./submissions.ts";
 
 type JsonSchema = Record<string, unknown>;
 
-/** A schema that an operation uses must have its name here. */
+/** Every schema that an operation uses must be named here. */
 const named: Record<string, z.ZodMiniType> = {
   Error: errors.errorAnswer,
   ErrorObject: errors.errorObject,
@@ -83,7 +83,7 @@ const named: Record<string, z.ZodMiniType> = {
 
 const refTo = (name: string) => `#/components/schemas/${name}`;
 
-/** What zod writes and a reader has no use for: the limits of whole numbers, patterns beside a format, formats of its own. */
+/** Removes output of zod that readers do not need: the limits of whole numbers, patterns beside a format, formats of its own. */
 function tidy({ jsonSchema }: { jsonSchema: JsonSchema }): void {
   for (const limit of ["minimum", "maximum"]) if (Math.abs(Number(jsonSchema[limit])) === Number.MAX_SAFE_INTEGER) delete jsonSchema[limit];
   if (jsonSchema["format"] === "date-time") delete jsonSchema["pattern"];
@@ -99,7 +99,7 @@ export function schemaComponents(): Record<string, object> {
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
   const convert = (io: "input" | "output") =>
     z.toJSONSchema(registry, { uri: refTo, unrepresentable: "any", override: tidy, io }).schemas as Record<string, JsonSchema>;
-  // Answers as they are sent, bodies of requests as they are taken: before defaults and conversions.
+  // Answers in their output form; bodies of requests in their input form, before defaults and conversions.
   const answers = convert("output");
   const taken = convert("input");
   const requests = new Set<z.ZodMiniType>(Object.values(bodies).map((make) => make()));
@@ -121,7 +121,7 @@ export function reference(schema: z.ZodMiniType | string): { $ref: string } {
   return { $ref: refTo(name) };
 }
 
-/** The properties of a query as its handler takes them, and which are required. */
+/** The properties of a query as its handler accepts them, and which are required. */
 export function queryProperties(query: z.ZodMiniObject): Record<string, { schema: JsonSchema; required: boolean }> {
   const { properties = {}, required = [] } = z.toJSONSchema(query, { io: "input", unrepresentable: "any", override: tidy });
   return Object.fromEntries(

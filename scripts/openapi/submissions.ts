@@ -1,4 +1,4 @@
-/** Bodies of submissions and chats as schemas: the catalog's fields of each model, and what every submission takes. */
+/** Bodies of submissions and chats as schemas: the catalog's fields of each model, and the options of every submission. */
 
 import * as z from "zod/mini";
 import { chatOptions, taskOptions } from "../../src/api/schema/bodies.ts";
@@ -9,7 +9,7 @@ import { fieldDescriptions } from "./fields.ts";
 
 type JsonSchema = Record<string, unknown> & { properties?: Record<string, JsonSchema>; required?: string[] };
 
-/** The names of the schemas for what more than one model takes, by action and the first of the models. */
+/** The names of schemas that several models share, by action and the first of the models. */
 const names: Record<string, string> = {
   "chat textA-1": "ChatRequest",
   "image imgA-4": "ImageRequest",
@@ -26,13 +26,13 @@ const names: Record<string, string> = {
 const callbackUrl = {
   type: "string",
   format: "uri",
-  description: "Public https address that is called once when the task has ended, instead of the account's own.",
+  description: "Public https URL that gets the callback when the task has ended, instead of the account's endpoint.",
 };
 
-/** `ChatRequest`, `ImageRequest`, `VideoRequest`, `RemixRequest` and what they are made of. */
+/** `ChatRequest`, `ImageRequest`, `VideoRequest`, `RemixRequest` and their parts. */
 export function submissionSchemas(): Record<string, object> {
   const { models, schemas } = parameterSchemas();
-  /** The schema of each body and the names of the models that take it. */
+  /** The schema of each body and the names of the models that accept it. */
   const bodies = new Map<number, { name: string; action: Action; users: string[] }>();
   for (const { id, aliases = [] } of allModels())
     for (const [action, index] of Object.entries(models[id] ?? {}) as [Action, number][]) {
@@ -61,7 +61,7 @@ function toBody(schema: JsonSchema, action: Action, allowed: string[]): JsonSche
     properties: {
       model: { type: "string", enum: allowed },
       ...schema.properties,
-      ...(action === "chat" && Object.fromEntries(droppedNames.map((name) => [name, { description: "Taken, and not sent on." }]))),
+      ...(action === "chat" && Object.fromEntries(droppedNames.map((name) => [name, { description: "Accepted and ignored." }]))),
       ...options.properties,
       ...(action !== "chat" && { callback_url: callbackUrl }),
     },
@@ -73,7 +73,7 @@ function toBody(schema: JsonSchema, action: Action, allowed: string[]): JsonSche
   return described;
 }
 
-/** Adds sentences to the fields that have none. */
+/** Adds descriptions to the fields that have none. */
 function describe({ properties = {} }: JsonSchema, parent: string): void {
   for (const [name, field] of Object.entries(properties)) {
     const text = fieldDescriptions[parent + name];

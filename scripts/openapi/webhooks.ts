@@ -1,4 +1,4 @@
-/** The requests that the gateway sends: callbacks when a task has ended, alerts of budgets. */
+/** The requests that the gateway sends: callbacks when a task has ended, budget alerts. */
 
 import { budgetEvent, completedEvent, failedEvent, testEvent } from "../../src/api/schema/callbacks.ts";
 import type { ZodMiniType } from "zod/mini";
@@ -6,7 +6,7 @@ import * as example from "./examples/index.ts";
 import { reference } from "./schemas.ts";
 
 const signed = [
-  { name: "webhook-id", description: "The same for each attempt: what was seen before can be dropped.", example: example.ids.event },
+  { name: "webhook-id", description: "The same for each attempt: ignore an id that you have processed.", example: example.ids.event },
   { name: "webhook-timestamp", description: "Unix seconds of the attempt.", example: "1795305614" },
   {
     name: "webhook-signature",
@@ -23,14 +23,14 @@ const event = (operationId: string, summary: string, schema: ZodMiniType, value:
     operationId,
     tags: ["callbacks"],
     summary,
-    description: `${where} Anything but a 2xx within 10 seconds is tried again after 5 s, 30 s, 2 min, 10 min, 1 h and 6 h.`,
+    description: `${where} Without a 2xx within 10 seconds it is sent again after 5 s, 30 s, 2 min, 10 min, 1 h and 6 h.`,
     security: [],
     parameters: signed,
     requestBody: { required: true, content: { "application/json": { schema: reference(schema), examples: { event: { value } } } } },
     responses: {
       "2XX": { description: "Received." },
-      "410": { description: "Do not call again for this event." },
-      default: { description: "Tried again later." },
+      "410": { description: "Not sent again for this event." },
+      default: { description: "Sent again later." },
     },
   },
 });

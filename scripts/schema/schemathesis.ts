@@ -1,4 +1,4 @@
-/** Schemathesis itself: a Python environment of its own that is kept between runs, and one run of it. */
+/** Runs schemathesis in a Python environment that is kept between runs. */
 
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { root } from "../support/wrangler.ts";
 const requirements = fileURLToPath(new URL("requirements.txt", import.meta.url));
 const environment = join(root, ".venv", "schemathesis");
 
-/** The answers of every request are held to these. */
+/** The checks for the answer to every request. */
 const checks = [
   "not_a_server_error",
   "status_code_conformance",
@@ -19,7 +19,7 @@ const checks = [
   "response_schema_conformance",
 ];
 
-/** Makes the environment unless one with these very requirements is there; the path of the program. Throws when that fails. */
+/** Creates the environment unless one with exactly these requirements exists; returns the program's path. Throws if that fails. */
 export async function installSchemathesis(signal: AbortSignal): Promise<string> {
   console.log(`schemathesis is in ${environment}, or is installed there ...`);
   await pythonWith(environment, requirements, { isComplete: true, signal });
@@ -32,7 +32,7 @@ export async function runSchemathesis(of: {
   /** The description. */
   file: string;
   baseUrl: string;
-  /** For the settings: tokens do not belong on a command line. */
+  /** The folder of the settings file: tokens must not be on a command line. */
   stateDir: string;
   token: string;
   seconds: number;
@@ -53,7 +53,7 @@ export async function runSchemathesis(of: {
   return run(of.program, ["--config-file", settings, "run", of.file, ...options], of.signal);
 }
 
-/** Runs a program with this process's output; its exit code. */
+/** Runs a program with this process's output; returns its exit code. */
 function run(program: string, args: string[], signal: AbortSignal): Promise<number> {
   return new Promise((done, fail) => {
     // Local requests must not go through this machine's proxy.

@@ -1,4 +1,4 @@
-/** An R2 bucket in a folder, for runs that store more than memory has. */
+/** An R2 bucket in a folder, for runs that store more than fits into memory. */
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

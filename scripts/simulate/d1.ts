@@ -1,4 +1,4 @@
-/** A D1 database on Node's SQLite, for runs that need more rows than the local runtime can write in the time: its statements and transactions, no network. */
+/** A D1 database on Node's SQLite, for runs that need more rows than the local runtime can write in the available time: its statements and transactions, no network. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export function openDatabase(): DatabaseSync {
   return sqlite;
 }
 
-/** The bytes of its pages, without free ones: what D1 reports as its size. */
+/** The size of its used pages in bytes: the value that D1 reports as its size. */
 export const sizeOf = (sqlite: DatabaseSync): number => {
   const row = sqlite
     .prepare("SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count) AS pages")
@@ -38,7 +38,7 @@ class Statement {
     return new Statement(this.#sqlite, this.#sql, values);
   }
 
-  /** Only the values that the statement names: D1 takes more. */
+  /** Passes only the values that the statement uses: D1 accepts more. */
   read() {
     const named = Object.fromEntries(
       this.#values.map((value, at) => [`?${at + 1}`, value] as const).filter(([name]) => new RegExp(`\\${name}(?!\\d)`).test(this.#sql)),
@@ -57,7 +57,7 @@ class Statement {
   }
 }
 
-/** The binding of this database, as far as the gateway uses it. */
+/** The methods of this database's binding that the gateway uses. */
 export const toBinding = (sqlite: DatabaseSync) =>
   ({
     prepare: (sql: string) => new Statement(sqlite, sql),

@@ -1,4 +1,4 @@
-/** A simulated time of operation: tasks that end day after day, and the archiver as the cron trigger runs it. */
+/** A simulated time of operation: tasks that end day after day, and the archiver as run by the cron trigger. */
 
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
@@ -15,13 +15,15 @@ const checkDays = 7;
 export interface Plan {
   tasks: number;
   days: number;
+  /** One in how many is a chat; 0: none is. */
+  chatEvery: number;
   accounts: number;
   /** Runs of the archiver in a day. */
   runsPerDay: number;
   /** The folder of the bucket. */
   folder: string;
   vars: Partial<Pick<OperationsBindings, "LEDGER_DAYS" | "LEDGER_MAX_MB">>;
-  /** Sets the time that `Date.now` answers. */
+  /** Sets the time that `Date.now` returns. */
   setTime: (ms: number) => void;
 }
 
@@ -48,7 +50,7 @@ export interface Simulation {
   days: AsyncGenerator<Day, void>;
 }
 
-/** Runs a plan, day by day. The first account has the most tasks, every tenth task has a reference, every seventh failed, every fifth is a chat. */
+/** Runs a plan, day by day. The first account has the most tasks, every tenth task has a reference, every seventh failed. */
 export function simulate(plan: Plan, from: number): Simulation {
   const sqlite = openDatabase();
   sqlite.exec(`CREATE TEMP TABLE fresh (${columns.join()})`);
@@ -66,7 +68,7 @@ export function simulate(plan: Plan, from: number): Simulation {
       for (let run = 1; run <= plan.runsPerDay; run++) {
         const now = from + day * dayMs + run * stepMs;
         const until = Math.round(perRun * (day * plan.runsPerDay + run));
-        write(sqlite, accounts, { first: written, count: until - written, from: now - stepMs, to: now });
+        write(sqlite, plan, accounts, { first: written, count: until - written, from: now - stepMs, to: now });
         written = until;
         plan.setTime(now);
         while ((await archive(env)) > 0);
@@ -103,15 +105,16 @@ function openAccount(sqlite: DatabaseSync, id: string, at: number): void {
 
 const perStatement = 5_000;
 
-/** Writes settled entries with their sums, as wallet objects do, but more at a time. */
+/** Writes settled entries with their sums, like wallet objects do, but more at a time. */
 function write(
   sqlite: DatabaseSync,
+  { chatEvery }: Pick<Plan, "chatEvery">,
   accounts: string[],
   { first, count, from, to }: { first: number; count: number; from: number; to: number },
 ): void {
   for (let done = 0; done < count; done += perStatement) {
     const rows = Array.from({ length: Math.min(perStatement, count - done) }, (_, at) =>
-      toRow(accounts, first + done + at, from + ((to - from) * (done + at)) / count),
+      toRow(chatEvery, accounts, first + done + at, from + ((to - from) * (done + at)) / count),
     );
     const values = JSON.stringify(rows);
     sqlite.exec("BEGIN");
@@ -121,10 +124,10 @@ function write(
 }
 
 /** Task, account, key, kind, model, charge, outcome, submission, end, reference. */
-function toRow(accounts: string[], at: number, time: number): (string | number | null)[] {
+function toRow(chatEvery: number, accounts: string[], at: number, time: number): (string | number | null)[] {
   const id = randomBytes(32).toString("base64url");
   const account = accounts[Math.floor(accounts.length * ((at * 0.618_034) % 1) ** 2)] ?? "";
-  const isChat = at % 5 === 4;
+  const isChat = chatEvery > 0 && at % chatEvery === chatEvery - 1;
   const [kind, model] = isChat ? ["chat", "textA-1"] : at % 3 === 0 ? ["video", "vidD-02"] : ["image", "imgA-4"];
   const submitted = Math.floor(time);
   const isFailed = at % 7 === 6;

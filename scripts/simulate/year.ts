@@ -1,4 +1,4 @@
-/** `npm run simulate:year [-- tasks days]`: ten million tasks in a year, or in other days, and what the database and the archive have over time. Takes LEDGER_DAYS and LEDGER_MAX_MB. */
+/** `npm run simulate:year [-- tasks days chat-every]`: ten million tasks in a year, or in other days, and the size of the database and the archive over time. Takes LEDGER_DAYS and LEDGER_MAX_MB. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { audit } from "../../src/db/audit.ts";
 import { simulate } from "./run.ts";
 
-const [tasks = 10_000_000, days = 365] = process.argv.slice(2).map(Number);
+const [tasks = 10_000_000, days = 365, chatEvery = 5] = process.argv.slice(2).map(Number);
 const { LEDGER_DAYS = "", LEDGER_MAX_MB = "" } = process.env;
 const folder = mkdtempSync(join(tmpdir(), "archive-"));
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(0).padStart(7);
@@ -21,6 +21,7 @@ try {
   const plan = {
     tasks,
     days,
+    chatEvery,
     accounts: 12,
     runsPerDay: days > 60 ? 1 : 12,
     folder,

@@ -1,4 +1,4 @@
-/** Compares the gateway's balances with what its callers know: every millionth must be explained; chats are compared row by row. */
+/** Compares the gateway's balances with the clients' records: every millionth must be explained; chats are compared row by row. */
 
 import * as z from "zod/mini";
 import { micro } from "../support/bill.ts";
@@ -7,7 +7,7 @@ import { startWrangler } from "../support/wrangler.ts";
 import type { Wallets } from "./accounts.ts";
 import type { ChatAccount } from "./chats.ts";
 
-/** What is known of one account when all its tasks are final. */
+/** The clients' knowledge of one account when all its tasks are final. */
 export interface AccountFacts {
   name: string;
   wallets: Wallets;
@@ -16,7 +16,7 @@ export interface AccountFacts {
   chats: ChatAccount;
 }
 
-/** The charge of a completed task in millionths: of several images, only those that were made count. */
+/** The charge of a completed task in millionths: only generated images are charged. */
 export function expectedCharge({ status, metadata, result }: Pick<TaskData, "status" | "metadata" | "result">): number {
   if (status !== "completed") return 0;
   const price = micro(metadata.reserved);
@@ -24,9 +24,9 @@ export function expectedCharge({ status, metadata, result }: Pick<TaskData, "sta
 }
 
 /**
- * Every amount that the gateway reports and its callers cannot explain. A chat whose Worker was killed is held until its own alarm
- * returns the money, eleven minutes later: as all chats of a run are of one size, what is held must be so many times one
- * hold, on each account at most as many as chats were lost there, and all that the audit calls open.
+ * Every amount that the gateway reports and the clients cannot explain. A chat whose Worker was killed is held until its alarm returns the
+ * money eleven minutes later. All chats of a run have the same size, so the held amount must be a multiple of one hold, at most one per
+ * lost chat of the account, and equal to all that the audit reports as open.
  */
 export function accountingFaults(audit: Audit, accounts: readonly AccountFacts[], chatCost: number): string[] {
   const faults: string[] = [];
@@ -79,7 +79,7 @@ export interface ChatRows {
   free: string[];
 }
 
-/** Reads the ledger of a gateway that has ended. */
+/** Reads the ledger of a stopped gateway. */
 export async function readChatRows(stateDir: string): Promise<ChatRows> {
   const place = ["--local", "--persist-to", stateDir, "-c", "wrangler.toml"];
   const wrangler = startWrangler(["d1", "execute", "DB", ...place, "--json", "--command", question], stateDir, process.env);
@@ -95,7 +95,7 @@ export async function readChatRows(stateDir: string): Promise<ChatRows> {
 
 const idsIn = (text: string | null | undefined) => text?.split(",") ?? [];
 
-/** Chats that were answered, or interrupted while the gateway kept running, but are not charged; and holds that belong to no chat. */
+/** Chats that were answered, or interrupted while the gateway kept running, but are not charged; and holds without a chat. */
 export function rowFaults({ held, free }: ChatRows, charged: ReadonlySet<string>): string[] {
   return [
     ...held.filter((id) => charged.has(id)).map((id) => `${id} was answered and is still held`),

@@ -1,4 +1,4 @@
-/** Chats, whole and streamed, some interrupted by the client, and what each must have cost. */
+/** Chats, whole and streamed, some interrupted by the client, and the expected cost of each. */
 
 import { chatAnswer, chatChunk, type PriceList, type Usage } from "../support/api-answers.ts";
 import { chatCost, micro } from "../support/bill.ts";
@@ -18,9 +18,9 @@ const directives = [
   [6, "sandbox:flaky"],
 ] as const;
 
-/** What the clients know of an account's chats. */
+/** The clients' record of an account's chats. */
 export interface ChatAccount {
-  /** Millionths that are certainly charged, or will be. */
+  /** Millionths that are or will be charged with certainty. */
   charged: number;
   /** Chats whose end no client saw: charged, reserved or never started. */
   uncertain: number;
@@ -45,7 +45,7 @@ export class Chats {
     this.#http = http;
   }
 
-  /** What is known of the account's chats. */
+  /** The record of the account's chats. */
   of(account: Account): ChatAccount {
     let known = this.#accounts.get(account);
     if (!known) this.#accounts.set(account, (known = { charged: 0, uncertain: 0 }));

@@ -28,7 +28,7 @@ export interface CheckTools {
 export type Listed = Map<Account, ListedTask[]>;
 type ListedTask = Pick<TaskData, "id" | "status" | "metadata" | "result">;
 
-/** Reads all lists completely, and adopts the tasks whose submission was sent once and never answered. */
+/** Reads all lists completely, and adds the tasks whose submission was sent once and never answered. */
 export async function listAll({ accounts, history, queries }: CheckTools): Promise<Listed> {
   const listed: Listed = new Map();
   for (const account of accounts) {
@@ -70,7 +70,7 @@ export function listFaults(history: History, listed: Listed): string[] {
   return faults;
 }
 
-/** Every task must end as its prompt's directive says. Only a crash may make it miss its deadline, and only its owner cancels it. */
+/** Every task must end as the directive in its prompt says. Only a crash may make it miss its deadline, and only its owner cancels it. */
 export function endFaults(history: History, crashes: readonly { at: number }[]): string[] {
   return [...history.tasks.values()].flatMap(({ id, order, acceptedAt, isCancelAsked, final }) => {
     if (!final) return [`${id} has no end`];

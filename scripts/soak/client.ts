@@ -1,4 +1,4 @@
-/** One client: does one thing after the other, at random, until the load ends. */
+/** One client: does one random action after the other, until the load ends. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../support/random.ts";
@@ -31,7 +31,7 @@ type Action = (typeof actions)[number][1];
 const maxOpen = 12;
 const pauseMs = [50, 350] as const;
 
-/** What a client works with; all but the random choices is shared. */
+/** The dependencies of a client; all except the random choices are shared. */
 export interface ClientTools {
   account: Account;
   random: Random;
@@ -39,7 +39,7 @@ export interface ClientTools {
   http: HttpClient;
   queries: Queries;
   chats: Chats;
-  /** While the gateway is down nothing new is started; started actions continue. */
+  /** While the gateway is down no new action starts; running actions continue. */
   gateway: { readonly isUp: boolean };
 }
 

@@ -34,7 +34,7 @@ export class CrashingGateway {
   readonly baseUrl: string;
   readonly log: LogKeeper;
   readonly crashes: Crash[] = [];
-  /** How many times it ended without being asked to. */
+  /** How many times it has ended unexpectedly. */
   unaskedEnds = 0;
   readonly #options: CrashingGatewayOptions;
   readonly #port: number;
@@ -80,7 +80,7 @@ export class CrashingGateway {
     await running?.stop();
   }
 
-  /** Restarts it on the state after the crash, which is returned. Throws when there was none. */
+  /** Restarts it on the state after the crash; returns the crash. Throws if there was none. */
   async restart(): Promise<Crash> {
     const crash = this.crashes.at(-1);
     if (!crash) throw new Error("the gateway was not killed");

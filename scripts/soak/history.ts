@@ -1,4 +1,4 @@
-/** What the clients know: their submissions, the state of each, and all faults found. */
+/** The clients' record: their submissions, the state of each, and all faults found. */
 
 import type { Status } from "../support/api-answers.ts";
 
@@ -61,7 +61,7 @@ export class History {
     this.faults.push(`${new Date().toISOString()} ${text}`);
   }
 
-  /** Counts one more of this. */
+  /** Increments this counter. */
   count(what: string): void {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
   }
@@ -87,8 +87,8 @@ export class History {
   }
 
   /**
-   * Notes what an answer says of a task. `before` is what was known when it was asked for: answers may overtake each
-   * other, but none may fall behind what an answer showed before its request was sent.
+   * Records an answer about a task. `before` is the record when the request was sent: answers may overtake each other, but an answer may
+   * not be older than one that had arrived before its request was sent.
    */
   saw(task: KnownTask, before: Sight, now: { status: StatusWord; progress: number; error?: string | undefined }): void {
     const { status, progress } = now;

@@ -88,7 +88,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Text that is not JSON does not match any schema either: the caller reports what arrived.
+    // Text that is not JSON matches no schema either: the caller reports the received text.
     return undefined;
   }
 }

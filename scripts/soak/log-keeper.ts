@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 
 const readMs = 250;
-/** Length of the end that is enough to find the position again. */
+/** The length of the copied end that is searched for, to continue from there. */
 const anchorLength = 400;
 
 /** Copies a log, of which only the end can be read, into a file before older lines disappear. */
@@ -48,7 +48,7 @@ export class LogKeeper {
     return this.#lines().filter((line) => line.includes(taskId) && line.includes('{"unit"') && !line.includes('"path":"GET '));
   }
 
-  /** How often each kind of operator's log line occurs, by unit and outcome, without successes. */
+  /** How often each kind of log line for the operator occurs, by unit and outcome, without successes. */
   troubles(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const line of this.#lines()) {

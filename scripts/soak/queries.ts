@@ -1,4 +1,4 @@
-/** What clients look at: tasks by every path until their ends, lists, balances, files. Whatever is seen of a task is held against what was seen before. */
+/** The clients' queries: tasks by every path until their ends, lists, balances, files. Each answer about a task is compared with the earlier ones. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
@@ -121,7 +121,7 @@ export function listFiles({ result }: TaskData): string[] {
 
 const roundMs = 1_000;
 const atOnce = 8;
-/** The longest duration of a task from its submission, and the time in which its end must be visible. */
+/** The longest duration of a task from its submission, and the additional time until its end must be visible. */
 const deadlineMs: Record<Kind, number> = { image: 120_000, character: 300_000, video: 600_000, remix: 600_000 };
 const graceMs = 15_000;
 
@@ -135,7 +135,7 @@ export async function watch(history: History, queries: Queries, gateway: { reado
   }
 }
 
-/** Waits until all tasks are final. A task past its deadline is a fault, and is not waited for. */
+/** Waits until all tasks are final. A task past its deadline is a fault, and is not awaited. */
 export async function untilAllFinal(history: History, stopping: AbortSignal): Promise<void> {
   for (;;) {
     const open = history.open();

@@ -4,7 +4,7 @@ import type { Crash } from "./crashing-gateway.ts";
 import type { History, KnownTask } from "./history.ts";
 import type { Loss } from "./http-client.ts";
 
-// An outage lasts a little longer at both ends: requests break while the processes end, and the first answers are slow.
+// An outage lasts a little longer at both ends: requests fail while the processes end, and the first answers are slow.
 const beforeMs = 250;
 const afterMs = 5_000;
 

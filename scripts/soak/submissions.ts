@@ -117,7 +117,7 @@ export async function conflict(order: Order, history: History, http: HttpClient)
     history.fault(`${order.marker}: its key with another body was answered ${answer.status}`);
 }
 
-/** `wasAccepted` is the state before the request; answers to an order that was sent twice at once arrive in any order. */
+/** `wasAccepted` is the state before the request; answers to a request that was sent twice at once arrive in any order. */
 function take(order: Order, answer: Answer, wasAccepted: boolean, history: History): void {
   if (answer.status === 200) {
     const { id, metadata } = read(submission, answer);

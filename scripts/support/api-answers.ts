@@ -1,4 +1,4 @@
-/** The gateway's answers as scripts read them: by the schemas that its API is described with. Those of chats are OpenAI's. */
+/** Schemas of the gateway's answers for scripts: those of the API description. Those of chats are OpenAI's. */
 
 import * as z from "zod/mini";
 import type { balance } from "../../src/api/schema/account.ts";
@@ -35,9 +35,9 @@ export type Status = Pick<TaskData, "id" | "progress" | "completed_at"> & {
 export type Usage = z.infer<typeof usage>;
 /** Both balances: of the key and of its account. */
 export type Balances = Record<"key" | "account", Omit<z.infer<typeof balance>, "success">>;
-/** What an account or key has, in balance units. */
+/** The balance of an account or key, in balance units. */
 export type Wallet = Pick<z.infer<typeof account>, "quota" | "used" | "reserved" | "remaining">;
-/** What the operator's audit found. */
+/** The findings of the operator's audit. */
 export type Audit = Pick<z.infer<typeof audit>, "tasks_open" | "reserved"> & { drift: readonly object[] };
 /** The models and their prices. */
 export type PriceList = { data: Pick<z.infer<typeof modelList>["data"][number], "id" | "price">[] };
@@ -47,7 +47,7 @@ export type Submission = z.infer<typeof submission>;
 export type VideoStatus = z.infer<typeof videoStatus>;
 
 type Result = TaskData["result"];
-/** What a task made, empty for tasks of another kind and open ones. */
+/** The outputs of a task; empty for tasks of another kind and open ones. */
 export const resultImages = (result: Result) => (result && "images" in result ? result.images : []);
 export const resultVideos = (result: Result) => (result && "videos" in result ? result.videos : []);
 export const resultCharacters = (result: Result) => (result && "data" in result ? result.data.characters : []);

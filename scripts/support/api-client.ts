@@ -31,7 +31,7 @@ export class ApiClient {
     return this.#json(submission, path, body);
   }
 
-  /** Polls the status until the task is completed; `read` gets it from the answer, `tell` is called with each one. A failed task is an error. */
+  /** Polls the status until the task is completed; `read` extracts it from the answer, `tell` is called with each one. A failed task is an error. */
   async follow<A, S extends Status>(path: string, shape: z.ZodMiniType<A>, read: (answer: A) => S, options: FollowOptions): Promise<S> {
     for (const deadline = Date.now() + options.withinMs; Date.now() < deadline; await sleep(pollMs)) {
       const status = read(await this.#json(shape, path));
@@ -84,7 +84,7 @@ export class ApiClient {
     return this.#json(shape, path);
   }
 
-  /** The bytes behind an asset URL, which needs no key. */
+  /** The bytes at an asset URL, which needs no key. */
   async download(url: string): Promise<Download> {
     const response = await fetch(url, { signal: AbortSignal.timeout(requestDeadlineMs) });
     if (!response.ok) throw new Error(`the asset answered ${response.status}`);
@@ -102,7 +102,7 @@ export class ApiClient {
     return data;
   }
 
-  /** One request; a rate limit or an overload is waited for, at most twice. */
+  /** One request; after a rate limit or an overload it is repeated, at most twice. */
   async #ask(path: string, body?: object): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const response = await fetch(this.#baseUrl + path, {

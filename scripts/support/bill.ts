@@ -1,4 +1,4 @@
-/** The bill: what a chat costs by the price list, and whether the balances changed by exactly the costs. */
+/** The bill: the cost of a chat by the price list, and whether the balances changed by exactly the costs. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Balances, PriceList, Usage } from "./api-answers.ts";
@@ -18,7 +18,7 @@ export function chatCost(prices: PriceList, model: string, usage: Usage): number
   return Math.ceil(cost / 1e6) / 1e6;
 }
 
-/** Waits until the bill is right and returns the balances; gives up after some seconds, because charges may follow their tasks by a moment. */
+/** Waits until the bill is right and returns the balances; gives up after some seconds. A charge may follow its task by a moment. */
 export async function settledBalances(api: ApiClient, before: Balances, cost: number): Promise<Balances> {
   const deadline = Date.now() + settleDeadlineMs;
   for (;;) {

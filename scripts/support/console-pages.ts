@@ -1,4 +1,4 @@
-/** The public pages and the console's, how a browser opens each of them, and the looks in which each is checked. Add a line for a new page. */
+/** The public pages and the console's, how a browser opens each of them, and the combinations of size, theme and language in which each is checked. Add a line for a new page. */
 
 import { randomUUID } from "node:crypto";
 import type { Page } from "playwright-core";
@@ -48,6 +48,10 @@ export const consolePages: ConsolePage[] = [
   { name: "playground-remix", as: "demo", reach: at("/console/playground?model=vidA-2:remix") },
   { name: "playground-result", as: "demo", reach: (page) => showRun(page, "completed") },
   { name: "playground-failed", as: "demo", reach: (page) => showRun(page, "failed") },
+  { name: "playground-refused", as: "demo", reach: refuseRun },
+  { name: "playground-answered", as: "demo", reach: askOnce },
+  { name: "task-running", as: "demo", reach: startSlow },
+  { name: "task-cancelled", as: "demo", reach: (page) => startSlow(page).then(() => press(page, "form[action$='/cancel'] button")) },
   { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
   { name: "keys", as: "demo", reach: at("/console/keys") },
   { name: "key-change", as: "demo", reach: (page) => follow(page, "/console/keys", 'a[href$="/change"]') },
@@ -95,6 +99,7 @@ export const consolePages: ConsolePage[] = [
     as: "demo",
     reach: (page) => openAccount(page, "guest@example.com").then(() => press(page, 'main form[action$="/invite"] button')),
   },
+  { name: "admin-moves", as: "demo", reach: moveQuota },
   { name: "admin-providers", as: "demo", reach: at("/console/admin/providers") },
   { name: "admin-tasks", as: "demo", reach: at("/console/admin/tasks") },
   { name: "account", as: "demo", reach: at("/console/account") },
@@ -106,7 +111,7 @@ export const consolePages: ConsolePage[] = [
 /** Languages whose letters are wider or taller than English ones. */
 export const otherLanguages = ["zh", "ja"] as const;
 
-/** Opens the current page in another language; the answer of a form stays as it is. */
+/** Opens the current page in another language; does nothing for the answer of a form. */
 export async function speak(page: Page, language: string): Promise<void> {
   const { pathname, search } = new URL(page.url());
   await page.context().addCookies([{ name: "gateway_language", value: language, domain: new URL(page.url()).hostname, path: "/" }]);
@@ -120,7 +125,7 @@ export const looks = [
   { name: "phone", colorScheme: "light", viewport: { width: 360, height: 740 } },
 ] as const;
 
-/** Shows the current page in another look. */
+/** Shows the current page in another combination. */
 export async function show(page: Page, { colorScheme, viewport }: (typeof looks)[number]): Promise<void> {
   await page.setViewportSize(viewport);
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
@@ -156,6 +161,42 @@ async function showRun(page: Page, status: string): Promise<void> {
   await page.goto((await page.locator(`#strip a[data-s="${status}"]`).first().getAttribute("href")) ?? "");
 }
 
+/** A form that was refused, with its summary. */
+async function refuseRun(page: Page): Promise<void> {
+  await page.goto("/console/playground?model=imgA-4");
+  await page.locator("#run button[value=run]").click();
+  await page.locator("#form [data-focus]:focus").waitFor();
+}
+
+/** A conversation with its first answer. */
+async function askOnce(page: Page): Promise<void> {
+  await page.goto("/console/playground?model=textA-1-mini");
+  await page.locator("#f-say").fill("What is a dune made of?");
+  await page.locator("#send").click();
+  await page.locator(".chat > li > .meta").waitFor();
+}
+
+/** A task that takes a minute, on its page. */
+async function startSlow(page: Page): Promise<void> {
+  await page.goto("/console/playground?model=imgA-4&prompt=A+quiet+harbour+sandbox:slow");
+  await page.locator("#run button[value=run]").click();
+  await page.waitForURL("**/console/playground?run=task_*");
+  await page.goto(page.url().replace("playground?run=", "tasks/"));
+}
+
+/** An account with a credit and a debit. */
+async function moveQuota(page: Page): Promise<void> {
+  await openAccount(page, "moved@example.com");
+  for (const [amount, reason] of [
+    ["25", "Welcome credit"],
+    ["-5", "Refund of an invoice"],
+  ] as const) {
+    await page.locator("[name=amount]").fill(amount);
+    await page.locator("[name=reason]").fill(reason);
+    await press(page, 'main form[action$="/quota"] button.primary');
+  }
+}
+
 /** Opens an account as the operator: afterwards the browser is on its page. */
 async function openAccount(page: Page, email: string): Promise<void> {
   await page.goto("/console/admin/accounts");
@@ -173,7 +214,7 @@ async function submit(page: Page): Promise<void> {
   await Promise.all([page.waitForEvent("load"), page.locator("main form[method=post] button.primary").click()]);
 }
 
-/** Opens the newest of the tasks that the gallery shows with this query. */
+/** Opens the newest task that the gallery shows with this query. */
 async function openTask(page: Page, query: string): Promise<void> {
   await page.goto(`/console/tasks?${query}`);
   await page.goto((await page.locator("#tasks li > a").first().getAttribute("href"))!);

@@ -1,4 +1,4 @@
-/** The steps of the demo: each makes one thing, polls it, saves its files, checks them and notes the cost. */
+/** The steps of the demo: each makes one output, polls it, saves its files, checks them and records the cost. */
 
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -160,7 +160,7 @@ export class DemoRun {
     return { text: pieces.join(""), usage };
   }
 
-  /** Submits, polls until the end, and notes the cost of a completed task: other tasks cost nothing. */
+  /** Submits, polls until the end, and records the cost of a completed task: other tasks cost nothing. */
   async #complete<A, S extends Status>(
     step: Step,
     path: string,

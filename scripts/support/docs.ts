@@ -1,4 +1,4 @@
-/** The documentation's Markdown as HTML in the console's own parts: code with language tabs, tables that scroll, notes, links within the site. */
+/** Renders the documentation's Markdown with the console's own components: code with language tabs, tables that scroll, notes, links within the site. */
 
 import { readFile } from "node:fs/promises";
 import hljs from "highlight.js/lib/core";
@@ -15,7 +15,7 @@ hljs.registerLanguage("python", python);
 hljs.registerLanguage("openai", python);
 hljs.registerLanguage("json", json);
 
-/** A rendered page. In `html`, `{{icons}}` stands for the path of the icons. */
+/** A rendered page. In `html`, `{{icons}}` is replaced by the path of the icons. */
 export interface RenderedDoc {
   name: string;
   title: string;
@@ -37,7 +37,7 @@ export async function renderDocs(): Promise<{ pages: RenderedDoc[]; landing: str
   return { pages, landing: html.slice(html.indexOf('<div class="code"')) };
 }
 
-/** A program of a page: to be run in the order of the page, or a file that others use. */
+/** A program of a page: run in the order of the page, or a file that other programs use. */
 export interface Sample {
   /** `openai` is Python with OpenAI's client. */
   language: "sh" | "python" | "js" | "openai";
@@ -45,7 +45,7 @@ export interface Sample {
   code: string;
 }
 
-/** Every program of a page, in order. Blocks of other languages are to be read. */
+/** Every program of a page, in order. Blocks in other languages are not run. */
 export async function readSamples(name: string): Promise<Sample[]> {
   const fences = new Marked().lexer(await read(name)).filter((token): token is Tokens.Code => token.type === "code");
   return fences.flatMap((block) => {
@@ -59,13 +59,13 @@ const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", p
 
 const escape = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 
-/** The words of a fence: `js receiver.mjs` is a file of that name, `python openai` a program with OpenAI's client. */
+/** The words after a fence: `js receiver.mjs` is a file of that name, `python openai` a program with OpenAI's client. */
 const fence = ({ lang = "" }: Tokens.Code) => {
   const [language = "", file] = lang.split(" ");
   return lang === "python openai" ? { language: "openai", file: undefined } : { language, file };
 };
 
-/** The colours of the design: words of the language, strings and comments; all other marks are dropped. */
+/** The colours of the design: keywords, strings and comments; all other token types are dropped. */
 const classes: Record<string, string> = { keyword: "k", built_in: "k", attr: "k", string: "s", comment: "c" };
 
 /** Code as HTML with those classes. */
@@ -81,9 +81,9 @@ function highlight(code: string, language: string): string {
 }
 
 const copyButton = (id: string, title: string) =>
-  `<button type="button" class="btn sm" hidden data-copy="${id}" data-copied="Copied" aria-label="Copy: ${escape(title)}"><svg class="i" aria-hidden="true"><use href="{{icons}}#copy"/></svg>Copy</button>`;
+  `<button type="button" class="btn sm" hidden data-copy="${id}" data-copied="{{copied}}" aria-label="{{copy}}: ${escape(title)}"><svg class="i" aria-hidden="true"><use href="{{icons}}#copy"/></svg>{{copy}}</button>`;
 
-/** The same request in several languages, one shown at a time: radios, so that it works without script. */
+/** The same request in several languages, one shown at a time: with radio buttons, so that it works without script. */
 function codeTabs(blocks: Tokens.Code[], id: string): string {
   const titles = blocks.map((block) => {
     const { language, file } = fence(block);
@@ -97,7 +97,7 @@ function codeTabs(blocks: Tokens.Code[], id: string): string {
   return `<div class="code" role="group" aria-label="${escape(`The request in ${titles.join(", ")}`)}">${tabs.join("")}</div>\n`;
 }
 
-/** Something that is read and not run: an answer, an error, a header. */
+/** A block that is not run: an answer, an error, a header. */
 const sheet = (block: Tokens.Code) =>
   `<div class="code"><pre tabindex="0" aria-label="Example"><code>${highlight(block.text, fence(block).language)}</code></pre></div>\n`;
 
@@ -110,7 +110,7 @@ const slug = (title: string) =>
     .replace(/[^\p{L}\p{N}]+/gu, "-")
     .replace(/^-|-$/g, "");
 
-/** Puts fences of several languages that follow each other into one block: marked gives each to the renderer alone. */
+/** Combines consecutive fences in several languages into one block, because marked passes each one to the renderer separately. */
 function joinFences(tokens: Token[]): Token[] {
   const joined: Token[] = [];
   for (const token of tokens) {

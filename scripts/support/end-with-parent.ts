@@ -1,4 +1,4 @@
-/** Preloaded into wrangler (`node --import`): ends it when the process that holds its standard input ends, for whatever reason. */
+/** Preloaded into wrangler (`node import`): ends it when the process that holds its standard input ends, for any reason. */
 
 import { Socket } from "node:net";
 import { isMainThread } from "node:worker_threads";

@@ -7,7 +7,7 @@ import type { Download } from "./api-client.ts";
 
 const durationTolerance = 0.1;
 
-/** Every difference between the bytes and the declared digest; empty if there is no fault. */
+/** Every difference between the bytes and the declared digest; empty if there is none. */
 export function digestFaults({ bytes, digest }: Download): string[] {
   const expected = `sha-256=:${createHash("sha256").update(bytes).digest("base64")}:`;
   return digest === expected ? [] : [`Repr-Digest is ${digest}, the bytes have ${expected}`];
@@ -56,7 +56,7 @@ export async function mp4Faults(
   return faults;
 }
 
-/** True if a track starts with a frame that needs no other and its frames follow each other to the end of the track. */
+/** True if a track starts with a key frame and its frames are contiguous to the end of the track. */
 async function isWhole(track: InputTrack): Promise<boolean> {
   let end = 0;
   for await (const { type, data, timestamp, duration } of new EncodedPacketSink(track).packets()) {

@@ -1,10 +1,10 @@
-/** The sentences that the gateway says, in four languages, as one text beside its script. */
+/** The gateway's messages in four languages, as one text file beside its script. */
 
 import en from "../../src/messages/en.ts";
 import ja from "../../src/messages/ja.ts";
 import ko from "../../src/messages/ko.ts";
 import zh from "../../src/messages/zh.ts";
 
-/** JSON: a table for each language. A sentence that lacks a language is a type error. */
+/** JSON: a table for each language. A missing translation is a type error. */
 export const translations = () =>
   `${JSON.stringify({ en, zh, ko, ja } satisfies Record<string, Record<keyof typeof en, string>>, null, 1)}\n`;

@@ -10,7 +10,7 @@ import { getPlatformProxy, unstable_splitSqlQuery as splitStatements } from "wra
 import * as z from "zod/mini";
 import { root } from "./wrangler.ts";
 
-/** The methods of a D1 database that are used here: the Workers' types cannot be used beside Node's. */
+/** The used methods of a D1 database: the Workers' types cannot be combined with Node's. */
 interface Database {
   prepare(sql: string): Statement;
   batch(statements: Statement[]): Promise<unknown>;
@@ -45,7 +45,7 @@ async function applyMigrations(db: Database, folder: string): Promise<void> {
 
 const [stateDir = ""] = process.argv.slice(2);
 const config = gatewayConfig.parse(parse(await readFile(join(root, "wrangler.toml"), "utf8")));
-// A configuration with the database alone: the gateway's other bindings need its script.
+// A configuration with only the database: the gateway's other bindings need its script.
 const configPath = join(stateDir, "migrations.json");
 await writeFile(configPath, JSON.stringify({ name: "migrations", ...config }));
 const { env, dispose } = await getPlatformProxy<{ DB: Database }>({

@@ -1,8 +1,8 @@
-/** What a task or chat needs of the platform, as Cloudflare bills it. `test/tasks/rows.test.ts` counts the same from outside. */
+/** The platform operations of a task or chat, as Cloudflare bills them. `test/tasks/rows.test.ts` measures the same numbers. */
 
-/** Counts for one task or chat. What several share is shared out, so they are not all whole numbers. */
+/** Counts for one task or chat. Operations that several tasks share are divided among them, so not all counts are whole numbers. */
 export interface Operations {
-  /** Of callers and of upstreams that call back. Status queries and files are not counted. */
+  /** Requests of callers and of upstreams that call back. Status queries and files are not counted. */
   requests: number;
   d1Rows: number;
   d1Calls: number;
@@ -18,16 +18,16 @@ export interface Operations {
   classA: number;
   /** R2: files read. */
   classB: number;
-  /** Without those of steps, which only `LOG=all` has. */
+  /** Without the lines of steps, which are only written with `LOG=all`. */
   logLines: number;
 }
 
 export const rows = ({ d1Rows, objectRows, alarmRows }: Operations) => d1Rows + objectRows + alarmRows;
 
-/** So many of one account end in the same five seconds and share the writing to D1. */
+/** The number of an account's tasks that end in the same five seconds and share the writes to D1. */
 export const together = 16;
 
-/** A video works for 60 seconds, as those before it, and is polled by what is left of that, or calls back; an image is answered by its start, or works for four seconds. */
+/** A video takes 60 seconds, the typical duration, and is polled accordingly or calls back. An image is answered by its start, or takes four seconds. */
 export const operations = {
   video: {
     requests: 1,

@@ -1,4 +1,4 @@
-/** Shows the progress of several steps: bars that move on a terminal, one line per change elsewhere. */
+/** Shows the progress of several steps: moving bars on a terminal, otherwise one line per change. */
 
 const barWidth = 24;
 

@@ -16,8 +16,8 @@ const shared = join(root, ".venv");
 export const programIn = (environment: string, name: string) => join(environment, isWindows ? "Scripts" : "bin", name);
 
 /**
- * The interpreter of an environment with the packages of a requirements file, made anew when that file changes. `isComplete` says that
- * the file names the dependencies too. Throws with the reason and the output when it cannot be made.
+ * The interpreter of an environment with the packages of a requirements file, created again when that file changes. `isComplete`: the file
+ * contains the dependencies too. Throws with the reason and the output if it cannot be created.
  */
 export async function pythonWith(environment: string, requirements: string, { isComplete = false, signal }: Options = {}): Promise<string> {
   const pinned = await readFile(requirements, "utf8");
@@ -43,7 +43,7 @@ export async function newEnvironment(environment: string, signal?: AbortSignal):
   return programIn(environment, "python");
 }
 
-/** Installs packages for an interpreter. Modules are compiled when they are first imported: most never are. */
+/** Installs packages for an interpreter. Modules are compiled when they are first imported, because most never are. */
 export async function install(interpreter: string, packages: string[], signal?: AbortSignal): Promise<void> {
   const options = ["--python", interpreter, "--disable-pip-version-check", "install", "--quiet", "--no-compile"];
   commonPip ??= makeCommonPip(signal);
@@ -59,7 +59,7 @@ async function makeCommonPip(signal?: AbortSignal): Promise<string> {
     await mkdir(shared, { recursive: true });
     const made = await mkdtemp(join(shared, "pip-"));
     await venv([made], signal);
-    // Another process may have made it in the meantime: the first one stays.
+    // Another process may have created it in the meantime: the first one is used.
     await rename(made, environment).catch(() => rm(made, { recursive: true, force: true }));
   }
   return programIn(environment, "python");

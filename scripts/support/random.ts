@@ -1,11 +1,11 @@
-/** Random choices that are all decided by one number: the same seed makes the same choices in the same order. */
+/** Random choices determined by one number: the same seed makes the same choices in the same order. */
 
 import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
 import { uniformInt } from "pure-rand/distribution/uniformInt";
 import { mersenne } from "pure-rand/generator/mersenne";
 
 export class Random {
-  // Its first numbers are mixed well: neighbouring seeds do not begin alike.
+  // The first numbers are well mixed: neighbouring seeds start differently.
   readonly #generator;
 
   constructor(seed: number) {
@@ -17,7 +17,7 @@ export class Random {
     return low + uniformFloat64(this.#generator) * (high - low);
   }
 
-  /** A whole number, both ends included. */
+  /** A whole number from `low` to `high`, both included. */
   int(min: number, max: number): number {
     return uniformInt(this.#generator, min, max);
   }
@@ -27,12 +27,12 @@ export class Random {
     return uniformFloat64(this.#generator) < share;
   }
 
-  /** One item of a list that is not empty. */
+  /** One item of a non-empty list. */
   pick<T>(list: readonly T[]): T {
     return list.at(this.int(0, list.length - 1)) as T;
   }
 
-  /** One of the list, each as often as its weight says; at least one weight is above 0. */
+  /** One item of the list, with a probability proportional to its weight; at least one weight must be above 0. */
   weighted<T>(items: readonly (readonly [weight: number, item: T])[]): T {
     let left = this.between(
       0,

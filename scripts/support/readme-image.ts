@@ -5,7 +5,7 @@ import { resultCharacters, resultImages, taskList, resultVideos } from "./api-an
 import { looks, show, signIn } from "./console-pages.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** GitHub shows images of a README about this wide. */
+/** The approximate width of a README's images on GitHub. */
 const size = { width: 1200, height: 730 };
 const maxBytes = 300_000;
 
@@ -21,7 +21,7 @@ const layout = (pages: readonly Buffer[], files: readonly string[]) => `<!doctyp
 ${pages.map((png) => `<img src="data:image/png;base64,${png.toString("base64")}">`).join("")}
 ${files.map((url) => `<img src="${url}">`).join("")}`;
 
-/** Takes the image of a gateway that has the sample tasks. Returns a PNG; throws when it is larger than a README should load. */
+/** Takes the image from a gateway that has the sample tasks. Returns a PNG; throws if it is too large for a README. */
 export async function readmeImage(browser: Browser, { baseUrl, apiKey, account }: Gateway): Promise<Buffer> {
   if (apiKey === undefined || account === undefined) throw new Error("the gateway has no demo account");
   const context = await browser.newContext({ baseURL: baseUrl, locale: "en-US" });
@@ -29,7 +29,7 @@ export async function readmeImage(browser: Browser, { baseUrl, apiKey, account }
     const page = await context.newPage();
     await signIn(page, account);
     const pages = [await shot(page, "/console", looks[0]), await shot(page, "/console/tasks", looks[1])];
-    // A page of its own: on one of the console its policy would forbid the images.
+    // A separate page: the console's content security policy would forbid the images.
     const sheet = await context.newPage();
     await sheet.setViewportSize(size);
     await sheet.setContent(layout(pages, await madeFiles(baseUrl, apiKey)), { waitUntil: "networkidle" });
@@ -47,7 +47,7 @@ async function shot(page: Page, path: string, look: (typeof looks)[number]): Pro
   return page.screenshot();
 }
 
-/** The addresses of an image and of a video's first frame, or a character's portrait. */
+/** The URLs of an image and of a video's first frame, or a character's portrait. */
 async function madeFiles(baseUrl: string, apiKey: string): Promise<string[]> {
   const answer = await fetch(`${baseUrl}/v1/tasks?status=completed`, { headers: { authorization: `Bearer ${apiKey}` } });
   const results = taskList.parse(await answer.json()).data.map(({ result }) => result);

@@ -1,4 +1,4 @@
-/** The gateway's bundle of the last released revision. It is a file of the repository, because a shallow clone does not have that revision. */
+/** The gateway's bundle of the last released revision. It is a file of the repository, because a shallow clone does not contain that revision. */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { brotliDecompressSync } from "node:zlib";
 import { root } from "./wrangler.ts";
 
 export interface Released {
-  /** The commit that it was built from. */
+  /** The commit from which it was built. */
   revision: string;
   /** The names of its migrations, in their order. */
   migrations: string[];

@@ -1,4 +1,4 @@
-/** Makes secrets: random text, and the key that signs receipts. */
+/** Generates secrets: random text, and the key that signs receipts. */
 
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 

@@ -9,8 +9,8 @@ const watchMs = 300;
 export function stopSignal(): AbortSignal {
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
-  // Npm sends a signal to its shell, which ends without informing us; a killed npm sends no signal at all. Without npm, a
-  // script may outlive its shell.
+  // Npm sends a signal to its shell, which ends without passing it on; a killed npm sends no signal at all. Without npm, a script may
+  // outlive its shell.
   if (process.env["npm_lifecycle_event"]) {
     const parent = process.ppid;
     const npm = npmBehind(parent);
@@ -21,7 +21,7 @@ export function stopSignal(): AbortSignal {
   return stopping.signal;
 }
 
-/** The npm process: our parent, or the parent of the shell between us (some shells replace themselves by the command). */
+/** The npm process: our parent, or the parent of the shell between us (some shells replace themselves with the command). */
 function npmBehind(parent: number): number {
   try {
     const [grandparent, command] = execFileSync("ps", ["-o", "ppid=,comm=", "-p", String(parent)], { encoding: "utf8" })

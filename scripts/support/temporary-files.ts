@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 
 const memory = "/dev/shm";
-/** All tests together write a third of this. */
+/** The required size: all tests together write a third of this. */
 const neededBytes = 3 * 1024 ** 3;
 
 /**
- * Sets TMPDIR of this process and its children to a new folder in memory, which is deleted when this process ends.
- * Does nothing where TMPDIR is set already, or where the machine has no such memory to spare.
+ * Sets TMPDIR of this process and its children to a new folder in memory, which is deleted when this process ends. Does nothing if TMPDIR
+ * is already set, or if the machine has not enough memory.
  */
 export function keepTemporaryFilesInMemory(): void {
   if (process.env["TMPDIR"] || freeBytes() < neededBytes) return;

@@ -23,7 +23,7 @@ export interface Wrangler {
   forward(): void;
   /** Stops it and its children: first with a signal, then by force. Resolves when they have ended. */
   stop(): Promise<void>;
-  /** Kills it and its children at once, as a crash of the machine does. Resolves when it has ended. */
+  /** Kills it and its children at once, like a crash of the machine does. Resolves when it has ended. */
   kill(): Promise<void>;
 }
 

@@ -53,7 +53,7 @@ export const admin = routing()
     await readNoBody(c);
     const id = c.req.param("id");
     const erasing = operations(c).erase(new ObjectsApi(c.env), id);
-    // Also when it breaks off: the keys may be erased.
+    // Also if the stream is aborted: the keys may already be erased.
     const state = await erasing.finally(() => forgetCallers(({ caller }) => caller.accountId === id));
     if (state === "unknown") throw new ApiError("not_found");
     return c.body(null, state === "erased" ? 204 : 202);
@@ -104,7 +104,7 @@ export const admin = routing()
     });
   });
 
-/** The Worker for what takes long or is rare; 404 if it is not deployed. */
+/** Forwards to the operations Worker, which does slow or rare work; 404 if it is not deployed. */
 function operations(c: AppContext) {
   if (!c.env.OPERATIONS) throw new ApiError("not_found");
   return c.env.OPERATIONS;
@@ -171,7 +171,7 @@ async function changeAccount(c: AppContext): Promise<Response> {
 
 const nullable = ["quota", "models", "kinds", "max_open_tasks", "budget"];
 
-/** Changes a key, and the one that shares its quota since a rotation. */
+/** Changes a key, and the key that has shared its quota since a rotation. */
 async function updateKey(c: AppContext): Promise<Response> {
   const key = await apiKeys.findKey(c.env.DB, c.req.param("id") ?? "");
   if (!key) throw new ApiError("not_found");
@@ -193,7 +193,7 @@ async function createKey(c: AppContext): Promise<Response> {
   });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
   if (created?.results.length === 0) throw new ApiError("too_many_keys");
-  // Before the caller learns the key: it never spends without its budget.
+  // Set before the answer shows the key, so that the key can never spend without its budget.
   if (body.budget) await changeBudget(c.env.WALLETS, account.id, apiKey.walletId, body.budget);
   return answer(c, { ...(await keyViews(c, account.id, [apiKey]))[0], key }, 201);
 }

@@ -35,7 +35,7 @@ export async function admit(c: AppContext, kind: "submission" | "read", takes?: 
   await countRequest(c, kind);
 }
 
-/** Admits a submission. A dry run counts as a read; browser tokens may not make one, because it shows what remains of the account. */
+/** Admits a submission. A dry run counts as a read. Browser tokens may not make one, because it shows the account's remaining balance. */
 export const admitToSubmit = (c: AppContext, takes?: "browser tokens"): Promise<void> =>
   isDryRun(c) ? admit(c, "read") : admit(c, "submission", takes);
 
@@ -46,7 +46,7 @@ export const admitted =
     await next();
   };
 
-/** Seconds to the next minute: the platform does not report its window, but it has ended by then. */
+/** Seconds to the next minute: the platform does not report when its window ends, but it has ended by then. */
 export const secondsLeft = (now: number) => 60 - (Math.floor(now / 1000) % 60);
 
 /**

@@ -1,4 +1,4 @@
-/** What the balance paths say, in every language: the interface's four sentences (part 7), and three of our own. */
+/** The messages of the balance paths in every language: the interface's four (part 7), and three more of the gateway. */
 
 export const sentences = {
   noHeader: "No Authorization header",

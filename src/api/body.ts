@@ -11,7 +11,7 @@ import type { AppContext } from "./frame.ts";
 import { isDeeperThan, maxDepth } from "../media/json-depth.ts";
 
 const MiB = 1024 * 1024;
-/** The size limits of bodies without their images, which `large-body.ts` reads, chats among them, and of all others. */
+/** The size limits of bodies: of those that `large-body.ts` reads (chats and submissions, without their inline images), and of all others. */
 export const largeBody = 10 * MiB;
 export const smallBody = 1 * MiB;
 

@@ -1,4 +1,4 @@
-/** Browser tokens in requests: who they stand for, what they may do, and which pages may use them. */
+/** Browser tokens in requests: resolves them to callers, and limits what they may do and which origins may use them. */
 
 import type { Caller } from "../db/callers.ts";
 import { findCallerByHash } from "../db/callers.ts";
@@ -9,8 +9,8 @@ import { type AppContext } from "./frame.ts";
 export const isBrowserToken = (token: string) => token.startsWith("st-");
 
 /**
- * The caller whom a browser token stands for; undefined when it has expired or its key is gone. Throws `key_scope` when the request comes from
- * another origin than the token allows. Pages may read the answer, refusals included.
+ * The caller for a browser token; undefined if the token has expired or its key was deleted. Throws `key_scope` if the request's origin is
+ * not the token's. Pages of the allowed origin may read the answer, errors included.
  */
 export async function openBrowserToken(c: AppContext, token: string): Promise<Caller | undefined> {
   c.set("allowOrigin", "*");
@@ -27,5 +27,5 @@ export async function openBrowserToken(c: AppContext, token: string): Promise<Ca
   return { ...caller, token: { id: id.toString(), taskIds, scope } };
 }
 
-/** Whether the caller may know of this task of its account: a browser token knows its own alone. */
+/** True if the caller may see this task of its account: a browser token may see only the tasks that it submitted. */
 export const maySee = ({ token }: Caller, taskId: string) => !token || token.taskIds.includes(taskId);

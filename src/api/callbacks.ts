@@ -1,4 +1,4 @@
-/** The URLs that makers call when their work on a task has ended: `POST /callbacks/{provider}/{task}/{signature}`. Not for callers. */
+/** Callbacks from providers when work on a task has ended: `POST /callbacks/{provider}/{task}/{signature}`. Not for API callers. */
 
 import { isCallbackUrl } from "../callback-urls.ts";
 import { ApiError } from "../errors.ts";
@@ -8,10 +8,10 @@ import { withTimeout } from "../providers/shared/http.ts";
 import { routing } from "./router.ts";
 
 const readTimeoutMs = 10_000;
-/** Makers wait a few seconds for an answer; a slow poll goes on after it. */
+/** Makers wait a few seconds for an answer; a slow poll continues after it. */
 const answerMs = 2_000;
 
-/** The body is too large or slow, the maker's keys could not be fetched, the provider is off, or the object crashed: the maker may call again, and polls continue. */
+/** For bodies that are too large or too slow, unreachable signing keys, a provider that is switched off, and a crashed object: the maker may call again, and polls continue. */
 function unavailable(cause: unknown): never {
   throw new ApiError("unavailable", { cause });
 }

@@ -43,7 +43,7 @@ export const characters = routing()
     const id = c.req.param("id");
     const db = c.env.DB;
     if (!(await characterById(db, accountId, id))) throw new ApiError("not_found");
-    // The image first: if the deletion fails half-way, a repeat still finds the character.
+    // The image is deleted first: if the deletion is interrupted, a repeated request still finds the character.
     await removeAssets(c.env.ASSETS, [characterPicture(id)]);
     await deleteCharacter(db, accountId, id);
     return c.body(null, 204);

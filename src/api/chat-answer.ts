@@ -23,7 +23,7 @@ export function parseFields(text: string): Fields {
   return value as Fields;
 }
 
-/** The fields to keep: `true` for unchanged ones; an object for an object, or a list of objects, with these fields. */
+/** The fields to keep: `true` for fields passed on unchanged; an object for an object, or a list of objects, with these fields. */
 interface Allowed {
   [field: string]: true | Allowed;
 }
@@ -73,7 +73,7 @@ export function toChoices(choices: unknown[], part: "message" | "delta"): object
   return choices.filter(isFields).map((choice, at) => {
     const said = choice[part];
     const kept = isFields(said) ? (pick(said, messageFields) as Fields) : {};
-    // Some upstreams use this name.
+    // Some upstreams use this name for the field.
     if (isFields(said) && typeof said["reasoning"] === "string" && kept["reasoning_content"] === undefined)
       kept["reasoning_content"] = said["reasoning"];
     const reason = choice["finish_reason"];
@@ -104,7 +104,7 @@ function byteLength(text: string): number {
   return bytes;
 }
 
-/** Bytes of everything generated in a message or delta, in whatever field. */
+/** Bytes of generated text in all fields of a message or delta. */
 function generatedBytes(value: unknown): number {
   if (typeof value === "string") return byteLength(value);
   if (typeof value !== "object" || value === null) return 0;

@@ -1,10 +1,10 @@
-/** From an upstream's event stream to the events that the caller gets. Pure. */
+/** Converts an upstream's event stream to the events for the caller. Pure. */
 
 import { ProviderError } from "../providers/provider.ts";
 import { toStreamFault } from "../providers/shared/chat-errors.ts";
 import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUsageReport } from "./chat-answer.ts";
 
-/** Characters of an event. */
+/** Maximum characters of an event. */
 const maxEvent = 32 * 1024 * 1024;
 
 /** The caller's id and model name, and whether usage is included. */
@@ -15,7 +15,7 @@ interface Shown {
   wantsUsage: boolean;
 }
 
-/** Turns an upstream's events into those that the caller gets. Read by our own lines: `docs/decisions`, "Where libraries do the work". */
+/** Converts an upstream's events to the caller's. Why it has a line parser of its own: `docs/decisions`, "Where libraries do the work". */
 export class EventTranslator {
   readonly meter = new ChatMeter();
   /** True once the upstream reported that the answer is complete. */
@@ -26,16 +26,16 @@ export class EventTranslator {
   readonly #shown: Shown;
   readonly #decoder = new TextDecoder();
   #head = "";
-  /** The line that has not ended yet. */
+  /** The incomplete last line. */
   #rest = "";
-  /** The data of the event that has not ended yet, behind a line end each. */
+  /** The data lines of the incomplete event, each followed by a line end. */
   #data = "";
 
   constructor(shown: Shown) {
     this.#shown = shown;
   }
 
-  /** The events in some bytes of the stream, or in its end if there are no bytes. Stops at the end of the answer or the first fault. */
+  /** The events in a part of the stream, or, without bytes, at its end. Stops at the end of the answer or the first fault. */
   push(bytes: Uint8Array | undefined): string {
     let out = "";
     const text = bytes ? this.#decoder.decode(bytes, { stream: true }) : `${this.#decoder.decode()}\n\n`;
@@ -57,7 +57,7 @@ export class EventTranslator {
     // Comments keep connections alive; their text is the upstream's and is not passed on.
     if (line.startsWith(":")) return ":\n\n";
     if (line.startsWith("data:")) this.#data += `\n${line.slice(5)}`;
-    // An event ends with an empty line. Its other fields, as `event` and `id`, say nothing in chats.
+    // An event ends with an empty line. Its other fields, such as `event` and `id`, have no meaning in chats.
     if (line !== "" && line !== "\r") return "";
     const data = this.#data.trim();
     this.#data = "";

@@ -1,4 +1,4 @@
-/** The money of a chat: held in its account's wallet before any upstream is asked, settled when it has ended. */
+/** The money of a chat: held in its account's wallet before an upstream is called, settled when the chat has ended. */
 
 import type { Charge } from "../db/ledger.ts";
 import { ApiError, budgetExceeded } from "../errors.ts";
@@ -6,17 +6,17 @@ import { alert } from "../log.ts";
 import { retry } from "../retry.ts";
 import type { ReserveAnswer } from "../tasks/wallet-limits.ts";
 
-/** No chat takes longer. */
+/** The longest duration of a chat. */
 export const chatDeadlineMs = 600_000;
-/** When the wallet gives back what is still held: the Worker that answered is gone by then. */
+/** When the wallet releases a hold that is still open: the Worker that answered has ended by then. */
 const graceMs = 60_000;
 
 export interface ChatHold {
-  /** Ends the hold: `charged` (millionths), or undefined for a chat that failed and costs nothing. */
+  /** Settles the hold: `charged` in millionths, or undefined for a chat that failed and costs nothing. */
   settle(charged: number | undefined): Promise<void>;
 }
 
-/** Holds `amount` (millionths). Throws an `ApiError` when it cannot be held; nothing is held then. */
+/** Holds `amount` (millionths). Throws an `ApiError` if it cannot be held; then nothing is held. */
 export async function holdForChat(env: Env, charge: Charge, amount: number): Promise<ChatHold> {
   // A new stub each time: one that threw may stay broken.
   const wallet = () => env.WALLETS.getByName(charge.accountId);
@@ -36,7 +36,7 @@ export async function holdForChat(env: Env, charge: Charge, amount: number): Pro
     throw new ApiError(held.answer === "insufficient" ? "insufficient_quota" : "unavailable");
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    // It may be held or not: this ends it, or its deadline does.
+    // The outcome of the reservation is unknown: settle it here; if that fails, its deadline releases it.
     await settle(undefined).catch((fault: unknown) => alert("settle", { task: charge.taskId, outcome: "fault" }, fault));
     throw new ApiError("unavailable", { cause: error });
   }

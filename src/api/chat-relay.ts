@@ -1,4 +1,4 @@
-/** Relays a chat's answer while it arrives, and settles its cost in every case. */
+/** Relays a chat's answer as it arrives, and settles its cost in every case. */
 
 import { ProviderError } from "../providers/provider.ts";
 import { toStreamFault } from "../providers/shared/chat-errors.ts";
@@ -31,8 +31,8 @@ const readBytes = 64 * 1024;
 const heartbeatMs = 15_000;
 
 /**
- * The charge once the upstream has answered 200: nothing only if it reported a failure before any output and the
- * caller was still connected.
+ * The charge once the upstream has answered 200. It is 0 only if the upstream reported a failure before any output and the caller was still
+ * connected.
  */
 const toCharge = (meter: ChatMeter, chat: Chat, isRefused: boolean) =>
   isRefused && !meter.hasBegun && !chat.isGone() ? undefined : meter.usage(chat.promptTokens);
@@ -113,8 +113,8 @@ function openReader(stream: ReadableStream<Uint8Array>, length = Number.NaN): By
 }
 
 /**
- * Relays events while they arrive, with one write per read. `done` resolves when the hold is settled: it must be kept alive after
- * the answer. The upstream is read to its end even without a caller, because its last event has the usage.
+ * Relays events as they arrive, with one write per read. `done` resolves when the hold is settled: pass it to `waitUntil`. The upstream is
+ * read to its end even if the caller has disconnected, because its last event contains the usage.
  */
 export function relayStream(response: Response, chat: Chat): { body: ReadableStream<Uint8Array>; done: Promise<void> } {
   const encoder = new TextEncoder();

@@ -1,4 +1,4 @@
-/** The routes of a chat: which can honour it, which answers, and the caller's error if none does. */
+/** The routes of a chat: selects those that support it, calls them in turn, and builds the caller's error if all fail. */
 
 import { type ChatFamily, findFamily, fitToFamily } from "../catalog/chat-families.ts";
 import type { Model } from "../catalog/models.ts";
@@ -28,7 +28,7 @@ const cannot = (param: string, rule: "model_not_available" | "unsupported_parame
 type AskChat = NonNullable<Provider["chat"]>;
 const chatProviders = new WeakMap<Env, Record<string, AskChat | false>>();
 
-/** How the provider is asked for a chat, made once per isolate; false if it is off or has none. Throws `VariableError` as `isOn` does. */
+/** Asks the provider for a chat; made once per isolate. False if the provider is off or has no chats. Throws `VariableError` like `isOn`. */
 function chatOf(env: Env, name: string): AskChat | false {
   let known = chatProviders.get(env);
   if (!known) chatProviders.set(env, (known = {}));
@@ -39,7 +39,7 @@ function chatOf(env: Env, name: string): AskChat | false {
   return known[name];
 }
 
-/** The routes that can honour the chat, those of unhealthy providers last. Throws 400 if there is none. */
+/** The routes that support the chat, those of unhealthy providers last. Throws 400 if no route does. */
 export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>, maxTokens: number): FittedRoute[] {
   const routes = routesFor(model.id, pricesAndRoutes(env).routes, (name) => chatOf(env, name) !== false);
   let unsupported: string | undefined;
@@ -63,8 +63,8 @@ function mayHonour(malformed: Malformed, here: ChatFamily, next: ChatFamily): bo
 }
 
 /**
- * Returns the answer of the first route that answers. A verdict on the content or the format is final, unless another route can honour the format; after any
- * other fault before the answer the next route is tried.
+ * Returns the answer of the first route that answers. If a route refuses the content or the format, this is final, unless another route
+ * supports the format; after any other fault before the answer the next route is tried.
  */
 export async function askRoutes(
   c: AppContext,
@@ -98,7 +98,7 @@ export async function askRoutes(
       if (malformed || contentPolicy) logStep(c.env, "dispatch", line("refused"));
       else alert("dispatch", line("fault"), error);
       if (account && markUnhealthy({ provider, model })) await recordIncident(c.env.DB, "provider", provider);
-      // A route's own fault is more specific than a later route's unsupported field.
+      // Of two errors, the fault of a route is more specific than a field that a later route does not support.
       if (!malformed || fault === undefined) fault = error;
       if (malformed) refusal = { malformed, family };
       if (contentPolicy || chat.isGone() || chat.signal.aborted) break;
@@ -124,7 +124,7 @@ export function toChatError(error: unknown, c: AppContext, body: Record<string, 
   return new ApiError("internal_error", { cause: error });
 }
 
-/** The field that the upstream names, if the caller gave it. */
+/** The field that the upstream names, if the caller's body has it. */
 function toViolations({ code, param }: Malformed, body: Record<string, unknown>): Violation[] {
   if (code === "context_length_exceeded") return [{ param: "messages", rule: code }];
   if (param?.startsWith("max_") && body["max_completion_tokens"] === undefined && body["max_tokens"] === undefined) return [];

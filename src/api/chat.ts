@@ -34,7 +34,7 @@ export const chats = routing().post(
   }, onError),
 );
 
-/** After the caller disconnected the platform allows thirty more seconds; the rest of them is for settling. */
+/** After the caller disconnects the platform allows thirty more seconds; the time left after this delay is for settling. */
 const drainMs = 20_000;
 
 async function complete(c: AppContext): Promise<Response> {
@@ -103,7 +103,7 @@ async function complete(c: AppContext): Promise<Response> {
   signal.addEventListener("abort", () => one.hangUp());
   if (signal.aborted) one.hangUp();
 
-  // A caller that disconnects ends the answer, not the work: everything generated is settled.
+  // A caller that disconnects ends the answer but not the accounting: everything generated is settled.
   const work = start(c, one, routes, isStream);
   c.executionCtx.waitUntil(work.then(({ done }) => done).catch(() => undefined)); // its fault is described below
   const made = await work.catch((error: unknown) => {
@@ -117,7 +117,7 @@ async function complete(c: AppContext): Promise<Response> {
   return c.body(made.body);
 }
 
-/** The body for the upstreams, before it is fitted to their families. Usage is always requested. */
+/** The body for the upstreams, before it is adapted to each model family. Usage is always requested. */
 const toUpstreamBody = (body: ChatBody) => ({
   ...toForwarded(body),
   ...(body.stream === true && { stream: true, stream_options: { include_usage: true } }),

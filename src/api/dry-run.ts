@@ -1,4 +1,4 @@
-/** `?dry_run=true`: the price of a submission or chat and the remaining balance, or its error. Nothing is reserved, stored or sent. */
+/** `?dry_run=true`: the price of a submission or chat and the remaining balance, or its error. Reserves, stores and sends nothing. */
 
 import { maxOpenTasks } from "../config.ts";
 import { remaining, toUnits } from "../db/ledger.ts";

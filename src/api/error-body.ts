@@ -1,4 +1,4 @@
-/** The `error` object of an answer: made of an error and a language. */
+/** Builds the `error` object of an answer from an error and a language. */
 
 import { type ApiError, statusAndType, type Violation } from "../errors.ts";
 import { type Language, t } from "../messages/index.ts";

@@ -21,7 +21,7 @@ const byStatus: Record<number, ErrorCode> = {
 function toApiError(error: unknown, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof HTTPException) return new ApiError(byStatus[error.status] ?? "invalid_request", { cause: error });
-  // The platform marks temporary faults of an object's machine.
+  // Errors that the platform marks as temporary faults of an object's machine.
   const passing =
     typeof error === "object" &&
     error !== null &&
@@ -41,12 +41,12 @@ export function prepare(c: AppContext, thrown: unknown): { error: ApiError; stat
 
 function inLanguage(c: AppContext): Language {
   c.header("content-language", c.get("language"));
-  // A finished answer is the 404 that becomes a 405: it varies already.
+  // An existing response is the 404 that becomes a 405; its Vary header is already set.
   if (!c.finalized) c.header("vary", "Accept-Language", { append: true });
   return c.get("language");
 }
 
-/** The `error` object inside a stream, where no status can be sent any more. */
+/** The `error` object inside a stream, whose status has already been sent. */
 export function toErrorObject(error: ApiError, c: AppContext): object {
   c.set("outcome", error.code);
   return errorBody(error, c.get("language"));

@@ -1,4 +1,4 @@
-/** `/v1/events`: the account's final tasks in the order of their ends, for clients that were offline. */
+/** `/v1/events`: the account's final tasks in the order in which they ended, for clients that were offline. */
 
 import type * as z from "zod/mini";
 import { lifeTimes } from "../config.ts";

@@ -12,7 +12,7 @@ interface Owner {
 const dayMs = 86_400_000;
 
 const time = (at: number) => new Date(at).toISOString().replace(".000Z", "Z");
-/** The first millisecond of the month of `at`, or of a month this many later. */
+/** The first millisecond of the month of `at`, or of the month this many months later. */
 const month = (at: number, later = 0) => Date.UTC(new Date(at).getUTCFullYear(), new Date(at).getUTCMonth() + later);
 
 /** The key is the resource, the account is a sub-account of the operator's bill; a reference is a tag. */

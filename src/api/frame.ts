@@ -13,18 +13,18 @@ export interface AppEnv {
   Variables: {
     started: number;
     requestId: string;
-    /** The request's URL, read once: the runtime builds the text at each access. */
+    /** The request's URL, read once: the runtime builds the string at each access. */
     url: string;
     language: Language;
     caller: Caller;
-    /** The rate limit of such requests per minute. */
+    /** The rate limit per minute that applies to the request. */
     limit?: string;
     outcome?: string;
     task?: string;
     model?: string;
     /** A chat that was settled before its answer, and its price in millionths: in the log alone, because it has no page. */
     settled?: { task: string; charged: number };
-    /** True if the answer already has the common headers, because a task object built it for this request. */
+    /** True if the response already has the common headers, because a task object built it for this request. */
     hasCommonHeaders?: boolean;
     /** The origin whose pages may read the answer, "*" for all. */
     allowOrigin?: string;
@@ -73,7 +73,7 @@ function leave(c: AppContext, { status, headers }: Response): void {
     ms: Date.now() - c.get("started"),
   };
   logRequest(c, entry);
-  // The most frequent requests by far, and each like the other: of so many one has a line.
+  // Successful status queries are by far the most frequent requests and nearly identical: one line is logged for this many of them.
   const every = c.get("hasCommonHeaders") && status < 400 ? statusLogShare(c.env) : 1;
   if (Math.random() * every < 1) log("request", { ...(every > 1 && { every }), ...entry, ...c.get("settled"), account: caller?.accountId });
 }
@@ -81,7 +81,7 @@ function leave(c: AppContext, { status, headers }: Response): void {
 const exposedHeaders =
   "content-language, etag, idempotent-replayed, location, retry-after, x-ratelimit-limit-requests, x-ratelimit-reset-requests, x-request-id";
 
-/** Answers the question of a browser whether a page may ask: with which credentials it will is not known yet. */
+/** Answers CORS preflight requests of browsers, which do not yet contain the credentials. */
 function answerPreflight(c: AppContext): void {
   c.set("allowOrigin", "*");
   c.res = new Response(null, {

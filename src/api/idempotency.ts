@@ -26,7 +26,7 @@ export async function toClaim({
   if (key === undefined) return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(key))
     throw new ApiError("invalid_request", { violations: [{ param: "Idempotency-Key", rule: "bad_idempotency_key" }] });
-  // A browser token has keys of its own: those of its account would lead to tasks that it may not see.
+  // A browser token has separate idempotency keys: those of its account could refer to tasks that it may not see.
   const name = await sha256Hex([accountId, ...(token ? [token.id] : []), key].join("\n"));
   return { name, fingerprint: await fingerprint(path, read) };
 }
@@ -40,8 +40,8 @@ export async function findReplay({ CLAIMS, TASKS }: Env, claim: Claim, accountId
 }
 
 /**
- * The identity of a request: its path and its body, whatever the order of its fields. Images count by the digest of their
- * bytes, whether they were extracted while the body was read or not, because that depends on how the body was sent.
+ * The identity of a request: its path and its body with sorted fields. Images count by the digest of their bytes, whether or not they were
+ * extracted while the body was read, because that depends on how the body was sent.
  */
 async function fingerprint(path: string, { body, images }: LargeBody): Promise<string> {
   const identify = async (value: unknown): Promise<unknown> => {
@@ -66,13 +66,13 @@ async function fingerprint(path: string, { body, images }: LargeBody): Promise<s
   return sha256Hex(`${path}\n${canonicalJson(identified)}`);
 }
 
-/** Only a body that came with an idempotency key has its images hashed. */
+/** Images are hashed while they are read only if the request has an idempotency key. */
 function hashOf({ sha256 }: { sha256: string | undefined }): string {
   if (sha256 === undefined) throw new Error("an image of the body was not hashed");
   return sha256;
 }
 
-/** A longer list of images is refused anyway, so that no digests are needed. */
+/** A longer list of images is refused anyway, so it needs no digests. */
 const isShort = (list: unknown): list is unknown[] => Array.isArray(list) && list.length <= 16;
 
 /** The answer to a repeat: the first answer, marked as replayed. */

@@ -1,4 +1,4 @@
-/** The images of a submission's body in the bucket, and the digest of the whole body. */
+/** Stores the images of a submission's body in the bucket, and computes the digest of the whole body. */
 
 import { inputPrefix, openAsset, removeAssets, storeBytes } from "../assets.ts";
 import { digestJson } from "../media/canonical-json.ts";
@@ -7,7 +7,10 @@ import type { Input } from "../tasks/record.ts";
 import { extractedKey, type LargeBody } from "./large-body.ts";
 import type { Reference } from "./references.ts";
 
-/** For the receipt. If it was not made while the body was read, images are read back, before those that no field names are removed. */
+/**
+ * The digest for the receipt. If it was not computed while the body was read, the images are read back now, before those that no field
+ * refers to are deleted.
+ */
 export const digestBody = async (bucket: R2Bucket, taskId: string, { sent, images, digest }: LargeBody) =>
   digest ??
   digestJson(sent, images, async (index) => {
@@ -28,7 +31,7 @@ export async function storeInputs(bucket: R2Bucket, taskId: string, references: 
     unused.map(({ index }) => extractedKey(taskId, index)),
   );
   const inputs: Input[] = [];
-  // One after the other: if one fails, no other is still running, and all stored ones can be deleted.
+  // Stored one after the other: if one fails, no other write is running, and all stored images can be deleted.
   for (const [at, reference] of references.entries()) {
     const { url, inline, extracted } = reference;
     const role = reference.role && { role: reference.role };

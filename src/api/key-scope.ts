@@ -1,4 +1,4 @@
-/** The models and kinds that a key is limited to, and its budget: reads them from a request, shows them, and enforces them. */
+/** The models and kinds that a key is limited to, and its budget: reads them from requests, shows them in answers, and enforces them. */
 
 import { modelNamed } from "../catalog/models.ts";
 import type { ApiKey } from "../db/api-keys.ts";
@@ -10,14 +10,14 @@ import type { WalletView } from "../tasks/wallet-limits.ts";
 /** The canonical names of models. */
 export const canonical = (names: string[]) => names.map((name) => modelNamed(name)?.id ?? name);
 
-/** As the fields give it. */
+/** The fields of the request. */
 interface Given {
   models?: string[] | null | undefined;
   kinds?: string[] | null | undefined;
   max_open_tasks?: number | null | undefined;
 }
 
-/** The scope of a key after a change: what is not given stays. */
+/** The scope of a key after a change: fields that are missing stay unchanged. */
 export function changeScope(before: KeyScope, given: Given): KeyScope {
   const { models = before.models, kinds = before.kinds, max_open_tasks: max = before.maxOpenTasks } = given;
   return { models: models ? canonical(models) : undefined, kinds: kinds ?? undefined, maxOpenTasks: max ?? undefined };
@@ -29,7 +29,7 @@ const scopeView = ({ models, kinds, maxOpenTasks }: KeyScope) => ({
   max_open_tasks: maxOpenTasks ?? null,
 });
 
-/** A budget, what was spent of it in its window, and what is left. */
+/** A budget, the amount spent in its window, and the remaining amount. */
 const budgetView = (budget: WalletView["budget"]) =>
   budget && {
     amount: toUnits(budget.amount),
@@ -39,7 +39,7 @@ const budgetView = (budget: WalletView["budget"]) =>
     ends_at: Math.floor(budget.until / 1000),
   };
 
-/** The money of an account or key; what does not exist is a fault of ours. */
+/** The money of an account or key. Throws if it does not exist, which is an internal error. */
 export function balanceView(balance: WalletView | undefined) {
   if (!balance) throw new ApiError("internal_error");
   const left = remaining(balance);
@@ -63,7 +63,7 @@ export const keyView = (key: ApiKey, balance: WalletView | undefined) => ({
   ...balanceView(balance),
 });
 
-/** Throws `key_scope` when the caller's key, or its browser token, is not for this. */
+/** Throws `key_scope` if the caller's key or browser token may not use this model or kind. */
 export function requireScope({ scope, token }: Caller, kind: string, model: string): void {
   for (const { kinds, models } of [scope ?? {}, token?.scope ?? {}]) {
     if (kinds && !kinds.includes(kind)) throw outside("kind", kinds);

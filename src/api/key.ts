@@ -1,4 +1,4 @@
-/** `/v1/key`: the calling key's name, limits and what is left of them. */
+/** `/v1/key`: the calling key's name, limits and remaining amounts. */
 
 import { findKey } from "../db/api-keys.ts";
 import { ApiError } from "../errors.ts";
@@ -14,7 +14,7 @@ async function show(c: AppContext): Promise<Response> {
   const { accountId, keyHash, keyId } = c.get("caller");
   const [found, balances] = await Promise.all([keyHash && findKey(c.env.DB, keyHash), readBalances(c.env.WALLETS, accountId, [keyId])]);
   const wallet = balances[keyId];
-  // The console calls without one.
+  // Requests from the console have no key.
   if (!found || !wallet) throw new ApiError("not_found");
   return answer(c, { object: "key", ...keyView(found, wallet), open_tasks: wallet.openTasks });
 }

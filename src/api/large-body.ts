@@ -1,4 +1,4 @@
-/** Bodies of chats, and those with inline images: read as a stream, with the images stored in R2 on the way, a few such requests at a time. */
+/** Bodies of chats and of submissions with inline images: read as a stream while the images are stored in R2, a few such requests at a time. */
 
 import { type Asset, inputPrefix, removeUnder, storeBytes, storeFile } from "../assets.ts";
 import { ApiError } from "../errors.ts";
@@ -19,24 +19,24 @@ import { isOpenAi } from "./openai.ts";
 const MiB = 1024 * 1024;
 /** Five images of 10 MiB in Base64, and room for the other fields (contract, section 1). */
 const imageBody = 72 * MiB;
-/** No model accepts more than five; a field that appears twice in a body may bring more. */
+/** No model accepts more than five images; a body with a repeated field may contain more. */
 const maxInlineImages = 10;
 /** A body up to this size needs no permit, because many of them fit into memory. */
 const smallEnough = 64 * 1024;
 
 /** A body and its extracted images, which are already stored under the task's inputs. */
 export interface LargeBody {
-  /** As it was sent, with the same texts in place of images. */
+  /** The body as sent, with the same placeholders instead of images. */
   sent: Record<string, unknown>;
-  /** Without its nulls. */
+  /** The body without null fields. */
   body: Record<string, unknown>;
-  /** By the placeholder that replaces each image in the body. */
+  /** Keyed by the placeholder that replaces each image in the body. */
   images: Map<string, ExtractedImage>;
-  /** SHA-256 (hexadecimal) of `sent` in canonical JSON with its images, where it could be made while the body was read. */
+  /** SHA-256 (hexadecimal) of `sent` in canonical JSON with its images, if it could be computed while the body was read. */
   digest?: string | undefined;
   /** True if images were stored. */
   hasInputs: boolean;
-  /** The video that came in place of a JSON body, stored under the task's inputs. */
+  /** The uploaded video of a request without a JSON body, stored under the task's inputs. */
   upload?: Asset;
 }
 
@@ -44,10 +44,9 @@ export interface LargeBody {
 export const extractedKey = (taskId: string, index: number) => `${inputPrefix(taskId)}${index}`;
 
 /**
- * Reads a chat, or a submission that may have inline images. Stored images are deleted again if the body is invalid;
- * without `keepsImages` they are checked and not stored.
- * Throws 400, also for a body that arrives too slowly, 413, 415, and 503 if too many large bodies are being read, or another one of
- * the account is already waiting.
+ * Reads a chat, or a submission that may have inline images. Stored images are deleted again if the body is invalid; without `keepsImages`
+ * images are checked and not stored. Throws 400, also for a body that arrives too slowly, 413, 415, and 503 if too many large bodies are
+ * being read or another one of the account is already waiting.
  */
 export async function readLargeBody(c: AppContext, taskId: string, { keepsImages }: { keepsImages: boolean }): Promise<LargeBody> {
   const stream = c.req.raw.body;
@@ -59,7 +58,7 @@ export async function readLargeBody(c: AppContext, taskId: string, { keepsImages
   if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
   if (!stream) throw new ApiError("invalid_json");
   const wait = pace(callersPace);
-  // Its length is unknown: a small body is complete after the first read.
+  // The length is unknown. A small body is complete after the first read and needs no permit.
   const start = length === undefined ? await readHead(stream, smallEnough, wait).catch(refuse) : undefined;
   if (start?.isWhole) return withoutImages(parseObject(start.head));
   const turn = turns.take(
@@ -67,12 +66,13 @@ export async function readLargeBody(c: AppContext, taskId: string, { keepsImages
     () => new ApiError("unavailable"),
     c.get("caller").accountId,
   );
-  // A caller who hangs up breaks the body off, which gives the turn back: the platform would only have stopped the work.
+  // If the caller disconnects, reading fails, which releases the permit. Without this the platform would cancel the request and the permit
+  // would only expire.
   c.executionCtx.waitUntil(turn.catch(() => undefined));
   return turn;
 }
 
-/** A body that was read whole. */
+/** A body that is completely in memory. */
 export const withoutImages = (sent: Record<string, unknown>): LargeBody => ({
   sent,
   body: withoutNulls(sent, 4),
@@ -81,8 +81,8 @@ export const withoutImages = (sent: Record<string, unknown>): LargeBody => ({
 });
 
 /**
- * Stores the body, a video from the OpenAI Worker. The header has the submission's JSON, with the body's size as `bytes`; the video's digest
- * is the submission's `url`, so that another video is another submission.
+ * Stores the body, which is a video from the OpenAI Worker. A header contains the submission's JSON, with the body's size as `bytes`. The
+ * video's digest becomes the submission's `url`, so that a different video counts as a different submission.
  */
 async function readUpload(bucket: R2Bucket, taskId: string, body: ReadableStream<Uint8Array>, fields: string): Promise<LargeBody> {
   const { bytes: length, ...sent } = JSON.parse(decodeURIComponent(fields)) as { bytes: number };
@@ -107,7 +107,7 @@ async function read(
   try {
     const limits = { maxBytes: imageBody, maxSkeletonBytes: largeBody, maxImageBytes, maxImages: maxInlineImages, maxDepth };
     const digest = taskId === undefined ? undefined : new RunningDigest();
-    // An idempotency key stands for the images' bytes, however they were written.
+    // Idempotency compares the images' bytes, however they are encoded.
     const hashesImages = c.req.header("idempotency-key") !== undefined;
     const { value, images } = await readJsonSkeleton(stream, { ...limits, head, wait, isImageAt, store, hashesImages, digest });
     return {
@@ -134,7 +134,7 @@ const isImageAt = (path: readonly (string | number)[]) =>
   (path.length === 2 && path[0] === "images") || (path.length === 3 && path[0] === "image_with_roles" && path[2] === "url");
 
 /**
- * Each such request has its text and one image in memory, and the isolate has 128 MB in all. The body of a waiting request is not read.
- * One account leaves a permit to others; a permit is held at most until the body's deadline.
+ * Each such request has its text and one image in memory, and the isolate has 128 MB in all. The body of a waiting request is not read. One
+ * account cannot take all permits; a permit is held at most until the body's deadline.
  */
 const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });

@@ -1,4 +1,4 @@
-/** Characters mentioned in a prompt, looked up for its account. */
+/** Looks up the characters that a prompt mentions, among those of the account. */
 
 import { charactersNamed, listCharacters } from "../db/characters.ts";
 import { mentionsIn, newestCharacter } from "../catalog/mentions.ts";

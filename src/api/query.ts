@@ -1,4 +1,4 @@
-/** How the parameters of a query are checked; what each path takes is in `schema/queries.ts`. */
+/** Validates query parameters; the parameters of each path are defined in `schema/queries.ts`. */
 
 import type * as z from "zod/mini";
 import { toViolations } from "../catalog/parse.ts";

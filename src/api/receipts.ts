@@ -5,7 +5,7 @@ import { toObjectId } from "../ids.ts";
 import { publicKeys, readReceipt } from "../receipt-keys.ts";
 import { type AppContext, answer } from "./frame.ts";
 
-/** Answers with the receipt of a final task, made when it is first asked for and the same ever after. */
+/** Answers with the receipt of a final task, which is created at the first request and never changes. */
 export async function showReceipt(c: AppContext, taskId: string): Promise<Response> {
   const id = toObjectId(c.env.TASKS, taskId);
   const jws = id && (await c.env.TASKS.get(id).receipt(c.get("caller").accountId));
@@ -15,7 +15,7 @@ export async function showReceipt(c: AppContext, taskId: string): Promise<Respon
   return answer(c, { receipt: readReceipt(jws), jws });
 }
 
-/** Whoever verifies a receipt may be a page, and may come often. */
+/** Pages on any origin may verify receipts, and may do so often. */
 export async function showKeys(c: AppContext): Promise<Response> {
   c.header("cache-control", "public, max-age=300");
   c.header("access-control-allow-origin", "*");

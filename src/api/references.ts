@@ -10,9 +10,9 @@ import { checkPublicUrl, checkReceiverUrl, type UrlRules } from "../net/public-u
 /** One image of a body: its field and its content. */
 export type Reference = { role?: ImageRole } & (
   | { url: string; inline?: never; extracted?: never }
-  /** Not stored yet. */
+  /** An image that is not stored yet. */
   | { inline: { bytes: Uint8Array<ArrayBuffer>; type: string }; url?: never; extracted?: never }
-  /** Stored while the body was read: its index among those. */
+  /** An image that was stored while the body was read: its index among those images. */
   | { extracted: number; url?: never; inline?: never }
 );
 
@@ -20,7 +20,7 @@ interface Field {
   param: string;
   value: unknown;
   role?: ImageRole | undefined;
-  /** The spellings in which inline images are accepted here. */
+  /** The encodings in which inline images are accepted in this field. */
   inline: "none" | "data_uri" | "bare";
 }
 
@@ -75,7 +75,7 @@ export function readVideoUrl(value: unknown, rules: UrlRules): { url?: string; v
   return url instanceof URL ? { url: url.href, violations: [] } : { violations: [{ param: "url", rule: "bad_url" }] };
 }
 
-/** Checks the URL of a receiver of callbacks in the field `param`; undefined if it is absent. */
+/** Checks a callback URL in the field `param`; undefined if it is absent. */
 export function readReceiverUrl(param: string, value: unknown, rules: UrlRules): { url?: string; violations: Violation[] } {
   if (value === undefined) return { violations: [] };
   if (typeof value !== "string") return { violations: [{ param, rule: "wrong_type", values: { expected: "string" } }] };
@@ -94,7 +94,7 @@ function imageFields(body: Record<string, unknown>, model: string): Field[] {
       inline: "none" as const,
     }));
   }
-  // While the model is not known, images that some model accepts are not violations.
+  // If the model is unknown, images that at least one model accepts are not violations.
   const inline = model === "" || /^vid[AC]/.test(model) ? "bare" : "data_uri";
   const { images, image_with_roles: roles } = body;
   return [

@@ -5,19 +5,19 @@ import type { LoggedRequest } from "../db/requests.ts";
 import { alert } from "../log.ts";
 import type { AppContext } from "./frame.ts";
 
-/** How long requests are collected: one write in that time, whatever their number. */
+/** How long requests are collected before they are written together in one write. */
 const batchMs = 10_000;
-/** More than an isolate gets in that time; the rest is not logged. */
+/** More requests than an isolate handles in that time; further ones are not logged. */
 const maxPending = 10_000;
 
 let pending: LoggedRequest[] = [];
-/** When a batch that was begun should have been written. */
+/** The time by which the current batch should have been written. */
 let due = 0;
 
-/** Requests that a Worker behind the gateway makes for a caller's request. */
+/** Requests that a Worker behind the gateway makes as part of a caller's request. */
 const within = new WeakMap<Request, AppContext>();
 
-/** Marks a request as a part of the caller's own, which is logged in its place. */
+/** Marks a request as part of a caller's request: only the caller's own request is logged. */
 export function isPartOf(c: AppContext, part: Request): Request {
   within.set(part, c);
   return part;
@@ -42,7 +42,10 @@ export function logRequest(c: AppContext, entry: Omit<LoggedRequest, "account" |
   c.executionCtx.waitUntil(write(c.env.OPERATIONS));
 }
 
-/** Writes what was collected, in the time that the platform gives after an answer. A batch that fails is lost: the log is no ledger. */
+/**
+ * Writes the collected requests in the time that the platform allows after an answer. A batch that fails is lost, which is acceptable for a
+ * log.
+ */
 async function write(operations: NonNullable<Env["OPERATIONS"]>): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, batchMs));
   const batch = pending;

@@ -14,13 +14,16 @@ import { parseParameter } from "./query.ts";
 import { routing } from "./router.ts";
 import { waitField } from "./schema/queries.ts";
 
-/** Answers of final tasks never change, so repeats are answered from this cache. A task has one answer for each view, language and host. */
+/**
+ * Answers of final tasks never change, so repeated queries are answered from this cache. A task has one answer for each view, language and
+ * host.
+ */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
 /** Removes the cached answers of a deleted task. Other isolates serve theirs for at most a minute. */
 export const forgetAnswers = (taskId: string) => finals.deleteUnder(`${taskId} `);
 
 const waitStepMs = 1_000;
-/** Ids of objects that were asked lately: callers ask for a task again and again, and an id costs as much as its answer's text. */
+/** Object ids of recent queries: callers query a task repeatedly, and computing its id costs as much as serialising the answer. */
 const objectIds = new Map<string, DurableObjectId>();
 const maxObjectIds = 4_096;
 
@@ -31,7 +34,10 @@ export const readQuestion = (c: AppContext, view: ViewName): Question => ({
   base: assetBase(c),
 });
 
-/** The answer about a task with all headers, or undefined: never issued, another account's, of another kind, or deleted. */
+/**
+ * The answer about a task with all headers. undefined if the task was never issued, belongs to another account, is of another kind, or is
+ * deleted.
+ */
 export async function askTask(c: AppContext, taskId: string, view: ViewName): Promise<Response | undefined> {
   if (!maySee(c.get("caller"), taskId)) return undefined;
   const { language, accountId, base } = readQuestion(c, view);
@@ -48,7 +54,7 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
   if (objectIds.size >= maxObjectIds) objectIds.clear();
   objectIds.set(taskId, id);
   const answer = await cacheableAnswer(response);
-  // Headers that came from an object cannot be added to.
+  // Headers of an object's response are immutable: it is copied if CORS headers will be added.
   if (!answer) return c.get("allowOrigin") === undefined ? response : new Response(response.body, response);
   finals.set(key, answer, answer.text.length);
   return kept(answer);
@@ -62,10 +68,10 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
     const response = await askTask(c, taskId, view);
     if (!response) throw new ApiError("task_not_found");
     const left = until - Date.now();
-    // A final answer has no Retry-After, and there is nothing to wait for.
+    // A final answer has no Retry-After, so there is nothing to wait for.
     if (left <= 0 || !response.headers.has("retry-after")) return response;
     await response.body?.cancel();
-    // Polled every second: an object that waited itself would be billed for the time.
+    // Polled every second: if the object itself waited, its waiting time would be billed.
     await scheduler.wait(Math.min(waitStepMs, left));
   }
 }
@@ -85,7 +91,7 @@ async function answerStatus(c: AppContext, view: ViewName): Promise<Response> {
 
 const asked = (view: ViewName) => withMiddleware((c) => answerStatus(c, view), onError);
 
-/** One handler for a path, which brings its middleware: of several hono makes a chain, which costs what callers repeat most a tenth of its time. */
+/** One handler for a path, including its middleware: several handlers would make hono build a chain, which costs the most frequent request a tenth of its time. */
 export const statusQueries = routing()
   .get("/v1/tasks/:id", asked("generic"))
   .get("/v1/videos/generations/:id", asked("video"))

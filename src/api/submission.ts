@@ -1,4 +1,4 @@
-/** Turns a submission's request into a submission: all checks of its fields, then its scope, source, routes and price. Nothing is reserved or stored. */
+/** Validates a submission's request: checks its fields, then its scope, source, routes and price. Reserves and stores nothing. */
 
 import { deadlineSeconds, type Kind, type Model } from "../catalog/models.ts";
 import { type Parameters, parseBody, toParameters } from "../catalog/parse.ts";
@@ -29,14 +29,14 @@ import { type Reference, readReceiverUrl, readReferences, readVideoUrl, withoutI
 import { sourceFromTask } from "./source.ts";
 import { usableRoutes } from "./task-routes.ts";
 
-/** A submission's HTTP request, read. */
+/** A submission's HTTP request as a value. */
 export interface SubmissionRequest {
   endpoint: "image" | "video" | "remix";
   /** The task whose video a remix starts from. */
   videoId: string | undefined;
   read: LargeBody;
   caller: Caller;
-  /** As it was sent, not checked. */
+  /** The body as sent, not validated. */
   idempotencyKey: string | undefined;
   isDryRun: boolean;
   isOpenAi: boolean;
@@ -60,13 +60,13 @@ interface Fields {
   characters: Submission["characters"];
 }
 
-/** A submission that may be made, but for its images, which are not stored yet. */
+/** A valid submission whose images are not stored yet. */
 export interface Checked {
   submission: Omit<Submission, "inputs">;
   references: Reference[];
 }
 
-/** Reads the fields of a body. Throws with every violation. */
+/** Reads and validates the fields of a body. Throws with all violations. */
 export async function readFields(env: Env, { endpoint, read, caller, host, isOpenAi }: SubmissionRequest): Promise<Fields> {
   const { body } = read;
   const { model, action: kind, output, code, violations: badFields } = parseBody(body, endpoint, isOpenAi);
@@ -93,7 +93,7 @@ export async function readFields(env: Env, { endpoint, read, caller, host, isOpe
   return { kind, model, output, references, videoUrl: video.url, callbackUrl: receiver.url, characters: mentioned.characters };
 }
 
-/** The submission of checked fields. Throws when the key is not for it, its source cannot be used, no route can do it, or it costs more than `max_cost`. */
+/** Builds the submission from checked fields. Throws if the key may not make it, its source cannot be used, no route supports it, or it costs more than `max_cost`. */
 export async function toSubmission(
   env: Env,
   background: Pick<ExecutionContext, "waitUntil">,
@@ -103,7 +103,7 @@ export async function toSubmission(
   const { caller, read } = request;
   const { kind, model, characters, callbackUrl } = fields;
   requireScope(caller, kind, model.id);
-  // What its start will need: a wrong variable is an error before anything is reserved.
+  // Reads the variables that the start will need, so that an invalid one is an error before anything is reserved.
   hedging(env);
   allowsCallbacks(env);
   logsSteps(env);
@@ -146,7 +146,7 @@ export async function toSubmission(
   };
 }
 
-/** The parameters with their defaults. A video without `size` has that of its first frame. */
+/** The parameters with their defaults. A video without `size` gets the size of its first frame. */
 function resolveParameters({ kind, output }: Fields, body: Record<string, unknown>, references: Reference[]): Parameters {
   const resolved = toParameters(output);
   const size = kind === "video" && body["size"] === undefined ? resolveSize(resolved.size, references) : resolved.size;
@@ -165,7 +165,7 @@ async function findSource(
   return url === undefined ? undefined : { url };
 }
 
-/** How long such a task takes: lately, or as its provider or the catalog says. */
+/** The typical duration of such a task: measured recently, or from its provider or the catalog. */
 function typicalSeconds(
   env: Env,
   background: Pick<ExecutionContext, "waitUntil">,

@@ -29,7 +29,7 @@ export async function submit(c: AppContext, endpoint: Endpoint, videoId?: string
   return work;
 }
 
-/** Reads the request. Images of its body are stored under the task's inputs, unless it is a dry run. */
+/** Reads the request. The images in its body are stored under the task's inputs, unless it is a dry run. */
 async function readRequest(c: AppContext, taskId: string, endpoint: Endpoint, videoId: string | undefined): Promise<SubmissionRequest> {
   const read =
     videoId === undefined ? readLargeBody(c, taskId, { keepsImages: !isDryRun(c) }) : readObject(c, smallBody).then(withoutImages);
@@ -78,7 +78,7 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
     return { ...submission, bodyDigest, inputs: await storeInputs(env.ASSETS, taskId, references, read) };
   };
   const completed = await complete().catch(removeAndThrow(hasInputs));
-  // When the answer is lost the files stay: the task may exist and need them.
+  // If the outcome of creating the task is unknown, the files stay, because the task may exist and need them.
   const made = await retry("create", taskId, async (): Promise<ClaimAnswer> =>
     claim
       ? await env.CLAIMS.getByName(claim.name).submit(taskId, claim.fingerprint, completed)
@@ -91,11 +91,11 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
   return answerTask(c, made.task, !isNew);
 }
 
-/** What comes before anything is stored or reserved: the task that the idempotency key belongs to, or the checked submission. Throws if it is refused. */
+/** The steps before anything is stored or reserved. Returns the task that the idempotency key belongs to, or the checked submission. Throws if the submission is refused. */
 async function prepare(c: AppContext, request: SubmissionRequest): Promise<{ replay: Task } | (Checked & { claim: Claim | undefined })> {
   const { env } = c;
   const claim = await toClaim(request);
-  // Checked first: a repeat is answered even if it would be refused by now.
+  // The key is looked up first: a repeat is answered even if the submission would be refused now.
   const replay = claim && (await findReplay(env, claim, request.caller.accountId));
   if (replay) return { replay };
   const fields = await readFields(env, request);

@@ -27,7 +27,7 @@ function view({ id, callback }: Task, url: string | null) {
     event: toEventId(id),
     url,
     state: state === "no_endpoint" ? "none" : state,
-    // A running attempt, or one about to start, has no later time.
+    // Missing for an attempt that is running or about to start.
     ...(step?.do === "wait" && { next_attempt_at: seconds(step.at) }),
     attempts: attempts.map(({ at, ...attempt }) => ({ at: seconds(at), ...attempt })),
   };

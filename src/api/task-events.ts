@@ -1,4 +1,4 @@
-/** `/v1/tasks/{id}/events`: a task's states as server-sent events. The Worker polls the object, which is not kept awake that way. */
+/** `/v1/tasks/{id}/events`: a task's states as server-sent events. The Worker polls the object, so that the object can hibernate. */
 
 import { ApiError } from "../errors.ts";
 import { alert } from "../log.ts";
@@ -13,9 +13,9 @@ const commentMs = 15_000;
 /** A stream ends after this time, because one invocation may call objects a thousand times. Clients reconnect automatically. */
 const maxStreamMs = 900_000;
 
-/** A task's state as one event. */
+/** Formats a task's state as one event. */
 interface State {
-  /** Identifies the state: changes with everything in the data except the elapsed seconds. */
+  /** The event id: changes with everything in the data except the elapsed seconds. */
   version: string;
   data: string;
   isFinal: boolean;

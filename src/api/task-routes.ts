@@ -1,4 +1,4 @@
-/** The routes that can do a submission. */
+/** Selects the routes that support a submission. */
 
 import type { Model } from "../catalog/models.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
@@ -11,8 +11,8 @@ import type { Submission } from "../tasks/record.ts";
 type Wanted = Parameters<typeof toRequest>[0];
 
 /**
- * Returns the routes that can honour the request, those of unhealthy accounts last. Throws if there is none, naming the field that no
- * route can honour, and if the first route would refuse the prompt because of its content.
+ * Returns the routes that support the request, those of unhealthy provider accounts last. Throws if no route supports it, with the name of
+ * the unsupported field, and if the first route would refuse the prompt because of its content.
  */
 export function usableRoutes(env: Env, model: Model, wanted: Wanted): Route[] {
   const routes = routesFor(model.id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider), isLocal(env));
@@ -30,7 +30,7 @@ export function usableRoutes(env: Env, model: Model, wanted: Wanted): Route[] {
   return unhealthyLast(usable);
 }
 
-/** The body's field with the images, for the error if no route can honour them. */
+/** The body's field with the images, for the error if no route supports them. */
 function imagesField(
   { parameters: p, inputs, characters }: Pick<Submission, "parameters" | "inputs" | "characters">,
   model: Model,

@@ -24,7 +24,7 @@ import { showReceipt } from "./receipts.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
-/** All kinds of tasks that a model can make. */
+/** All kinds of tasks that the model supports. */
 const sorts = allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
 /** The longest duration of a task, plus the possible delay of its settlement. */
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
@@ -48,12 +48,12 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
   return answer(c, JSON.parse(done.text) as object);
 }
 
-/** Deletes a final task's files and record; what it cost stays in the ledger. */
+/** Deletes a final task's files and record; its entry in the ledger stays. */
 async function remove(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
   const id = toObjectId(c.env.TASKS, taskId);
   if (!id) throw new ApiError("task_not_found");
-  // Also when the object's own answer gets lost: it may have deleted it.
+  // Also if the RPC fails: the object may have deleted the task before its answer was lost.
   const removal = c.env.TASKS.get(id).remove(c.get("caller").accountId);
   const done = await removal.finally(() => forgetAnswers(taskId));
   if (!done) throw new ApiError("task_not_found");
@@ -78,7 +78,7 @@ async function list(
   { limit, after, status, kind, model: name, reference }: z.output<ReturnType<typeof tasksQuery>>,
 ): Promise<Response> {
   const { accountId } = c.get("caller");
-  // Asked before D1: a task that is written there in between is in both, and listed once.
+  // Ask the wallet before D1: a task that is written in between is in both, and is listed once.
   const unwritten = await readUnwritten(c.env.WALLETS, accountId);
   let cursor: Place | undefined;
   await requireRow(
@@ -111,7 +111,7 @@ async function list(
     cursor = rows.at(-1);
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));
     const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: ListedTask }>() ?? []));
-    // What D1 does not have of a task yet, its place in the list cannot be filtered by.
+    // Filtered again: D1 does not know the status of open tasks.
     found.push(
       ...tasks
         .map(({ data }) => data)

@@ -1,4 +1,4 @@
-/** `/v1/tokens`: makes tokens for browsers, which submit and read a few tasks and nothing else. */
+/** `/v1/tokens`: creates tokens for browsers, which can only submit and read a few tasks. */
 
 import { ApiError } from "../errors.ts";
 import { newBrowserToken, sha256Hex } from "../ids.ts";

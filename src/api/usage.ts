@@ -15,7 +15,7 @@ import { toDate, usageQuery } from "./schema/queries.ts";
 const dayMs = 86_400_000;
 const maxDays = 92;
 const defaultDays = 30;
-/** Maximum tasks with a reference that one answer reads. */
+/** The maximum number of tasks with a reference that one answer reads. */
 const maxReferenced = 20_000;
 
 export const usage = routing().get("/", admitted("read"), (c) => readOut(c, readQuery(c, usageQuery)));
@@ -34,7 +34,7 @@ async function read(c: AppContext, span: Span, group: Column, columns: ("day" | 
   const { accountId } = c.get("caller");
   if (group !== "reference") return readUsage(c.env.DB, accountId, span, columns.length > 0 ? columns : [group]);
   const { DB, OPERATIONS } = c.env;
-  // The archive is read by the operations Worker; without it nothing is archived.
+  // The archive is read by the operations Worker; if that is not deployed, nothing is archived.
   const found = await (OPERATIONS
     ? OPERATIONS.referencedUsage(accountId, span, columns, maxReferenced)
     : readReferencedUsage(DB, accountId, span, columns, maxReferenced));

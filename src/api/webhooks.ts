@@ -44,7 +44,7 @@ async function setUrl(c: AppContext): Promise<Response> {
   return answer(c, { url });
 }
 
-/** Sends one signed event of the type `test` to the account's endpoint, and answers its outcome. */
+/** Sends one signed event of the type `test` to the account's endpoint, and answers with its outcome. */
 async function sendTest(c: AppContext): Promise<Response> {
   await readNoBody(c);
   const webhook = await readWebhook(c.env.DB, callerAccount(c));

@@ -4,19 +4,21 @@ import builtIn from "./chat-families.json";
 
 /** The settings of a family. Without settings a model supports every field and names its limit `max_tokens`. */
 export interface ChatFamily {
-  /** A regular expression that its upstream model ids match; the first family that matches counts. */
+  /** A regular expression for its upstream model ids; the first family that matches is used. */
   models: string;
-  /** The name of its field for the limit of the answer. */
+  /** The upstream's name of the field that limits the answer's tokens. */
   limit: "max_tokens" | "max_completion_tokens";
-  /** Fields that it cannot honour: its routes are skipped. */
+  /** Fields that it cannot honour: its routes are skipped if the caller sets one. */
   refuses?: string[];
   /** Fields that it does not support, and that change neither the price nor the kind of output: not sent. */
   drops?: string[];
-  /** Fields that it refuses unless `reasoning_effort` is "none", which is sent with them if the caller gave no effort. */
+  /** Fields that it refuses unless `reasoning_effort` is "none". If the caller gave no effort, "none" is sent with them. */
   refuses_while_reasoning?: string[];
   /** Values of `reasoning_effort` that it refuses. */
   refuses_efforts?: string[];
-  /** Its context window, if the operator states it: a prompt too long for one route is tried on a larger one. */
+  /**
+   * Its context window in tokens, if the operator states it: a prompt that is too long for one route is tried on a route with a larger one.
+   */
   context_tokens?: number;
 }
 
@@ -64,7 +66,7 @@ const plain: ChatFamily = { models: "", limit: "max_tokens" };
 export const findFamily = (model: string, families: ChatFamilies): ChatFamily =>
   Object.values(families).find((family) => new RegExp(family.models).test(model)) ?? plain;
 
-/** Values equal to the default: they are left out where a family refuses the field. */
+/** Values equal to the default: they are not sent if the family refuses the field. */
 const neutral: Record<string, unknown> = {
   temperature: 1,
   top_p: 1,
@@ -76,10 +78,10 @@ const neutral: Record<string, unknown> = {
   function_call: "auto",
 };
 
-/** A chat that fits a family, with the names of the dropped fields; or the caller's field that the family cannot honour. */
+/** The chat for a family with the names of the dropped fields, or the caller's field that the family cannot honour. */
 export type Fitted = { body: Record<string, unknown>; dropped: string[] } | { unsupported: string };
 
-/** Fits the forwarded fields of a chat to a family, with the limit of its answer in tokens. */
+/** Adapts the forwarded fields of a chat to a family, with the limit of its answer in tokens. */
 export function fitToFamily(forwarded: Record<string, unknown>, maxTokens: number, family: ChatFamily): Fitted {
   const body = { ...forwarded, [family.limit]: maxTokens };
   const refusesAll = family.refuses ?? [];

@@ -41,7 +41,7 @@ const message = () =>
       const { content, role, tool_calls: calls, function_call: called, refusal, audio } = value;
       const mayBeEmpty = role === "function" || (role === "assistant" && [calls, called, refusal, audio].some((one) => one !== undefined));
       if (content === undefined && !mayBeEmpty) issues.push(custom(["content"], "required"));
-      // A file's id would refer to a file that another caller, or the operator, has stored at the upstream.
+      // A file id could refer to a file that another caller or the operator has stored at the upstream.
       if (Array.isArray(content))
         content.forEach((one, at) => {
           if (one.type !== "file") return;
@@ -82,7 +82,7 @@ const forwarded = once(() => ({
   verbosity: z.optional(z.enum(["low", "medium", "high"])),
 }));
 
-/** Handled by the gateway, which sends its own value where the upstream needs one. */
+/** Handled by the gateway, which sends its own value if the upstream needs one. */
 const handled = () => ({
   stream: z.optional(z.boolean()),
   stream_options: z.optional(z.object({ include_usage: z.optional(z.boolean()) })),
@@ -93,7 +93,7 @@ const handled = () => ({
 
 /** Changes neither the price nor the kind of output: accepted, not sent, and named in `x-dropped-params`. */
 export const droppedNames = [
-  "audio", // the voice of a spoken answer; only with `modalities`, which is refused then
+  "audio", // the voice of a spoken answer; only used with `modalities`, which is refused
   "metadata",
   "prediction",
   "prompt_cache_key",

@@ -61,7 +61,7 @@ function estimatePromptTokens(body: ChatBody): number {
   return total;
 }
 
-/** What a chat reserves, in millionths: the whole prompt and the longest answer. */
+/** The amount that a chat reserves, in millionths: for the whole prompt and the longest answer. */
 export function chatReservation(price: Price, body: ChatBody): { promptTokens: number; maxTokens: number; amount: number } {
   const promptTokens = estimatePromptTokens(body);
   const limit = maxTokens(body);

@@ -1,4 +1,4 @@
-/** The models that callers name: the fields, price and usual duration of each. Data only. */
+/** The models that callers can use: the fields, price and typical duration of each. Data only. */
 
 import type * as z from "zod/mini";
 import { chatBody } from "./chat-schema.ts";
@@ -29,7 +29,7 @@ export interface Model {
   /** The schema of each body, built when it is first called. */
   actions: Partial<Record<Action, () => z.ZodMiniType>>;
   price: Price;
-  /** The usual duration of a task in seconds: the basis of `estimated_time` and of progress that the upstream does not report. */
+  /** The typical duration of a task in seconds: used for `estimated_time`, and for progress if the upstream does not report it. */
   typicalSeconds: number;
 }
 

@@ -1,6 +1,6 @@
-/** Values that are made when they are first needed: schemas built at start-up would be most of the gateway's start-up time. */
+/** Values that are computed when they are first used: building all schemas at start-up would be most of the gateway's start-up time. */
 
-/** The same value at each call. */
+/** Computes the value at the first call, and returns it at each call. */
 export function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());

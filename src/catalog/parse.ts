@@ -29,7 +29,7 @@ export interface Parameters {
   url?: string;
   from_task?: string;
   timestamps?: string;
-  /** By OpenAI's paths: the alias that the model was asked for by, and the name that a character is to have. */
+  /** Set by requests of OpenAI's paths: the alias of the requested model, and the name for a character. */
   requested_model?: string;
   name?: string;
 }
@@ -48,7 +48,7 @@ export interface Parsed<A extends Action = Action> {
 
 const families: Record<Endpoint, Family> = { chat: "chat", image: "image", video: "video", remix: "video" };
 
-/** The schemas that are used while the model is not known. */
+/** The schemas that are used if the model is unknown. */
 const fallback: Record<Endpoint, () => z.ZodMiniType> = {
   chat: chatBody,
   image: schemas.image,
@@ -56,10 +56,13 @@ const fallback: Record<Endpoint, () => z.ZodMiniType> = {
   remix: schemas.anyVideo,
 };
 
-/** Durations in seconds that OpenAI's paths take beside a model's own. A remix there is as long as its video, of whatever model that is. */
+/**
+ * Durations in seconds that OpenAI's paths accept in addition to a model's own. There a remix keeps its source's duration, whatever the
+ * source's model.
+ */
 const openAiSeconds: Partial<Record<Action, unknown[]>> = { video: [4, 8, 12], remix: [4, 8, 10, 12] };
 
-/** Parses a body, a JSON object without nulls, as a submission to an endpoint; `isOpenAi` when it came by OpenAI's paths. */
+/** Parses a body, a JSON object without nulls, as a submission to an endpoint; `isOpenAi` if the request came from OpenAI's paths. */
 export function parseBody(body: Record<string, unknown>, endpoint: Exclude<Endpoint, "chat">, isOpenAi?: boolean): Parsed<Kind>;
 export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isOpenAi?: boolean): Parsed;
 export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isOpenAi = false): Parsed {
@@ -77,7 +80,7 @@ export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isO
   ];
   const output = result.success ? (result.data as Record<string, unknown>) : {};
   if (isMore) output["duration"] = body["duration"];
-  // The name that the caller knows the model by is shown again wherever the task is.
+  // Answers about the task contain the model name that the caller used.
   if (isOpenAi) for (const own of ["requested_model", "name"]) if (typeof body[own] === "string") output[own] = body[own];
   return { model, action, output, code, violations };
 }
@@ -138,7 +141,7 @@ function crossRules(body: Record<string, unknown>, action: Action, model: Model 
   return violations;
 }
 
-/** `["metadata", "style"]` -> `metadata.style`, `["images", 0]` -> `images[0]`. The name of a caller's own entry may be long, and is cut. */
+/** `["metadata", "style"]` -> `metadata.style`, `["images", 0]` -> `images[0]`. A name that the caller chose may be long, and is cut. */
 const pathText = (path: PropertyKey[]) =>
   path.reduce<string>((text, step) => {
     if (typeof step === "number") return `${text}[${step}]`;

@@ -1,9 +1,9 @@
-/** The providers of each model: `routes.json`, where the operator's `[vars.ROUTES]` overrides single models. Pure. */
+/** The providers of each model: `routes.json`; the operator's `[vars.ROUTES]` overrides single models. Pure. */
 
 import { allModels } from "./models.ts";
 import builtIn from "./routes.json";
 
-/** One way to serve a model: a provider's name and the upstream model id. */
+/** One way to serve a model: a provider's name and the provider's model id. */
 export interface Route {
   provider: string;
   model: string;
@@ -39,9 +39,9 @@ function isRoute(value: unknown): value is Route {
 export const configuredRoutes = (model: string, configured: Routes): Route[] => configured[model] ?? [];
 
 /**
- * The routes of a model whose providers are switched on; a model without any is not available. The sandbox is never a fallback of a real
- * provider, because a caller who pays for a real image must not get a sandbox image: only a local gateway (`isLocal`) whose operator
- * configured it so uses it as one.
+ * The routes of a model whose providers are switched on; without any, the model is not available. The sandbox is never a fallback of a real
+ * provider, because a caller who pays for a real image must not get a sandbox image. The exception is a local gateway (`isLocal`) whose
+ * operator configured this.
  */
 export function routesFor(model: string, configured: Routes, isOn: (provider: string) => boolean, isLocal = false): Route[] {
   const all = configuredRoutes(model, configured);

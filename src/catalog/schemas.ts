@@ -1,11 +1,11 @@
-/** The bodies of image and video submissions, one schema for each mode of the interface (4.2 to 4.4), built when it is first called. */
+/** The schemas of image and video submissions, one for each mode of the interface (4.2 to 4.4), built when first used. */
 
 import * as z from "zod/mini";
 import { flag, imagePixels, images, imagesWithRoles, imageUrl, prompt, seconds, size, timestamps, word } from "./fields.ts";
 import { once } from "./once.ts";
 
 const videoPrompt = once(() => prompt(4000));
-/** Metadata may be absent as a whole; its defaults apply then too. */
+/** `metadata` may be missing completely; its defaults apply then too. */
 const metadata = <T extends z.core.$ZodLooseShape>(shape: T) => z.prefault(z.object(shape), {} as never);
 
 /** imgA, imgB, imgC */
@@ -96,5 +96,5 @@ export const remix = (durations: readonly number[], fallback: number) =>
     }),
   );
 
-/** The fields that all videos have: used to report other violations when the model is not known. */
+/** The fields that all videos have: used to report other violations if the model is unknown. */
 export const anyVideo = once(() => z.object({ prompt: videoPrompt() }));

@@ -32,6 +32,12 @@ export const fullAmount = (language: Language, unit: string, millionths: number)
 export const formatAmount = (c: ConsoleContext, millionths: number | null) =>
   millionths === null ? c.get("t")("unlimited") : fullAmount(c.get("language"), balanceUnit(c.env), millionths);
 
+/** A share as `99.5 %`, the space as the language has it. */
+export function percentText(language: Language, share: number): string {
+  const figure = (100 * share).toLocaleString(language, { maximumFractionDigits: 1 });
+  return language === "en" ? `${figure}\u00a0%` : `${figure}%`;
+}
+
 /** Plain digits for forms and programs: `0.000001`. */
 export const decimal = (millionths: number) =>
   `${Math.floor(millionths / 1e6)}.${String(millionths % 1e6).padStart(6, "0")}`.replace(/\.?0+$/, "");

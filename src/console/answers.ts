@@ -1,4 +1,4 @@
-/** The gateway's answers, read by the schemas that its API is described with. */
+/** Reads the gateway's answers with the schemas of its API description. */
 
 import * as z from "zod/mini";
 import { characterList, usageList } from "../api/schema/account.ts";
@@ -10,9 +10,9 @@ import type { Schema } from "./playground/fields.ts";
 
 /** `data` of the generic query. Times are Unix seconds. */
 export type TaskData = z.output<typeof taskAnswer>["data"];
-/** An element of `GET /v1/characters`. Its image's URL is signed anew with each answer. */
+/** An element of `GET /v1/characters`. Each answer signs its image's URL again. */
 export type CharacterRow = z.output<typeof characterList>["data"][number];
-/** An entry of `GET /v1/models`, its JSON Schemas with what the catalog's have. Prices in balance units. */
+/** An entry of `GET /v1/models`, with JSON Schemas that have the catalog's keywords. Prices in balance units. */
 export type ModelEntry = Omit<z.output<typeof modelEntry>, "parameters" | "actions"> & {
   parameters: Schema;
   actions?: { character?: Schema; remix?: Schema };
@@ -25,11 +25,11 @@ export type CallbackAttempt = TaskCallback["attempts"][number];
 
 type Issue = z.core.$ZodIssue;
 
-/** The answer says more than its schema: a newer gateway, for the two Workers are deployed one after the other. */
+/** The answer has fields that its schema lacks: the gateway is newer, because the two Workers are deployed one after the other. */
 const isOnlyMore = (issue: Issue): boolean =>
   issue.code === "unrecognized_keys" || (issue.code === "invalid_union" && issue.errors.some((branch) => branch.every(isOnlyMore)));
 
-/** The answer's JSON. Throws where it is another than the schema says. */
+/** The answer's JSON. Throws if it does not match the schema. */
 export async function readAnswer<T>(schema: z.ZodMiniType<T>, answer: Response): Promise<T> {
   const body: unknown = await answer.json();
   const { data, error } = schema.safeParse(body);
@@ -47,12 +47,12 @@ export const readModels = async (answer: Response) => (await readAnswer(modelLis
 export const readCallback = (answer: Response) => readAnswer(taskCallback, answer);
 export const readUsage = (answer: Response) => readAnswer(usageList, answer);
 export const readWebhookTest = (answer: Response) => readAnswer(webhookTest, answer);
-/** The task that an answer to a submission, or to what changes a task, is about. */
+/** The task in the answer to a submission or to a change of a task. */
 export async function readTaskId(answer: Response): Promise<string> {
   const body = await readAnswer(z.union([submission, taskAnswer]), answer);
   return "data" in body ? body.data.id : body.id;
 }
-/** The `error` object of a refusal. */
+/** The `error` object of an error answer. */
 export const readError = async (answer: Response) => (await readAnswer(z.union([errorAnswer, taskErrorAnswer]), answer)).error;
 
 export const taskImages = ({ result }: TaskData) => (result && "images" in result ? result.images : []);

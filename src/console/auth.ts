@@ -1,4 +1,4 @@
-/** What pages know of signing in without better-auth, which is a module of its own. */
+/** Facts about signing in that pages need without loading better-auth. */
 
 import { type AttemptRule, countAttempt, forgiveAttempt } from "../db/attempts.ts";
 
@@ -12,7 +12,7 @@ export type Login = keyof typeof loginNames;
 export const loginSecrets = (env: ConsoleEnv, login: Login) =>
   login === "github" ? [env.GITHUB_CLIENT_ID, env.GITHUB_CLIENT_SECRET] : [env.GOOGLE_CLIENT_ID, env.GOOGLE_CLIENT_SECRET];
 
-/** The logins that the operator has set up. */
+/** The logins that the operator has configured. */
 export const configuredLogins = (env: ConsoleEnv): Login[] =>
   (Object.keys(loginNames) as Login[]).filter((login) => loginSecrets(env, login).every(Boolean));
 

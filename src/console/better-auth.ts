@@ -1,4 +1,4 @@
-/** Sign-in by better-auth: passwords, linked logins, passkeys, session cookies, rate-limited attempts. Loaded by the first page that needs it: two thirds of the console's start-up are in it. */
+/** Sign-in by better-auth: passwords, linked logins, passkeys, session cookies, rate-limited attempts. Loaded by the first page that needs it, because it is two thirds of the console's start-up time. */
 
 import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
@@ -26,7 +26,7 @@ interface Around {
   attempts: Attempts;
 }
 
-/** better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
+/** Creates better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
 export function buildAuth(env: ConsoleEnv, { origin, t, waitUntil, attempts }: Around) {
   if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = buildPost(env, origin);
@@ -90,7 +90,7 @@ export function buildAuth(env: ConsoleEnv, { origin, t, waitUntil, attempts }: A
       },
       account: {
         create: {
-          // The gateway calls nothing at the provider for the user: tokens are not stored.
+          // The gateway makes no calls at the login provider for the user, so tokens are not stored.
           before: async (account) => ({
             data: {
               ...account,
@@ -126,7 +126,7 @@ export function buildAuth(env: ConsoleEnv, { origin, t, waitUntil, attempts }: A
       cookiePrefix: "gateway",
       useSecureCookies: origin.startsWith("https:"),
       ipAddress: { ipAddressHeaders: ["cf-connecting-ip"] },
-      // If the client waited for the e-mail, the response time would reveal that the address is known.
+      // Not awaited: the response time would reveal that the address is known.
       backgroundTasks: { handler: waitUntil },
     },
   });

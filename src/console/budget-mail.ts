@@ -1,4 +1,4 @@
-/** Tells the user of an account by e-mail that a budget is reached. */
+/** Sends the user of an account an e-mail about a reached budget. */
 
 import { accountById } from "../db/accounts.ts";
 import { listKeys } from "../db/api-keys.ts";
@@ -9,7 +9,7 @@ import { findLanguage } from "./members.ts";
 import { chooseLanguage, translator } from "./messages.ts";
 import { balanceUnit } from "./settings.ts";
 
-/** Sends nothing where no e-mail is set up, and none of an account or key that is gone. Throws if the e-mail is not accepted. */
+/** Sends nothing if e-mail is not configured, or if the account or key was deleted. Throws if the e-mail is not accepted. */
 export async function mailBudget(env: ConsoleEnv, reached: BudgetAlert): Promise<true> {
   if (!reachesPeople(env)) return true;
   const { accountId, keyId, data } = reached;

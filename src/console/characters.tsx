@@ -49,7 +49,7 @@ async function list(c: ConsoleContext) {
       )}
     </>,
     200,
-    { lead: t("characters_hint") },
+    { lead: t("characters_hint"), toast: c.req.query("deleted") === "yes" ? t("character_deleted") : undefined },
   );
 }
 
@@ -105,5 +105,5 @@ export const characters = new Hono<ConsoleEnvironment>()
     const answer = await askGateway(c, `/v1/characters/${encodeURIComponent(c.req.param("id"))}`, { method: "DELETE" });
     if (answer.status === 404) return nothingHere(c);
     if (!answer.ok) return page(c, c.get("t")("failed"), null, answer.status === 429 ? 429 : 500);
-    return c.redirect("/console/characters", 303);
+    return c.redirect("/console/characters?deleted=yes", 303);
   });

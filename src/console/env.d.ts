@@ -2,11 +2,11 @@
 
 interface ConsoleEnv {
   DB: D1Database;
-  /** The gateway's bucket: results are read for thumbnails and downloads, and thumbnails stored beside them */
+  /** The gateway's bucket: outputs are read for thumbnails and downloads, and thumbnails are stored beside them */
   ASSETS: R2Bucket;
-  /** Makes thumbnails of images; without it, the images themselves are shown */
+  /** Makes thumbnails of images; without it the images themselves are shown */
   IMAGES?: ImagesBinding;
-  /** Makes stills of videos; without it, the browser that first shows a video makes one */
+  /** Makes frames of videos; without it the first browser that shows a video makes one */
   MEDIA?: MediaBinding;
   /** "open", "invite" or "closed" */
   SIGNUP: string;

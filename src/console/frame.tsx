@@ -1,4 +1,4 @@
-/** What is around every page: language, forms from our own pages only, who is signed in. */
+/** Middleware of every page: language, forms from our own pages only, the signed-in user. */
 
 import type { Context, MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
@@ -30,7 +30,7 @@ export interface ConsoleEnvironment {
     auth: Auth;
     attempts: Attempts;
     user: Person;
-    /** Its token is a secret: no page shows it. */
+    /** The session, whose token is secret: no page shows it. */
     session: { id: string; createdAt: Date };
     account: Account;
     /** The caller with which the gateway's API is called. */
@@ -48,13 +48,14 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.set("t", translator(language));
   // Never cache pages with personal data.
   c.header("cache-control", "no-store");
-  // Browsers say where a form comes from, and where a script's JSON does, which hono's `csrf` lets pass; the cookies' SameSite is the second lock.
+  // Requires a request's origin to be ours, also for a script's JSON, which hono's `csrf` does not check; the cookies' SameSite is the
+  // second protection.
   if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("t")("forbidden"), null, 403);
   await startAuth(c);
   return next();
 };
 
-/** Prepares signing in for this request. */
+/** Prepares sign-in for this request. */
 export async function startAuth(c: ConsoleContext): Promise<void> {
   const { buildAuth } = await import("./better-auth.ts");
   const { origin } = new URL(c.req.url);
@@ -66,7 +67,7 @@ export async function startAuth(c: ConsoleContext): Promise<void> {
 /** Admits signed-in users, with or without an account; redirects others to the sign-in page. */
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
-  // A live part of a page is requested in the background: it must not be replaced by the sign-in page.
+  // A live part of a page is requested in the background: the sign-in page must not replace it.
   const signIn = withReturn("/console/sign-in", wantedPage(c));
   if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": signIn });
   if (!found) return c.redirect(signIn, 303);
@@ -84,7 +85,7 @@ export async function recognize(c: ConsoleContext): Promise<void> {
   c.set("account", member.account);
 }
 
-/** Admits users with an account, and opens one for users who may have it. */
+/** Admits users with an account, and creates one for users who may have one. */
 export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const user = c.get("user");
   const found = await openAccount(c.env, user);
@@ -118,7 +119,7 @@ async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
 
 /** Renders a whole page. */
 export async function page(c: ConsoleContext, title: string, children: Child, status: PageStatus = 200, arrangement: Arrangement = {}) {
-  // The fault behind an error page may affect this query too: the page must be rendered without it.
+  // The cause of an error page may affect this query too: then the page is rendered without its result.
   const member = await shownMember(c).catch((error: unknown) => (status === 500 ? undefined : Promise.reject(error)));
   const html = (
     <Layout
@@ -158,7 +159,7 @@ export function askGateway(c: ConsoleContext, path: string, init: RequestInit = 
   return c.env.API.ask(c.get("caller"), new Request(new URL(path, c.req.url), { ...init, headers }));
 }
 
-/** The body is not a form, or larger than the forms of all pages except the playground's: its sender may not be signed in. */
+/** Thrown if the body is not a form, or is larger than the forms of all pages except the playground's: its sender may not be signed in. */
 export class BadForm extends Error {
   readonly isTooLarge: boolean;
 

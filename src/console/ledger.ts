@@ -1,4 +1,4 @@
-/** Money as the pages show it: what D1 has, joined with what the account's wallet object has and D1 does not. The wallet is asked first. */
+/** Money on pages: entries of D1, merged with those that only the account's wallet object has. The wallet is asked first. */
 
 import { entryReader } from "../archived-entries.ts";
 import { listKeys } from "../db/api-keys.ts";
@@ -27,7 +27,7 @@ export async function readBalance(c: ConsoleContext, accountId: string, walletId
   return balance;
 }
 
-/** Keys' balances by their wallets, with when something was last reserved on each (milliseconds; null is never). */
+/** Keys' balances by their wallets, with the time of the last reservation on each (milliseconds; null is never). */
 export async function readBalances(
   c: ConsoleContext,
   accountId: string,
@@ -46,7 +46,7 @@ export async function readBalances(
   );
 }
 
-/** What an account was charged since `since` (milliseconds), by day and model. */
+/** An account's charges since `since` (milliseconds), by day and model. */
 export async function readSpent(c: ConsoleContext, accountId: string, since: number): Promise<Spent[]> {
   const unwritten = await c.env.API.unwritten(accountId);
   return withSpending(unwritten, await spentByDay(c.env.DB, accountId, since), since);
@@ -58,7 +58,7 @@ export async function readUses(c: ConsoleContext, accountId: string, since: numb
   return withUses(unwritten, await usesByModel(c.env.DB, accountId, since), since);
 }
 
-/** Reads pages of an account's entries, newest first, archived ones included. What the wallet has is asked for once. */
+/** Reads pages of an account's entries, newest first, archived ones included. The wallet is asked once. */
 export async function readEntries(c: ConsoleContext, accountId: string): Promise<(page: EntryPage) => Promise<Entry[]>> {
   const unwritten = await c.env.API.unwritten(accountId);
   const names = unwritten.length === 0 ? [] : await listKeys(c.env.DB, accountId);
@@ -67,7 +67,7 @@ export async function readEntries(c: ConsoleContext, accountId: string): Promise
   return async (page) => withEntries(unwritten, await readWritten(page), page, keyNames);
 }
 
-/** What a task of the account holds or cost, or undefined. */
+/** The amount that a task of the account holds or was charged; undefined if the account has no such task. */
 export async function readTaskCost(
   c: ConsoleContext,
   accountId: string,
@@ -77,7 +77,7 @@ export async function readTaskCost(
   return own ? { held: own.held, charged: own.end?.charged ?? null } : readCost(c.env.DB, accountId, taskId);
 }
 
-/** Accounts whose wallets are asked for their open tasks: others are shown on the next look. */
+/** The maximum number of wallets that are asked for their open tasks. */
 const maxWallets = 200;
 
 /** A page of the open tasks of all accounts, oldest first: those reserved after `since` (milliseconds), after the one at `after`. */

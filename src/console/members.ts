@@ -51,14 +51,14 @@ export const findPerson = async (db: D1Database, accountId: string) =>
 /** The name of the key that is charged for runs from the pages. */
 const consoleKeyName = "Console";
 
-/** The caller with which the gateway's API is called. The key is created when it is first needed, and again after its deletion; its secret is not kept. */
+/** The caller as which the gateway's API is called. The key is created when it is first needed, and again after its deletion; its secret is not kept. */
 export async function toCaller(db: D1Database, { account, keyId }: Member): Promise<Caller> {
   if (keyId !== null) return { accountId: account.id, keyId };
   const { apiKey, statement } = await insertKey(db, account.id, consoleKeyName, null, { max: Number.MAX_SAFE_INTEGER });
   const results = await db.batch<{ keyId: string }>([
     statement,
     openWallet(db, apiKey.id, null),
-    // Pages opened at the same time share the first one's key; the other keys are created as deleted.
+    // Pages that are opened at the same time use the first one's key; their own keys are created as deleted.
     db
       .prepare(
         `UPDATE member SET key_id = ?2 WHERE account_id = ?1
@@ -81,9 +81,9 @@ export interface Person {
 }
 
 /**
- * The account of a user, opened if there is none and the user may have one. undefined if an account with the same e-mail
- * address was opened by the operator, unless the user has verified the address: an unverified address gives no access to its money. Where e-mail
- * is delivered, users get no account before they have verified their address.
+ * The account of a user, created if there is none and the user may have one. undefined if the operator has created an account with the same
+ * e-mail address, unless the user has verified the address: an unverified address gives no access to its money. If e-mail can be sent,
+ * users get an account only after they have verified their address.
  */
 export async function openAccount(env: ConsoleEnv, user: Person): Promise<Member | undefined> {
   const known = await findMember(env.DB, user.id);

@@ -18,7 +18,7 @@ import { readPreviews } from "./tasks/previews.ts";
 const sparkDays = 14;
 const recentShown = 8;
 const failuresShown = 4;
-/** The number of newest tasks in which running ones are searched. */
+/** The number of newest tasks among which running ones are searched. */
 const newest = 12;
 
 /** The account's tasks from its own API. */
@@ -103,7 +103,7 @@ async function overviewPage(c: ConsoleContext) {
   );
 }
 
-/** Only the part of the page that refreshes itself while tasks run. */
+/** Returns only the part of the page that refreshes itself while tasks run. */
 async function running(c: ConsoleContext) {
   return page(c, c.get("t")("overview"), <Running tasks={(await readTaskList(c, `limit=${newest}`)).filter(isOpen)} />);
 }

@@ -1,4 +1,4 @@
-/** Every page for people, at /, /docs and /console: rendered here, and whole without script. */
+/** Every page for browsers, at /, /docs and /console: rendered here, and complete without script. */
 
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
@@ -24,7 +24,7 @@ import { serveThumbnail } from "./tasks/thumbnails.ts";
 import { usage } from "./usage/page.tsx";
 import { webhooks } from "./webhooks/page.tsx";
 
-/** The page whose link was followed: path and query on this very host, or undefined. */
+/** The page with the link that was followed: path and query on this host, or undefined. */
 function cameFrom({ url, headers }: Request): string | undefined {
   const from = URL.parse(headers.get("referer") ?? "");
   return from?.origin === new URL(url).origin && /^\/((console|docs|status)(\/|$)|$)/.test(from.pathname)

@@ -2,7 +2,9 @@
 
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 
-/** better-auth's own hash is JavaScript and exceeds a Worker's CPU limit: scrypt with N 2^14, r 8, p 5 by the runtime. */
+/**
+ * better-auth's own hash is written in JavaScript and exceeds a Worker's CPU limit: this uses the runtime's scrypt with N 2^14, r 8, p 5.
+ */
 const cost = { N: 2 ** 14, r: 8, p: 5, maxmem: 64 * 1024 * 1024 };
 const keyBytes = 64;
 

@@ -71,7 +71,7 @@ function confirmPage(
   );
 }
 
-/** The claims of a confirmation link: an address, and its replacement if there is one. Reading them proves nothing: better-auth checks the signature. */
+/** The claims of a confirmation link: an address, and its replacement if there is one. They are not trusted here: better-auth checks the signature. */
 function claimsIn(token: string): { email?: string; updateTo?: string } {
   try {
     const part = token.split(".")[1] ?? "";

@@ -9,8 +9,8 @@ import { assetBaseUrl } from "./settings.ts";
 const loginOrigins = { github: "https://github.com", google: "https://accounts.google.com" };
 
 /**
- * Nothing from other hosts but the operator's own for assets, no script within pages, no frame. Served files have the headers,
- * too: a drawing may be opened as a page.
+ * Allows only our own host and the operator's host for assets, no inline scripts and no frames. Served files have the headers too, because
+ * an SVG may be opened as a page.
  */
 export const protectiveHeaders: MiddlewareHandler<{ Bindings: ConsoleEnv }> = (c, next) => {
   const assets = assetBaseUrl(c.env);
@@ -22,7 +22,7 @@ export const protectiveHeaders: MiddlewareHandler<{ Bindings: ConsoleEnv }> = (c
       connectSrc: ["'self'"],
       styleSrc: ["'self'"],
       fontSrc: ["'self'"],
-      // `blob:` is an image that a user has just chosen, `data:` one that is part of a conversation.
+      // `blob:` is for an image that a user has just chosen, `data:` for one in a conversation.
       imgSrc: ["'self'", "blob:", "data:", ...assetOrigins],
       mediaSrc: ["'self'", ...assetOrigins],
       formAction: ["'self'", ...configuredLogins(c.env).map((login) => loginOrigins[login])],
@@ -30,9 +30,9 @@ export const protectiveHeaders: MiddlewareHandler<{ Bindings: ConsoleEnv }> = (c
       frameAncestors: ["'none'"],
     },
     xFrameOptions: "DENY",
-    // Pages read where a person came from on this very host.
+    // Our own pages read the referrer.
     referrerPolicy: "same-origin",
-    // The host is the operator's, and so is the choice whether all of it speaks HTTPS.
+    // The operator owns the host, and decides whether all of it uses HTTPS.
     strictTransportSecurity: false,
   });
   return protect(c, next);

@@ -1,4 +1,4 @@
-/** The files that pages load: styles, scripts, fonts, drawings, samples. A name has a hash of what is in it, so browsers keep it for ever. */
+/** The files that pages load: styles, scripts, fonts, drawings, samples. A name contains a hash of the content, so browsers may cache it forever. */
 
 import { createHash } from "node:crypto";
 import mono from "@fontsource-variable/geist-mono/files/geist-mono-latin-wght-normal.woff2";
@@ -72,7 +72,7 @@ for (const [name, bytes] of Object.entries(media)) add(name, bytes);
 
 const hashed = /^(.+)\.[0-9a-f]{10}(\.\w+)$/;
 
-/** Answers a request for a file. A name with another hash belongs to another deployment: it gets the current file, which is not cached. */
+/** Answers a request for a file. A name with another hash is from another deployment: it gets the current file, which is not cached. */
 export function staticFile(hashedName: string, range?: string): Response {
   const file = files.get(hashedName.replace(hashed, "$1$2"));
   if (!file || !hashed.test(hashedName)) return new Response("not found", { status: 404 });
@@ -83,7 +83,7 @@ export function staticFile(hashedName: string, range?: string): Response {
   return typeof file.body === "string" ? new Response(file.body, { headers }) : answerRange(file.body, range, headers);
 }
 
-/** Bytes, or the one range of them that a browser asks for: Safari plays no video without. Other ranges get the whole. */
+/** The whole file, or the single requested range: Safari plays no video without range support. Other ranges get the whole file. */
 function answerRange(bytes: ArrayBuffer, range: string | undefined, headers: Record<string, string>): Response {
   const size = bytes.byteLength;
   const [, from = "", to = ""] = /^bytes=(\d+)-(\d*)$/.exec(range ?? "") ?? [];

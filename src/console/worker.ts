@@ -1,4 +1,4 @@
-/** The console Worker: the pages at /console. The gateway forwards each request, with its own API. */
+/** The console Worker: the pages at /console. The gateway forwards each request together with its own API. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { serveHolding } from "../held-api.ts";
@@ -9,7 +9,7 @@ import { pages } from "./pages.tsx";
 
 export default class Console extends WorkerEntrypoint<ConsoleEnv> {
   async open(request: Request, api: Api): Promise<Response> {
-    // A chat's page is streamed, and asks for the balance at its end.
+    // A chat's page is streamed, and requests the balance at its end, so the API must stay usable until then.
     return serveHolding(api, this.ctx, (held) => pages.fetch(request, { ...this.env, API: held }, this.ctx));
   }
 

@@ -8,7 +8,7 @@ export interface Account {
   email: string;
   name: string | null;
   disabled: 0 | 1;
-  /** May open the console's admin pages. */
+  /** True if the user may open the console's admin pages. */
   admin: 0 | 1;
   createdAt: number;
 }
@@ -57,12 +57,12 @@ export const searchAccounts = async (db: D1Database, text: string, page: { limit
       .run<Account>()
   ).results;
 
-/** Grants or removes the admin role: effective with the account's next request. */
+/** Grants or removes the admin role, effective from the account's next request. */
 export async function setAdmin(db: D1Database, id: string, admin: boolean): Promise<void> {
   await db.prepare("UPDATE account SET admin = ?2 WHERE id = ?1").bind(id, Number(admin)).run();
 }
 
-/** Disables or enables an account; on this machine its keys are refused at once. */
+/** Disables or enables an account; this machine refuses its keys at once. */
 export async function setDisabled(db: D1Database, id: string, disabled: boolean): Promise<void> {
   await db
     .prepare("UPDATE account SET disabled = ?2 WHERE id = ?1")

@@ -1,4 +1,4 @@
-/** Alerts in D1: one row for each stable name, with the last time it began. */
+/** Alerts in D1: one row for each stable name, with the time of its latest start. */
 
 export interface Alert {
   name: string;
@@ -6,13 +6,13 @@ export interface Alert {
   beganAt: number;
   /** null while the cause lasts */
   endedAt: number | null;
-  /** Some of the ids it is about. */
+  /** Some of the ids that the alert is about. */
   causes: string[];
   /** The last change that was reported to the receivers. */
   told: "began" | "ended" | null;
 }
 
-/** All alerts that ever began, by name. */
+/** All alerts that have ever started, by name. */
 export async function listAlerts(db: D1Database): Promise<Alert[]> {
   const { results } = await db
     .prepare("SELECT name, began_at AS beganAt, ended_at AS endedAt, causes, told FROM alert ORDER BY name")

@@ -1,6 +1,7 @@
 /** The archive in D1: which entries are due, the parts that have the archived ones, and the transaction that moves entries from one to the other. */
 
 import type { ArchivedEntry, ArchivePart } from "../archive.ts";
+import { ofAccount } from "./ledger.ts";
 
 /** The maximum difference between the two recorded times of a submission: of its entry and of its reference. */
 const slackMs = 300_000;
@@ -12,16 +13,16 @@ const partColumns =
 export const databaseBytes = async (db: D1Database): Promise<number> => (await db.prepare("SELECT 1").run()).meta.size_after;
 
 const isDue = (account: string, cutoff: string) => {
-  // Each side is a range of entry_by_account. An entry that ended late is not due yet, and does not hold up the others.
+  // Each side is a range of entry_by_account. An entry that ended late is not due yet, and does not delay the others.
   const side = (isChat: 0 | 1) =>
-    `EXISTS (SELECT 1 FROM entry INDEXED BY entry_by_account WHERE account_id = ${account} AND step = 'reserve' AND (kind = 'chat') = ${isChat}
+    `EXISTS (SELECT 1 FROM entry INDEXED BY entry_by_account WHERE ${ofAccount(account)} AND step = 'reserve' AND (kind = 'chat') = ${isChat}
        AND at < ${cutoff} AND closed_at < ${cutoff})`;
   return `(${side(0)} OR ${side(1)})`;
 };
 
 /**
- * The next account, in the order of their ids, that has entries submitted and settled before `cutoff` (milliseconds). Looks at `limit`
- * accounts at most. `last` is the last one that it looked at, undefined after the last account of all.
+ * The next account, in the order of ids, that has entries submitted and settled before `cutoff` (milliseconds). Examines at most `limit`
+ * accounts. `last` is the last one examined; undefined after the last account of all.
  */
 export async function nextDueAccount(
   db: D1Database,
@@ -43,7 +44,7 @@ export async function readDue(db: D1Database, accountId: string, cutoff: number,
   const side = (isChat: 0 | 1) =>
     `SELECT * FROM (SELECT task_id AS taskId, key_id AS keyId, kind, model, held, charged, outcome, at, closed_at AS closedAt
        FROM entry INDEXED BY entry_by_account
-       WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at < ?2 AND closed_at < ?2 ORDER BY at, task_id LIMIT ?3)`;
+       WHERE ${ofAccount()} AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at < ?2 AND closed_at < ?2 ORDER BY at, task_id LIMIT ?3)`;
   const { results } = await db
     .prepare(`SELECT * FROM (${side(0)} UNION ALL ${side(1)}) ORDER BY at, taskId LIMIT ?3`)
     .bind(accountId, cutoff, limit)
@@ -64,7 +65,7 @@ export async function readDue(db: D1Database, accountId: string, cutoff: number,
   });
 }
 
-/** The last part of an account's month, which further entries join. */
+/** The last part of an account's month, to which further entries are added. */
 export const lastPart = (db: D1Database, accountId: string, month: number): Promise<ArchivePart | null> =>
   db
     .prepare(`SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND month = ?2 ORDER BY part DESC LIMIT 1`)
@@ -72,9 +73,10 @@ export const lastPart = (db: D1Database, accountId: string, month: number): Prom
     .first<ArchivePart>();
 
 /**
- * Moves entries to the archive, in one transaction: the part's row names the file that has them (in place of `before`, if it had one), their
- * sums are added, and they are deleted with their references. It takes effect only if D1 still has exactly these entries, by their number
- * and sums, and the part is as it was read. Returns the size of the database in bytes after it, undefined if it had no effect; a repeat has none. Throws when D1 cannot tell.
+ * Moves entries to the archive in one transaction: the part's row refers to the new file (instead of `before`, if it had one), the entries'
+ * sums are added to it, and the entries are deleted with their references. It takes effect only if D1 still has exactly these entries, by
+ * number and sums, and the part has not changed since it was read. Returns the size of the database in bytes afterwards; undefined if it
+ * had no effect, as a repeat has. Throws if its outcome is unknown.
  */
 export async function moveEntries(
   db: D1Database,
@@ -83,7 +85,7 @@ export async function moveEntries(
   moved: readonly ArchivedEntry[],
 ): Promise<number | undefined> {
   const tasks = JSON.stringify(moved.map(({ taskId }) => taskId));
-  // The plus sign keeps SQLite from the index by account, of which it would read every row.
+  // The plus sign prevents SQLite from using the index by account, of which it would read every row.
   const ofTasks = "+account_id = ?1 AND task_id IN (SELECT value FROM json_each(?4))";
   const sum = (name: "held" | "charged") => moved.reduce((total, entry) => total + entry[name], 0);
   const isWhole = `(SELECT count(*) = ?12 AND sum(held) = ?13 AND sum(charged) = ?14 AND sum(closed_at IS NULL) = 0 FROM entry
@@ -134,7 +136,7 @@ export const listParts = async (
       .run<ArchivePart>()
   ).results;
 
-/** Those of these parts that exist, as they are now. */
+/** The current rows of those of these parts that exist. */
 export const findParts = async (
   db: D1Database,
   parts: readonly Pick<ArchivePart, "accountId" | "month" | "part">[],
@@ -164,7 +166,10 @@ export const partsIn = (
     )
     .bind(accountId, ...months, ...times, page.limit, page.skip);
 
-/** The account's newest parts, where an entry may be that D1 does not have: none if D1 has an entry of this task, whoever's it is. */
+/**
+ * The account's newest parts, which may contain an entry that D1 does not have; empty if D1 has an entry of this task, of whichever
+ * account.
+ */
 export const partsToSearch = async (db: D1Database, accountId: string, taskId: string, limit: number): Promise<ArchivePart[]> =>
   (
     await db
@@ -185,7 +190,7 @@ export const partsWithReferences = async (db: D1Database, accountId: string, lim
       .run<ArchivePart>()
   ).results;
 
-/** Has a part that lost its references named by its new file. No effect if the part has changed since it was read. */
+/** Replaces the file of a part whose references were removed. No effect if the part has changed since it was read. */
 export const replaceFile = async (db: D1Database, { accountId, month, part, file }: ArchivePart, before: string): Promise<void> => {
   await db
     .prepare("UPDATE archive_part SET file = ?4, referenced = 0 WHERE account_id = ?1 AND month = ?2 AND part = ?3 AND file = ?5")

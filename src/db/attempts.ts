@@ -7,7 +7,7 @@ export interface AttemptRule {
   max: number;
 }
 
-/** Rows older than every window are deleted, milliseconds. */
+/** The age in milliseconds after which rows are deleted; longer than every window. */
 const keptMs = 3_600_000;
 
 /** Counts one attempt under a key, in one statement. Returns true if it is allowed; a refused one is not counted. */
@@ -32,7 +32,7 @@ export async function countAttempt(db: D1Database, key: string, { window, max }:
   return row !== null;
 }
 
-/** Removes one counted attempt after a success. Others under the key stay counted, so that success with one account hides no guesses at another. */
+/** Removes one counted attempt after a success. Other attempts under the key stay counted, so that a success with one account does not hide guesses at another. */
 export async function forgiveAttempt(db: D1Database, key: string): Promise<void> {
   await db.prepare("UPDATE auth_rate_limit SET count = count - 1 WHERE key = ?1 AND count > 0").bind(key).run();
 }

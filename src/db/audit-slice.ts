@@ -1,7 +1,9 @@
 /** A slice of an account's audit: its rows in one transaction, their sums, and the comparison of all sums with the wallets. */
 
+import { ofAccount } from "./ledger.ts";
+
 const dayMs = 86_400_000;
-/** Days after which no task of a day is open or settled late any more: its sums do not change. */
+/** After this many days no task of a day can be open or settled late, so the day's sums do not change any more. */
 const openDays = 3;
 /** Rows of one scan in one slice. */
 const pageRows = 150;
@@ -34,9 +36,9 @@ export interface Walk {
   sums: Record<string, Sums>;
   /** How many archived entries the sums contain; undefined before the first slice. */
   archived?: number | undefined;
-  /** A difference that may come from a change between two slices is read again before it is reported. */
+  /** True for the repeated walk after a difference: changes between two slices may cause one, so it is reported only if found twice. */
   isSecond: boolean;
-  /** It began again, because entries were archived before it reached them. */
+  /** True if the walk was restarted because entries were archived before it reached them. */
   isOvertaken?: boolean;
 }
 
@@ -95,8 +97,8 @@ export interface Slice {
 }
 
 /**
- * Adds the rows of a slice to the sums and moves the scans on. True when all of them have ended; "overtaken" if entries were archived that
- * they had not reached: the sums have them neither in D1 nor in the archive.
+ * Adds the rows of a slice to the sums and advances the scans. True if all scans have ended; "overtaken" if entries were archived that the
+ * scans had not reached, so that the sums contain them neither from D1 nor from the archive.
  */
 export function advance(walk: Walk, { entries, days, archived, archivedTo }: Slice): boolean | "overtaken" {
   const count = archived.reduce((sum, row) => sum + row.entries, 0);
@@ -122,7 +124,7 @@ const sumsFor = ({ sums }: Walk, keyId: string): Sums => (sums[keyId] ??= { entr
 /** One batch is one transaction: its reads are consistent. */
 export async function readSlice(db: D1Database, { accountId, until, places, day }: Walk): Promise<Slice> {
   const entries = (more: string) =>
-    `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE account_id = ?1 AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
+    `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE ${ofAccount()} AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
   const scanFrom = (side: 0 | 1) => {
     const place = places[side];
     const { at, taskId } = place === "done" ? { at: until, taskId: "" } : place;
@@ -179,7 +181,7 @@ export async function readSlice(db: D1Database, { accountId, until, places, day 
 
 /** Every wallet of the account that disagrees with its entries, or with the daily sums. */
 export function compare(walk: Walk, { wallets, open, recentDays, recent }: Slice): Drift[] {
-  // Entries of recent days are compared if one page has them all: the others when their days are over.
+  // Entries of recent days are compared if one page contains all of them; otherwise when their days are over.
   const hasAll = recent.every((rows) => rows.length < pageRows);
   const keys = new Set([...Object.keys(walk.sums), ...open.map(({ keyId }) => keyId), ...recentDays.map(({ keyId }) => keyId)]);
   for (const { keyId } of recent.flat()) keys.add(keyId);
@@ -204,7 +206,7 @@ export function compare(walk: Walk, { wallets, open, recentDays, recent }: Slice
   for (const { id } of wallets) if (!ledger.has(id)) ledger.set(id, { id, held: 0, days: 0, entries: 0 });
   return [...ledger.values()].flatMap(({ id, held, days, entries }) => {
     const { reserved: all, used, granted } = wallets.find((wallet) => wallet.id === id) ?? { reserved: 0, used: 0, granted: 0 };
-    // What is granted to the account's object is its own to explain.
+    // Amounts granted to the account's object are audited by the object itself.
     const reserved = all - granted;
     if (reserved === held && used === days && used === entries) return [];
     return [{ id, reserved, used, ledgerReserved: held, ledgerUsed: used === days ? entries : days }];

@@ -6,11 +6,11 @@ import { compare, type Drift, advance, newWalk, readSlice, type Walk } from "./a
 const slicesPerCall = 100;
 /** The findings since the audit began its round over all accounts. Amounts in millionths. */
 export interface Audit {
-  /** Accounts checked in this round: all of them when it is complete */
+  /** Accounts checked in this round: all accounts if it is complete */
   accounts: number;
   tasksOpen: number;
   reserved: number;
-  /** Every wallet whose sums disagree with the ledger; for accounts that this round has not reached, the last round's findings. */
+  /** Every wallet whose sums differ from the ledger; for accounts that this round has not reached, the previous round's findings. */
   drift: Drift[];
   entries: number;
   isComplete: boolean;
@@ -19,14 +19,14 @@ export interface Audit {
   startedAt: number;
 }
 
-/** What an account's wallet object says of itself: amounts in millionths, and whether D1 has granted what it holds. */
+/** The report of an account's wallet object about itself: amounts in millionths, and whether D1 has granted what it holds. */
 export interface WalletSums {
   granted: number;
   isGrantRight: boolean;
   held: number;
   /** Open tasks and chats */
   open: number;
-  /** Granted to a storage that the object lost, and claimed by no task. Missing in answers of older code. */
+  /** Granted to storage that the object lost, and claimed by no task. Missing in answers of older code. */
   lost?: number;
 }
 
@@ -39,14 +39,14 @@ interface State extends Omit<Audit, "isComplete" | "current"> {
   isComplete: boolean;
   /** The findings of the previous round. */
   earlier: { drift: Drift[]; owners: string[] };
-  /** The account of each drift. */
+  /** The account of each wallet that differs. */
   owners: string[];
 }
 
 /**
- * Goes on with the audit (`askWallet` reaches the object of an account), at most `maxSlices` slices, and begins a new round after a complete one. With `accountId` it
- * checks that account alone, whole, and leaves the round as it is. Throws when D1 does not answer; nothing but the slices of
- * this call has to be repeated.
+ * Continues the audit by at most `maxSlices` slices, and begins a new round after a complete one. `askWallet` calls the object of an
+ * account. With `accountId` it checks only that account, completely, and does not change the round. Throws if D1 does not answer; then only
+ * the slices of this call must be repeated.
  */
 export async function audit(db: D1Database, askWallet: AskWallet, accountId?: string, maxSlices = slicesPerCall): Promise<Audit> {
   const stored = accountId === undefined ? await readState(db) : undefined;
@@ -100,8 +100,8 @@ export const nextAccounts = async (db: D1Database, after: string, limit: number)
   );
 
 /**
- * Entries were archived before the walk reached them. It begins again, once: an account whose entries are archived faster than they are read, as
- * in the first days of an old database, is left to a later round, and keeps what was found before.
+ * Entries were archived before the walk reached them, so it restarts, once. An account whose entries are archived faster than they are
+ * read, as in the first days of an old database, is left to a later round and keeps its earlier findings.
  */
 function overtake(state: State, { accountId, isSecond, isOvertaken }: Walk): void {
   state.walk = isOvertaken ? undefined : { ...newWalk(accountId, isSecond), isOvertaken: true };
@@ -125,7 +125,7 @@ async function slice(db: D1Database, state: State, walk: Walk, askWallet: AskWal
 
   const account = read.wallets.find(({ id }) => id === walk.accountId);
   const drift = compare(walk, read);
-  // An object that D1 granted nothing holds nothing.
+  // An object without a grant from D1 holds nothing.
   const wallet = account && account.granted > 0 ? await askWallet(walk.accountId) : undefined;
   if (account && wallet && (!wallet.isGrantRight || wallet.lost)) {
     const { granted, used } = account;

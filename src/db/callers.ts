@@ -2,7 +2,7 @@
 
 import { isWellFormedKey, sha256Hex } from "../ids.ts";
 
-/** What a key may be used for; what is missing has no limit. */
+/** The limits of a key; a missing field means no limit. */
 export interface KeyScope {
   models?: string[] | undefined;
   kinds?: string[] | undefined;
@@ -14,14 +14,14 @@ export interface Caller {
   accountId: string;
   /** The key's wallet: its own id unless it replaced another key. */
   keyId: string;
-  /** SHA-256 of the key; missing where the console calls for its user. */
+  /** SHA-256 of the key; missing if the console calls for its user. */
   keyHash?: string;
   scope?: KeyScope;
-  /** The browser token that stands for the key. */
+  /** The browser token that was used instead of the key. */
   token?: {
-    /** Of its object. */
+    /** The id of the token's object. */
     id: string;
-    /** The tasks that it may see. */
+    /** The ids of the tasks that the token may see. */
     taskIds: string[];
     scope: KeyScope;
   };
@@ -75,7 +75,7 @@ async function find(db: D1Database, key: string, toHash: () => Promise<string> |
   return caller;
 }
 
-/** Drops cached callers on this machine. */
+/** Removes cached callers on this machine. */
 export function forgetCallers(which: (known: CachedCaller) => boolean): void {
   evictions++;
   for (const [key, entry] of cache) if (which(entry)) cache.delete(key);

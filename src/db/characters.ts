@@ -6,7 +6,7 @@ export interface Character {
   username: string;
   displayName: string;
   model: string;
-  /** The provider that made it, and its handle there. Null in older characters, and for providers without handles. */
+  /** The provider that created it, and its handle there. Null in older characters, and for providers without handles. */
   provider: string | null;
   handle: string | null;
   pictureType: string;
@@ -17,11 +17,11 @@ export interface Character {
 const characterColumns =
   "id, account_id AS accountId, username, display_name AS displayName, model, provider, handle, picture_type AS pictureType, picture_digest AS pictureDigest, created_at AS createdAt";
 
-/** Whether the account has deleted the character. */
+/** True if the account has deleted the character. */
 export const isCharacterDeleted = async (db: D1Database, id: string): Promise<boolean> =>
   (await db.prepare("SELECT 1 FROM character WHERE id = ?1 AND deleted_at IS NOT NULL").bind(id).first()) !== null;
 
-/** Keeps a character. A repeat changes nothing, also when it was deleted since. */
+/** Stores a character. A repeat changes nothing, also if the character has been deleted since. */
 export const insertCharacter = (db: D1Database, character: Character): Promise<unknown> =>
   db
     .prepare(

@@ -1,5 +1,7 @@
 /** An account's final tasks in the order of their ends, read from the ledger's settlements. */
 
+import { ofAccount } from "./ledger.ts";
+
 export interface EndedTask {
   taskId: string;
   outcome: string;
@@ -7,7 +9,7 @@ export interface EndedTask {
   at: number;
 }
 
-/** When a task of the account was settled; undefined if it is not settled, or not the account's. */
+/** When a task of the account was settled; undefined if it is open or belongs to another account. */
 export const settledAt = async (db: D1Database, accountId: string, taskId: string): Promise<number | undefined> =>
   (await db
     .prepare(
@@ -18,15 +20,16 @@ export const settledAt = async (db: D1Database, accountId: string, taskId: strin
     .first<number>("at")) ?? undefined;
 
 /**
- * The first `limit` tasks that were settled after `after` (milliseconds), oldest first. A settlement gets a later time than each one of
- * its account before it (`settle` of the wallet object and of ledger.ts), so a reader who goes on from the last row misses none. Reads the rows of the page alone.
+ * The first `limit` tasks settled after `after` (milliseconds), oldest first. Each settlement of an account gets a later time than all
+ * earlier ones (`settle` of the wallet object and of ledger.ts), so a reader who continues from the last row misses none. Reads only the
+ * rows of the page.
  */
 export const listEndedTasks = async (db: D1Database, accountId: string, after: number, limit: number): Promise<EndedTask[]> =>
   (
     await db
       .prepare(
         `SELECT task_id AS taskId, outcome, closed_at AS at FROM entry
-         WHERE account_id = ?1 AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused' AND closed_at > ?2
+         WHERE ${ofAccount()} AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused' AND closed_at > ?2
          ORDER BY closed_at LIMIT ?3`,
       )
       .bind(accountId, after, limit)

@@ -1,9 +1,10 @@
-/** Erasure of an account in D1: everything that names its owner goes, the ledger's amounts stay. */
+/** Erasure of an account in D1: personal data is deleted, the ledger's amounts stay. */
 
+import { ofAccount } from "./ledger.ts";
 import { eraseReasons } from "./quota-changes.ts";
 import { eraseRequests } from "./requests.ts";
 
-/** An erasure that is not complete. `at` and `taskId` are the last of the account's entries whose task is erased. */
+/** An incomplete erasure. `at` and `taskId` identify the last of the account's entries whose task has been erased. */
 export interface Erasure {
   accountId: string;
   beganAt: number;
@@ -13,7 +14,7 @@ export interface Erasure {
 
 const columns = "account_id AS accountId, began_at AS beganAt, at, task_id AS taskId";
 
-/** Records that an account is to be erased: from then on it is erased whatever crashes. False if there is no such account, or it is erased. */
+/** Records that an account is to be erased; a crash after that only delays the erasure. False if the account does not exist or is already erased. */
 export const beginErasure = async (db: D1Database, accountId: string, now: number): Promise<boolean> =>
   (
     await db
@@ -28,7 +29,7 @@ export const beginErasure = async (db: D1Database, accountId: string, now: numbe
 export const findErasure = (db: D1Database, accountId: string): Promise<Erasure | null> =>
   db.prepare(`SELECT ${columns} FROM erasure WHERE account_id = ?1`).bind(accountId).first<Erasure>();
 
-/** Erasures that are not complete, the oldest first. */
+/** Incomplete erasures, oldest first. */
 export const listErasures = async (db: D1Database, limit: number): Promise<Erasure[]> =>
   (await db.prepare(`SELECT ${columns} FROM erasure ORDER BY began_at LIMIT ?1`).bind(limit).run<Erasure>()).results;
 
@@ -80,7 +81,7 @@ export async function erasePerson(db: D1Database, accountId: string, now: number
   ]);
 }
 
-/** The next of the account's tasks after the erasure's place, submitted since `since` (milliseconds), oldest first. */
+/** The next tasks of the account after the erasure's place that were submitted since `since` (milliseconds), oldest first. */
 export const tasksToErase = async (
   db: D1Database,
   { accountId, at, taskId }: Erasure,
@@ -91,14 +92,14 @@ export const tasksToErase = async (
     await db
       .prepare(
         `SELECT at, task_id AS taskId FROM entry INDEXED BY entry_by_account
-         WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = 0 AND at >= ?2 AND at >= ?3 AND (at > ?3 OR task_id > ?4)
+         WHERE ${ofAccount()} AND step = 'reserve' AND (kind = 'chat') = 0 AND at >= ?2 AND at >= ?3 AND (at > ?3 OR task_id > ?4)
          ORDER BY at, task_id LIMIT ?5`,
       )
       .bind(accountId, since, at, taskId, limit)
       .run<{ at: number; taskId: string }>()
   ).results;
 
-/** Some of the account's characters whose names or images are left. */
+/** Some of the account's characters that still have a name or an image. */
 export const charactersToErase = async (db: D1Database, accountId: string, limit: number): Promise<string[]> =>
   (
     await db
@@ -107,7 +108,7 @@ export const charactersToErase = async (db: D1Database, accountId: string, limit
       .run<{ id: string }>()
   ).results.map(({ id }) => id);
 
-/** Takes the names from characters, once their images are deleted. The rows stay: a settlement that is repeated must not bring them back. */
+/** Removes the names of characters whose images are deleted. The rows stay, so that a repeated settlement does not create the characters again. */
 export const eraseCharacters = async (db: D1Database, ids: string[], now: number): Promise<void> => {
   await db
     .prepare(
@@ -118,7 +119,7 @@ export const eraseCharacters = async (db: D1Database, ids: string[], now: number
     .run();
 };
 
-/** Deletes some of the account's own names for tasks. Returns how many. */
+/** Deletes some of the account's references of tasks. Returns how many. */
 export const eraseReferences = async (db: D1Database, accountId: string, limit: number): Promise<number> =>
   (
     await db

@@ -20,8 +20,9 @@ export const firstMonth = async (db: D1Database, now: number): Promise<number> =
   monthOf((await db.prepare("SELECT min(created_at) AS at FROM account").first<number>("at")) ?? now);
 
 /**
- * Adds up the daily sums of a month (first milliseconds of it and of the next one) on its first day, for the next `limit` accounts after `after`. One
- * transaction; a repeat changes nothing. Returns the last account of them, undefined after the last one of all.
+ * Replaces the daily sums of a month (given by its and the next month's first millisecond) with one sum on its first day, for the next
+ * `limit` accounts after `after`. One transaction; a repeat changes nothing. Returns the last of these accounts; undefined after the last
+ * account of all.
  */
 export async function addUpMonth(db: D1Database, month: number, next: number, after: string, limit: number): Promise<string | undefined> {
   const { results: accounts } = await db

@@ -1,4 +1,6 @@
-/** What wallet objects ask of D1: grants from an account's quota, settled entries in batches, quotas and budgets. Amounts in millionths. */
+/**
+ * The D1 queries of wallet objects: grants from an account's quota, settled entries in batches, quotas and budgets. Amounts in millionths.
+ */
 
 import { toClass } from "./outcome-sums.ts";
 
@@ -7,21 +9,21 @@ export interface Budget {
   window: "day" | "month";
 }
 
-/** An account's or a key's row. */
+/** The row of an account or a key. */
 export interface WalletRow {
   id: string;
   /** null is unlimited */
   quota: number | null;
-  /** Held for open tasks by the D1 ledger alone, from before there were wallet objects, and for accounts what is granted to the object. */
+  /** Held for open tasks by D1's own ledger, from before wallet objects existed; for accounts also the amount granted to the object. */
   reserved: number;
   used: number;
   granted: number;
-  /** How many times the object wrote the account's row. */
+  /** How many times the object has written the account's row. */
   revision: number;
   budget: Budget | null;
 }
 
-/** A settled task or chat, as D1 keeps it. */
+/** A settled task or chat in the format of D1. */
 export interface SettledEntry {
   taskId: string;
   keyId: string;
@@ -50,13 +52,13 @@ const select = (db: D1Database, ids: string[]) =>
 /** The rows of these accounts and keys; those that do not exist are missing. */
 export const readRows = async (db: D1Database, ids: string[]): Promise<WalletRow[]> => toRows(await select(db, ids).run());
 
-/** Whether the object's write took effect, and the account's row after it; undefined when there is no such account. */
+/** Whether the object's write took effect, and the account's row after it; undefined if the account does not exist. */
 export interface Written {
   isDone: boolean;
   row: WalletRow | undefined;
 }
 
-/** A write that takes effect only at the revision that the object knows: a repeat, or one that lands late, changes nothing. */
+/** A write that takes effect only at the revision that the object knows: a repeated or late write changes nothing. */
 async function writeAt(
   db: D1Database,
   accountId: string,
@@ -75,8 +77,8 @@ async function writeAt(
 }
 
 /**
- * Grants the object `missing` at least, and up to `block` where that is at most a tenth of what remains, so that a small quota
- * stays exact. Not done when less than `missing` remains or the revision is another one.
+ * Grants the object at least `missing`, and up to `block` if that is at most a tenth of the remaining quota, so that a small quota stays
+ * exact. Not done if less than `missing` remains or the revision differs.
  */
 export function grant(db: D1Database, accountId: string, revision: number, missing: number, block: number): Promise<Written> {
   const left = "(quota - reserved - used)";
@@ -91,11 +93,11 @@ export function grant(db: D1Database, accountId: string, revision: number, missi
   );
 }
 
-/** Takes back what the object does not need. */
+/** Returns an amount that the object does not need from the grant. */
 export const giveBack = (db: D1Database, accountId: string, revision: number, amount: number): Promise<Written> =>
   writeAt(db, accountId, revision, "granted = granted - ?3, reserved = reserved - ?3", "granted >= ?3", [amount]);
 
-/** Sets the account's quota and, in the same write, what is granted. Not done when less than what is granted, reserved and used would remain. */
+/** Sets the account's quota and the granted amount in one write. Not done if the quota would be below the granted, reserved and used amounts. */
 export const setAccountQuota = (
   db: D1Database,
   accountId: string,
@@ -112,12 +114,12 @@ export const setAccountQuota = (
     [quota, granted],
   );
 
-/** Makes every earlier write that may still be under way take no effect, and answers the row as it is then. */
+/** Raises the revision, so that earlier writes that may still arrive take no effect, and returns the row after that. */
 export async function fence(db: D1Database, accountId: string): Promise<WalletRow | undefined> {
   return toRows(await db.prepare(`UPDATE wallet SET revision = revision + 1 WHERE id = ?1 RETURNING ${columns}`).bind(accountId).run())[0];
 }
 
-/** Sets a key's quota. undefined when less than what D1 has used and reserved of it would remain. */
+/** Sets a key's quota. undefined if it would be below what D1 has used and reserved of it. */
 export const setKeyQuota = async (db: D1Database, keyId: string, quota: number | null): Promise<WalletRow | undefined> =>
   toRows(
     await db
@@ -135,7 +137,7 @@ export const setBudget = async (db: D1Database, id: string, budget: Budget | nul
       .run(),
   )[0];
 
-/** What D1 knows to be charged since `since` (the first millisecond of a day), for the account and for each of its keys. */
+/** The charges in D1 since `since` (the first millisecond of a day), for the account and for each of its keys. */
 export async function readSpentSince(db: D1Database, accountId: string, since: number): Promise<Map<string, number>> {
   const { results } = await db
     .prepare("SELECT key_id AS id, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day >= ?2 GROUP BY 1")
@@ -153,9 +155,9 @@ const fresh = `fresh (task_id, key_id, kind, model, held, charged, outcome, at, 
   WHERE NOT EXISTS (SELECT 1 FROM entry WHERE task_id = value ->> 0 AND step = 'reserve'))`;
 
 /**
- * Writes settled entries, in one transaction: those that D1 does not have yet, what they were charged from the grant to used,
- * and the sums by day. A repeat changes nothing. Not done when the row's revision is lower than the object's: the database was
- * restored. `isGranted` is false for entries that a restored database lost: what was granted for them is not there any more.
+ * Writes settled entries in one transaction: the entries that D1 does not have yet, the move of their charges from the grant to used, and
+ * the sums by day. A repeat changes nothing. Not done if the row's revision is lower than the object's: the database was restored.
+ * `isGranted` is false for entries that a restored database lost, because their grant does not exist any more.
  */
 export async function writeEntries(
   db: D1Database,
@@ -168,7 +170,7 @@ export async function writeEntries(
     entries.map((e) => [e.taskId, e.keyId, e.kind, e.model, e.held, e.charged, e.outcome, e.at, e.closedAt, toClass(e.closedAt - e.at)]),
   );
   const statement = (sql: string) => db.prepare(`WITH ${fresh} ${sql}`).bind(accountId, rows, revision);
-  // The first statement raises the revision: the others see by that whether it was done.
+  // The first statement raises the revision; the other statements take effect only if it did.
   const isDone = "(SELECT revision FROM wallet WHERE id = ?1) > ?3";
   const results = await db.batch([
     statement(
@@ -178,7 +180,8 @@ export async function writeEntries(
        WHERE id = ?1 AND revision >= ?3 RETURNING ${columns}`,
     ),
     statement(
-      // A Worker from before there were wallet objects may have reserved beside the object for a moment: the key's limit gives way, not the charge.
+      // A Worker from before wallet objects existed may have reserved at the same time: the key's limit may be exceeded, but the charge is
+      // not reduced.
       `UPDATE wallet SET used = used + d.charged, reserved_at = max(coalesce(reserved_at, 0), d.at),
          quota = iif(quota < reserved + used + d.charged, reserved + used + d.charged, quota)
        FROM (SELECT key_id, sum(charged) AS charged, max(at) AS at FROM fresh GROUP BY 1) d
@@ -191,7 +194,7 @@ export async function writeEntries(
        ON CONFLICT DO UPDATE SET charged = charged + excluded.charged, returned = returned + excluded.returned,
          completed = completed + excluded.completed, failed = failed + excluded.failed`,
     ),
-    // The status page counts what neither the caller ended nor the caller's input caused to fail.
+    // The status page does not count tasks that the caller ended or whose input caused the failure.
     statement(
       `INSERT INTO outcome_sum
        SELECT closed_at / 300000 * 300000, kind, outcome = 'completed', iif(outcome = 'completed', took, 0), count(*)
@@ -209,7 +212,7 @@ export async function writeEntries(
   return { isDone: row !== undefined, account: row, keys: toRows(results.at(-1)) };
 }
 
-/** Brings the row of a restored database to what the object knows, without any grant: entries that it lost can be written after that. */
+/** Sets the row of a restored database to the state that the object knows, without a grant: then the lost entries can be written. */
 export const beginRestore = async (db: D1Database, accountId: string, revision: number, quota: number | null): Promise<void> => {
   await db
     .prepare(
@@ -220,7 +223,7 @@ export const beginRestore = async (db: D1Database, accountId: string, revision: 
     .run();
 };
 
-/** Gives the object its grant again once the lost entries are written. */
+/** Restores the object's grant once the lost entries are written. */
 export async function endRestore(db: D1Database, accountId: string, granted: number, quota: number | null): Promise<WalletRow | undefined> {
   return toRows(
     await db

@@ -1,11 +1,11 @@
-/** Rare events in D1 that an alert is about: the time of the last one of each kind and id. Not related to money. */
+/** Rare events in D1 that cause alerts: the time of the latest event of each kind and id. Not related to money. */
 
 import { alert } from "../log.ts";
 
 /** A message in the dead-letter queue (id: its task), a provider's account that failed (provider), callbacks that keep failing (account). */
 export type IncidentKind = "dead_letter" | "provider" | "callback";
 
-/** Records an event. Never throws: the work that it is about goes on without the record. */
+/** Records an event. Never throws: the work that caused it continues without the record. */
 export async function recordIncident(db: D1Database, kind: IncidentKind, id: string): Promise<void> {
   try {
     await db

@@ -1,4 +1,6 @@
-/** Reads the ledger: charges by day and model, entries, tasks. It changes nothing; amounts in millionths, days in UTC. */
+/** Queries of the ledger: charges by day and model, entries, tasks. Read-only; amounts in millionths, days in UTC. */
+
+import { ofAccount } from "./ledger.ts";
 
 const dayMs = 86_400_000;
 
@@ -45,7 +47,7 @@ export async function usesByModel(db: D1Database, accountId: string, since: numb
   return results;
 }
 
-/** One task or chat in the ledger. The fields of its end are null while it is open. */
+/** One task or chat in the ledger. The fields about its end are null while it is open. */
 export interface Entry {
   taskId: string;
   kind: string;
@@ -75,7 +77,7 @@ export function selectEntries(db: D1Database, accountId: string, page: EntryPage
   // Two index scans, tasks and chats, merged by SQLite: a page reads only its own rows.
   const side = (isChat: 0 | 1) =>
     `SELECT task_id, at, kind, model, key_id, held, charged, outcome, closed_at FROM entry
-     WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4)`;
+     WHERE ${ofAccount()} AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4)`;
   return db
     .prepare(
       `WITH hold AS (${side(0)} UNION ALL ${side(1)})
@@ -133,7 +135,7 @@ export async function listOpenTasks(
   return results;
 }
 
-/** Accounts whose wallet objects hold something. Reads each wallet: for operators, not for requests. */
+/** Accounts whose wallet objects have granted amounts. Reads each wallet: for operators, not for requests. */
 export const listGrantedAccounts = async (db: D1Database, limit: number): Promise<string[]> =>
   (await db.prepare("SELECT id FROM wallet WHERE granted > 0 LIMIT ?1").bind(limit).run<{ id: string }>()).results.map(({ id }) => id);
 
@@ -173,7 +175,7 @@ export async function listTasks(db: D1Database, accountId: string, page: TaskPag
       .prepare(
         // The index is named, because with another one the scan would read every row of the account.
         `SELECT task_id AS taskId, at FROM entry INDEXED BY ${index}
-         WHERE account_id = ?1 AND step = 'reserve' AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4) AND ${more}
+         WHERE ${ofAccount()} AND step = 'reserve' AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4) AND ${more}
          ORDER BY at DESC, task_id DESC LIMIT ?5`,
       )
       .bind(accountId, since, after?.at ?? Number.MAX_SAFE_INTEGER, after?.taskId ?? "", limit, ...values);
@@ -191,7 +193,13 @@ export async function listTasks(db: D1Database, accountId: string, page: TaskPag
   const sortedWalks = () =>
     sorts.flatMap(({ model, kind }) =>
       wanted.map((isCompleted) =>
-        settled("entry_filtered", "kind <> 'chat' AND model = ?7 AND kind = ?8 AND (outcome = 'completed') = ?9", model, kind, isCompleted),
+        settled(
+          "entry_filtered",
+          "kind <> 'chat' AND model = ?7 AND substr(kind, 1, 1) = substr(?8, 1, 1) AND kind = ?8 AND (outcome = 'completed') = ?9",
+          model,
+          kind,
+          isCompleted,
+        ),
       ),
     );
   const walks = isNarrowed || outcome ? sortedWalks() : [settled("entry_by_account", "(kind = 'chat') = 0")];

@@ -1,4 +1,4 @@
-/** D1's own ledger, where what was reserved before there were wallet objects is settled; balances and what is charged for what. Amounts in millionths. */
+/** D1's own ledger, which settles reservations from before wallet objects existed; also balances and the types of charges. Amounts in millionths. */
 
 import type { FailureCode } from "../errors.ts";
 import type { Versioned } from "../versions.ts";
@@ -25,16 +25,19 @@ export const remaining = (balance: Balance) => (balance.quota === null ? null : 
 /** An amount in millionths as balance units for answers. */
 export const toUnits = (millionths: number) => millionths / 1_000_000;
 
-/** The statement that creates a wallet. It belongs in a batch after the one that creates its owner, and has an effect only if that one had one. */
+/** The statement that creates a wallet. It must follow the statement that creates its owner in the same batch, and has an effect only if that one had. */
 export const openWallet = (db: D1Database, id: string, quota: number | null) =>
   db.prepare("INSERT INTO wallet (id, quota) SELECT ?1, ?2 WHERE changes() > 0").bind(id, quota);
+
+/** The condition for the entries of the account with this id. Their indexes begin with some characters of it: the whole one would make them a third longer. */
+export const ofAccount = (id = "?1") => `substr(account_id, 5, 4) = substr(${id}, 5, 4) AND account_id = ${id}`;
 
 /** The outcome of a task or chat. `refused`: its submission was refused after its reservation, so there is no task. */
 export type Outcome = "completed" | FailureCode | "refused";
 
 /**
- * Ends the hold of a task: `charged` becomes used (never more than was held), the rest goes back. 0 is a refund. A task
- * that never reserved gets its closing row too: it stops a reservation that is still under way. Throws when D1 cannot tell; repeating is safe and changes nothing.
+ * Settles the hold of a task: `charged` becomes used (never more than was held), the rest is returned. 0 is a refund. A task that never
+ * reserved gets a settlement row too, which prevents a late reservation. Throws if the outcome is unknown; a repeat changes nothing.
  */
 export async function settle(db: D1Database, charge: Charge, charged: number, outcome: Outcome): Promise<void> {
   await db
@@ -42,7 +45,7 @@ export async function settle(db: D1Database, charge: Charge, charged: number, ou
       // Settlement times of an account strictly increase, whatever the clocks show, because readers of final tasks continue from the last time.
       `WITH hold (held) AS (SELECT coalesce((SELECT held FROM entry WHERE task_id = ?1 AND step = 'reserve'), 0)),
          last (at) AS (SELECT max(closed_at) FROM entry
-                       WHERE account_id = ?2 AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused')
+                       WHERE ${ofAccount("?2")} AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused')
          INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at)
          SELECT ?1, 'close', ?2, ?3, ?4, ?5, held, min(?6, held), ?7, iif(?4 = 'chat', ?8, max(?8, coalesce(last.at + 1, 0))) FROM hold, last
          WHERE true

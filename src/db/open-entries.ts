@@ -1,4 +1,4 @@
-/** Open entries of D1's own ledger, from before there were wallet objects or brought back by a restored database. */
+/** Open entries of D1's own ledger, from before wallet objects existed or brought back by a restored database. */
 
 import type { Charge } from "./ledger.ts";
 

@@ -7,7 +7,7 @@ const keptMs = 86_400_000;
 /** One kind in a period. */
 export interface KindOutcome {
   kind: string;
-  /** The share that completed, 0 to 1, of those that the caller did not end or cause to fail. */
+  /** The share of completed tasks, 0 to 1, without those that the caller ended or whose input caused the failure. */
   completionRate: number;
   /** The median duration of completed ones in seconds, to a tenth; null if none completed. */
   medianSeconds: number | null;
@@ -34,7 +34,7 @@ export async function readOutcomes(db: D1Database, since: number): Promise<KindO
   });
 }
 
-/** The duration of the middle one; `rows` in the order of durations. */
+/** The median duration; `rows` in the order of durations. */
 function median(rows: { took: number; tasks: number }[]): number | null {
   const half = rows.reduce((sum, { tasks }) => sum + tasks, 0) / 2;
   let sum = 0;

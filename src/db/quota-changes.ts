@@ -1,4 +1,4 @@
-/** The changes of accounts' quotas: the database notes each by itself, an admin's page adds who made it and why. */
+/** The changes of accounts' quotas: a database trigger records each; an admin's page adds who made it and the reason. */
 
 export interface QuotaChange {
   /** Milliseconds since the epoch. */
@@ -6,7 +6,7 @@ export interface QuotaChange {
   /** In millionths; null is no limit. */
   before: number | null;
   after: number | null;
-  /** The admin's e-mail address; null: made by the operator's API. */
+  /** The admin's e-mail address; null if the change was made with the operator's API. */
   admin: string | null;
   reason: string | null;
 }
@@ -23,7 +23,7 @@ export const listQuotaChanges = async (db: D1Database, accountId: string, limit:
       .run<QuotaChange>()
   ).results;
 
-/** Notes on the change that was made just now by whom and why. */
+/** Adds the admin and the reason to the change that was just made. */
 export async function explainQuotaChange(db: D1Database, accountId: string, adminId: string, reason: string): Promise<void> {
   await db
     .prepare(
@@ -34,6 +34,6 @@ export async function explainQuotaChange(db: D1Database, accountId: string, admi
     .run();
 }
 
-/** Takes away the words that an admin wrote about the account. The amounts stay, as those of the ledger. */
+/** Deletes the reasons that admins wrote about the account. The amounts stay, like those of the ledger. */
 export const eraseReasons = (db: D1Database, accountId: string) =>
   db.prepare("UPDATE quota_change SET reason = NULL WHERE account_id = ?1").bind(accountId);

@@ -1,6 +1,6 @@
 /** The log of requests that callers see: in pages, bounded for each account, without content. A page is one row, so a batch of requests is one write. */
 
-/** A request of a caller as the gateway reports it. No query, body or header. */
+/** A caller's request as the gateway reports it, without query, body and headers. */
 export interface LoggedRequest {
   account: string;
   /** Milliseconds since the epoch. */
@@ -21,25 +21,28 @@ export interface LoggedRequest {
 export type RequestEntry = Omit<LoggedRequest, "account">;
 
 export interface RequestFilter {
-  /** The hundreds of the status: 2 with 3, 4, 5. */
+  /** By status: `succeeded` is 2xx and 3xx, `refused` 4xx, `failed` 5xx. */
   result?: "succeeded" | "refused" | "failed" | undefined;
   /** The key's wallet. */
   key?: string | undefined;
-  /** A part of the id of a request or a task. */
+  /** A part of a request id or a task id. */
   text?: string | undefined;
 }
 
 /** How long requests are kept. */
 export const keptDays = 3;
 const keptMs = keptDays * 86_400_000;
-/** A page takes no more requests when it has so many, or began so long ago: it is deleted as a whole. */
+/** A page is closed when it has this many requests or is this old; pages are deleted as a whole. */
 const pageSize = 100;
 const pageMs = 7_200_000;
-/** The newest pages of an account are kept: at least four thousand requests where there are many, and all of three days where there are few. */
+/** How many of an account's newest pages are kept: at least four thousand requests of a busy account, and all of three days otherwise. */
 const maxPages = 40;
-/** Requests of several isolates are written one after the other: a page may begin so long before requests of the page before it end. */
+/**
+ * Several isolates write their requests one after the other: a page may contain requests that are this much older than the last ones of the
+ * page before it.
+ */
 const overlapMs = 60_000;
-/** Pages that one look reads at a time. */
+/** The number of pages that one query reads. */
 const pagesRead = 6;
 const maxStatements = 50;
 
@@ -47,7 +50,7 @@ const maxStatements = 50;
 export async function writeRequests(db: D1Database, requests: LoggedRequest[]): Promise<void> {
   const statements: D1PreparedStatement[] = [];
   for (const [account, own] of Map.groupBy(requests, (one) => one.account)) {
-    // Pages that would be deleted again are not written.
+    // Pages that would be deleted at once are not written.
     const kept = own.slice(-maxPages * pageSize);
     for (let at = 0; at < kept.length; at += pageSize) statements.push(append(db, account, kept.slice(at, at + pageSize)));
     statements.push(dropOldest(db, account));
@@ -79,7 +82,7 @@ const dropOldest = (db: D1Database, account: string) =>
     )
     .bind(account);
 
-/** Deletes the pages of all accounts whose requests are older than is kept. */
+/** Deletes the pages of all accounts whose requests are older than the retention time. */
 export const deleteOldRequests = async (db: D1Database, now: number): Promise<void> => {
   await db
     .prepare("DELETE FROM request_page WHERE began_at < ?1")
@@ -98,8 +101,8 @@ const isOlder = (one: RequestEntry, other: { at: number; request: string }) =>
   one.at < other.at || (one.at === other.at && one.request < other.request);
 
 /**
- * The account's newest `limit` requests that match, after the request `after`, newest first; `hasMore` when older ones match too. Reads as few
- * pages as it can: the database leaves out those without a match.
+ * The account's newest `limit` requests that match, after the request `after`, newest first; `hasMore` if older ones match too. The
+ * database filters out pages without a match, so few pages are read.
  */
 export async function readRequests(
   db: D1Database,

@@ -44,7 +44,7 @@ function totals(db: D1Database, accountId: string, { first, last }: Span, column
     .bind(accountId, first, last);
 }
 
-/** The archive's share in usage by reference: the statement that selects its files, and what adds their entries to the groups of D1, at most `left` of them. */
+/** The archive's share in usage by reference: the statement that selects its files, and a function that adds their entries to D1's groups, at most `left` of them. */
 interface ArchiveShare {
   parts: D1PreparedStatement;
   join: (groups: Used[], parts: unknown[], left: number) => Promise<Used[] | "too_many">;

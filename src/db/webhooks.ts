@@ -1,6 +1,6 @@
 /** Webhooks in D1: each account's endpoint and signing secrets. Not related to money. */
 
-/** How long the previous secret still signs after a rotation. */
+/** How long the previous secret is still used for signing after a rotation. */
 const oldSecretMs = 24 * 3_600_000;
 
 export interface Webhook {
@@ -55,8 +55,8 @@ export async function setEndpoint(db: D1Database, accountId: string, url: string
 }
 
 /**
- * Replaces the account's secret and returns the new one. The previous secret also signs for a day; the one before that stops at once, so
- * that two rotations revoke a leaked secret.
+ * Replaces the account's secret and returns the new one. The previous secret is also used for signing for a day. The one before that is
+ * dropped at once, so that two rotations revoke a leaked secret.
  */
 export async function rotateSecret(db: D1Database, accountId: string): Promise<string> {
   const secret = newSecret();
@@ -75,6 +75,6 @@ export async function rotateSecret(db: D1Database, accountId: string): Promise<s
 export const signingSecrets = ({ secret, oldSecret, rotatedAt }: Webhook, now: number): string[] =>
   oldSecret !== null && now < (rotatedAt ?? 0) + oldSecretMs ? [secret, oldSecret] : [secret];
 
-/** Whether the account has an endpoint. */
+/** True if the account has an endpoint. */
 export const hasEndpoint = async (db: D1Database, accountId: string): Promise<boolean> =>
   (await db.prepare("SELECT 1 FROM webhook WHERE account_id = ?1 AND url IS NOT NULL").bind(accountId).first()) !== null;

@@ -1,14 +1,14 @@
-/** The gateway's HTTP API in the name of one caller: requests, JSON answers, and errors as text for a model. */
+/** A client of the gateway's HTTP API for one caller: requests, JSON answers, and errors as text for a language model. */
 
 import { describeError } from "./errors.ts";
 
-/** The gateway's own API, as it hands it over with each request. */
+/** The gateway's own API, passed with each request. */
 export interface Api {
   fetch(request: Request): Promise<Response>;
 }
 
 interface Ask {
-  /** A JSON body; with one the request is a POST. */
+  /** A JSON body; a request with a body is a POST. */
   body?: object;
   method?: "POST";
   headers?: Record<string, string>;
@@ -19,10 +19,10 @@ export interface ApiAnswer<T> {
   body: T;
 }
 
-/** The API refused a request. The message says what to change and is made for the model that called the tool. */
+/** The API answered with an error. The message says what to change, for the language model that called the tool. */
 export class ApiRefusal extends Error {}
 
-/** Asks the gateway as the caller of `request`: with its key, its language and its address. */
+/** Calls the gateway with the key, language and IP address of the caller of `request`. */
 export class ApiClient {
   readonly #api: Api;
   readonly #origin: string;
@@ -53,9 +53,9 @@ export class ApiClient {
     return { headers: response.headers, body: body as T };
   }
 
-  /** The bytes and type of a stored file by its signed URL, or undefined when it has `maxBytes` or more or cannot be had. */
+  /** The bytes and type of a stored file by its signed URL; undefined if it has `maxBytes` or more, or cannot be read. */
   async file(url: string, maxBytes: number): Promise<{ type: string; bytes: Uint8Array } | undefined> {
-    // Where the operator serves files at an address of their own, the path and signature are the same.
+    // If the operator serves files under another base URL, the path and signature are the same.
     const at = url.search(/\/(?:assets|characters)\//);
     if (at === -1) return undefined;
     const address = this.#origin + url.slice(at);

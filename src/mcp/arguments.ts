@@ -1,11 +1,13 @@
-/** Reads the arguments of a tool. Each function throws `ApiRefusal` with what to change. */
+/** Reads the arguments of a tool. Each function throws `ApiRefusal` with the correction to make. */
 
 import { ApiRefusal } from "./api-client.ts";
 import type { Arguments } from "./context.ts";
 import { type Action, modelNamed, type ModelEntry } from "./models.ts";
 import { maxWaitSeconds } from "./wait.ts";
 
-/** The API has one path for videos and characters: the arguments must make what the tool is for. Throws `ApiRefusal`. */
+/**
+ * The API has one path for videos and characters: checks that the arguments describe the kind that the tool creates. Throws `ApiRefusal`.
+ */
 export function requireAction(action: Action, args: Arguments, models: ModelEntry[]): void {
   const given = ["url", "from_task", "timestamps"].filter((name) => args[name] !== undefined && args[name] !== null);
   if (action === "video" && given[0] !== undefined) throw invalid(given[0], "is an argument of create_character");

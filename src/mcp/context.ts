@@ -1,4 +1,4 @@
-/** What a call of a tool has at hand. */
+/** The context of a tool call. */
 
 import type { ApiClient } from "./api-client.ts";
 import type { ModelEntry } from "./models.ts";
@@ -15,10 +15,10 @@ export interface Caller {
 /** One call of a tool. */
 export interface Context extends Caller {
   tool: string;
-  /** Sends a progress notification, in percent; undefined when the client gave no progressToken. */
+  /** Sends a progress notification, in percent; undefined if the client gave no progressToken. */
   report?: (progress: number, message: string) => Promise<void>;
-  /** Whether the client has cancelled the call. The task continues. */
+  /** True if the client has cancelled the call. The task continues. */
   isCancelled: () => boolean;
-  /** The client declared the tasks extension: return a task instead of waiting for the result. */
+  /** True if the client declared the tasks extension: then a task is returned instead of waiting for the result. */
   asTask: boolean;
 }

@@ -1,4 +1,4 @@
-/** Errors of the HTTP API as sentences for a model: what was wrong, where, what is allowed, and what to do. */
+/** Errors of the HTTP API as text for a language model: the cause, the field, the allowed values, and the next step. */
 
 interface ApiError {
   message: string;
@@ -6,17 +6,17 @@ interface ApiError {
   details?: { param: string; message: string; allowed?: unknown }[];
 }
 
-/** What a model should do about an error, beside correcting the fields that it names. */
+/** What the language model should do about an error, in addition to correcting the named fields. */
 const advice: Record<string, string> = {
   cost_limit_exceeded: "Raise max_cost to at least this price, or choose a cheaper model, fewer images or a shorter duration.",
   insufficient_quota: "Nothing was charged. The tool balance shows what is left, the tool estimate what a request costs.",
   budget_exceeded: "Nothing was charged. The API key's budget for this time is used up.",
-  key_scope: "The API key may not be used for this. Use another model or kind, or ask the user for another key.",
+  key_scope: "The API key is not allowed to do this. Use another model or kind, or ask the user for another key.",
   task_not_found: "Use a task_id that a tool returned; list_tasks shows the account's tasks.",
   model_not_found: "The tool list_models shows the models.",
   model_not_available: "The tool list_models shows the models that are available.",
   content_policy_violation: "Nothing was charged. Change the prompt.",
-  task_already_final: "It cannot be cancelled any more. The tool get_task shows its result.",
+  task_already_final: "The task cannot be cancelled. The tool get_task shows its result.",
   idempotency_conflict: "Give the argument variation another value.",
 };
 
@@ -37,5 +37,5 @@ export function describeError(body: unknown, retryAfter: string | null): string 
   ].join("\n");
 }
 
-/** A remix's source stands in the API's path as `video_id`, and is an argument of a tool as `task_id`. */
+/** The id of a remix's source is `video_id` in the API's path, and `task_id` in a tool's arguments. */
 const toArgument = (text: string) => text.replace(/^video_id\b/, "task_id");

@@ -1,4 +1,4 @@
-/** `/mcp` as HTTP: who may ask, the session's id, and the official SDK's streamable transport, one server for each request. */
+/** `/mcp` over HTTP: authentication, the session id, and the official SDK's streamable transport, with one server for each request. */
 
 import { createMcpHandler, localhostAllowedOrigins, originValidationResponse, readRequestBody } from "@modelcontextprotocol/server";
 import { sha256Hex } from "../ids.ts";
@@ -6,11 +6,11 @@ import { type Api, ApiClient } from "./api-client.ts";
 import { readModels } from "./models.ts";
 import { createServer } from "./server.ts";
 
-/** Inline images are Base64 in the arguments; larger ones belong behind a URL. */
+/** Inline images are Base64 in the arguments; larger images must be given as URLs. */
 const maxBodyBytes = 16 * 1024 * 1024;
 const sessionHeader = "mcp-session-id";
 
-/** Answers a request of an MCP client in the name of the key that it brings. Nothing is kept between requests but the list of models. */
+/** Answers a request of an MCP client with the permissions of its API key. Between requests only the list of models is kept. */
 export async function serve(request: Request, api: Api): Promise<Response> {
   const foreign = refuseOrigin(request);
   if (foreign) return foreign;
@@ -26,15 +26,15 @@ export async function serve(request: Request, api: Api): Promise<Response> {
   const handler = createMcpHandler(() => createServer(caller), { maxRequestBodySize: maxBodyBytes });
   const response = await handler.fetch(read ? new Request(request, { method: "POST", body: read.text }) : request);
   if (session !== null || !read || !isInitialize(read.text) || !response.ok) return response;
-  // Nothing is stored for a session. Its id only separates the idempotency keys of sessions with the same API key.
+  // Nothing is stored for a session. Its id only separates the idempotency keys of sessions that use the same API key.
   const headers = new Headers(response.headers);
   headers.set(sessionHeader, crypto.randomUUID());
   return new Response(response.body, { status: response.status, headers });
 }
 
 /**
- * Refuses pages of other sites, as the protocol asks of servers. On a developer's machine its names stand for each other. Programs
- * send no `Origin`.
+ * Refuses pages of other origins, as the protocol requires. On a developer's machine all its local host names are allowed. Programs send no
+ * `Origin`.
  */
 function refuseOrigin(request: Request): Response | undefined {
   const { hostname } = new URL(request.url);
@@ -42,7 +42,7 @@ function refuseOrigin(request: Request): Response | undefined {
   return originValidationResponse(request, local.includes(hostname) ? local : [hostname]);
 }
 
-/** The gateway's own error for a caller. A 401 has the challenge that asks clients for a valid key. */
+/** The gateway's own error for a caller. A 401 has the challenge that makes clients request a valid key. */
 function refuse(answer: Response, hadKey: boolean): Response {
   const headers = new Headers(answer.headers);
   if (answer.status === 401) headers.set("www-authenticate", hadKey ? 'Bearer error="invalid_token"' : "Bearer");
@@ -57,6 +57,6 @@ function isInitialize(text: string): boolean {
   try {
     return (JSON.parse(text) as { method?: unknown } | null)?.method === "initialize";
   } catch {
-    return false; // the transport answers what is no JSON
+    return false; // the transport answers a body that is not JSON
   }
 }

@@ -21,10 +21,10 @@ export interface ModelEntry {
 
 export type Action = "image" | "video" | "remix" | "character";
 
-/** Deleted keys are refused within ten seconds, as everywhere. */
+/** Cached as long as API keys: a deleted key is refused within ten seconds, as everywhere. */
 const knownMs = 10_000;
 const known = new BoundedCache<{ list: List; until: number }>(1024 * 1024);
-/** The newest list: callers who get the same one share it. */
+/** The newest list, shared by callers who get an equal one. */
 let newest: List | undefined;
 
 interface List {
@@ -32,10 +32,7 @@ interface List {
   models: ModelEntry[];
 }
 
-/**
- * The models that the caller may use, or the gateway's refusal of the caller: 401 without a good key, 429, 503. Asked again after ten
- * seconds.
- */
+/** The models that the caller may use, or the gateway's error answer: 401 without a valid key, 429, 503. Cached for ten seconds. */
 export async function readModels(client: ApiClient, authorization: string | null): Promise<ModelEntry[] | Response> {
   const key = await sha256Hex(authorization ?? "");
   const kept = known.get(key);
@@ -52,13 +49,13 @@ export async function readModels(client: ApiClient, authorization: string | null
 const schemaFor = (model: ModelEntry, action: Action): Schema | undefined =>
   action === "remix" || action === "character" ? model.actions?.[action] : model.kind === action ? model.parameters : undefined;
 
-/** The model of a name or alias. */
+/** Finds a model by its name or alias. */
 export const modelNamed = (models: ModelEntry[], name: unknown) =>
   models.find(({ id, aliases }) => id === name || aliases.includes(name as string));
 
 /**
- * The properties of an action's body for all models together. Where models differ, a property has one form for each group of
- * models, which its description names: language models ignore conditions between properties.
+ * The properties of an action's body for all models together. If models differ, a property has one variant for each group of models, which
+ * its description names: language models ignore conditions between properties.
  */
 export function mergedProperties(models: ModelEntry[], action: Action): { properties: Record<string, Schema>; required: string[] } {
   const able = models.map((model) => ({ id: model.id, schema: schemaFor(model, action) })).filter(hasSchema);
@@ -84,7 +81,7 @@ export function mergedProperties(models: ModelEntry[], action: Action): { proper
 const hasSchema = (model: { id: string; schema: Schema | undefined }): model is { id: string; schema: Schema } =>
   model.schema !== undefined;
 
-/** One property in its forms, each with the models that take it. */
+/** One property with its variants, each with the models that accept it. */
 function eachForm(byText: Map<string, string[]>): Schema {
   const forms = [...byText].map(([text, models]) => {
     const { description, ...form } = JSON.parse(text) as Schema;

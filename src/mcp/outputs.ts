@@ -1,4 +1,7 @@
-/** The shapes of what tools answer, as JSON Schema. They name what is always there and what agents read; more fields may come. */
+/**
+ * JSON Schemas of the tools' results. They contain the fields that are always present and those that agents read; results may have more
+ * fields.
+ */
 
 const object = (properties: object, required: string[] = Object.keys(properties)) => ({ type: "object" as const, properties, required });
 const text = { type: "string" };

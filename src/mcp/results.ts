@@ -1,4 +1,4 @@
-/** Tasks of the API as results of tools: a sentence, the record, links to the files, and small images themselves. */
+/** Converts the API's tasks to tool results: a text, the record, links to the files, and small images themselves. */
 
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import type { ApiClient } from "./api-client.ts";
@@ -23,17 +23,15 @@ export interface TaskData {
   error?: { code: string; message: string };
 }
 
-/** An image from here on is a link only. */
+/** An image of this size or more is returned as a link only. */
 const maxInlineBytes = 1_000_000;
 
 export const isFinal = ({ status }: TaskData) => status === "completed" || status === "failed";
 
-/** The record as tools show it: that of the API, but for its id's name. */
+/** The task's record in tool results: that of the API, except for the name of its id field. */
 export const toRecord = ({ id, ...rest }: TaskData) => ({ task_id: id, ...rest });
 
-/**
- * The result of a tool for a task in whatever state. A failed task is an error that says so. `note` is a sentence that comes first.
- */
+/** The tool result for a task in any state. A failed task is an error result. `note` is the first sentence. */
 export async function taskResult(client: ApiClient, data: TaskData, note?: string): Promise<CallToolResult> {
   const record = toRecord(data);
   const files = listFiles(data);
@@ -65,10 +63,10 @@ function summary({ id, status, progress, estimated_time, cost, error, expires_at
   return `The ${metadata.kind} is ready; ${cost.charged} was charged.${use}${until}`;
 }
 
-/** What to do when a task has failed for this reason. */
+/** The next step after a task has failed for this reason. */
 const remedies: Record<string, string> = {
   content_policy_violation: "Change the prompt.",
-  invalid_input: "Give another image or video.",
+  invalid_input: "Use another image or video.",
   provider_error: "Call again to try once more.",
   deadline_exceeded: "Call again to try once more.",
 };
@@ -85,7 +83,7 @@ function listFiles({ result, metadata }: TaskData): { uri: string; name: string;
   ];
 }
 
-/** The type by the name that the file is stored under. */
+/** The content type, from the name of the stored file. */
 function imageType(uri: string): string {
   const { pathname } = new URL(uri);
   return pathname.endsWith(".webp") ? "image/webp" : /\.jpe?g$/.test(pathname) ? "image/jpeg" : "image/png";

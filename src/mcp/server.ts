@@ -1,4 +1,4 @@
-/** One MCP server for one request: lists the tools, runs them, and speaks the tasks extension. */
+/** One MCP server for one request: lists the tools, runs them, and implements the tasks extension. */
 
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server, type Tool as ProtocolTool } from "@modelcontextprotocol/server";
 import { ApiRefusal } from "./api-client.ts";
@@ -11,7 +11,7 @@ wait_for_task with the task_id. Each task costs balance units: estimate returns 
 nothing. The same call with the same arguments is made and paid once; give variation another value to make it again. File links expire
 after 24 hours.`.replaceAll("\n", " ");
 
-/** A server whose tools act in the name of `caller`. */
+/** A server whose tools use the permissions of `caller`. */
 export function createServer(caller: Caller): Server {
   const server = new Server(
     { name: "generation-gateway", title: "Generation gateway", version: "1.0.0" },

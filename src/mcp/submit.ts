@@ -1,4 +1,4 @@
-/** Submissions of tools: each under an idempotency key that is made of the session and the arguments, so that a repeat pays once. */
+/** Submissions of tools: each with an idempotency key computed from the session and the arguments, so that a repeat is charged once. */
 
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { sha256Hex } from "../ids.ts";
@@ -8,7 +8,7 @@ import type { Arguments, Context } from "./context.ts";
 import { maxWaitSeconds, waitFor } from "./wait.ts";
 import { modelNamed } from "./models.ts";
 
-/** How often a call may be made anew because the task of its earlier one failed, while the gateway remembers it. */
+/** How many times a call is submitted again because its earlier task failed, while the gateway keeps that task's record. */
 const maxAttempts = 5;
 
 const repeated =
@@ -17,8 +17,8 @@ const repeated =
 const failedOften = "It failed each time. Change the arguments, or give the argument variation a value that was not used before.";
 
 /**
- * Submits `body` to `path` and waits for the task as long as the arguments allow. A repeat of a call gets the task of the first one,
- * unless that one failed: then it is made anew. Throws `ApiRefusal`.
+ * Submits `body` to `path` and waits for the task as long as the arguments allow. A repeated call gets the task of the first one, unless
+ * that task failed: then it is submitted again. Throws `ApiRefusal`.
  */
 export async function submit(path: string, args: Arguments, body: Arguments, context: Context, seconds: number): Promise<CallToolResult> {
   const { client, models, session, tool, asTask } = context;
@@ -40,7 +40,7 @@ export async function submit(path: string, args: Arguments, body: Arguments, con
   }
 }
 
-/** The same value with its objects' fields in order and without those that are null: two spellings of a call are one. */
+/** The same value with sorted fields and without nulls, so that equal calls are recognised. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== "object" || value === null) return value;

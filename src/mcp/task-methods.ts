@@ -1,4 +1,4 @@
-/** The tasks extension of the protocol (SEP-2663): a generation is a task there as it is one here, by the same id. */
+/** The tasks extension of the protocol (SEP-2663): each generation is a task with the same id as in the API. */
 
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -14,11 +14,11 @@ import type { Caller } from "./context.ts";
 
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 
-/** How long a record is kept at least, from its creation on. */
+/** The minimum time for which a record is kept after its creation. */
 const ttlMs = 7 * 86_400_000;
 const pollIntervalMs = 3_000;
 
-/** Whether the client declared, for this request, that it takes a task in place of a result. */
+/** True if the client declared for this request that it accepts a task instead of a result. */
 export function wantsTask(envelope: object | undefined): boolean {
   const capabilities = (envelope as Record<string, ClientCapabilities> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
   const extensions = capabilities?.extensions;
@@ -27,7 +27,7 @@ export function wantsTask(envelope: object | undefined): boolean {
 
 const statuses = { queued: "working", in_progress: "working", completed: "completed", failed: "completed" };
 
-/** A task as the extension shows it. One that failed has completed there, with a result that is an error. */
+/** A task in the extension's format. There a failed task is completed, with an error as its result. */
 export function protocolTask({ id, status, progress, created_at, completed_at, error }: TaskData) {
   const at = (seconds: number) => new Date(seconds * 1000).toISOString();
   return {

@@ -1,4 +1,4 @@
-/** The tools of `/mcp`: what each is for, takes and does. Arguments have the names of the HTTP API. */
+/** The tools of `/mcp`: description, arguments and action of each. Arguments have the names of the HTTP API. */
 
 import type { CallToolResult, Tool as ProtocolTool, ToolAnnotations } from "@modelcontextprotocol/server";
 import { invalid, names, readTaskId, readWait, requireAction, taskPath, without } from "./arguments.ts";
@@ -24,34 +24,34 @@ const spends: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, i
 /** The kinds of models. */
 const kinds: unknown[] = ["chat", "image", "video"] satisfies ModelEntry["kind"][];
 
-const taskId: Schema = { type: "string", description: "As another tool returned it: task_..." };
+const taskId: Schema = { type: "string", description: "The task_id from another tool's result: task_..." };
 const wait: Schema = {
   type: "integer",
   minimum: 0,
   maximum: maxWaitSeconds,
   default: maxWaitSeconds,
-  description: "Seconds to wait for the end of the task; the task goes on in any case",
+  description: "Seconds to wait for the end of the task; the task continues in any case",
 };
 const options: Record<string, Schema> = {
   max_cost: {
     type: "number",
     minimum: 0,
-    description: "The most that this may cost, in balance units; above it nothing is made or charged",
+    description: "The highest price, in balance units; if the price is higher, nothing is made or charged",
   },
-  reference: { type: "string", minLength: 1, maxLength: 128, description: "The caller's own name for it, which list_tasks finds" },
+  reference: { type: "string", minLength: 1, maxLength: 128, description: "The caller's own name for the task; list_tasks finds it" },
   variation: {
     type: "integer",
     description:
-      "Another number makes another result of the same arguments, and costs again. Without it a repeated call returns the earlier task.",
+      "A different number makes a new result from the same arguments, and costs again. Without it a repeated call returns the earlier task.",
   },
   wait,
 };
 
 const spending =
-  "Costs balance units (estimate returns how many). Waits for the task up to 50 seconds; call wait_for_task when it is not finished by then. " +
+  "Costs balance units (estimate returns how many). Waits for the task up to 50 seconds; call wait_for_task if it is not finished by then. " +
   "A repeated call with the same arguments returns the same task and is charged once.";
 
-/** A tool that submits a task of one kind. `path` is where its body goes. */
+/** A tool that submits a task of one kind. `path` receives its body. */
 const generates = (
   action: Action,
   {
@@ -61,7 +61,7 @@ const generates = (
   }: {
     title: string;
     description: string;
-    /** Arguments beside the body's. */
+    /** Arguments that are not part of the body. */
     named?: Record<string, Schema>;
     path: (args: Arguments) => string;
   },
@@ -86,11 +86,11 @@ const remixPath = (args: Arguments) => `/v1/videos/${encodeURIComponent(readTask
 export const tools: Record<string, Tool> = {
   list_models: {
     title: "List models",
-    description: "The models with their parameters (JSON Schema) and prices in balance units. Without arguments all of them.",
+    description: "The models with their parameters (JSON Schema) and prices in balance units. Without arguments, all models.",
     input: () => ({
       properties: {
         kind: { type: "string", enum: kinds },
-        model: { type: "string", description: "Only this one; an alias is a name too" },
+        model: { type: "string", description: "Only this model; a name or an alias" },
       },
     }),
     output: outputs.models,
@@ -109,7 +109,7 @@ export const tools: Record<string, Tool> = {
     description:
       "Checks a request and returns its price and what would be left, or what is wrong with it. Nothing is made or charged. Takes the " +
       "arguments of the tool that would make it, with its kind: image (generate_image), video (generate_video), remix (remix_video), " +
-      "character (create_character), or chat (messages as the HTTP API takes them).",
+      "character (create_character), or chat (messages as in the HTTP API).",
     input: (models) => ({
       properties: {
         kind: { type: "string", enum: Object.keys(paths) },
@@ -125,18 +125,18 @@ export const tools: Record<string, Tool> = {
       if (!path) throw invalid("kind", `must be one of ${Object.keys(paths).join(", ")}`);
       const body = without(args, ["kind", "variation", "wait", ...(args["kind"] === "remix" ? ["task_id"] : [])]);
       const { body: preview } = await client.ask<{ price: number; kind: string }>(`${path(args)}?dry_run=true`, { body });
-      if (preview.kind !== args["kind"]) throw invalid("kind", `does not fit the arguments, which would make: ${preview.kind}`);
+      if (preview.kind !== args["kind"]) throw invalid("kind", `does not fit the arguments, which are for the kind ${preview.kind}`);
       return structured(`It would cost ${preview.price}.`, { ...preview });
     },
   },
   generate_image: generates("image", {
     title: "Generate images",
-    description: "Makes one to four images from a prompt, and from reference images where given.",
+    description: "Makes one to four images from a prompt, with or without reference images.",
     path: () => "/v1/images/generations",
   }),
   generate_video: generates("video", {
     title: "Generate a video",
-    description: "Makes a video from a prompt, and from images where given. @username in the prompt names a character of create_character.",
+    description: "Makes a video from a prompt, with or without images. @username in the prompt names a character of create_character.",
     path: () => "/v1/videos/generations",
   }),
   remix_video: generates("remix", {
@@ -152,8 +152,8 @@ export const tools: Record<string, Tool> = {
     path: () => "/v1/videos/generations",
   }),
   get_task: {
-    title: "Look at a task",
-    description: "A task as it is now, with its files when it is finished.",
+    title: "Get a task",
+    description: "The current state of a task, with its files if it is completed.",
     input: () => ({ properties: { task_id: taskId }, required: ["task_id"] }),
     output: outputs.task,
     annotations: reads,
@@ -161,7 +161,7 @@ export const tools: Record<string, Tool> = {
   },
   wait_for_task: {
     title: "Wait for a task",
-    description: "Waits until a task is finished, at most 50 seconds; call it again when it is not. Progress is reported on the way.",
+    description: "Waits until a task is finished, at most 50 seconds; call it again if it is not. Reports progress.",
     input: () => ({ properties: { task_id: taskId, wait }, required: ["task_id"] }),
     output: outputs.task,
     annotations: reads,
@@ -169,7 +169,7 @@ export const tools: Record<string, Tool> = {
   },
   cancel_task: {
     title: "Cancel a task",
-    description: "Ends a task that is not finished. The answer's cost says what was charged, as a rule nothing.",
+    description: "Ends a task that is not finished. The result's cost shows what was charged, usually nothing.",
     input: () => ({ properties: { task_id: taskId }, required: ["task_id"] }),
     output: outputs.task,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
@@ -184,7 +184,7 @@ export const tools: Record<string, Tool> = {
     input: (models) => ({
       properties: {
         limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
-        after: { type: "string", description: "The last task_id of the page before" },
+        after: { type: "string", description: "The last task_id of the previous page" },
         status: { type: "string", enum: ["queued", "in_progress", "completed", "failed"] },
         kind: { type: "string", enum: ["image", "video", "character", "remix"] },
         model: { type: "string", enum: models.map(({ id }) => id) },
@@ -222,7 +222,7 @@ export const tools: Record<string, Tool> = {
   },
 };
 
-/** Where a request of each kind goes. */
+/** The path of submissions of each kind. */
 const paths = {
   image: () => "/v1/images/generations",
   video: () => "/v1/videos/generations",

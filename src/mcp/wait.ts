@@ -1,14 +1,14 @@
-/** Waits for a task and reports its progress on the way. */
+/** Waits for a task and reports its progress meanwhile. */
 
 import { isFinal, type TaskData } from "./results.ts";
 import type { Context } from "./context.ts";
 
-/** The longest wait of one tool call: clients of the official SDKs give up after 60 seconds. */
+/** The maximum wait of one tool call: clients of the official SDKs give up after 60 seconds. */
 export const maxWaitSeconds = 50;
-/** How often a client that asked for progress hears of it. */
+/** The interval of progress notifications, if the client requested them. */
 const reportSeconds = 3;
 
-/** The task when it is final, or as it is after `seconds`. Throws `ApiRefusal` when there is no such task. */
+/** The task when it is final, or its state after `seconds`. Throws `ApiRefusal` if the task does not exist. */
 export async function waitFor(taskId: string, seconds: number, { client, report, isCancelled }: Context): Promise<TaskData> {
   const until = Date.now() + seconds * 1000;
   let last = -1;
@@ -18,7 +18,7 @@ export async function waitFor(taskId: string, seconds: number, { client, report,
     const query = wait > 0 && !(report && last === -1) ? `?wait=${wait}` : "";
     const { data } = (await client.ask<{ data: TaskData }>(`/v1/tasks/${encodeURIComponent(taskId)}${query}`)).body;
     if (isFinal(data) || left <= 0 || isCancelled()) return data;
-    // The protocol wants each report to be higher than the one before.
+    // The protocol requires each reported progress to be higher than the one before.
     if (report && data.progress > last) await report(data.progress, `${data.metadata.kind}: ${data.status}, ${data.progress} %`);
     last = Math.max(last, data.progress);
   }

@@ -1,4 +1,4 @@
-/** The MCP Worker: the gateway's tools for agents at /mcp. The gateway hands it each request, and its own API with it. */
+/** The MCP Worker: the gateway's tools for agents at /mcp. The gateway forwards each request together with its own API. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { WorkerBehind } from "../gateway-api.ts";
@@ -8,7 +8,7 @@ import { serve } from "./http.ts";
 
 export default class Mcp extends WorkerEntrypoint<unknown> implements WorkerBehind {
   async open(request: Request, api: Api): Promise<Response> {
-    // Tools go on while their answer is streamed.
+    // Tools may still run while their answer is streamed.
     return serveHolding(api, this.ctx, (held) => serve(request, held));
   }
 }

@@ -1,10 +1,10 @@
-/** Canonical JSON (RFC 8785), and its digest where large images were taken out of the value. */
+/** Canonical JSON (RFC 8785), and its digest for values whose large images were extracted. */
 
 import { sha256Hex } from "../ids.ts";
 import type { Gap } from "./json-image.ts";
 import type { ExtractedImage } from "./json-skeleton.ts";
 
-/** The canonical text of a value that came out of `JSON.parse`: names in the order of their UTF-16 code units, no white space. */
+/** The canonical text of a value from `JSON.parse`: names sorted by their UTF-16 code units, no white space. */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
@@ -14,10 +14,10 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * SHA-256 (hexadecimal) of a value's canonical text with each image as it was sent. `images` are by the placeholders that stand for them in
- * the value; `open` reads the bytes of one, which are valid until the next piece is asked for. Names are sorted, so the images can only be
- * hashed when all else is known: each is read again, and a piece of one at a time is in memory. Null when the text of an image is not known
- * any more: it was no image, or its white space had too little order.
+ * SHA-256 (hexadecimal) of a value's canonical text with each image as it was sent. `images` maps the placeholders in the value to images;
+ * `open` reads the bytes of one, each piece valid until the next is requested. Names are sorted, so the images can be hashed only when all
+ * fields are known: each image is read again, one piece of one image in memory at a time. Null if the original text of an image cannot be
+ * restored: it was not an image, or its white space was too irregular.
  */
 export async function digestJson(
   value: unknown,
@@ -44,7 +44,7 @@ export async function digestJson(
     await writer.close();
     return new Uint8Array(await digest.digest).toHex();
   } catch (error) {
-    digest.digest.catch(() => undefined); // the hash of half a text must not count as unhandled
+    digest.digest.catch(() => undefined); // the rejected hash of an incomplete text must not be unhandled
     await writer.abort(error).catch(() => undefined);
     if (error instanceof UnknownText) return null;
     throw error;
@@ -53,7 +53,7 @@ export async function digestJson(
 
 class UnknownText extends Error {}
 
-/** The text of an image between its quotation marks. Its Base64 was checked strictly, so the bytes have one spelling. */
+/** The text of an image between its quotation marks. Its Base64 was checked strictly, so its bytes have exactly one encoding. */
 async function* writtenText(bytes: AsyncIterable<Uint8Array>, start: string, gaps: Gap[]): AsyncGenerator<string, void> {
   const layOut = spacer(gaps);
   yield start + layOut("");
@@ -69,7 +69,7 @@ async function* writtenText(bytes: AsyncIterable<Uint8Array>, start: string, gap
   yield layOut(carry.toBase64());
 }
 
-/** Puts the gaps into a text that comes in pieces, escaped as JSON has them. */
+/** Inserts the white space into a text that arrives in pieces, escaped as in JSON. */
 function spacer(gaps: Gap[]): (piece: string) => string {
   const rest = eachGap(gaps);
   let next = rest.next().value;

@@ -42,7 +42,7 @@ export function findBox(bytes: Uint8Array, type: string): Uint8Array | undefined
   return undefined;
 }
 
-/** The four letters that name a kind of box or track. */
+/** The four letters of a box type or track type. */
 export const fourLetters = (bytes: Uint8Array, offset: number) => String.fromCharCode(...bytes.subarray(offset, offset + 4));
 
 /** A DataView of the bytes; reads behind their end throw a RangeError. */

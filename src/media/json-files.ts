@@ -1,4 +1,4 @@
-/** Reads a JSON body as a stream: long Base64 strings in it go out as bytes while they come, the small rest is parsed. */
+/** Reads a JSON body as a stream: long Base64 strings are passed on as bytes while they arrive; the rest is parsed. */
 
 import { JsonBodyError } from "./json-error.ts";
 import { decodeString, type JsonPart, type JsonPath, JsonScanner } from "./json-scanner.ts";
@@ -9,7 +9,7 @@ export interface JsonFilesOptions<T> {
   maxBytes: number;
   /** The maximum number of characters outside the files. */
   maxRest: number;
-  /** How deep objects and arrays may be nested. */
+  /** The maximum nesting of objects and arrays. */
   maxDepth: number;
   /** True if the string at this path is a file. Only called for long strings. */
   isFileAt: (path: JsonPath) => boolean;
@@ -57,7 +57,7 @@ export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options
         return part;
       };
       files.set(placeholder, await take(decoded({ text, ends }, next)));
-      // Where it stopped early, the rest of the string is read on.
+      // If `take` stopped early, the rest of the string is skipped.
       while (!ends) ({ ends } = await nextPart(parts));
     } else {
       keep(text);
@@ -75,7 +75,7 @@ export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options
   }
 }
 
-/** `for await` would end the parts when it is left, so those within a string are asked for one by one. */
+/** Leaving a `for await` loop would end the iterator, so the parts of a string are requested one by one. */
 type Parts = AsyncGenerator<JsonPart, void>;
 
 async function* partsOf(body: ReadableStream<Uint8Array>, scanner: JsonScanner, maxBytes: number): Parts {
@@ -88,7 +88,7 @@ async function nextPart(parts: Parts): Promise<JsonPart> {
   return value;
 }
 
-/** The bytes of a string in Base64, which may be a data URI. Line breaks are skipped. */
+/** The bytes of a Base64 string or data URI. Line breaks are skipped. */
 async function* decoded(
   start: Pick<JsonPart, "text" | "ends">,
   next: () => Promise<Pick<JsonPart, "text" | "ends">>,

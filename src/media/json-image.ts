@@ -4,22 +4,22 @@ import type { ImageTextProblem } from "./base64-image.ts";
 import { IMAGE_TYPE_BYTES, detectImageType } from "./image-type.ts";
 import type { ImageType } from "./image-type.ts";
 
-/** White space in Base64: what stood after so many characters, and how often in a row. */
+/** Runs of white space in Base64: the characters, the number of characters before them, and how often they repeat. */
 export interface Gap {
   after: number;
   text: string;
   times: number;
 }
 
-/** What the text of an image has beside its bytes, so that they give the text again. */
+/** The parts of an image's text that its bytes do not contain: with both, the text can be restored. */
 export interface Layout {
-  /** What stood in front of the Base64. */
+  /** The text before the Base64. */
   start: string;
-  /** Undefined when the white space had too little order to be kept. */
+  /** Undefined if the white space is too irregular to be stored. */
   gaps: Gap[] | undefined;
 }
 
-/** The decoded image or its problem. The bytes are the reader's own buffer, valid until it starts another image. */
+/** The decoded image or its problem. The bytes are in the reader's buffer, valid until it starts another image. */
 export type ImageVerdict = { spelling: "data_uri" | "bare"; layout: Layout } & (
   | { bytes: Uint8Array<ArrayBuffer>; type: ImageType }
   | { problem: ImageTextProblem }
@@ -34,7 +34,7 @@ const longestText = (bytes: number) => {
   return characters + 2 * Math.ceil(characters / 76);
 };
 
-/** Characters of white space that are kept of one image; lines of equal length need two. */
+/** The maximum stored length of an image's white space; lines of equal length need two entries. */
 const KEPT_SPACE = 16_384;
 
 /** How much the reserved buffer may exceed the limit for a text whose decoded bytes do not. */
@@ -52,11 +52,11 @@ export class ImageTextReader {
   #characters = 0;
   #decoded = 0;
   #type: ImageType | undefined;
-  /** Base64 of an incomplete group of four; after the first padding character, everything that follows except white space. */
+  /** The Base64 of an incomplete group of four; after the first padding character, all characters except white space. */
   #carry = "";
   #layout: Layout = { start: "", gaps: [] };
   #keptSpace = 0;
-  /** Characters of Base64 since the last gap. */
+  /** Base64 characters since the last white space. */
   #sinceGap = 0;
 
   /** @param maxBytes limit of a decoded image. */
@@ -64,7 +64,7 @@ export class ImageTextReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** Decodes the next piece of the text. True if every character of it was Base64. */
+  /** Decodes the next piece of the text. True if all its characters are Base64. */
   push(text: string): boolean {
     if (this.#spelling) return this.#data(text);
     this.#head += text;
@@ -84,7 +84,7 @@ export class ImageTextReader {
     return verdict;
   }
 
-  /** Frees the buffer at once; the garbage collector would let buffers of several bodies pile up. */
+  /** Frees the buffer at once; the garbage collector would let the buffers of several bodies accumulate. */
   free(): void {
     this.#buffer.buffer.transfer(0);
     this.#buffer = new Uint8Array(0);
@@ -115,11 +115,11 @@ export class ImageTextReader {
     if (this.#problem !== "not_an_image_url" && this.#characters > longestText(this.#maxBytes)) this.#problem = "too_large";
     if (this.#problem) return false;
     const hasGaps = this.#noteGaps(text);
-    // The group that was carried on first: to join it with a long text would copy the text.
+    // Completes the group from the previous piece first: joining it with a long text would copy the text.
     const cut = this.#carry === "" ? 0 : 4 - this.#carry.length;
     this.#groups(text.slice(0, cut));
     this.#groups(text.slice(cut));
-    // What is carried on was not decoded yet.
+    // Characters carried over to the next piece are not decoded yet.
     return !hasGaps && !this.#problem && /^[\w+/]*$/.test(this.#carry);
   }
 
@@ -132,10 +132,10 @@ export class ImageTextReader {
     if (this.#carry.length > 4) this.#problem = "invalid_base64";
   }
 
-  /** Keeps where white space stands. True if there is some. */
+  /** Stores the positions of white space. True if there is some. */
   #noteGaps(text: string): boolean {
     let from = 0;
-    // Most texts have none, and a search for one character takes a tenth of the time of one for a class.
+    // Most texts have no white space, and searching for a single character takes a tenth of the time of a character class.
     const hasGaps = spaces.some((space) => text.includes(space));
     if (hasGaps)
       for (const { 0: gap, index } of text.matchAll(/[\t\n\f\r ]+/g)) {
@@ -156,7 +156,7 @@ export class ImageTextReader {
     else gaps?.push({ after, text: JSON.parse(JSON.stringify(text)) as string, times: 1 });
   }
 
-  /** Decodes behind the existing bytes, or over them when they cannot be an image any more. Returns the characters read. */
+  /** Decodes behind the existing bytes, or over them if they cannot be an image any more. Returns the number of characters read. */
   #decode(text: string, lastChunkHandling: "strict" | "stop-before-partial"): number {
     if (this.#problem) return text.length;
     const isWanted = this.#decoded < IMAGE_TYPE_BYTES || (this.#type !== undefined && this.#decoded <= this.#maxBytes);

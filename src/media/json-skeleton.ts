@@ -32,7 +32,7 @@ export interface SkeletonOptions extends ReadOptions {
   store: (image: InlineImage) => Promise<void>;
   /** Whether the images' bytes are hashed. */
   hashesImages?: boolean;
-  /** Takes the body's text, for the digest of the whole. */
+  /** Receives the body's text, for the digest of the whole body. */
   digest?: RunningDigest | undefined;
 }
 
@@ -47,7 +47,7 @@ export type ExtractedImage = {
 export interface JsonSkeleton {
   /** The parsed body with a placeholder for each image. */
   value: unknown;
-  /** In the order of the text. If a placeholder is missing from the value, a later field of the same name replaced it. */
+  /** In the order of the text. If the value does not contain a placeholder, a later field of the same name has replaced it. */
   images: ExtractedImage[];
 }
 
@@ -123,7 +123,7 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
     const { spelling, layout, ...verdict } = reader.end();
     const extracted = { index, placeholder, spelling };
     if ("problem" in verdict) {
-      digest?.lose(); // its text may have characters that two pieces share
+      digest?.lose(); // its text may contain a character that is split between two pieces
       images.push({ ...extracted, problem: verdict.problem });
     } else if (stored === options.maxImages) images.push({ ...extracted, problem: "too_many" });
     else {

@@ -10,7 +10,7 @@ const PIECE_BYTES = 64 * 1024;
 export interface ReadOptions {
   /** Limit of the whole body, in bytes. */
   maxBytes: number;
-  /** What has been read of the body already. */
+  /** The part of the body that has already been read. */
   head?: Uint8Array | undefined;
   /** Waits for each read, and may reject. */
   wait?: (<T extends Uint8Array | undefined>(read: Promise<T>) => Promise<T>) | undefined;
@@ -62,7 +62,7 @@ export async function* readText(
 
 /**
  * The start of a body: more than `bytes` of it, or all there is. The rest can be read from the body afterwards.
- * @throws JsonBodyError `interrupted` where it breaks off, or what `wait` rejects with as its cause.
+ * @throws JsonBodyError `interrupted` if it breaks off, or what `wait` rejects with as its cause.
  */
 export async function readHead(
   body: ReadableStream<Uint8Array>,

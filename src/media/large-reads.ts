@@ -11,7 +11,7 @@ export interface LargeReader {
   release(): void;
 }
 
-/** A reader that brings at least so many bytes at once, where the platform can. */
+/** A reader that returns at least this many bytes at once, if the platform supports it. */
 export function largeReader(body: ReadableStream<Uint8Array>, atLeast = readBytes, bufferBytes = readBytes): LargeReader {
   try {
     const reader = body.getReader({ mode: "byob" });
@@ -24,13 +24,13 @@ export function largeReader(body: ReadableStream<Uint8Array>, atLeast = readByte
     };
     return { read, cancel: () => reader.cancel(), release: () => reader.releaseLock() };
   } catch {
-    // Streams made by code have chunks and no BYOB reader.
+    // Streams that are created by code have chunks and no BYOB reader.
     const reader = body.getReader();
     return { read: async () => (await reader.read()).value, cancel: () => reader.cancel(), release: () => reader.releaseLock() };
   }
 }
 
-/** The body's pieces of this size, each valid until the next is asked for. The body is cancelled when the caller stops early. */
+/** The body's pieces of this size, each valid until the next is requested. The body is cancelled if the caller stops early. */
 export async function* largeReads(body: ReadableStream<Uint8Array>, pieceBytes = readBytes): AsyncGenerator<Uint8Array, void> {
   const reader = largeReader(body, pieceBytes, pieceBytes);
   try {
@@ -41,7 +41,7 @@ export async function* largeReads(body: ReadableStream<Uint8Array>, pieceBytes =
   }
 }
 
-/** A body of a known length in one buffer. `arrayBuffer()` holds it twice for a moment, which takes half as much time again. */
+/** Reads a body of known length into one buffer. `arrayBuffer()` holds it twice for a moment, which takes half as much time again. */
 export async function wholeOf(body: ReadableStream<Uint8Array>, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const whole = new Uint8Array(length);
   let at = 0;

@@ -14,7 +14,7 @@ export interface VideoFacts {
 export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>;
 
 const WINDOW_BYTES = 64 * 1024;
-// Files of cameras and encoders need one or two reads; a file with more scattered top-level boxes is refused.
+// Files from cameras and encoders need one or two reads; a file with more scattered top-level boxes is refused.
 const MAX_READS = 16;
 const MAX_MOOV_BYTES = 16 * 1024 * 1024;
 

@@ -1,15 +1,15 @@
-/** The digest of a body's canonical JSON, made while the body is read. */
+/** Computes the digest of a body's canonical JSON while the body is read. */
 
 import { canonicalJson } from "./canonical-json.ts";
 
-/** What was hashed so far is checked at each image; longer text without its images is not worth that. */
+/** The text hashed so far is checked at each image; for a longer text without images this costs too much. */
 const longestText = 64 * 1024;
-/** Each piece that is hashed costs a turn of the stream. */
+/** Bytes hashed at once: each write to the digest stream is asynchronous. */
 const pieceBytes = 256 * 1024;
 
 /**
- * Canonical JSON sorts names, so an image can be hashed while it arrives only if no field that comes later belongs in front of it. That is
- * assumed until it turns out wrong: then there is no digest, and `digestJson` makes it from what was stored.
+ * Canonical JSON sorts names, so an image can be hashed as it arrives only if no later field sorts before it. This is assumed; if it proves
+ * wrong, there is no digest here, and `digestJson` computes it from the stored images.
  */
 export class RunningDigest {
   readonly #digest = new crypto.DigestStream("SHA-256");
@@ -31,14 +31,14 @@ export class RunningDigest {
     try {
       value = JSON.parse(text);
     } catch {
-      return this.lose(); // as the whole body is no JSON, its reader will report it
+      return this.lose(); // if the whole body is not JSON, its reader reports it
     }
     const canonical = canonicalJson(value);
     await this.#continue(canonical.slice(0, canonical.indexOf(placeholder)));
     this.#hashed += placeholder;
   }
 
-  /** The next piece of the image's text, escaped as canonical JSON has it. */
+  /** The next piece of the image's text, escaped as in canonical JSON. */
   async add(text: string): Promise<void> {
     for (let rest = text; !this.#isLost;) {
       const { read, written } = this.#encoder.encodeInto(rest, this.#buffer.subarray(this.#waiting));
@@ -49,12 +49,12 @@ export class RunningDigest {
     }
   }
 
-  /** There will be no digest. */
+  /** Gives up: there will be no digest. */
   lose(): void {
     this.#isLost = true;
   }
 
-  /** SHA-256 (hexadecimal) of the value's canonical text; undefined when its images did not come in that order. */
+  /** SHA-256 (hexadecimal) of the value's canonical text; undefined if its images did not arrive in canonical order. */
   async end(value: unknown): Promise<string | undefined> {
     await this.#continue(canonicalJson(value));
     if (this.#isLost) return undefined;
@@ -63,14 +63,14 @@ export class RunningDigest {
     return new Uint8Array(await this.#digest.digest).toHex();
   }
 
-  /** Hashes what this text has more than the text before. */
+  /** Hashes the part of this text that follows the text hashed before. */
   async #continue(text: string): Promise<void> {
     if (!text.startsWith(this.#hashed)) this.lose();
     await this.add(text.slice(this.#hashed.length));
     this.#hashed = text;
   }
 
-  /** The buffer is free again when its bytes were hashed. */
+  /** The buffer may be reused once its bytes are hashed. */
   async #flush(): Promise<void> {
     await this.#writer.write(this.#buffer.subarray(0, this.#waiting));
     this.#waiting = 0;

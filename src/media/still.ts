@@ -1,4 +1,4 @@
-/** Cuts a still or a clip out of a video with the platform's media transformations; Workers cannot decode video themselves. */
+/** Extracts a frame or a clip from a video with the platform's media transformations, because Workers cannot decode video themselves. */
 
 /** The video cannot be used; retrying does not help. */
 export class StillError extends Error {
@@ -19,7 +19,7 @@ export async function cutStill(media: MediaBinding, video: ReadableStream<Uint8A
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** Whether the video has audible sound between these seconds. */
+/** True if the video has audible sound between these seconds. */
 export async function isAudible(media: MediaBinding, video: ReadableStream<Uint8Array>, start: number, end: number): Promise<boolean> {
   try {
     const response = await transformed(() =>

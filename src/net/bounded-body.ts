@@ -1,10 +1,10 @@
-/** Limits a foreign body in bytes and time. */
+/** Limits a body from a foreign host in bytes and time. */
 
 import { NetError } from "./net-error.ts";
 
 export interface Bounds {
   maxBytes: number;
-  /** Ends the body with `timeout`, also while it is not being read. */
+  /** Ends the body with `timeout` when aborted, also while it is not being read. */
   signal?: AbortSignal;
   /** Called once when the body has ended, failed or was cancelled. */
   onEnd?: () => void;
@@ -15,8 +15,8 @@ export interface Bounds {
 const READ_BYTES = 64 * 1024;
 
 /**
- * Passes the bytes on, reading only as fast as the result is read. Errors with `NetError`: `too_large` at the first byte over `maxBytes`, `timeout`
- * when the signal is aborted, `interrupted` when the source breaks. In each case, and when the result is cancelled, the source is
+ * Passes the bytes on, reading only as fast as the result is read. Fails with `NetError`: `too_large` at the first byte over `maxBytes`,
+ * `timeout` when the signal is aborted, `interrupted` if the source fails. In each case, and when the result is cancelled, the source is
  * cancelled too.
  */
 export function boundedBody(source: ReadableStream<Uint8Array>, { maxBytes, signal, onEnd }: Bounds): ReadableStream<Uint8Array> {
@@ -45,7 +45,7 @@ export function boundedBody(source: ReadableStream<Uint8Array>, { maxBytes, sign
           end();
           throw cause instanceof NetError ? cause : new NetError("interrupted", { cause });
         });
-        // The time ran out during the read, or the result was cancelled: the result has ended already.
+        // The timeout occurred during the read, or the result was cancelled: the result has ended already.
         if (over.signal.aborted) return;
         if (result.done) {
           end();
@@ -88,12 +88,12 @@ function getReader(source: ReadableStream<Uint8Array>): Reader {
     const reader = source.getReader({ mode: "byob" });
     return { read: () => reader.read(new Uint8Array(READ_BYTES)), cancel: (reason) => reader.cancel(reason) };
   } catch {
-    // Streams made by code have chunks and no BYOB reader.
+    // Streams that are created by code have chunks and no BYOB reader.
     return source.getReader();
   }
 }
 
-/** Cancels the source. The outcome is ignored, because the result has ended before. */
+/** Cancels the source. The outcome is ignored, because the result has already ended. */
 function drop(reader: Reader, reason: unknown): void {
   reader.cancel(reason).catch(() => undefined);
 }

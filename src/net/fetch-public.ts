@@ -58,7 +58,7 @@ async function follow(url: string, options: PublicFetchOptions, signal: AbortSig
     const location = response.headers.get("location");
     if (!isRedirect(response.status) || !location) return await refuse(response, new NetError("bad_status", { status: response.status }));
     await response.body?.cancel();
-    // A location that cannot be resolved fails in the check.
+    // A location that cannot be resolved fails in the address check.
     next = URL.parse(location, found.href)?.href ?? location;
   }
   throw new NetError("too_many_redirects");
@@ -70,7 +70,7 @@ const headersFor = (options: PublicFetchOptions) => ({
   accept: options.accept ?? "*/*",
   // A compressed body has no known length.
   "accept-encoding": "identity",
-  // The platform sends none, and some large hosts answer 403 without one.
+  // The platform sends no User-Agent, and some large hosts answer 403 without one.
   "user-agent": "generation-gateway",
 });
 

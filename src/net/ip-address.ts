@@ -37,8 +37,8 @@ const specialV6: readonly Block[] = [
 const isIn = (address: number, [prefix, bits]: Block) => address >>> (32 - bits) === prefix >>> (32 - bits);
 
 /**
- * Whether a URL's hostname is an IP address, and if so whether it is public. The hostname must come from the URL parser, which
- * has already turned decimal, octal, hexadecimal, short and Unicode notations into `1.2.3.4` or `[2001:db8::1]`.
+ * Returns whether a URL's hostname is an IP address, and if so whether it is public. The hostname must come from the URL parser, which has
+ * already turned decimal, octal, hexadecimal, short and Unicode notations into `1.2.3.4` or `[2001:db8::1]`.
  */
 export function addressKind(hostname: string): "public" | "special" | "name" {
   if (hostname.startsWith("[")) {

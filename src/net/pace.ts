@@ -1,22 +1,22 @@
-/** Holds the sender of a body to a minimum rate and a deadline, so that a slow one cannot keep what others wait for. */
+/** Requires a minimum transfer rate and a deadline for a body, so that a slow sender cannot hold a permit that others wait for. */
 
 import { NetError } from "./net-error.ts";
 
 export interface PaceLimits {
-  /** Time that a sender has before its rate counts. */
+  /** The time before the minimum rate applies. */
   graceMs: number;
   bytesPerSecond: number;
-  /** For the whole body, from the first read on. */
+  /** The time limit for the whole body, from the first read. */
   deadlineMs: number;
 }
 
-/** What callers have to keep up with: 64 KB a second after the first 5 seconds. */
+/** The requirement for callers: 64 KB a second after the first 5 seconds. */
 export const callersPace: PaceLimits = { graceMs: 5_000, bytesPerSecond: 64 * 1024, deadlineMs: 120_000 };
 
-/** Waits for one read of the body, and rejects with `NetError` `timeout` when the sender falls behind. */
+/** Waits for one read of the body; rejects with `NetError` `timeout` if the sender is too slow. */
 export type PacedRead = <T extends Uint8Array | undefined>(read: Promise<T>) => Promise<T>;
 
-/** A watch over the reads of one body. Only the time in which we wait for the sender counts against its rate, not what we do in between. */
+/** Measures the reads of one body. Only the time spent waiting for the sender counts against its rate, not the time between reads. */
 export function pace({ graceMs, bytesPerSecond, deadlineMs }: PaceLimits): PacedRead {
   let began: number | undefined;
   let waitedMs = 0;
@@ -32,11 +32,11 @@ export function pace({ graceMs, bytesPerSecond, deadlineMs }: PaceLimits): Paced
   };
 }
 
-/** The time that a body of so many bytes may take, in milliseconds. */
+/** The maximum time for a body of this many bytes, in milliseconds. */
 export const paceTimeMs = (bytes: number, { graceMs, bytesPerSecond, deadlineMs } = callersPace) =>
   Math.min(deadlineMs, graceMs + (1000 * bytes) / bytesPerSecond);
 
-/** What the promise resolves with. Rejects with `NetError` `timeout` when that takes longer. */
+/** Resolves like the promise. Rejects with `NetError` `timeout` if that takes longer. */
 export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new NetError("timeout")), Math.max(0, ms));

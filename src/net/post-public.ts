@@ -1,4 +1,4 @@
-/** The only POST to callers' URLs: public hosts only, no redirects, the answer's status and nothing else. */
+/** The only POST to callers' URLs: public hosts only, no redirects; returns only the answer's status. */
 
 import { NetError } from "./net-error.ts";
 import { checkReceiverUrl, type UrlRules } from "./public-url.ts";
@@ -28,7 +28,7 @@ export async function postPublic(url: string, { headers, body, timeoutMs, ...rul
       body,
       signal: deadline.signal,
     });
-    // Cancelled, not read. How that goes says nothing of the call.
+    // The body is cancelled, not read. An error of that does not affect the result.
     await response.body?.cancel().catch(() => undefined);
     return response.status;
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Decides whether the gateway may fetch an address that a caller gave. */
+/** Decides whether the gateway may fetch a URL that a caller gave. */
 
 import { addressKind } from "./ip-address.ts";
 
@@ -40,7 +40,7 @@ export function checkPublicUrl(text: string, rules: UrlRules): URL | { reason: U
   return isPublicHost(url.hostname, rules.ownHosts) ? url : { reason: "host" };
 }
 
-/** The same for a receiver of callbacks, which has to speak https; http only on the developer's own machine. */
+/** The same for a receiver of callbacks, which must use https; http is allowed only on the developer's own machine. */
 export function checkReceiverUrl(text: string, rules: UrlRules): URL | { reason: UrlProblem } {
   const url = checkPublicUrl(text, rules);
   if (!(url instanceof URL) || url.protocol === "https:") return url;

@@ -1,4 +1,7 @@
-/** Names of retired or other makers' models, and the gateway's models that stand for them: `[vars.ALIASES]` over `aliases.json`. */
+/**
+ * Aliases: names of retired models or of other makers' models, each mapped to a model of the gateway: `[vars.ALIASES]` merged over
+ * `aliases.json`.
+ */
 
 import { modelNamed } from "../catalog/models.ts";
 import { VariableError } from "../variables.ts";
@@ -6,25 +9,25 @@ import defaults from "./aliases.json";
 
 type Aliases = Record<string, string>;
 
-/** A model by the name that it was asked for by. */
+/** A requested model name, resolved. */
 export interface NamedModel {
-  /** Shown in answers. */
+  /** The name in answers. */
   asked: string;
-  /** What the gateway is asked for: its own name, or the unknown one as it is, which the gateway refuses. */
+  /** The model name that is sent to the gateway; an unknown name is sent unchanged, and the gateway refuses it. */
   model: string;
   isAlias: boolean;
 }
 
 const tables = new WeakMap<object, Aliases>();
 
-/** The aliases in force. Throws `VariableError`. An entry with an empty name takes a default away. */
+/** The configured aliases. Throws `VariableError`. An entry with an empty value removes a default. */
 function aliases(env: OpenAiBindings): Aliases {
   let found = tables.get(env);
   if (!found) tables.set(env, (found = { ...defaults, ...parse(env.ALIASES) }));
   return found;
 }
 
-/** A table of wrangler.toml is already parsed, one from an environment file is text. */
+/** A table in wrangler.toml is already parsed; from an environment file it is text. */
 function parse(value: unknown): Aliases {
   if (value === undefined || value === "") return {};
   let table: unknown = value;
@@ -40,11 +43,11 @@ function parse(value: unknown): Aliases {
   return table as Aliases;
 }
 
-/** Every name that stands for a model of the gateway's. */
+/** All aliases. */
 export const aliasNames = (env: OpenAiBindings): string[] =>
   Object.entries(aliases(env)).flatMap(([name, model]) => (model === "" ? [] : name));
 
-/** Resolves a name; one with a date at its end (`sora-2-2025-10-06`) is that of the name without it. */
+/** Resolves a name. A name with a date at its end (`sora-2-2025-10-06`) is resolved like the name without it. */
 export function resolveModel(env: OpenAiBindings, asked: string): NamedModel {
   const table = aliases(env);
   const find = (name: string) => (Object.hasOwn(table, name) ? table[name] : undefined);

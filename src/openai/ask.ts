@@ -3,17 +3,17 @@
 import { toOpenAiError } from "./errors.ts";
 import type { AppContext } from "./paths.ts";
 
-/** What goes along with every question: who asks, and in which language. */
+/** The headers of every request to the gateway: the caller's authorization and language. */
 const forwarded = ["authorization", "accept-language"];
 
 interface Question {
   method?: string;
-  /** JSON: a value, or its bytes. */
+  /** The JSON body, as a value or as bytes. */
   body?: unknown;
   headers?: Record<string, string>;
 }
 
-/** Asks the gateway for a path of its own. Throws `OpenAiError` when it refuses. */
+/** Sends a request to a path of the gateway. Throws `OpenAiError` if the gateway answers with an error. */
 export async function ask(c: AppContext, path: string, { method, body, headers = {} }: Question = {}): Promise<Response> {
   const own = forwarded.flatMap((name) => {
     const value = c.req.header(name);
@@ -35,7 +35,7 @@ export async function ask(c: AppContext, path: string, { method, body, headers =
   return response;
 }
 
-/** A task as the generic query shows it. */
+/** A task in the format of the generic status query. */
 export interface TaskData {
   id: string;
   model: string;
@@ -60,13 +60,13 @@ export interface TaskData {
   error?: { code: string; message: string };
 }
 
-/** A task of the caller's; `waitS` holds the answer until it has ended or so many seconds have passed. */
+/** A task of the caller; `waitS` holds the answer until the task has ended or this many seconds have passed. */
 export async function readTask(c: AppContext, id: string, waitS = 0): Promise<TaskData> {
   const response = await ask(c, `/v1/tasks/${encodeURIComponent(id)}${waitS > 0 ? `?wait=${waitS}` : ""}`);
   return (await response.json<{ data: TaskData }>()).data;
 }
 
-/** Opens a file by the signed URL that the gateway gave for it, wherever such URLs point: the gateway itself has it. */
+/** Opens a file by its signed URL. Reads it from the gateway itself, whatever the URL's base. */
 export function openFile(c: AppContext, signedUrl: string, headers: Record<string, string> = {}): Promise<Response> {
   const { pathname, search } = new URL(signedUrl);
   return ask(c, pathname + search, { headers });

@@ -1,27 +1,27 @@
-/** The attempts of one caller to have one thing made: finds for a repeat without an idempotency key the one that it repeats. */
+/** The attempts of one caller to submit one request: matches a repeat without an idempotency key to the attempt that it repeats. */
 
 import { DurableObject } from "cloudflare:workers";
 
-/** How an attempt ended: `left` without its answer, `answered` with it, `over` so that a repeat is to begin anew. */
+/** How an attempt ended: `left` without an answer, `answered` with one, `over` if a repeat must start a new attempt. */
 export type AttemptEnd = "left" | "answered" | "over";
 
 interface Attempt {
   key: string;
   at: number;
-  /** `open` while its caller waits, and after a caller hung up, because then no outcome is reported. */
+  /** `open` while its caller waits. Stays `open` if the caller disconnected, because then no outcome is reported. */
   state: "open" | Exclude<AttemptEnd, "over">;
 }
 
-/** Clients give up repeating long before. */
+/** Longer than any client keeps retrying. */
 const keptMs = 30 * 60_000;
 const maxAttempts = 50;
 const order: Attempt["state"][] = ["left", "open", "answered"];
 
-/** One for each caller and request, by the digest of both. */
+/** One object for each caller and request, named by the digest of both. */
 export class AttemptObject extends DurableObject {
   /**
-   * The idempotency key to submit under. `isRepeat` says that the client named its request a repeat: it gets the key of the attempt that
-   * it most likely repeats. Any other gets that of an attempt that ended without its answer, else a key of its own.
+   * The idempotency key for a submission. `isRepeat`: the client marked its request as a retry; it gets the key of the attempt that it most
+   * likely repeats. Any other request gets the key of an attempt that ended without an answer, or a new key.
    */
   begin(isRepeat: boolean): string {
     const now = Date.now();
@@ -30,7 +30,7 @@ export class AttemptObject extends DurableObject {
       .filter((state) => isRepeat || state === "left")
       .flatMap((state) => {
         const those = attempts.filter((attempt) => attempt.state === state);
-        // Of those that were answered the last one: its answer got lost on the way.
+        // Of the answered attempts the last one, whose answer the client may not have received.
         return (state === "answered" ? those.at(-1) : those[0]) ?? [];
       })[0];
     const attempt: Attempt = { key: found?.key ?? `openai-${crypto.randomUUID()}`, at: found?.at ?? now, state: "open" };

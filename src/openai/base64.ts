@@ -1,10 +1,10 @@
-/** Base64 of bytes that come in pieces. */
+/** Encodes bytes that arrive in pieces as Base64. */
 
-/** Encodes three bytes at a time; what is left over of a piece goes to the next. */
+/** Encodes three bytes at a time; remaining bytes of a piece are encoded with the next one. */
 export class Base64 {
   #left: Uint8Array = new Uint8Array();
 
-  /** The text of the next bytes. */
+  /** Encodes the next bytes. */
   push(bytes: Uint8Array): string {
     const joined = new Uint8Array(this.#left.length + bytes.length);
     joined.set(this.#left);
@@ -14,7 +14,7 @@ export class Base64 {
     return joined.subarray(0, whole).toBase64();
   }
 
-  /** The end of the text. */
+  /** Encodes the remaining bytes. */
   end(): string {
     return this.#left.toBase64();
   }

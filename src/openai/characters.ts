@@ -1,4 +1,4 @@
-/** `videos/characters`: makes a character of an uploaded video, reads it, and puts characters into the prompts of videos. */
+/** `videos/characters`: creates a character from an uploaded video, retrieves it, and adds characters to the prompts of videos. */
 
 import { modelNamed } from "../catalog/models.ts";
 import { readVideoFacts } from "../media/mp4.ts";
@@ -11,15 +11,15 @@ import type { AppContext } from "./paths.ts";
 import { answerDryRun, isDryRun, ownFields, withDryRun } from "./submission.ts";
 import { awaitSubmitted } from "./task.ts";
 
-/** Where videos and characters are submitted. */
+/** The paths of submissions of videos and characters. */
 export const submissions = "/v1/videos/generations";
-/** OpenAI's own, where none is named. */
+/** OpenAI's default model. */
 export const defaultModel = "sora-2";
 
-/** A character as OpenAI shows it. */
+/** A character in OpenAI's format. */
 const toCharacter = (id: string, name: string, createdAt: number) => ({ id, created_at: createdAt, name });
 
-/** Submits the video of a form, and answers with its character when that is made. */
+/** Submits the video of a form, and answers with its character once that is created. */
 export async function createCharacter(c: AppContext): Promise<Response> {
   if (!isForm(c)) throw refuseLike(c, 415, "unsupported_media_type");
   const task = await once(c, formIdentity(c), async (headers) => {
@@ -43,21 +43,21 @@ export async function createCharacter(c: AppContext): Promise<Response> {
   return c.json(toCharacter(made.id, made.display_name, task.completed_at));
 }
 
-/** The video is all that a provider may find unusable. */
+/** The video is the only input that a provider can find invalid, so the error names it. */
 function blameVideo(error: unknown): never {
   if (!(error instanceof WorkFailed) || error.code !== "invalid_input") throw error;
   const { status, message, code } = error;
   throw new WorkFailed(status, message, { code, param: "video" });
 }
 
-/** The gateway takes a character from one to three seconds; OpenAI from the whole of a short video. */
+/** The gateway creates a character from one to three seconds of a video; OpenAI uses a whole short video. */
 const maxSeconds = 3;
 
-/** Reads a form's fields into the submission of a character from the beginning of the video. Throws 400. */
+/** Builds the submission of a character from a form's fields and the first seconds of the video. Throws 400. */
 async function toSubmission(c: AppContext, fields: Fields, file: Uint8Array[]): Promise<object> {
   const { name, model: asked = defaultModel } = fields;
   if (name === undefined) throw refuseField(c, "name", "required");
-  // A name stands in a form and in prompts.
+  // A name is used in forms and in prompts.
   if (typeof name !== "string" || !/^[^\p{C}\p{Zl}\p{Zp}]{1,80}$/u.test(name) || name.trim() === "")
     throw refuseField(c, "name", "bad_name");
   const bytes = file.reduce((sum, piece) => sum + piece.length, 0);
@@ -76,7 +76,7 @@ async function toSubmission(c: AppContext, fields: Fields, file: Uint8Array[]): 
   };
 }
 
-/** A range of a file that is in pieces. */
+/** A range of a file that consists of several pieces. */
 function readRange(file: Uint8Array[], offset: number, length: number): Uint8Array {
   const range = new Uint8Array(length);
   let start = 0;
@@ -89,7 +89,7 @@ function readRange(file: Uint8Array[], offset: number, length: number): Uint8Arr
   return range;
 }
 
-/** A character of the caller's. */
+/** A character of the caller, in the gateway's format. */
 interface Character {
   id: string;
   username: string;
@@ -97,7 +97,7 @@ interface Character {
   created_at: number;
 }
 
-/** The caller's characters, the newest first, as far as they are asked for. */
+/** The caller's characters, newest first; further pages are read only as needed. */
 async function* readCharacters(c: AppContext): AsyncGenerator<Character> {
   for (let after = ""; ;) {
     const { data, has_more } = await (
@@ -110,7 +110,7 @@ async function* readCharacters(c: AppContext): AsyncGenerator<Character> {
   }
 }
 
-/** The caller's characters of these ids; one that does not exist is missing. */
+/** The caller's characters with these ids; ids that do not exist are missing. */
 async function findCharacters(c: AppContext, ids: Set<string>): Promise<Map<string, Character>> {
   const found = new Map<string, Character>();
   for await (const character of readCharacters(c)) {
@@ -130,8 +130,8 @@ export async function retrieveCharacter(c: AppContext): Promise<Response> {
 const maxCharacters = 10;
 
 /**
- * A video's fields with its `characters`, `[{id}]`, put into the prompt as `@username`: in place of a character's name, else at the end.
- * Throws 400.
+ * Replaces `characters`, `[{id}]`, in a video's fields: adds each one's `@username` to the prompt, in place of the character's name or else
+ * at the end. Throws 400.
  */
 export async function withCharacters(c: AppContext, { characters, ...fields }: Fields): Promise<Fields> {
   if (characters === undefined) return fields;
@@ -150,10 +150,10 @@ export async function withCharacters(c: AppContext, { characters, ...fields }: F
   return { ...fields, ...(prompt !== undefined && { prompt }) };
 }
 
-/** The prompt with the character's `@username` in it. */
+/** The prompt with the character's `@username`. */
 function mention(prompt: string, { username, display_name: name }: Character): string {
   const own = `@${username}`;
-  // What follows must not become part of the username.
+  // The characters after the name must not become part of the username.
   const spelled = new RegExp(`(?<![\\p{L}\\p{N}_.+@-])${escape(name)}(?![\\p{L}\\p{N}_-]|\\.[A-Za-z0-9_])`, "giu");
   const mentioned = prompt.replace(spelled, () => own);
   return mentioned.toLowerCase().includes(own.toLowerCase()) ? mentioned : `${prompt} ${own}`;

@@ -1,4 +1,4 @@
-/** `chat/completions`: the gateway's own, under the name that the model was asked for by, with OpenAI's errors. */
+/** `chat/completions`: forwards to the gateway's own path; the answer has the requested model name and OpenAI's errors. */
 
 import { resolveModel } from "./aliases.ts";
 import { ask } from "./ask.ts";
@@ -14,13 +14,16 @@ interface Answer {
   error?: { message: string; code: string; param: string | null };
 }
 
-/** What a request becomes: the chat's body, and what its answer needs of the request, which is in memory as long as the answer takes. */
+/**
+ * A converted request: the body of the chat, and the data that building the answer needs, which is kept in memory until the answer has
+ * ended.
+ */
 interface Converted<T> {
   body: object;
   kept: T;
 }
 
-/** Asks the gateway with the chat that a request's fields become. Throws what `convert` or the gateway has against it. */
+/** Sends the chat that `convert` builds from a request's fields to the gateway. Throws the errors of `convert` and of the gateway. */
 export async function sendChat<T>(c: AppContext, convert: (fields: Fields) => Converted<T>): Promise<{ answer: Response; kept: T }> {
   const path = withDryRun(c, "/v1/chat/completions");
   let kept!: T;

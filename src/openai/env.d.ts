@@ -1,8 +1,8 @@
 /** Bindings and variables of the OpenAI Worker, typed by hand from its wrangler.toml. */
 
 interface OpenAiBindings {
-  /** What of a request has been tried already: a repeat is not made and paid again */
+  /** Attempts of submissions, so that a repeat is not generated and charged again */
   ATTEMPTS: DurableObjectNamespace<import("./attempt-object.ts").AttemptObject>;
-  /** Names of models that stand for the gateway's own, over `src/openai/aliases.json` */
+  /** Aliases of the gateway's models, merged over `src/openai/aliases.json` */
   ALIASES?: unknown;
 }

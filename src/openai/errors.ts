@@ -1,4 +1,4 @@
-/** Errors in OpenAI's shape, and how the gateway's own become them. The only place where error answers are made. */
+/** Errors in OpenAI's format, and the conversion of the gateway's errors. The only place that builds error answers. */
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { chooseLanguage } from "../messages/language.ts";
@@ -9,11 +9,11 @@ interface Details {
   param?: string | null;
   code?: string | null;
   headers?: Record<string, string>;
-  /** What the field may be, where the gateway says so. */
+  /** The allowed values, if the gateway lists them. */
   allowed?: unknown;
 }
 
-/** An error as OpenAI's clients know it: `{error: {message, type, param, code}}`. */
+/** An error in OpenAI's format: `{error: {message, type, param, code}}`. */
 export class OpenAiError extends Error {
   override readonly name = "OpenAiError";
   readonly status: number;
@@ -39,22 +39,22 @@ export class OpenAiError extends Error {
 
 const readLanguage = (c: AppContext) => chooseLanguage(c.req.query("language"), c.req.header("accept-language"));
 
-/** The language of an answer's sentences, as headers. */
+/** The language of an answer's messages, as headers. */
 export const languageHeaders = (c: AppContext) => ({ "content-language": readLanguage(c), vary: "Accept-Language" });
 
-/** An error that one of our own sentences describes. */
+/** An error with one of this Worker's own messages. */
 export const refuse = (c: AppContext, status: number, sentence: Sentence, values?: Record<string, string>, details?: Details) =>
   new OpenAiError(status, translate(readLanguage(c), sentence, values), details);
 
-/** An error of the gateway's own, found before it is asked. */
+/** An error with the gateway's message, found before the gateway is called. */
 export const refuseLike = (c: AppContext, status: number, code: string) =>
   toError({ message: translate(readLanguage(c), code), code }, status, status === 503 ? { "retry-after": "1" } : {});
 
-/** 400 for a field that breaks a rule: one of ours, or of the gateway's own (`required`, `not_one_of`, `wrong_type`). */
+/** 400 for a field that violates a rule, either of this Worker or of the gateway (`required`, `not_one_of`, `wrong_type`). */
 export const refuseField = (c: AppContext, param: string, rule: string, values?: Record<string, string | number>) =>
   new OpenAiError(400, translateViolation(readLanguage(c), param, rule, values), { param });
 
-/** Rethrows what the gateway has against a field under the name that OpenAI's callers know it by. */
+/** Rethrows a gateway error about a field with the name that the field has in OpenAI's API. */
 export const renameField = (rename: (param: string) => string | undefined) => (error: unknown) => {
   if (!(error instanceof OpenAiError) || error.param === null) throw error;
   const param = rename(error.param) ?? error.param;
@@ -62,14 +62,14 @@ export const renameField = (rename: (param: string) => string | undefined) => (e
   throw new OpenAiError(error.status, message, { param, code: error.code, headers: error.headers });
 };
 
-/** OpenAI's word for the kind of an error. */
+/** OpenAI's `type` of an error. */
 function toType({ status, code }: OpenAiError): string {
   if (code === "insufficient_quota") return "insufficient_quota";
   if (status === 429) return "requests";
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-/** What OpenAI answers where the gateway has a word and a status of its own. */
+/** Error codes of the gateway for which OpenAI uses another code or status. */
 const changed: Record<string, { status?: number; code?: string | null }> = {
   unauthorized: { code: "invalid_api_key" },
   insufficient_quota: { status: 429 },
@@ -81,7 +81,7 @@ const changed: Record<string, { status?: number; code?: string | null }> = {
   invalid_request: { code: null },
 };
 
-/** What the gateway says about an error of its own. */
+/** The `error` object of the gateway. */
 interface GatewayError {
   message: string;
   code: string;
@@ -89,7 +89,7 @@ interface GatewayError {
   details?: { allowed?: unknown }[];
 }
 
-/** An error of the gateway, by its own code, as OpenAI would have said it. */
+/** Converts an error of the gateway to OpenAI's format. */
 export function toError(
   { message, code, param = null, details }: GatewayError,
   status: number,
@@ -104,19 +104,19 @@ export function toError(
   });
 }
 
-/** Headers of a refusal that callers act on. */
+/** Headers of an error answer that clients use. */
 const kept = /^(?:retry-after|www-authenticate|allow|content-range|content-language|vary|x-ratelimit-.*)$/;
 
-/** A refusal of the gateway as OpenAI would have said it. */
+/** Converts an error answer of the gateway to OpenAI's format. */
 export async function toOpenAiError(response: Response): Promise<OpenAiError> {
   const { error } = await response.json<{ error: GatewayError }>();
   return toError(error, response.status, Object.fromEntries([...response.headers].filter(([name]) => kept.test(name))));
 }
 
-/** OpenAI's clients repeat 409, 429 and 5xx by themselves: these come out the same each time. */
+/** OpenAI's clients retry 409, 429 and 5xx automatically. A retry of these errors would get the same answer. */
 const isFutile = ({ status, code }: OpenAiError) => status === 409 || code === "insufficient_quota";
 
-/** Answers whatever was thrown. */
+/** Converts any thrown error to an answer. */
 export function onError(thrown: Error, c: AppContext): Response {
   const isOurs = thrown instanceof OpenAiError;
   if (!isOurs) console.error(JSON.stringify({ unit: "openai", outcome: "internal_error", error: thrown.stack ?? String(thrown) }));

@@ -1,10 +1,10 @@
-/** Server-sent events: the data of one stream becomes the text of another. */
+/** Transforms a stream of server-sent events into another text. */
 
-/** Whether an answer is a stream of events: a dry run's never is. */
+/** True if an answer is an event stream: the answer to a dry run never is. */
 export const isStream = (answer: Response): answer is Response & { body: ReadableStream<Uint8Array> } =>
   answer.body !== null && (answer.headers.get("content-type") ?? "").startsWith("text/event-stream");
 
-/** Puts `onData`'s text in the place of each event with one data line. Comments, which keep connections alive, pass. */
+/** Replaces each event that has one data line by the text that `onData` returns. Comments, which keep connections alive, are passed on. */
 export function translateEvents(onData: (data: string) => string): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();

@@ -1,4 +1,4 @@
-/** Reads requests that come as JSON or as multipart forms, and sends forms on: images as data URIs in JSON, a video as it is. */
+/** Reads requests that are JSON or multipart forms, and forwards forms: images as data URIs in JSON, a video as bytes. */
 
 import {
   MaxFileSizeExceededError,
@@ -18,9 +18,9 @@ import type { AppContext } from "./paths.ts";
 import { type Sending, sendInTurn } from "./turns.ts";
 
 const MiB = 1024 * 1024;
-/** The largest body with files or images, and the largest video in one. */
+/** The maximum size of a body with files or images, and of a video in one. */
 export const maxBodyBytes = 16 * MiB;
-/** The largest body of fields alone, and of a chat, as under /v1. */
+/** The maximum size of a body without files, and of a chat; the same as under /v1. */
 const maxFieldsBytes = 1 * MiB;
 export const maxChatBytes = 10 * MiB;
 
@@ -28,10 +28,10 @@ export type Fields = Record<string, unknown>;
 
 const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
 
-/** Whether the request is a form, not JSON. */
+/** True if the request is a form, false if it is JSON. */
 export const isForm = (c: AppContext) => mediaType(c) === "multipart/form-data";
 
-/** What stands for the body of a form where repeats are found: its length. The gateway refuses a key that was used for another body. */
+/** Represents a form's body when repeats are matched: its length. If two forms differ, the gateway refuses the reused idempotency key. */
 export const formIdentity = (c: AppContext) => c.req.header("content-length");
 
 /** The JSON body as an object; a null field counts as absent. Throws 400, 413 and 415. */
@@ -54,7 +54,7 @@ export async function readFields(c: AppContext, maxBytes = maxFieldsBytes): Prom
   return toObject(c, value);
 }
 
-/** Throws 413 and 415 for a body that is not to be read. */
+/** Throws 413 and 415 for a body that must not be read. */
 export function requireJson(c: AppContext, maxBytes: number): void {
   if (mediaType(c) !== "application/json") throw refuseLike(c, 415, "unsupported_media_type");
   if (Number(c.req.header("content-length") ?? 0) > maxBytes) throw refuseLike(c, 413, "body_too_large");
@@ -66,32 +66,35 @@ export function toObject(c: AppContext, value: unknown): Fields {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null));
 }
 
-/** A form as it was read: its fields, and its files in pieces. */
+/** A parsed form: its fields, and its files in pieces. */
 interface Form {
   fields: Fields;
   files: { name: string; content: Uint8Array[] }[];
 }
 
-/** How a form becomes a request to the gateway. */
+/** How a form is converted to a request to the gateway. */
 interface FormRules {
-  /** The gateway's path. */
+  /** The path of the gateway. */
   path: string;
-  /** Whether a field of this name may be a file. */
+  /** True if the field with this name may be a file. */
   isFile: (name: string) => boolean;
   maxFileBytes?: number;
-  /** The request's headers, and what it has in its body; what it throws is the answer. */
+  /** Builds the headers and the body for the gateway. An error that it throws becomes the answer. */
   toRequest: (form: Form) => Promise<Omit<Sending, "path">>;
 }
 
 /**
- * Reads a form, then sends on what the rules make of it. The gateway is asked when all is there: it holds whoever sends to a pace, which a
- * caller's line need not keep for a file that is sent on in one piece. Throws what the form or the gateway has against it.
+ * Reads a form, converts it and sends the result to the gateway. The form is read completely first: the gateway requires a minimum transfer
+ * rate, which a slow caller would not reach while a large file is forwarded. Throws the errors of the form and of the gateway.
  */
 export function sendForm(c: AppContext, { path, toRequest, ...rules }: FormRules): Promise<Response> {
   return sendInTurn(c, async () => ({ path, ...(await toRequest(await readForm(c, rules))) }));
 }
 
-/** Images of a form as `{"images": [...], ...}`: one at a time is in memory as Base64. Throws 400 for a file of another format. */
+/**
+ * The JSON `{"images": [...], ...}` for a form's images: only one image at a time is in memory as Base64. Throws 400 for a file of another
+ * format.
+ */
 export function toImagesBody(c: AppContext, files: Form["files"], rest: object): Iterable<Uint8Array> {
   const types = files.map(({ name, content }) => {
     const type = detectImageType(head(content));
@@ -112,7 +115,7 @@ export function toImagesBody(c: AppContext, files: Form["files"], rest: object):
   })();
 }
 
-/** Reads a form whole. Throws 400 and 413. */
+/** Reads a complete form. Throws 400 and 413. */
 async function readForm(c: AppContext, { isFile, maxFileBytes = maxImageBytes }: Omit<FormRules, "path" | "toRequest">): Promise<Form> {
   const boundary = /boundary="?([^";]+)"?/i.exec(c.req.header("content-type") ?? "")?.[1];
   const { body } = c.req.raw;
@@ -135,16 +138,19 @@ async function readForm(c: AppContext, { isFile, maxFileBytes = maxImageBytes }:
   return form;
 }
 
-/** Fields that are numbers in JSON. */
+/** Form fields that are numbers in JSON. */
 const numbers = new Set(["n", "output_compression", "partial_images", "max_cost"]);
 
-/** A form has texts alone. One that is not what its field is in JSON stays a text, and is refused as in JSON. */
+/**
+ * Form values are always text. A text that cannot be converted to the JSON type of its field stays text, and is refused as it would be in
+ * JSON.
+ */
 function fromText(name: string, text: string): unknown {
   if (numbers.has(name) && /^\d+(?:\.\d+)?$/.test(text)) return Number(text);
   return name === "stream" && text === "false" ? false : text;
 }
 
-/** Adds a field of a form; the ids of characters are a list, however a client writes lists. */
+/** Adds a form field. The ids of characters become a list, in whichever notation the client writes lists. */
 function addField(fields: Fields, { name: written = "", text }: MultipartPart): void {
   const name = written.replace(/\[\]$/, "");
   if (/^characters\[\d*\]\[id\]$/.test(name))
@@ -152,7 +158,10 @@ function addField(fields: Fields, { name: written = "", text }: MultipartPart): 
   else fields[name] = fromText(name, text);
 }
 
-/** The body of a caller who is held to the gateway's pace: a slow one keeps a permit that others wait for. Errors with `NetError`. */
+/**
+ * The body of a caller, with the gateway's minimum transfer rate: a slow caller would hold a permit that others wait for. Fails with
+ * `NetError`.
+ */
 function paced(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const wait = pace(callersPace);

@@ -1,11 +1,11 @@
-/** `{created, data, usage}`: with URLs, or with the files in Base64, which are streamed: four large ones are more than an isolate should hold. */
+/** `{created, data, usage}` with URLs, or with the files in Base64, which are streamed because four large ones exceed what an isolate should hold. */
 
 import { openFile } from "./ask.ts";
 import { Base64 } from "./base64.ts";
 import type { AppContext } from "./paths.ts";
 import { answerDryRun, type DryRun, isDryRun } from "./submission.ts";
 
-/** Images are paid by the piece: no tokens are counted. */
+/** Images are charged per image, so no tokens are counted. */
 const usage = {
   total_tokens: 0,
   input_tokens: 0,
@@ -13,7 +13,7 @@ const usage = {
   input_tokens_details: { text_tokens: 0, image_tokens: 0 },
 };
 
-/** Images that are there. */
+/** Completed images. */
 export interface Made {
   created: number;
   urls: string[];
@@ -23,7 +23,7 @@ export async function answerImages(c: AppContext, made: Made | DryRun, format: "
   if (isDryRun(made)) return answerDryRun(c, made);
   const { created, urls } = made;
   if (format === "url") return c.json({ created, data: urls.map((url) => ({ url })), usage });
-  // Opened before the answer begins: a missing file is still an error, and the gateway's API is at hand until then alone.
+  // Opened before the answer begins: a missing file can still become an error, and the gateway's API can only be called until then.
   const files = await Promise.all(urls.map((url) => openFile(c, url)));
   const { readable, writable } = new IdentityTransformStream();
   const writer = writable.getWriter();
@@ -40,7 +40,7 @@ export async function answerImages(c: AppContext, made: Made | DryRun, format: "
     await write(`],"usage":${JSON.stringify(usage)}}`);
     await writer.close();
   };
-  // A caller who has gone takes no more, and a file that breaks off must not look whole.
+  // If the caller disconnects or a file ends early, abort the stream, so that an incomplete answer does not look complete.
   c.executionCtx.waitUntil(run().catch((error: unknown) => writer.abort(error).catch(() => undefined)));
   return c.body(readable, 200, { "content-type": "application/json" });
 }

@@ -1,4 +1,4 @@
-/** `images/generations` and `images/edits`: submits, waits until the images are there, and answers with their URLs or their bytes. */
+/** `images/generations` and `images/edits`: submits, waits until the images are completed, and answers with their URLs or their bytes. */
 
 import { imagePixels } from "../catalog/fields.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
@@ -15,7 +15,7 @@ import { isLarge } from "./turns.ts";
 
 const submissions = "/v1/images/generations";
 
-/** By pixels, as OpenAI names sizes, the ratio with these reference pixels. */
+/** The ratio for each size of OpenAI, which is the ratio's width and height in pixels. */
 const ratios = new Map(Object.entries(imagePixels).map(([ratio, [width, height]]) => [`${width}x${height}`, ratio]));
 const qualities: Record<string, string> = {
   standard: "standard",
@@ -25,9 +25,9 @@ const qualities: Record<string, string> = {
   auto: "standard",
   high: "hd",
 };
-/** Fields that say how something is made and change no price: they are taken and named in `x-dropped-params`. */
+/** Fields without an effect on the price: accepted, not sent, and named in `x-dropped-params`. */
 const dropped = new Set(["user", "style", "moderation", "safety_identifier", "input_fidelity"]);
-/** What else OpenAI takes, with the values that ask for nothing. */
+/** Other fields of OpenAI, each with the values that do not change the output; other values are refused. */
 const neutral: Record<string, unknown[]> = {
   background: ["auto", "opaque"],
   output_format: ["png"],
@@ -37,13 +37,13 @@ const neutral: Record<string, unknown[]> = {
   mask: [],
 };
 
-/** What was asked for, beside the submission. */
+/** The converted request: the submission's body, and the requested format of the answer. */
 interface Asked {
   body: Fields;
   format: "url" | "b64_json";
 }
 
-/** Reads a request's fields into a submission's. Throws 400. */
+/** Converts a request's fields to a submission. Throws 400. */
 function toSubmission(c: AppContext, fields: Fields): Asked {
   const word = (name: string, words: readonly string[]) => {
     const value = fields[name];
@@ -71,7 +71,7 @@ function toSubmission(c: AppContext, fields: Fields): Asked {
   };
 }
 
-/** Which model is meant; OpenAI's own default where none is named. */
+/** The requested model; OpenAI's default if none is given. */
 function named(c: AppContext, { model = "dall-e-3" }: Fields): NamedModel {
   if (typeof model !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
   return resolveModel(c.env, model);
@@ -89,7 +89,7 @@ export async function generateImages(c: AppContext): Promise<Response> {
   return answerImages(c, made, format);
 }
 
-/** OpenAI's edits are generations from images. */
+/** OpenAI's edits are submitted as generations with input images. */
 export async function editImages(c: AppContext): Promise<Response> {
   if (isForm(c)) return editForm(c);
   if (isLarge(c)) return editLarge(c);
@@ -123,7 +123,7 @@ async function editForm(c: AppContext): Promise<Response> {
   return answerImages(c, made, format);
 }
 
-/** The same as JSON, with images that do not fit into memory several times. */
+/** The same for JSON, without holding the images in memory several times. */
 async function editLarge(c: AppContext): Promise<Response> {
   let format: Asked["format"] = "url";
   const made = await once(c, formIdentity(c), async (headers) => {
@@ -144,7 +144,7 @@ async function editLarge(c: AppContext): Promise<Response> {
   return answerImages(c, made, format);
 }
 
-/** `[{image_url}]`, or the texts themselves. There are no files to name by id. */
+/** Accepts `[{image_url}]` or a list of URLs. File ids are not supported. */
 function readPictures(c: AppContext, given: unknown): string[] {
   const list = Array.isArray(given) ? given : given === undefined ? [] : [given];
   if (list.length === 0) throw refuseField(c, "images", "required");

@@ -1,4 +1,4 @@
-/** JSON bodies with large images: these are taken out while the body is read, and put back one piece at a time while the submission is sent. */
+/** JSON bodies with large images: the images are extracted while the body is read, and inserted again one piece at a time while the submission is sent. */
 
 import { maxImageBytes } from "../catalog/fields.ts";
 import { maxDepth } from "../media/json-depth.ts";
@@ -12,14 +12,14 @@ import { type Fields, maxBodyBytes, requireJson, toObject } from "./form.ts";
 import type { AppContext } from "./paths.ts";
 import { sendInTurn } from "./turns.ts";
 
-/** How such a body becomes a submission. */
+/** How such a body is converted to a submission. */
 interface LargeJsonRules {
   path: string;
   headers: Record<string, string>;
-  /** The field with the images, named in the error when one is wrong. */
+  /** The field with the images; named in the error for an invalid one. */
   field: string;
   isPictureAt: (path: readonly (string | number)[]) => boolean;
-  /** Makes the submission from the fields, in which a placeholder stands for each image. What it throws is the answer. */
+  /** Builds the submission from the fields, in which a placeholder replaces each image. An error that it throws becomes the answer. */
   toBody: (fields: Fields) => Promise<object>;
 }
 
@@ -36,7 +36,7 @@ const problems: Record<Extract<ExtractedImage, { problem: string }>["problem"], 
   too_many: "too_many_images",
 };
 
-/** Sends a body with images on as a submission. Throws the error of the body or of the gateway. */
+/** Forwards a body with images as a submission. Throws the errors of the body and of the gateway. */
 export function sendLargeJson(c: AppContext, { path, headers, field, isPictureAt, toBody }: LargeJsonRules): Promise<Response> {
   return sendInTurn(c, async () => {
     requireJson(c, maxBodyBytes);
@@ -69,7 +69,7 @@ interface Picture {
   bytes: Uint8Array;
 }
 
-/** The submission's JSON with each image in place of its placeholder. */
+/** The submission's JSON, with each placeholder replaced by its image. */
 function* withPictures(body: object, pictures: Picture[]): Generator<Uint8Array> {
   const encoder = new TextEncoder();
   let rest = JSON.stringify(body);

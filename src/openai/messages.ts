@@ -1,4 +1,4 @@
-/** The sentences that only OpenAI's paths use, in the four languages; whatever the gateway itself says comes from there. */
+/** The messages that only OpenAI's paths use, in the four languages; other messages come from the gateway's table. */
 
 import { type Language, t } from "../messages/index.ts";
 
@@ -28,28 +28,28 @@ const sentences = {
     ja: "フォームが大きすぎます。全体で 16 MB、画像ごとに 10 MiB までです。",
   },
   not_ready: {
-    en: "The work is not finished yet and goes on as {task}. Repeat the request to wait for it, or ask GET /v1/tasks/{task}.",
-    zh: "任务尚未完成，正以 {task} 继续进行。请重复该请求以继续等待，或查询 GET /v1/tasks/{task}。",
-    ko: "작업이 아직 끝나지 않았으며 {task}(으)로 계속됩니다. 요청을 다시 보내 기다리거나 GET /v1/tasks/{task}로 조회하세요.",
-    ja: "処理はまだ終わっておらず、{task} として続いています。同じリクエストを繰り返して待つか、GET /v1/tasks/{task} で確認してください。",
+    en: "The task {task} has not ended yet. Repeat the request to wait for it, or query GET /v1/tasks/{task}.",
+    zh: "任务 {task} 尚未结束。请重复该请求以继续等待，或查询 GET /v1/tasks/{task}。",
+    ko: "{task} 작업이 아직 끝나지 않았습니다. 요청을 다시 보내 기다리거나 GET /v1/tasks/{task}로 조회하세요.",
+    ja: "タスク {task} はまだ終了していません。同じリクエストを繰り返して待つか、GET /v1/tasks/{task} で確認してください。",
   },
   not_supported: {
     en: "is not supported",
     zh: "不受支持",
     ko: "지원되지 않습니다",
-    ja: "はサポートされていません",
+    ja: "サポートされていません",
   },
   bad_video: {
     en: "must be a whole MP4 video of at least one second",
     zh: "必须是完整的 MP4 视频，时长至少一秒",
     ko: "1초 이상의 완전한 MP4 동영상이어야 합니다",
-    ja: "は 1 秒以上の完全な MP4 動画でなければなりません",
+    ja: "1 秒以上の完全な MP4 動画でなければなりません",
   },
   bad_name: {
     en: "must be 1 to 80 printable characters",
     zh: "必须是 1 到 80 个可打印字符",
     ko: "출력 가능한 문자 1~80자여야 합니다",
-    ja: "は表示可能な 1〜80 文字でなければなりません",
+    ja: "印字可能な 1〜80 文字でなければなりません",
   },
   video_not_found: {
     en: "The video does not exist.",
@@ -58,7 +58,7 @@ const sentences = {
     ja: "動画は存在しません。",
   },
   video_not_ready: {
-    en: "The video is not ready. Ask GET /videos/{task} for its status.",
+    en: "The video is not ready. Query its status with GET /videos/{task}.",
     zh: "视频尚未就绪。请通过 GET /videos/{task} 查询状态。",
     ko: "동영상이 아직 준비되지 않았습니다. GET /videos/{task}로 상태를 조회하세요.",
     ja: "動画はまだ準備できていません。GET /videos/{task} で状態を確認してください。",
@@ -80,12 +80,12 @@ const sentences = {
 export type Sentence = keyof typeof sentences;
 type Values = Record<string, string | number>;
 
-/** A sentence of these paths, or one of the gateway's own, its `{placeholders}` filled. */
+/** Returns a message of these paths or of the gateway, with its `{placeholders}` filled. */
 export function translate(language: Language, key: string, values: Values = {}): string {
   const own = sentences[key as Sentence] as Record<Language, string> | undefined;
   return own ? own[language].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole)) : t(language, key, values);
 }
 
-/** What is wrong with a field, as the gateway says it. */
+/** Describes a field's violation in the gateway's words. */
 export const translateViolation = (language: Language, param: string, rule: string, values: Values = {}) =>
   t(language, "violated", { param, reason: translate(language, rule, values) });

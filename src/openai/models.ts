@@ -1,4 +1,4 @@
-/** `models`: the gateway's own, and the names that stand for them. */
+/** `models`: the gateway's models and their aliases. */
 
 import { aliasNames, resolveModel } from "./aliases.ts";
 import { ask } from "./ask.ts";
@@ -8,7 +8,7 @@ interface Entry {
   id: string;
 }
 
-/** The gateway's models, then every name that stands for one of them. */
+/** The gateway's models, then every alias. */
 export async function modelList(c: AppContext): Promise<Response> {
   const list = await (await ask(c, "/v1/models")).json<{ data: Entry[] }>();
   const named = aliasNames(c.env).flatMap((id) => {

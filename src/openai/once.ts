@@ -1,16 +1,16 @@
-/** Has a submission paid once, however often its client repeats it: OpenAI's clients repeat by themselves and send no idempotency key. */
+/** Ensures that a repeated submission is charged once: OpenAI's clients retry automatically and send no idempotency key. */
 
 import { isWellFormedKey, sha256Hex } from "../ids.ts";
 import type { AttemptEnd } from "./attempt-object.ts";
 import { OpenAiError } from "./errors.ts";
 import type { AppContext } from "./paths.ts";
 
-/** The work has ended without a result: a repeat is to begin anew. */
+/** The work failed: a repeat must start a new attempt. */
 export class WorkFailed extends OpenAiError {}
 
 /**
- * Runs a submission with the headers that name it: the caller's own idempotency key, or one for this caller and `identity`, a text that
- * is the same for repeats of a request. Without either it is made as often as it is asked for.
+ * Runs a submission with an idempotency key: the caller's own, or one for this caller and `identity`, a text that is equal for repeats of a
+ * request. Without either, every request is submitted.
  */
 export async function once<T>(
   c: AppContext,
@@ -20,7 +20,7 @@ export async function once<T>(
   const own = c.req.header("idempotency-key");
   if (own !== undefined) return submit({ "idempotency-key": own });
   const authorization = c.req.header("authorization") ?? "";
-  // Of what cannot be a key nothing is kept.
+  // Nothing is stored for a malformed API key.
   if (identity === undefined || !isWellFormedKey(authorization.replace(/^bearer +/i, "").trim())) return submit({});
   const attempts = c.env.ATTEMPTS.getByName(await sha256Hex(`${authorization}\n${c.req.path}\n${identity}`));
   const key = await attempts.begin(Number(c.req.header("x-stainless-retry-count") ?? 0) > 0);

@@ -10,11 +10,11 @@ import { respond } from "./responses/responses.ts";
 import { editImages, generateImages } from "./images.ts";
 import { createVideo, deleteVideo, downloadVideo, listVideos, remixVideo, retrieveVideo } from "./videos.ts";
 
-/** The gateway's API, handed over with each request. */
+/** The gateway's API, passed with each request. */
 export type Api = Parameters<WorkerBehind["open"]>[1];
 export interface AppEnv {
   Bindings: OpenAiBindings & { API: Api };
-  /** `x-ratelimit-*` of the gateway's last answer. */
+  /** The `x-ratelimit-*` headers of the gateway's last answer. */
   Variables: { limits?: [string, string][] };
 }
 export type AppContext = Context<AppEnv>;
@@ -23,7 +23,7 @@ const unknown = (c: AppContext) => {
   throw refuse(c, 404, "invalid_url", { method: c.req.method, path: c.req.path });
 };
 
-/** What the gateway's own answers bear: the limits of the key, and for JSON the language of its sentences. */
+/** Headers that the gateway's own answers have too: the key's rate limits, and for JSON the language of its messages. */
 const commonHeaders: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next();
   for (const [name, value] of c.get("limits") ?? []) c.header(name, value);
@@ -31,7 +31,7 @@ const commonHeaders: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (isJson) for (const [name, value] of Object.entries(languageHeaders(c))) c.header(name, value);
 };
 
-/** Answers what is asked below /openai/v1. */
+/** The routes below /openai/v1. */
 export const paths = new Hono<AppEnv>({ strict: false })
   .basePath("/openai/v1")
   .onError(onError)
@@ -45,7 +45,7 @@ export const paths = new Hono<AppEnv>({ strict: false })
   .post("/images/edits", editImages)
   .get("/videos", listVideos)
   .post("/videos", createVideo)
-  // No ids of videos.
+  // Paths of OpenAI, not ids of videos.
   .on(["GET", "POST", "DELETE"], ["/videos/edits", "/videos/extensions"], unknown)
   .post("/videos/characters", createCharacter)
   .on(["GET", "DELETE"], "/videos/characters", unknown)

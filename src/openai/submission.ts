@@ -1,9 +1,9 @@
-/** What the submissions of these paths share: the gateway's own fields, and dry runs. */
+/** Shared by the submissions of these paths: the gateway's own fields, and dry runs. */
 
 import type { Fields } from "./form.ts";
 import type { AppContext } from "./paths.ts";
 
-/** The fields that OpenAI's API lacks, as under /v1. The header that OpenAI's clients have for it names the task before the field does. */
+/** Fields that OpenAI's API does not have, as under /v1. The header `X-Client-Request-Id` takes precedence over `reference`. */
 export const ownFields = (c: AppContext, { max_cost, callback_url, reference }: Fields): Fields => ({
   max_cost,
   callback_url,
@@ -25,6 +25,6 @@ export interface DryRun {
 
 export const isDryRun = (answer: object): answer is DryRun => "object" in answer && answer.object === "generation.dry_run";
 
-/** Answers a dry run under the name that the model was asked for by. */
+/** Answers a dry run with the requested model name. */
 export const answerDryRun = (c: AppContext, { model, ...rest }: DryRun): Response =>
   c.json({ ...rest, model: rest.metadata.requested_model ?? model });

@@ -1,4 +1,4 @@
-/** Waits for tasks, and says what of a request was not heeded. */
+/** Waits for tasks, and reports the fields of a request that were dropped. */
 
 import { readTask, type TaskData } from "./ask.ts";
 import { refuse, toError } from "./errors.ts";
@@ -6,14 +6,17 @@ import { WorkFailed } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { type DryRun, isDryRun } from "./submission.ts";
 
-/** How long an answer is waited for, and how long one question to the gateway waits. */
+/** The maximum time until an answer, and the maximum wait of one status query. */
 const waitMs = 115_000;
 const longestWaitS = 60;
 
 /** The HTTP status of a failed task's error, by its code. */
 const failures: Record<string, number> = { content_policy_violation: 400, invalid_input: 400, cancelled: 400 };
 
-/** The task once it is completed. Throws how it failed, and 504 with its id when it is not ready in time: it goes on. */
+/**
+ * Returns the task once it is completed. Throws the task's error if it fails, and 504 with its id if it is not final in time; then it
+ * continues.
+ */
 async function awaitTask(c: AppContext, id: string): Promise<TaskData> {
   const until = Date.now() + waitMs;
   for (;;) {
@@ -29,7 +32,10 @@ async function awaitTask(c: AppContext, id: string): Promise<TaskData> {
   }
 }
 
-/** The task of a submission once it is completed, or a dry run's answer. Tells the caller of a replay. Throws as `awaitTask` does. */
+/**
+ * Returns the task of a submission once it is completed, or a dry run's answer. Passes on the header of a replay. Throws as `awaitTask`
+ * does.
+ */
 export async function awaitSubmitted(c: AppContext, sent: Response): Promise<TaskData | DryRun> {
   const submitted = await sent.json<{ id: string } | DryRun>();
   if (isDryRun(submitted)) return submitted;
@@ -38,7 +44,7 @@ export async function awaitSubmitted(c: AppContext, sent: Response): Promise<Tas
   return awaitTask(c, submitted.id);
 }
 
-/** Names the fields that were taken and have no effect. */
+/** Reports accepted fields that have no effect. */
 export function tellDropped(c: AppContext, names: string[]): void {
   if (names.length > 0) c.header("x-dropped-params", names.join(", "));
 }

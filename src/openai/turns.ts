@@ -1,4 +1,4 @@
-/** Large bodies on their way to the gateway: a few at a time are read, converted and sent. */
+/** Forwards large bodies to the gateway: only a few at a time are read, converted and sent. */
 
 import { Semaphore } from "../concurrency.ts";
 import { ask } from "./ask.ts";
@@ -7,13 +7,13 @@ import type { AppContext } from "./paths.ts";
 
 const smallEnough = 64 * 1024;
 
-/** Whether a body may be so large that few of them fit into memory. */
+/** True if the body may be so large that only a few fit into memory. */
 export const isLarge = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity) > smallEnough;
 
-/** A body is in memory whole; the isolate has 128 MB for all requests. One account leaves a permit to others. */
+/** A body is completely in memory, and the isolate has 128 MB for all requests. One account cannot take all permits. */
 const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: 120_000, longestWaitMs: 20_000 });
 
-/** What the gateway is asked, with a body that is made piece by piece. */
+/** A request to the gateway whose body is produced piece by piece. */
 export interface Sending {
   path: string;
   headers?: Record<string, string>;
@@ -21,24 +21,25 @@ export interface Sending {
 }
 
 /**
- * Reads and converts a body, and sends the gateway what comes of it, in one turn, which ends when the gateway has taken the body: the answer of a
- * chat may take minutes. Throws what `toSending` or the gateway has against it, 503 when others take too long, and when a body of the
- * account is waiting already.
+ * Reads and converts a body and sends the result to the gateway under one permit. The permit is released when the gateway has read the
+ * body, because the answer of a chat may take minutes. Throws the errors of `toSending` and of the gateway, and 503 if the wait for a
+ * permit is too long or another body of the account is already waiting.
  */
 export async function sendInTurn(c: AppContext, toSending: () => Promise<Sending>): Promise<Response> {
-  // Unknown keys are one caller to the others: the gateway refuses them only when it has the body.
+  // All unknown keys count as one account: the gateway refuses them only after it has the body.
   const account = (await c.env.API.account()) ?? "unknown";
   const turn = turns.take(
     async () => send(c, await toSending()),
     () => refuseLike(c, 503, "unavailable"),
     account,
   );
-  // A caller who hangs up breaks the work off, which gives the turn back: the platform would only have stopped it.
+  // If the caller disconnects, reading fails, which releases the permit. Without this the platform would cancel the request and the permit
+  // would only expire.
   c.executionCtx.waitUntil(turn.catch(() => undefined));
   return (await turn).answer;
 }
 
-/** Resolves when the gateway has taken the body; the answer is still to come. Throws what the gateway has against the body before that. */
+/** Resolves when the gateway has read the body; the answer follows. Throws the gateway's error if it refuses the request before that. */
 async function send(c: AppContext, { path, headers = {}, body }: Sending): Promise<{ answer: Promise<Response> }> {
   const { readable, writable } = new IdentityTransformStream();
   const writer = writable.getWriter();
@@ -50,7 +51,7 @@ async function send(c: AppContext, { path, headers = {}, body }: Sending): Promi
     await writer.close();
   } catch (error) {
     writer.abort(error).catch(() => undefined);
-    await answer; // a refusal says more
+    await answer; // the gateway's error is more specific
     throw error;
   }
   return { answer };
@@ -58,14 +59,14 @@ async function send(c: AppContext, { path, headers = {}, body }: Sending): Promi
 
 const pieceCharacters = 64 * 1024;
 
-/** A value as JSON, in pieces. The value itself is not held any more. */
+/** A value as JSON, in pieces. Does not keep the value in memory. */
 export const toPieces = (value: object) => cutText(JSON.stringify(value));
 
 function* cutText(text: string): Generator<Uint8Array> {
   const encoder = new TextEncoder();
   for (let from = 0; from < text.length;) {
     const cut = text.slice(from, from + pieceCharacters);
-    // JSON has no halves of characters: the piece ends within one.
+    // A surrogate pair must not be split: the piece ends before it.
     const piece = cut.isWellFormed() ? cut : cut.slice(0, -1);
     yield encoder.encode(piece);
     from += piece.length;

@@ -1,11 +1,11 @@
-/** A video task as OpenAI shows it. */
+/** A video task in OpenAI's format. */
 
 import type { TaskData } from "./ask.ts";
 
-/** OpenAI's sizes, and the ratios that they are. */
+/** OpenAI's sizes and their ratios. */
 export const sizes: Record<string, string> = { "1280x720": "16:9", "720x1280": "9:16" };
 
-/** A size in pixels for every ratio, its short side 720, until the video's own is known. */
+/** The size in pixels for each ratio, with 720 pixels on the short side; used until the video's own size is known. */
 function toPixels(ratio: string | undefined): string {
   const known = Object.keys(sizes).find((pixels) => sizes[pixels] === ratio);
   if (known !== undefined || ratio === undefined || !ratio.includes(":")) return known ?? ratio ?? "auto";
@@ -15,7 +15,7 @@ function toPixels(ratio: string | undefined): string {
   return `${even(width)}x${even(height)}`;
 }
 
-/** OpenAI's `video`. */
+/** OpenAI's `video` object. */
 export function toVideo({ metadata, result, ...task }: TaskData) {
   const made = result?.videos?.[0];
   return {

@@ -1,4 +1,4 @@
-/** `videos`: create, retrieve, list, delete, download, remix. Their characters are in `characters.ts`. */
+/** `videos`: create, retrieve, list, delete, download, remix. Characters are in `characters.ts`. */
 
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
@@ -12,12 +12,12 @@ import { answerDryRun, type DryRun, isDryRun, ownFields, withDryRun } from "./su
 import { isLarge } from "./turns.ts";
 import { sizes, toVideo } from "./video-view.ts";
 
-/** OpenAI's own, where none are named. */
+/** OpenAI's defaults. */
 const defaultSeconds = 4;
-/** The clients' pollers ask again after so long. */
+/** The interval after which polling clients query again. */
 const pollAfterMs = "2000";
 
-/** OpenAI's fields, by the gateway's. */
+/** OpenAI's names of the gateway's fields. */
 const renamed: Record<string, string> = {
   duration: "seconds",
   "images[0]": "input_reference",
@@ -26,10 +26,12 @@ const renamed: Record<string, string> = {
   "metadata.first_frame_image": "input_reference",
 };
 
-/** OpenAI's lengths in seconds, which its paths take of every model that a route can make exactly so long. */
+/** OpenAI's durations in seconds, accepted for every model for which a route supports exactly this duration. */
 const openAiSeconds = [4, 8, 12];
 
-/** Rethrows a refusal under OpenAI's names. What the gateway lists as a model's durations lacks those that these paths add. */
+/**
+ * Rethrows an error with OpenAI's field names. The gateway's list of a model's durations lacks OpenAI's durations, which these paths add.
+ */
 const rename = (c: AppContext) => (error: unknown) => {
   const { param, allowed } = error instanceof OpenAiError ? error : { param: null };
   if (param === "duration" && Array.isArray(allowed)) throw refuseSeconds(c, allowed as number[]);
@@ -41,7 +43,7 @@ function refuseSeconds(c: AppContext, own: number[] = []): OpenAiError {
   return refuseField(c, "seconds", "not_one_of", { allowed: all.map((seconds) => `"${seconds}"`).join(", ") });
 }
 
-/** Reads a request's fields into a submission's, without its image. Throws 400. */
+/** Converts a request's fields to a submission, without its image. Throws 400. */
 function toSubmission(c: AppContext, fields: Fields): { body: Fields; model: NamedModel } {
   const { model: asked = defaultModel, prompt, size } = fields;
   if (typeof asked !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
@@ -63,7 +65,7 @@ function toSubmission(c: AppContext, fields: Fields): { body: Fields; model: Nam
   };
 }
 
-/** OpenAI writes seconds as a text. */
+/** OpenAI's `seconds` is a string. */
 function readSeconds(c: AppContext, seconds: unknown): number | undefined {
   if (seconds === undefined) return undefined;
   const isText = typeof seconds === "string" || typeof seconds === "number";
@@ -71,7 +73,7 @@ function readSeconds(c: AppContext, seconds: unknown): number | undefined {
   return Number(seconds);
 }
 
-/** The submission with its first image in the field in which the model takes it. */
+/** The submission with its first image in the field that the model uses for it. */
 const withPicture = ({ body, model }: { body: Fields; model: NamedModel }, url: string): Fields =>
   takesImages(model) ? { ...body, images: [url] } : { ...body, metadata: { first_frame_image: url } };
 const takesImages = ({ model }: NamedModel) => !model.startsWith("vidD");
@@ -96,7 +98,7 @@ async function sendVideo(c: AppContext): Promise<Response> {
   return once(c, JSON.stringify(body), (headers) => ask(c, withDryRun(c, submissions), { body, headers })).catch(rename(c));
 }
 
-/** The submission of a JSON body. Throws 400. */
+/** Builds the submission of a JSON body. Throws 400. */
 async function toBody(c: AppContext, { input_reference: picture, ...fields }: Fields): Promise<Fields> {
   const submission = toSubmission(c, await withCharacters(c, fields));
   const url: unknown = typeof picture === "object" && picture !== null && "image_url" in picture ? picture.image_url : picture;
@@ -121,7 +123,7 @@ function sendVideoForm(c: AppContext): Promise<Response> {
   ).catch(rename(c));
 }
 
-/** OpenAI's remix has a prompt alone: model, size and length are those of its source. */
+/** OpenAI's remix has only a prompt: model, size and duration are those of its source. */
 export async function remixVideo(c: AppContext): Promise<Response> {
   const { prompt, ...fields } = await readFields(c);
   const id = c.req.param("id") ?? "";
@@ -150,7 +152,7 @@ async function answerSubmission(c: AppContext, sent: Response): Promise<Response
   });
 }
 
-/** A video of the caller's. Throws 404, also for a task of another kind. */
+/** A video of the caller. Throws 404, also for a task of another kind. */
 async function readVideo(c: AppContext, id: string): Promise<TaskData> {
   const task = await readTask(c, id).catch((error: unknown) => {
     throw error instanceof OpenAiError && error.status === 404 ? notFound(c) : error;
@@ -165,11 +167,11 @@ export async function retrieveVideo(c: AppContext): Promise<Response> {
   return c.json(toVideo(await readVideo(c, c.req.param("id") ?? "")), 200, { "openai-poll-after-ms": pollAfterMs });
 }
 
-/** Deletes the files and the record; one that still runs is cancelled first. */
+/** Deletes the files and the record. A running task is cancelled first. */
 export async function deleteVideo(c: AppContext): Promise<Response> {
   const { id, status } = await readVideo(c, c.req.param("id") ?? "");
   const path = `/v1/tasks/${id}`;
-  // Between the question and the cancelling it may have ended.
+  // The task may have ended between the status query and the cancellation.
   const isEnded = (error: unknown) => error instanceof OpenAiError && error.status === 409;
   if (status === "queued" || status === "in_progress")
     await ask(c, `${path}/cancel`, { method: "POST" }).catch((error: unknown) => {
@@ -179,7 +181,7 @@ export async function deleteVideo(c: AppContext): Promise<Response> {
   return c.json({ id, object: "video.deleted", deleted: true });
 }
 
-/** The file itself, whole or in ranges. */
+/** Downloads the file, whole or a range. */
 export async function downloadVideo(c: AppContext): Promise<Response> {
   const variant = c.req.query("variant") ?? "video";
   if (!["video", "thumbnail", "spritesheet"].includes(variant))
@@ -212,9 +214,9 @@ export async function listVideos(c: AppContext): Promise<Response> {
 type ReadPage = (size: string, from: string | undefined) => Promise<{ data: TaskData[]; has_more: boolean }>;
 const maxAscending = 2_000;
 
-/** The gateway lists the newest first: the oldest are at the end of the whole list, which is read up to a limit. */
+/** The gateway lists the newest first, so ascending order needs the whole list, which is read up to a limit. */
 async function readOldest(c: AppContext, read: ReadPage, limit: string, after: string | undefined) {
-  // Checks the size as the gateway does.
+  // Called only so that the gateway validates the page size.
   await read(limit, after);
   const all: TaskData[] = [];
   for (let hasMore = true; hasMore;) {

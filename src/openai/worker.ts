@@ -1,4 +1,4 @@
-/** The OpenAI Worker: OpenAI's API at /openai/v1. The gateway hands it each request, and its own API with it. */
+/** The OpenAI Worker: OpenAI's API at /openai/v1. The gateway forwards each request together with its own API. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Api, paths } from "./paths.ts";

@@ -1,4 +1,4 @@
-/** Checks the archive's files against D1, a few in each run, and deletes the files that no row names any more. */
+/** Checks the archive's files against D1, a few in each run, and deletes files that no row refers to any more. */
 
 import { type ArchivePart, DamagedArchiveError, listFiles, parseFile, readPart } from "../archive.ts";
 import { removeAssets } from "../assets.ts";
@@ -6,7 +6,7 @@ import { findParts, listParts, readJob, writeJob } from "../db/archive.ts";
 
 const partsPerRun = 5;
 const filesPerRun = 100;
-/** A replaced file is kept for longer than D1 can be restored: a restored database names it again. */
+/** A replaced file is kept for longer than D1 can be restored, because a restored database refers to it again. */
 const keptMs = 36 * 86_400_000;
 
 type Bindings = Pick<OperationsBindings, "DB" | "ASSETS">;
@@ -14,7 +14,7 @@ type Place = Pick<ArchivePart, "accountId" | "month" | "part">;
 
 interface CheckState {
   after: Place;
-  /** Damaged files of this round and, of parts that it has not reached, of the one before. */
+  /** Damaged files of this round; for parts that it has not reached, those of the previous round. */
   damaged: (Place & { file: string })[];
 }
 
@@ -23,7 +23,7 @@ const isBehind = (one: Place, place: Place) =>
   one.accountId > place.accountId ||
   (one.accountId === place.accountId && (one.month > place.month || (one.month === place.month && one.part > place.part)));
 
-/** Reads the next parts back and counts and sums their entries. Returns the files that are damaged. */
+/** Reads the files of the next parts and compares the number and sums of their entries with D1. Returns the damaged files. */
 export async function checkArchive({ DB, ASSETS }: Bindings): Promise<string[]> {
   const { after, damaged } = (await readJob<CheckState>(DB, "check")) ?? { after: beginning, damaged: [] };
   const parts = await listParts(DB, after, partsPerRun);
@@ -47,13 +47,13 @@ async function isDamaged({ DB, ASSETS }: Bindings, part: ArchivePart): Promise<b
     return false;
   } catch (error) {
     if (!(error instanceof DamagedArchiveError)) throw error;
-    // An erasure may have replaced it since it was read.
+    // An erasure may have replaced the file since its row was read.
     const [now] = await findParts(DB, [part]);
     return now?.file === part.file;
   }
 }
 
-/** Deletes files that crashes left behind or others have replaced, once no restored database can name them. */
+/** Deletes files of crashed attempts and replaced files, once no restored database can refer to them. */
 export async function sweepArchive({ DB, ASSETS }: Bindings, now: number): Promise<void> {
   const { after } = (await readJob<{ after: string }>(DB, "sweep")) ?? { after: "" };
   const files = await listFiles(ASSETS, after, filesPerRun);
@@ -63,7 +63,7 @@ export async function sweepArchive({ DB, ASSETS }: Bindings, now: number): Promi
   await writeJob(DB, "sweep", { after: last ?? "" });
 }
 
-/** Those of these files that no row names. */
+/** Those of these files that no row refers to. */
 export async function unnamed(db: Env["DB"], files: string[]): Promise<string[]> {
   const parts = files.flatMap((file) => parseFile(file) ?? []);
   const named = new Set((parts.length === 0 ? [] : await findParts(db, parts)).map(({ file }) => file));

@@ -1,4 +1,4 @@
-/** Moves old settled entries from D1 to the archive, a batch at a time. Each step may be repeated, and a crash between two of them leaves each entry where it was. */
+/** Moves old settled entries from D1 to the archive, a batch at a time. Each step may be repeated; a crash between two steps loses no entry. */
 
 import { type ArchivedEntry, type ArchivePart, DamagedArchiveError, monthOf, newFile, readPart, storePart, sumUp } from "../archive.ts";
 import { databaseBytes, lastPart, moveEntries, nextDueAccount, readDue, readJob, writeJob } from "../db/archive.ts";
@@ -8,26 +8,29 @@ import { ledgerDays, ledgerMaxBytes } from "./settings.ts";
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
-/** Entries of one batch, which is one transaction of a few thousand rows; and of one part, which is rewritten when a batch joins it. */
+/**
+ * The number of entries in a batch, which is one transaction of a few thousand rows, and in a part, which is rewritten when a batch is
+ * added to it.
+ */
 const perBatch = 1_000;
 const perPart = 5_000;
-/** Batches of one run, and of one account in it. Together with the time this bounds a run. */
+/** The number of batches in one run, and of one account within it. With the time limit this bounds a run. */
 const batchesPerRun = 60;
 const batchesPerAccount = 30;
 const maxRunMs = 60_000;
-/** Accounts that one statement looks at. */
+/** The number of accounts that one query examines. */
 const accountsPerLook = 1_000;
 
 type Bindings = Pick<OperationsBindings, "DB" | "ASSETS" | "LEDGER_DAYS" | "LEDGER_MAX_MB">;
 
-/** The state of the job: the last account that is done in this round over all accounts. */
+/** The state of the job: the last account that is finished in this round over all accounts. */
 interface Place {
   after: string;
 }
 
 /**
- * One run, from where the last one ended to the end of the round at most. Entries are moved when they are `LEDGER_DAYS` old; while the database is larger
- * than `LEDGER_MAX_MB`, as soon as no task of them has a record any more. Returns how many entries it moved.
+ * One run: continues where the last one ended, at most to the end of the round. Entries are moved when they are `LEDGER_DAYS` old; while
+ * the database is larger than `LEDGER_MAX_MB`, as soon as their tasks have no record any more. Returns the number of moved entries.
  */
 export async function archive(bindings: Bindings): Promise<number> {
   const { DB, ASSETS } = bindings;
@@ -58,18 +61,18 @@ export async function archive(bindings: Bindings): Promise<number> {
   return moved;
 }
 
-/** Entries before this time are moved: whole days, or at once those whose tasks have no record any more. */
+/** Entries before this time are moved: `days` whole days ago, or without `days` the time before which no task has a record any more. */
 const cutoffAt = (now: number, days: number | undefined) =>
   days === undefined ? Math.floor((now - recordMs) / hourMs) * hourMs : (Math.floor(now / dayMs) - days) * dayMs;
 
 interface Batch {
   entries: number;
-  /** The size of the database after it. */
+  /** The size of the database in bytes after the batch. */
   bytes: number | undefined;
   hasMore: boolean;
 }
 
-/** Moves the next batch of an account: entries of one month. A fault is logged and repeated by the next round: undefined. */
+/** Moves the next batch of an account: entries of one month. A fault is logged and undefined returned; the next round tries again. */
 async function archiveBatch(bindings: Pick<Bindings, "DB" | "ASSETS">, accountId: string, cutoff: number): Promise<Batch | undefined> {
   try {
     const due = await readDue(bindings.DB, accountId, cutoff, perBatch);
@@ -89,7 +92,7 @@ async function archiveBatch(bindings: Pick<Bindings, "DB" | "ASSETS">, accountId
   }
 }
 
-/** Writes the file, checks it, and only then has D1 name it and delete the entries. Returns the size of the database; undefined if the entries have changed meanwhile. */
+/** Writes the file and checks it; only then does D1 refer to it and delete the entries. Returns the size of the database; undefined if the entries have changed in the meantime. */
 async function move(
   { DB, ASSETS }: Pick<Bindings, "DB" | "ASSETS">,
   accountId: string,
@@ -105,7 +108,7 @@ async function move(
   return moveEntries(DB, part, joined ? before?.file : undefined, entries);
 }
 
-/** The entries of a part that others are to join; undefined if it is damaged: then they begin a part of their own, and the check reports it. */
+/** The entries of a part to which others will be added; undefined if it is damaged: then the others begin a new part, and the check reports the damage. */
 async function readJoined(bucket: R2Bucket, part: ArchivePart): Promise<ArchivedEntry[] | undefined> {
   try {
     return await readPart(bucket, part);

@@ -1,4 +1,6 @@
-/** What the gateway asks about archived entries: usage by reference, and where an archived task stood in its account's lists. */
+/**
+ * Answers the gateway's questions about archived entries: usage by reference, and the position of an archived task in its account's lists.
+ */
 
 import { type ArchivedEntry, type ArchivePart, monthOf, readPart } from "../archive.ts";
 import { partsIn, partsToSearch, readJob } from "../db/archive.ts";
@@ -7,9 +9,9 @@ import type { SumsPlace } from "./expire.ts";
 import type { ArchivedPlace } from "./objects.ts";
 
 const dayMs = 86_400_000;
-/** Files that one answer reads. */
+/** The maximum number of files that one answer reads. */
 const maxParts = 100;
-/** Files that are searched for a task: newest first, because callers go on from what they saw last. */
+/** The number of files that are searched for a task, newest first, because callers continue lists from recent tasks. */
 const maxSearched = 8;
 
 type Bindings = Pick<OperationsBindings, "DB" | "ASSETS">;
@@ -24,7 +26,7 @@ export async function referencedUsage(
 ): Promise<Used[] | "too_many"> {
   const end = span.last + dayMs - 1;
   const dayOf = await sumDays(DB, accountId);
-  // A month whose days are added up counts with its first day, and whole.
+  // A month whose daily sums were added up counts as a whole, by its first day.
   const monthEnd = monthOf(monthOf(end) + 32 * dayMs) - 1;
   const lastAt = dayOf(monthEnd) <= span.last ? monthEnd : end;
   const parts = partsIn(DB, accountId, [monthOf(span.first), monthOf(end)], [span.first, lastAt], { limit: 10 * maxParts, skip: 0 });
@@ -49,7 +51,10 @@ export async function referencedUsage(
 
 const toName = (used: Used, columns: readonly Column[]) => JSON.stringify([used.reference, ...columns.map((column) => used[column])]);
 
-/** The day (its first millisecond) in whose sums an entry of this time is: its own, or the first of its month if that was added up. */
+/**
+ * The day (its first millisecond) whose sums contain an entry of this time: the entry's own day, or the first of its month if the month was
+ * added up.
+ */
 async function sumDays(db: Env["DB"], accountId: string): Promise<(at: number) => number> {
   const { month: current = 0, after = "" } = (await readJob<SumsPlace>(db, "sums")) ?? {};
   return (at) => {
@@ -81,8 +86,8 @@ function add(groups: Map<string, Used>, used: Used, columns: readonly Column[]):
 }
 
 /**
- * The place of an account's archived task; undefined if it has none of this id. A task that is in none of the newest files is taken for an older
- * one if there are others: its place is before all that lists can show.
+ * The position of an account's archived task; undefined if the task does not exist. If older files exist, a task that is in none of the
+ * newest files is assumed to be in them: its position is then before everything that lists show.
  */
 export async function findArchived({ DB, ASSETS }: Bindings, accountId: string, taskId: string): Promise<ArchivedPlace | undefined> {
   const parts = await partsToSearch(DB, accountId, taskId, maxSearched + 1);

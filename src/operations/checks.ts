@@ -1,4 +1,4 @@
-/** What is checked every five minutes: each alert's stable name, and how its causes are found. */
+/** The checks that run every five minutes: each alert's stable name, and how its causes are found. */
 
 import { databaseBytes } from "../db/archive.ts";
 import { audit } from "../db/audit.ts";
@@ -8,14 +8,14 @@ import type { Objects } from "./objects.ts";
 import { checkOpenTasks } from "./open-tasks.ts";
 import { databaseMaxMB, wrongSettings } from "./settings.ts";
 
-/** The part of the database's size at which its alert begins. */
+/** The share of the database's maximum size at which its alert begins. */
 const databaseShare = 0.7;
 /** Slices of the audit in one run: at most about 12,000 rows. */
 const auditSlices = 20;
 const maxCauses = 10;
 
 const minuteMs = 60_000;
-/** How long an event keeps its alert going. Attempts of a failing callback are up to an hour apart. */
+/** How long an alert lasts after its latest event. Attempts of a failing callback are up to an hour apart. */
 const windowsMs = { dead_letter: 30 * minuteMs, provider: 10 * minuteMs, callback: 70 * minuteMs };
 
 /** The names of alerts; each has a page in docs/operations.md. */
@@ -34,7 +34,7 @@ export type AlertName = (typeof alertNames)[number];
 
 type Found = Partial<Record<AlertName, string[]>>;
 
-/** The checks. Each finds the causes of its alerts, an empty list if all is well, and throws when it cannot tell. */
+/** The checks. Each returns the causes of its alerts, an empty list if there is no problem, and throws if it cannot be evaluated. */
 export const checks: ((env: OperationsBindings, objects: Objects, now: number) => Promise<Found>)[] = [
   async ({ DB }, objects, now) => {
     const found = await checkOpenTasks(DB, objects, now);

@@ -10,7 +10,7 @@ const timeoutMs = 10_000;
 
 type Settings = Pick<OperationsBindings, "ALERT_WEBHOOK" | "ALERT_SIGNING_SECRET" | "ALERT_MAIL" | "MAIL" | "MAIL_FROM">;
 
-/** Tells every receiver. Throws if one of them did not take it: repeating is safe, because a message has the same id each time. */
+/** Sends an alert to every receiver. Throws if one of them refuses it; it may be repeated, because a message has the same id each time. */
 export async function deliver(settings: Settings, alert: Alert, change: Change): Promise<void> {
   const { ALERT_WEBHOOK: url, ALERT_MAIL: to, MAIL: mail, MAIL_FROM: from } = settings;
   if (url) await post(url, settings.ALERT_SIGNING_SECRET, alert, change);
@@ -35,7 +35,7 @@ async function post(url: string, secret: string | undefined, alert: Alert, chang
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
-/** An alert as receivers see it. Times in Unix seconds. */
+/** An alert in the format for receivers. Times in Unix seconds. */
 const toData = ({ name, beganAt, endedAt, causes }: Alert) => ({
   name,
   began_at: seconds(beganAt),

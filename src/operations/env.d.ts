@@ -3,17 +3,17 @@
 interface OperationsBindings {
   DB: D1Database;
   ASSETS: R2Bucket;
-  /** The size in megabytes at which the database takes no more writes; default 10000 */
+  /** The maximum size of the database in megabytes, above which writes fail; default 10000 */
   DATABASE_MAX_MB?: string;
   /** After how many days a settled entry is archived; default 35, from 9 to 365 */
   LEDGER_DAYS?: string;
-  /** The size of the database in megabytes above which entries are archived as soon as they can be; default 2500 */
+  /** The size of the database in megabytes above which entries are archived as early as possible; default 2500 */
   LEDGER_MAX_MB?: string;
-  /** Where alerts are posted */
+  /** The URL to which alerts are posted */
   ALERT_WEBHOOK?: string;
-  /** Secret: `whsec_` and Base64; signs alerts by Standard Webhooks */
+  /** Secret: `whsec_` and Base64; signs alerts in the format of Standard Webhooks */
   ALERT_SIGNING_SECRET?: string;
-  /** The address that alerts are sent to */
+  /** The e-mail address to which alerts are sent */
   ALERT_MAIL?: string;
   /** Sends e-mail from MAIL_FROM */
   MAIL?: SendEmail;

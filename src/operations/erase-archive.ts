@@ -11,7 +11,7 @@ const filesPerList = 500;
 
 type Bindings = Pick<OperationsBindings, "DB" | "ASSETS">;
 
-/** One pass: writes files without references in place of those that have some, then deletes the replaced ones. True when none is left. */
+/** One pass: replaces files that have references by files without, then deletes the replaced ones. True if no references remain. */
 export async function eraseArchive({ DB, ASSETS }: Bindings, accountId: string): Promise<boolean> {
   const parts = await partsWithReferences(DB, accountId, partsPerPass);
   for (const part of parts) {
@@ -22,7 +22,8 @@ export async function eraseArchive({ DB, ASSETS }: Bindings, accountId: string):
       await storePart(ASSETS, erased, entries);
     } catch (error) {
       if (!(error instanceof DamagedArchiveError)) throw error;
-      // Its references cannot be taken out, so it is deleted; its sums are in D1, and the check of the archive reports it.
+      // The references of a damaged file cannot be removed, so the file is deleted; its sums are in D1, and the check of the archive
+      // reports it.
       alert("erase", { account: accountId, outcome: "damaged_archive" }, error);
     }
     await replaceFile(DB, erased, part.file);

@@ -1,4 +1,4 @@
-/** Erases an account and its owner: at once in D1, then task by task, and once more when what was under way has arrived. Every step may be repeated. */
+/** Erases an account and its owner: at once in D1, then task by task, and once more for requests that were running. Every step may be repeated. */
 
 import { characterPicture, removeAssets } from "../assets.ts";
 import { deadlineSeconds } from "../catalog/models.ts";
@@ -19,21 +19,22 @@ import { alert } from "../log.ts";
 import { eraseArchive } from "./erase-archive.ts";
 import type { Objects } from "./objects.ts";
 
-/** Tasks of one pass; each is up to three calls to its object. */
+/** The number of tasks in one pass; each needs up to three calls to its object. */
 const maxTasks = 100;
 const maxRows = 500;
-/** Passes of one request. */
+/** The number of passes in one request. */
 const maxPasses = 3;
-/** Records are kept for seven days after the end of a task, and a task is open for an hour or two at most. Entries that are younger are never archived. */
+/** Records are kept for seven days after a task's end, and a task is open for two hours at most. Younger entries are never archived. */
 export const recordMs = 7 * 86_400_000 + 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
-/** After this no isolate knows the account's keys, and no submission of then is under way. */
+/** The time after which no isolate accepts the account's keys and no submission from before the erasure is running. */
 const underWayMs = 60_000;
 
 type Bindings = Pick<OperationsBindings, "DB" | "ASSETS">;
 
 /**
- * Begins the erasure of an account, or continues it. "erased": nothing is left but what may have been under way, which the checks erase in a
- * minute; "continues": the checks go on with its tasks; "unknown": there is no such account. Throws when something does not answer.
+ * Begins the erasure of an account, or continues it. "erased": nothing is left except requests that may still be running, whose data the
+ * checks erase in a minute; "continues": the checks erase the remaining tasks; "unknown": the account does not exist. Throws if a storage
+ * or an object does not answer.
  */
 export async function erase({ DB, ASSETS }: Bindings, objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown"> {
   const now = Date.now();
@@ -42,7 +43,7 @@ export async function erase({ DB, ASSETS }: Bindings, objects: Objects, accountI
   return "continues";
 }
 
-/** Goes on with erasures that are not complete: a pass for each of the oldest. One that fails is logged and repeated by the next run. */
+/** Continues incomplete erasures with a pass for each of the oldest. A failed pass is logged and repeated by the next run. */
 export async function continueErasures({ DB, ASSETS }: Bindings, objects: Objects): Promise<void> {
   for (const { accountId } of await listErasures(DB, 5)) {
     try {
@@ -70,7 +71,7 @@ async function erasePart({ DB, ASSETS }: Bindings, objects: Objects, accountId: 
   return isDone;
 }
 
-/** Cancels and erases what D1 does not have: open tasks, and ended ones that are not written. Chats end by themselves. */
+/** Cancels and erases tasks that D1 does not have: open ones, and ended ones that are not written yet. Chats end by themselves. */
 async function eraseOpen(objects: Objects, accountId: string): Promise<boolean> {
   const tasks = (await objects.unwritten(accountId)).filter(({ kind }) => kind !== "chat");
   const erased = [];
@@ -78,7 +79,7 @@ async function eraseOpen(objects: Objects, accountId: string): Promise<boolean> 
   return erased.every(Boolean) && tasks.length <= maxTasks;
 }
 
-/** Erases the tasks that D1 knows, from where the last pass ended. */
+/** Erases tasks that D1 has, from where the last pass ended. */
 async function eraseWritten(db: Env["DB"], objects: Objects, erasure: Erasure, now: number): Promise<boolean> {
   const tasks = await tasksToErase(db, erasure, now - recordMs, maxTasks);
   for (const { at, taskId } of tasks) {

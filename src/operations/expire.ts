@@ -1,20 +1,20 @@
-/** Deletes rows that nothing reads any more, and adds up daily sums that are older than thirteen months by month. A little in each run. */
+/** Deletes expired rows, and replaces daily sums that are older than thirteen months by monthly ones. Limited work in each run. */
 
 import { readJob, writeJob } from "../db/archive.ts";
 import { addUpMonth, deleteExpired, firstMonth } from "../db/expired.ts";
 import { monthOf } from "../archive.ts";
 
-/** Daily sums are kept by day for at least this long; usage is asked for 92 days at a time. */
+/** Daily sums are kept by day for at least this long; one usage query covers at most 92 days. */
 const dailyMs = 400 * 86_400_000;
-/** Deleted characters are kept for longer than any task that could settle again. */
+/** Deleted characters are kept longer than any task that could settle again. */
 const characterMs = 35 * 86_400_000;
-/** What has expired is kept a week longer, so that a late use is still told why it is refused. */
+/** Expired rows are kept a week longer, so that a late use still gets the specific error. */
 const expiredMs = 7 * 86_400_000;
 const maxRows = 500;
-/** Accounts whose sums of one month are added up in one transaction. */
+/** The number of accounts whose sums of one month are added up in one transaction. */
 const accountsPerRun = 100;
 
-/** The state of the job: the month that is being added up, and the last account of it that is done. */
+/** The state of the job: the month that is being added up, and its last finished account. */
 export interface SumsPlace {
   month: number;
   after: string;

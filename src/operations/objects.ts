@@ -1,4 +1,4 @@
-/** What the gateway passes to the operations Worker with calls: its task and wallet objects. */
+/** The interface that the gateway passes to the operations Worker with calls: access to its task and wallet objects. */
 
 import type { Audit, WalletSums } from "../db/audit.ts";
 import type { Charge } from "../db/ledger.ts";
@@ -6,59 +6,62 @@ import type { LoggedRequest } from "../db/requests.ts";
 import type { Column, Span, Used } from "../db/usage.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 
-/** What became of a task's hold: settled again, still open, or nothing is known of the task. */
+/** The state of a task's hold: settled again, still open, or without a task. */
 export type Settled = "settled" | "open" | "gone";
 
 export interface Objects {
-  /** An account's sums by its wallet object. What it owes is written to D1 first, and again where the database was restored. */
+  /**
+   * An account's sums in its wallet object. Before that the object writes its settled entries to D1, and after a restore those that D1
+   * lost.
+   */
   auditWallet(accountId: string): Promise<WalletSums>;
-  /** The account's open tasks and chats, and those whose end is not written to D1. */
+  /** The account's open tasks and chats, and those whose end is not written to D1 yet. */
   unwritten(accountId: string): Promise<WalletEntry[]>;
-  /** The state of a task, read only. "gone": there is no record of it. */
+  /** The state of a task, read only. "gone": it has no record. */
   taskState(accountId: string, taskId: string): Promise<"final" | "open" | "gone">;
-  /** Has the task's object do what is overdue, and settle the task again if it has ended. */
+  /** Runs the overdue step of a task's object, and settles the task again if it has ended. */
   settleAgain(accountId: string, taskId: string): Promise<Settled>;
-  /** Ends a hold of the wallet object without a charge, because there is no record of its task. */
+  /** Releases a hold of the wallet object without a charge, because its task has no record. */
   returnHold(charge: Charge): Promise<void>;
-  /** Gives back what the storage of a wallet object that was lost had been granted, and no task has claimed. Millionths; 0 within a day of the loss. */
+  /** Returns the amount that was granted to a wallet object's lost storage and that no task has claimed. Millionths; 0 within a day of the loss. */
   returnLost(accountId: string): Promise<number>;
-  /** Cancels the task if it is open, and deletes its files and record. False when its settlement does not come through. */
+  /** Cancels the task if it is open, and deletes its files and record. False if its settlement fails. */
   erase(accountId: string, taskId: string): Promise<boolean>;
 }
 
-/** What one call of the reconciliation did. */
+/** The result of one call of the reconciliation. */
 export interface Reconciliation {
   accounts: number;
   /** Entries whose tasks had ended: settled again. */
   settled: number;
-  /** Holds without a task, and what wallets had been granted that lost their storage: returned. */
+  /** Returned amounts: holds without a task, and grants of lost storage. */
   returned: number;
-  /** Entries of tasks and chats that are under way, and wallets whose lost storage tasks may still claim from. */
+  /** Entries of running tasks and chats, and wallets whose lost storage tasks may still claim from. */
   open: number;
-  /** Where the next call continues: an account, and the last task of it if it is not done; null after the last one. */
+  /** Where the next call continues: an account, and its last task if the account is not finished; null after the last account. */
   after: string | null;
 }
 
-/** Where an archived task stood in its account's lists, by its submission and by its end: milliseconds. */
+/** The position of an archived task in its account's lists, by its submission and by its end, in milliseconds. */
 export interface ArchivedPlace {
   taskId: string;
   at: number;
   closedAt: number;
 }
 
-/** What the gateway calls. A method that gets the objects may use them until it returns. */
+/** The methods that the gateway calls. A method that gets the objects may use them until it returns. */
 export interface OperationsWorker {
-  /** Goes on with the audit, or audits one account; see `src/db/audit.ts`. */
+  /** Continues the audit, or audits one account; see `src/db/audit.ts`. */
   audit(objects: Objects, accountId?: string): Promise<Audit>;
-  /** Reconciles an account, or a share of all; see `reconcile.ts`. */
+  /** Reconciles one account, or the next ones of all; see `reconcile.ts`. */
   reconcile(objects: Objects, which: { account?: string | undefined; after?: string | undefined }): Promise<Reconciliation>;
   /** Erases an account and its owner; see `erase.ts`. */
   erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown">;
-  /** Keeps callers' requests for the console. */
+  /** Stores callers' requests for the console. */
   logRequests(requests: LoggedRequest[]): Promise<void>;
   /** Usage by reference, archived entries included; see `archived-usage.ts`. */
   referencedUsage(accountId: string, span: Span, columns: Exclude<Column, "reference">[], most: number): Promise<Used[] | "too_many">;
-  /** The place of an account's archived task. */
+  /** The position of an account's archived task. */
   findArchived(accountId: string, taskId: string): Promise<ArchivedPlace | undefined>;
   /** One run of the checks, every five minutes. */
   check(objects: Objects): Promise<void>;

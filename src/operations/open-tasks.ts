@@ -1,14 +1,17 @@
-/** The check of open tasks: walks over the accounts with a checkpoint, and looks at those whose tasks are older than any task may get. */
+/**
+ * The check for late tasks: walks over the accounts with a checkpoint, and examines tasks that are older than the maximum age of an open
+ * task.
+ */
 
 import { deadlineSeconds } from "../catalog/models.ts";
 import { nextBusyAccounts, readProgress, writeProgress } from "../db/alerts.ts";
 import type { Objects } from "./objects.ts";
 
-/** Accounts that one run reads, and how many of them it asks for their open tasks. */
+/** The number of accounts that one run reads, and how many of them it asks for their open tasks. */
 const perRun = { limit: 2_000, busyLimit: 50 };
-/** Late tasks that one run looks at. */
+/** The number of late tasks that one run examines. */
 const maxLooked = 50;
-/** A deadline that passed so long ago has been handled, or never will be. */
+/** How long after its deadline a task is certainly late: by then the object should have handled the deadline. */
 const graceMs = 600_000;
 
 interface Finding {
@@ -23,7 +26,7 @@ interface Progress {
   found: Finding[];
 }
 
-/** Goes on with the walk. Returns the findings of this round and, for accounts that it has not reached, of the one before. */
+/** Continues the walk. Returns the findings of this round and, for accounts that it has not reached, of the previous round. */
 export async function checkOpenTasks(db: Env["DB"], objects: Objects, now: number): Promise<Finding[]> {
   const stored = await readProgress(db);
   const { after, found }: Progress = stored === undefined ? { after: "", found: [] } : (JSON.parse(stored) as Progress);
@@ -36,7 +39,7 @@ export async function checkOpenTasks(db: Env["DB"], objects: Objects, now: numbe
     for (const { taskId } of late.slice(0, maxLooked - looked)) {
       looked++;
       const state = await objects.taskState(accountId, taskId);
-      // A task that has ended and holds its price still is late with its settlement.
+      // The settlement of a final task whose price is still held is late.
       fresh.push({ accountId, taskId, state: state === "gone" ? "gone" : "late" });
     }
   }

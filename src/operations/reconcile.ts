@@ -1,24 +1,24 @@
-/** Reconciliation: settles again what is open, returns holds without a task and what lost wallets had been granted, and writes again what a restored database lost. */
+/** Reconciliation: settles open entries again, releases holds without a task, returns grants of lost storage, and writes entries again that a restored database lost. */
 
 import { nextAccounts } from "../db/audit.ts";
 import { settle } from "../db/ledger.ts";
 import { listOpenEntries, type OpenEntry } from "../db/open-entries.ts";
 import type { Objects, Reconciliation } from "./objects.ts";
 
-/** Accounts and open entries of one call. Each is a call to an object or two, and an invocation may make a thousand. */
+/** The number of accounts and open entries in one call. Each needs one or two calls to objects, and an invocation may make a thousand. */
 const maxAccounts = 50;
 const maxEntries = 200;
-/** No chat takes longer: one that is open in D1 after this was open when a backup was made, and has ended since. */
+/** Longer than any chat takes: a chat that is open in D1 after this time was open when a backup was made, and has ended since. */
 const chatMs = 3_600_000;
 
 interface Entry extends OpenEntry {
-  /** Held by the wallet object, not in D1. */
+  /** True if the wallet object holds it, false if D1 does. */
   isInWallet: boolean;
 }
 
 /**
- * Reconciles one account, or those after `after` in the order of their ids, until this call's share is done. Throws when something does
- * not answer: repeating is safe.
+ * Reconciles one account, or the accounts after `after` in the order of their ids, up to the limits of one call. Throws if an object or D1
+ * does not answer; it may be repeated.
  */
 export async function reconcile(
   db: Env["DB"],
@@ -30,7 +30,7 @@ export async function reconcile(
   const pending = account === undefined ? await accountsAfter(db, place, lastTask !== "") : [account];
   for (const accountId of pending) {
     const isContinued = accountId === place && lastTask !== "";
-    // Writes what is owed and, where the database was restored, what it lost.
+    // Writes the object's settled entries to D1 and, if the database was restored, the entries that it lost.
     if (!isContinued) await objects.auditWallet(accountId);
     const entries = (await openEntries(db, objects, accountId)).filter(({ taskId }) => !isContinued || taskId > lastTask);
     for (const entry of entries) {
@@ -51,7 +51,7 @@ const accountsAfter = async (db: Env["DB"], place: string, isContinued: boolean)
   ...(await nextAccounts(db, place, maxAccounts)),
 ];
 
-/** What is open for the account, in its wallet object and in D1, in the order of their tasks. */
+/** The account's open entries in its wallet object and in D1, in the order of their task ids. */
 async function openEntries(db: Env["DB"], objects: Objects, accountId: string): Promise<Entry[]> {
   const held = (await objects.unwritten(accountId)).filter(({ end }) => !end);
   const entries = [
@@ -64,7 +64,7 @@ async function openEntries(db: Env["DB"], objects: Objects, accountId: string): 
 async function reconcileEntry(db: Env["DB"], objects: Objects, entry: Entry): Promise<"settled" | "returned" | "open"> {
   const { accountId, taskId, kind, isInWallet } = entry;
   if (kind === "chat") {
-    // A wallet object ends its chats itself.
+    // Chats in a wallet object are skipped, because the object ends them itself.
     if (isInWallet || entry.at + chatMs > Date.now()) return "open";
     await settle(db, entry, 0, "deadline_exceeded");
     return "returned";

@@ -12,7 +12,7 @@ import type { Objects } from "./objects.ts";
 
 const incidentMs = 7 * 86_400_000;
 
-/** Runs all checks. One that fails is logged, and leaves its alerts as they are. */
+/** Runs all checks. A failed one is logged and does not change its alerts. */
 export async function runChecks(env: OperationsBindings, objects: Objects): Promise<void> {
   const now = Date.now();
   const alerts = new Map((await listAlerts(env.DB)).map((alert) => [alert.name, alert]));
@@ -35,7 +35,7 @@ export async function runChecks(env: OperationsBindings, objects: Objects): Prom
   await deleteOldRequests(env.DB, now);
 }
 
-/** Sends the notices of an alert that are not delivered yet: its beginning, its end, or both. The next run repeats those that fail. */
+/** Sends the notices of an alert that are not delivered yet: its beginning, its end, or both. The next run repeats failed ones. */
 async function tell(env: OperationsBindings, alert: Alert): Promise<void> {
   try {
     for (let change = untold(alert); change; change = untold(alert)) {

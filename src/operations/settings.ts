@@ -7,22 +7,22 @@ type Settings = Pick<OperationsBindings, "DATABASE_MAX_MB" | "LEDGER_DAYS" | "LE
 
 const dayMs = 86_400_000;
 
-/** The size at which the database takes no more writes, in megabytes. Throws `VariableError`, as all of these do. */
+/** The maximum size of the database in megabytes. Throws `VariableError`, like all of these functions. */
 export const databaseMaxMB = ({ DATABASE_MAX_MB }: Settings) => readNumber("DATABASE_MAX_MB", DATABASE_MAX_MB, 10_000);
 
 /** After how many days settled entries are archived. */
 export function ledgerDays({ LEDGER_DAYS }: Settings): number {
   const days = readNumber("LEDGER_DAYS", LEDGER_DAYS, 35);
-  // Usage by reference takes it for granted that entries of a month are archived when its daily sums are added up.
+  // Usage by reference relies on this: the entries of a month are archived before its daily sums are added up.
   if (days * dayMs < recordMs + dayMs || days > 365)
     throw new VariableError("LEDGER_DAYS", "must be from 9 to 365: records of tasks are kept for a week, daily sums for thirteen months");
   return days;
 }
 
-/** The size of the database, in bytes, above which entries are archived as soon as they can be. */
+/** The size of the database, in bytes, above which entries are archived as early as possible. */
 export const ledgerMaxBytes = ({ LEDGER_MAX_MB }: Settings) => 1e6 * readNumber("LEDGER_MAX_MB", LEDGER_MAX_MB, 2_500);
 
-/** What is wrong with the variables: a sentence for each that is, without its value. */
+/** A message for each invalid variable, without its value. */
 export const wrongSettings = (settings: Settings): string[] =>
   [databaseMaxMB, ledgerDays, ledgerMaxBytes].flatMap((read) => {
     try {

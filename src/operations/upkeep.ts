@@ -1,11 +1,11 @@
-/** The regular jobs after the checks: archiving, sweeping the archive, and deleting what has expired. One that fails does not stop the others. */
+/** The regular jobs after the checks: archiving, deleting unused archive files, and deleting expired rows. A failed job does not stop the others. */
 
 import { alert, log } from "../log.ts";
 import { archive } from "./archive.ts";
 import { sweepArchive } from "./archive-check.ts";
 import { expire } from "./expire.ts";
 
-/** Runs a share of each job. What fails is logged, and repeated by the next run. */
+/** Runs a part of each job. Errors are logged; the next run tries again. */
 export async function runUpkeep(env: OperationsBindings): Promise<void> {
   const jobs = {
     archive: async () => {

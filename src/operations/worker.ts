@@ -1,4 +1,4 @@
-/** The operations Worker: what the operator's API and the cron trigger need and callers do not. The gateway calls it over its binding. */
+/** The operations Worker: functions for the operator's API and the cron trigger. The gateway calls it over its binding. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";

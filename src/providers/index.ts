@@ -1,4 +1,4 @@
-/** The providers that are switched on, and their health. A new one is its own folder and a line here. */
+/** The providers that are switched on, and their health. A new provider is its own folder and a line here. */
 
 import { alert } from "../log.ts";
 import { google, googleAccount, googleSettings } from "./google/index.ts";
@@ -14,7 +14,7 @@ import { type GenerationRequest, type Provider, ProviderError } from "./provider
 import { withOlder } from "./shared/rotation.ts";
 import { readBaseUrl } from "../variables.ts";
 
-/** A provider's name, and the model id to ask it for. */
+/** A provider's name, and its model id. */
 interface Route {
   provider: string;
   model: string;
@@ -36,7 +36,7 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
   replicate: (env) => (env.REPLICATE_API_TOKEN ? replicate({ token: env.REPLICATE_API_TOKEN, base: env.REPLICATE_BASE_URL }) : undefined),
 };
 
-/** The provider with its secrets of before a rotation, `OPENAI_API_KEY_OLD` and the like; undefined if none of those that it reads is set. */
+/** Opens the provider, with its previous secrets (`OPENAI_API_KEY_OLD` and the like) as a fallback; undefined if none of its secrets is set. */
 function olderProvider(env: Env, name: string): Provider | undefined {
   let isOlder = false;
   const older = new Proxy(env, {
@@ -50,7 +50,7 @@ function olderProvider(env: Env, name: string): Provider | undefined {
   return isOlder ? provider : undefined;
 }
 
-/** The variables with the addresses of each provider. */
+/** The variables with the base URLs of each provider. */
 const addresses: Record<string, (keyof Env & `${string}_BASE_URL`)[]> = {
   cloudflare: ["WORKERS_AI_BASE_URL"],
   modelark: ["ARK_BASE_URL"],
@@ -69,7 +69,7 @@ const cooldowns = new Map<string, number>();
 /** The account that a route bills, for providers that have more than one. */
 const accountFor = ({ provider, model }: Route): string => (provider === "google" ? googleAccount(model) : provider);
 
-/** Puts a route's account into a cool-down: its credentials or money failed. For a minute this isolate prefers other routes. False if it was in one already. */
+/** Puts a route's account into a cool-down after its credentials or money failed: for a minute this isolate prefers other routes. False if it was in one already. */
 export function markUnhealthy(route: Route): boolean {
   const account = accountFor(route);
   const isNew = !isCoolingDown(account);
@@ -80,7 +80,7 @@ export function markUnhealthy(route: Route): boolean {
 
 const isCoolingDown = (account: string): boolean => (cooldowns.get(account) ?? 0) > Date.now();
 
-/** Whether the account of a route is in a cool-down. */
+/** True if the account of a route is in a cool-down. */
 export const isUnhealthy = (route: Route): boolean => isCoolingDown(accountFor(route));
 
 /** The same routes, those of unhealthy accounts last. */
@@ -89,7 +89,7 @@ export const unhealthyLast = <T extends Route>(routes: T[]): T[] => [
   ...routes.filter((route) => isUnhealthy(route)),
 ];
 
-/** Whether a start at a route waits for the work itself; false for a provider that is switched off. */
+/** True if a start at a route answers only when the work is done; false for a provider that is switched off. */
 export const answersWhenDone = (
   env: Env,
   { provider, model }: { provider: string; model: string },
@@ -98,7 +98,7 @@ export const answersWhenDone = (
 
 const hasSecrets = (env: Env, name: string): boolean => providers[name]?.(env) !== undefined;
 
-/** Whether the operator switched the provider on. Throws `VariableError` when the address of one that is on is wrong. */
+/** True if the operator switched the provider on. Throws `VariableError` if its base URL is invalid. */
 export function isOn(env: Env, name: string): boolean {
   if (!hasSecrets(env, name)) return false;
   checkAddresses(env, name);
@@ -113,7 +113,7 @@ export const providerStates = (env: Env) =>
     aside: [...cooldowns.keys()].some((account) => account.split(" ")[0] === name && isCoolingDown(account)),
   }));
 
-/** The provider of a route, with the secret of before where the present one is refused. Throws when it was switched off after the route was chosen. */
+/** The provider of a route, which uses its previous secret if the upstream refuses the current one. Throws if it was switched off after the route was chosen. */
 export function providerNamed(env: Env, name: string): Provider {
   const provider = providers[name]?.(env);
   if (!provider) throw new ProviderError("refused", `the provider ${name} is switched off`);

@@ -1,46 +1,46 @@
-/** What can go wrong with a call to an upstream, by kind. A returned value is a verdict, a throw never is. */
+/** The kinds of faults of a call to an upstream. A returned value is the upstream's verdict; an error never is. */
 
 interface Properties {
   /** The same call may succeed later. */
   retryable: boolean;
-  /** The upstream certainly took nothing: it refused before accepting, or was not reached. */
+  /** The upstream certainly accepted nothing: it refused, or was not reached. */
   nothingAccepted: boolean;
-  /** The operator's credentials or money failed there: every request would fail. */
+  /** The operator's credentials or money failed at this provider: every request would fail. */
   account: boolean;
-  /** The content of a chat was refused: another route would not help. */
+  /** The content of a chat was refused: another route would refuse it too. */
   contentPolicy: boolean;
 }
 
 const none: Properties = { retryable: false, nothingAccepted: false, account: false, contentPolicy: false };
 
-/** Each kind of fault, and what follows from it. */
+/** The properties of each kind of fault. */
 const kinds = {
   /** No answer, or a server error: the upstream may have accepted the work, and may answer later. */
   unreachable: { ...none, retryable: true },
-  /** The upstream takes nothing right now (429, 503), or an input cannot be read right now. */
+  /** The upstream accepts no requests at the moment (429, 503), or an input cannot be read at the moment. */
   busy: { ...none, retryable: true, nothingAccepted: true },
-  /** The upstream refused this request for a reason that stays. */
+  /** The upstream refused this request permanently. */
   refused: { ...none, nothingAccepted: true },
-  /** An answer without a meaning: the upstream may have accepted the work, and asking again does not help. */
+  /** An answer that cannot be interpreted: the upstream may have accepted the work, and repeating the request does not help. */
   unclear: none,
   /** Credentials or money failed before anything was accepted. */
   account: { ...none, nothingAccepted: true, account: true },
-  /** Credentials or money failed after the work was accepted: it waits for the operator to mend them. */
+  /** Credentials or money failed after the work was accepted: it waits for the operator to correct them. */
   accountLater: { ...none, retryable: true, account: true },
-  /** Credentials or money failed while the outcome of an earlier attempt is unknown: asking again does not help. */
+  /** Credentials or money failed while the outcome of an earlier attempt is unknown: repeating the request does not help. */
   accountUnclear: { ...none, account: true },
-  /** A chat was refused for its content. */
+  /** The upstream refused a chat because of its content. */
   content: { ...none, nothingAccepted: true, contentPolicy: true },
 } satisfies Record<string, Properties>;
 
 export type ProviderErrorKind = keyof typeof kinds;
 
-/** An upstream refused a chat as malformed: the caller's mistake, or what this model cannot do. */
+/** The upstream refused a chat as malformed: the caller's mistake, or a feature that this model does not support. */
 export interface Malformed {
   code: "invalid_request" | "context_length_exceeded";
-  /** The field that it names, dotted and indexed. */
+  /** The field that the upstream names, dotted and indexed. */
   param?: string;
-  /** Other models of the same format may take the field. */
+  /** True if other models with the same format may accept the field. */
   onlyHere: boolean;
 }
 
@@ -50,7 +50,7 @@ interface Options {
   cause?: unknown;
 }
 
-/** "Could not ask": the upstream gave no verdict. The message goes to the log: it never holds an upstream's own words. */
+/** The upstream gave no verdict. The message goes to the log and never contains the upstream's own text. */
 export class ProviderError extends Error implements Properties {
   override readonly name = "ProviderError";
   readonly kind: ProviderErrorKind;

@@ -1,29 +1,29 @@
-/** The contract between tasks and upstreams: three functions and their verdicts. Adapters know nothing of our money, statuses or storage. */
+/** The contract between tasks and providers: three functions and their verdicts. Adapters do not use the gateway's money, statuses or storage. */
 
 import type { FailureCode } from "../errors.ts";
 
 export { ProviderError } from "./provider-error.ts";
 
-/** An upstream's handle of work it accepted: opaque text that only its adapter reads. */
+/** A provider's handle of accepted work: opaque text that only its adapter reads. */
 export type Operation = string;
 
-/** What a task asks an upstream to make, in words. Values are resolved: every default is filled in. */
+/** The parameters of a task's generation, without input files. Every default is filled in. */
 export interface GenerationRequest {
   kind: "image" | "video" | "character" | "remix";
   /** The upstream's model id, from the route. */
   model: string;
   prompt: string;
-  /** The name that the caller gave a character; otherwise the provider makes one. */
+  /** The name that the caller gave a character; without it the provider chooses one. */
   name?: string | undefined;
-  /** Number of images; 1 for everything else. */
+  /** Number of images; 1 for other kinds. */
   n: number;
-  /** Aspect ratio, `16:9`, or `auto` for a video in the ratio of its first frame (16:9 where a route cannot follow it); absent for characters. */
+  /** Aspect ratio, `16:9`, or `auto` for a video with the ratio of its first frame (16:9 if a route does not support that); absent for characters. */
   size?: string;
-  /** Width and height that the interface names for the ratio; images. */
+  /** Width and height in pixels for the ratio (interface); images only. */
   pixels?: readonly [number, number];
-  /** Seconds; video and remix. */
+  /** Duration in seconds; videos and remixes. */
   duration?: number;
-  /** `480p`, `512p`, `720p`, `768p`, `1080p`; where the model has the choice. */
+  /** `480p`, `512p`, `720p`, `768p` or `1080p`; for models with several resolutions. */
   resolution?: string;
   quality?: "standard" | "hd";
   style?: string;
@@ -31,11 +31,11 @@ export interface GenerationRequest {
   storyboard?: boolean;
   thumbnail?: boolean;
   promptOptimizer?: boolean;
-  /** Images that guide the generation, in the caller's order. The part each plays was resolved when the submission was checked. */
+  /** Images that guide the generation, in the caller's order. Each one's role was resolved when the submission was checked. */
   images: { role: ImageRole; url?: string }[];
-  /** Characters named in the prompt. Those that this provider made itself have its handle. */
+  /** Characters named in the prompt; with the handle if this provider created it. */
   characters: MadeCharacter[];
-  /** The provider's own handle of the remixed video, when the same provider made it. */
+  /** This provider's handle of the remixed video; absent if another provider made the video. */
   sourceOperation?: Operation;
 }
 
@@ -43,29 +43,29 @@ type ImageRole = "first_frame" | "last_frame" | "reference";
 
 /** A generation request, and its input files. */
 export interface Job extends GenerationRequest {
-  /** Unique for the task and its route, and the same at each repeat: the idempotency key for upstreams that take one. */
+  /** Unique for the task and its route, and equal at each repeat: the idempotency key for upstreams that accept one. */
   key: string;
-  /** When this provider was first asked (milliseconds). Set only when the outcome of that is unknown. */
+  /** When this provider was first asked to start (milliseconds). Set only if the outcome of that start is unknown. */
   askedAt?: number;
-  /** For providers with `readCallback`: the URL that the maker is asked to call when the work has ended; absent when it could not be reached. */
+  /** The URL that the upstream should call when the work has ended, for providers with `readCallback`; absent if the upstream could not reach it. */
   callbackUrl?: string;
   images: InputImage[];
-  /** Each with its image as a reference, for upstreams that take references. */
+  /** Each with its image as a reference image, for upstreams that support them. */
   characters: (GenerationRequest["characters"][number] & { image: InputImage })[];
-  /** The video that a character is taken from, or that a remix starts from. */
+  /** The source video of a character or a remix. */
   source?: InputVideo;
-  /** Character creation: the part of the source, in seconds. */
+  /** Character creation: the range of the source, in seconds. */
   range?: { start: number; end: number };
   /**
-   * Keeps an output whose bytes come only once, as they come: the output that opens them from then on. One after the other; the memory of
-   * one is all that a task has.
+   * Stores an output whose bytes are sent only once, while they arrive; returns the output that opens the stored bytes. Call it for one
+   * output after the other: a task's memory holds only one.
    */
   keep: (bytes: AsyncIterable<Uint8Array>) => Promise<Output>;
 }
 
 export interface InputImage {
   role: ImageRole;
-  /** The caller's public URL, absent for an inline image. */
+  /** The caller's public URL; absent for an inline image. */
   url?: string;
   /**
    * Passes the image, checked for size and type, to `use`, and frees its memory afterwards. Read one image at a time: few fit in an
@@ -82,9 +82,9 @@ export interface InputVideo {
   open(): Promise<ReadableStream<Uint8Array>>;
 }
 
-/** Something the upstream says it made. */
+/** An output file of the upstream. */
 export interface Output {
-  /** Opens the bytes. May be called again after a broken download; never generates again. */
+  /** Opens the bytes. May be called again after a broken download, which never causes another generation. */
   open(): Promise<{ body: ReadableStream<Uint8Array>; type: string; length?: number }>;
   thumbnail?: Output;
 }
@@ -94,74 +94,77 @@ export type Succeeded = {
   status: "succeeded";
   outputs: Output[];
   character?: MadeCharacter;
-  /** Set by a start that succeeds at once: `poll` returns the same outputs for it, so that a broken download causes no second generation. */
+  /** Set by a start that succeeds at once: `poll` returns the same outputs for it, so that a broken download does not cause a second generation. */
   operation?: Operation;
 };
-/** After `provider_error` the next route is tried; every other code ends the task. */
+/** `provider_error` starts the next route; every other code ends the task. */
 export type Failed = { status: "failed"; code: FailureCode };
 interface MadeCharacter {
   username: string;
   displayName: string;
-  /** The provider's own id of the character, where it keeps characters. */
+  /** The provider's own id of the character, if the provider stores characters. */
   handle?: string;
 }
 
-/** The upstream accepted the job. `pollAfterMs` is the upstream's own word on when to poll; without it the task's schedule decides. */
+/** The upstream accepted the job. `pollAfterMs` is the interval that the upstream requested; without it the task's schedule is used. */
 export type Accepted = { status: "accepted"; operation: Operation; pollAfterMs?: number };
-/** Still working. `progress` is 0 to 99 where the upstream reports it. */
+/** Still working. `progress` is 0 to 99 if the upstream reports it. */
 export type Pending = { status: "pending"; progress?: number; pollAfterMs?: number };
 
 /**
- * What a request to a task's callback URL is: true for news, false without the maker's own signature where it has one, `early` when the work
- * goes on, `answer` for a question of the maker's.
+ * The result of reading a request to a task's callback URL: true if the work may have ended, false if it lacks the upstream's required
+ * signature, `early` if the work continues, `answer` for a challenge that must be answered.
  */
 export type CallbackVerdict = boolean | "early" | { answer: object };
 
 /** A chat completion in OpenAI's format, answered whole or as server-sent events. */
 interface ChatRequest {
-  /** OpenAI's request body with the upstream's model id, fitted to its family (`chat-families.json`): the answer's limit is always in it. */
+  /** OpenAI's request body with the upstream's model id, adapted to its family (`chat-families.json`); it always has a limit for the answer. */
   body: Record<string, unknown>;
   stream: boolean;
-  /** Aborted when the answer takes too long, or some seconds after its caller has gone. */
+  /** Aborted when the answer takes too long, or some seconds after the caller disconnected. */
   signal: AbortSignal;
 }
 
 export interface Provider {
   readonly name: string;
-  /** True when `start` may be repeated without generating twice: the upstream takes `job.key`, or `start` looks for work accepted since `askedAt`. */
+  /** True if `start` may be repeated without generating twice: the upstream accepts `job.key` as idempotency key, or `start` looks for work accepted since `askedAt`. */
   readonly repeatable: boolean;
-  /** True when `start` answers only when the work is done, which takes many seconds. Such starts have a queue of their own. */
+  /** True if `start` answers only when the work is done, which takes many seconds. Such starts have a separate queue. */
   answersWhenDone?(request: Pick<GenerationRequest, "kind" | "model">): boolean;
-  /** Time limit of `start` for work of this kind; after it the outcome is unknown. */
+  /** The time limit of `start` for work of this kind; after it the outcome is unknown. */
   startTimeoutMs(kind: Job["kind"]): number;
-  /** `poll` reports progress; otherwise it is computed from the time that passed. */
+  /** True if `poll` reports progress; otherwise progress is computed from the elapsed time. */
   readonly reportsProgress: boolean;
-  /** Seconds a task usually takes here, where that differs from the model's own time. */
+  /** The typical duration in seconds at this provider, if it differs from the model's. */
   readonly typicalSeconds?: Partial<Record<Job["kind"], number>>;
   /**
-   * The request field that this provider cannot honour (`size`, `metadata.resolution`), or undefined if it can honour all.
-   * Sends nothing. What a caller asked and pays for is never changed silently.
+   * The request field that this provider does not support (`size`, `metadata.resolution`); undefined if it supports all. Sends nothing. A
+   * parameter that the caller pays for is never changed silently.
    */
   unsupportedField?(request: GenerationRequest): string | undefined;
-  /** Whether the upstream would refuse the prompt for its content, known without asking it. */
+  /** True if it is known without a request that the upstream would refuse the prompt because of its content. */
   refuses?(prompt: string): boolean;
   start(job: Job, signal: AbortSignal): Promise<Accepted | Succeeded | Failed>;
-  /** One short request. May be called any number of times, also for an operation that has ended. */
+  /** One short request. May be called any number of times, also for work that has ended. */
   poll(operation: Operation): Promise<Pending | Succeeded | Failed>;
   cancel?(operation: Operation): Promise<void>;
   /**
-   * Present where the maker calls `job.callbackUrl`. Judges a request to it, and believes nothing in it: what it announces is polled. Throws
-   * `ProviderError` when the maker's keys cannot be fetched, `NetError` when the body is too large or breaks off.
+   * Present if the upstream calls `job.callbackUrl`. Checks a request to it and trusts no content: the work is polled. Throws
+   * `ProviderError` if the upstream's signing keys cannot be fetched, `NetError` if the body is too large or incomplete.
    */
   readCallback?(request: Request): Promise<CallbackVerdict>;
-  /** Returns a response with OpenAI's body: JSON, or an event stream when `stream`. Throws `ProviderError`. */
+  /** Returns a response in OpenAI's format: JSON, or an event stream if `stream` is true. Throws `ProviderError`. */
   chat?(request: ChatRequest): Promise<Response>;
 }
 
-/** The caller's input cannot be used: a file that is not an image, an address that does not answer. The task fails as `invalid_input`. */
+/**
+ * The caller's input cannot be used: for example a file that is not an image, or a URL that does not answer. The task fails with
+ * `invalid_input`.
+ */
 export class InputError extends Error {
   override readonly name = "InputError";
-  /** The URL may answer later. */
+  /** True if the URL may answer later. */
   readonly retryable: boolean;
 
   constructor(message: string, options: { retryable?: boolean; cause?: unknown } = {}) {

@@ -5,11 +5,11 @@ import type { ChatOrder } from "./chat-order.ts";
 import { Fault } from "./fault.ts";
 
 const TOKENS_PER_CHUNK = 4;
-/** Longer answers have larger chunks, so that none takes much longer than six seconds. */
+/** Longer answers have larger chunks, so that no stream takes much longer than six seconds. */
 const MAX_CHUNKS = 200;
 const PAUSE_MS = 30;
 
-/** The events; with `breaks`, half of the answer, then an error in place of the rest, and no `[DONE]`. */
+/** The events; with `breaks`, half of the answer, then an error instead of the rest, and no `[DONE]`. */
 export function streamAnswer(answer: Answer, order: ChatOrder, breaks: boolean): ReadableStream<Uint8Array> {
   const events = breaks ? brokenEvents(answer, order) : allEvents(answer, order);
   const encoder = new TextEncoder();

@@ -1,4 +1,4 @@
-/** The clips that videos are looped from, made by `scripts/sandbox-data/clips.ts`: two seconds of video track for each size, and one sound. */
+/** The clips from which videos are looped, made by `scripts/sandbox-data/clips.ts`: two seconds of video track for each size, and one audio track. */
 
 import c16x9at1080 from "./data/16x9-1080.mp4";
 import c16x9at480 from "./data/16x9-480.mp4";

@@ -1,4 +1,4 @@
-/** Words in a prompt that make the sandbox fail on purpose, so that every way a task can end can be tested. */
+/** Words in a prompt that make the sandbox fail on purpose, so that every possible end of a task can be tested. */
 
 const DIRECTIVES = ["reject", "flag", "fail", "flaky", "slow", "hang", "break"] as const;
 

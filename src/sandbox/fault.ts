@@ -1,4 +1,4 @@
-/** Every refusal of the sandbox, as one error with its status and code. */
+/** Every error answer of the sandbox, as one error class with its status and code. */
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 
@@ -21,7 +21,7 @@ const STATUS: Record<FaultCode, ContentfulStatusCode> = {
   temporarily_unavailable: 503,
 };
 
-/** Thrown anywhere in a request; answered in OpenAI's error format, temporary ones with `Retry-After: 1`. */
+/** Thrown anywhere in a request; answered in OpenAI's error format, with `Retry-After: 1` if it is temporary. */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly code: FaultCode;

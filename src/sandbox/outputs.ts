@@ -1,4 +1,4 @@
-/** The files of an operation, generated from its record at each download: none of them is stored. */
+/** The files of an operation, generated from its record at each download: no file is stored. */
 
 import glyphs from "./data/glyphs.gz";
 import { unpackFont, type Font } from "./drawing/glyphs.ts";

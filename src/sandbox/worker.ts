@@ -112,7 +112,7 @@ function objectForKey(env: SandboxEnv, key: string) {
   return { id: `op_${objectId.toString()}`, object: env.OPERATIONS.get(objectId) };
 }
 
-/** The operation of an id. Throws "not_found" for an id that was never issued, without waking an object. */
+/** The operation of an id. Throws "not_found" for an id that was never issued, without starting an object. */
 function findObject(env: SandboxEnv, id: string) {
   if (!id.startsWith("op_")) throw unknown();
   let objectId: DurableObjectId;

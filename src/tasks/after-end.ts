@@ -1,4 +1,6 @@
-/** The transitions of a final task: its settlement, the deletion of its files and of its record. Pure, as those in `task.ts`. */
+/**
+ * The transitions of a final task: its settlement, the deletion of its files and the deletion of its record. Pure, like those in `task.ts`.
+ */
 
 import type { FinalTask } from "./record.ts";
 import { backoff, claimMs } from "./task.ts";
@@ -9,7 +11,7 @@ export const settleFailed = (task: FinalTask, now: number): FinalTask => ({
   step: { do: "settle", at: now + backoff(task.faults, 1_000, 60_000) },
 });
 
-/** The task is settled: next are the expiry of its assets and the deletion of its record. */
+/** The task is settled. The next steps are the expiry of its assets and the deletion of its record. */
 export function settled(task: FinalTask, assetMs: number, recordMs: number): FinalTask {
   const forget: FinalTask["step"] = { do: "forget", at: task.finalAt + recordMs };
   if (!task.mayHaveAssets) return { ...task, step: forget };
@@ -17,8 +19,8 @@ export function settled(task: FinalTask, assetMs: number, recordMs: number): Fin
 }
 
 /**
- * Deleted by its owner after the settlement: the files go now, with all that was asked for and made. The rest stays until no start can
- * report an acceptance any more and no idempotency key leads here.
+ * Deletes the task for its owner after the settlement: removes the files, the parameters, the inputs and the result. The rest of the record
+ * stays until no start can report an acceptance any more and its idempotency key has expired.
  */
 export function deleted({ callback: _callback, endedBy: _endedBy, ...task }: FinalTask, now: number): FinalTask {
   const { source: _source, reference: _reference, callbackUrl: _callbackUrl, ...submission } = task.submission;

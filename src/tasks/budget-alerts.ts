@@ -1,4 +1,4 @@
-/** Alerts of budgets: tells an account's endpoint and its e-mail address what was reached. A message carries all of its alert, and the queue repeats it until it is delivered. */
+/** Budget alerts: reports a reached threshold to the account's endpoint and e-mail address. Each message contains its whole alert; the queue retries it until it is delivered. */
 
 import { ownHosts } from "../config.ts";
 import { listKeys } from "../db/api-keys.ts";
@@ -10,19 +10,19 @@ import { post } from "./notify.ts";
 import { messageVersion, type Versioned } from "../versions.ts";
 
 export interface BudgetAlert {
-  /** Of its event. */
+  /** The event id. */
   id: string;
   accountId: string;
-  /** The wallet of the key that has the budget; undefined if the account has it. */
+  /** The key that has the budget; undefined if it is the account's budget. */
   keyId: string | undefined;
-  /** When it was reached, milliseconds. */
+  /** When the threshold was reached, in milliseconds. */
   at: number;
-  /** As the event has it: balance units, Unix seconds. */
+  /** The event's data: amounts in balance units, times in Unix seconds. */
   data: {
     percent: 80 | 100;
     amount: number;
     window: Budget["window"];
-    /** What was charged and held in the window. */
+    /** Amount charged and held in the window. */
     spent: number;
     ends_at: number;
   };
@@ -33,11 +33,13 @@ export interface AlertMessage extends Versioned {
   by: "callback" | "mail";
 }
 
-/** Both messages of each alert, for the queue of callbacks. */
+/** Two queue messages for each alert: one for the endpoint, one for the e-mail. */
 export const toMessages = (alerts: BudgetAlert[]): { body: AlertMessage }[] =>
   alerts.flatMap((budget) => (["callback", "mail"] as const).map((by) => ({ body: { v: messageVersion, budget, by } })));
 
-/** Handles a message of the callback queue that carries an alert. The queue repeats it, as often as wrangler.toml says. */
+/**
+ * Handles a message of the callback queue that carries an alert. If delivery fails the queue retries it, up to the limit in wrangler.toml.
+ */
 export async function handleAlert(message: Message<AlertMessage>, env: Env): Promise<void> {
   const { budget, by } = message.body;
   try {
@@ -48,13 +50,13 @@ export async function handleAlert(message: Message<AlertMessage>, env: Env): Pro
   message.retry({ delaySeconds: (retryDelaysMs[message.attempts - 1] ?? 0) / 1000 });
 }
 
-/** Calls the account's endpoint; true if there is nothing more to do. */
+/** Calls the account's endpoint. Returns true if no retry is needed. */
 async function callEndpoint({ id, accountId, keyId, at, data }: BudgetAlert, env: Env): Promise<boolean> {
   const webhook = await cachedWebhook(env.DB, accountId);
   if (webhook.url === null) return true;
-  // After a rotation the newest of the keys that share the budget.
+  // After a rotation, the newest of the keys that share the budget.
   const key = keyId === undefined ? null : (await listKeys(env.DB, accountId)).findLast(({ walletId }) => walletId === keyId);
-  if (key === undefined) return true; // deleted
+  if (key === undefined) return true; // the key was deleted
   const body = JSON.stringify({
     type: "budget.reached",
     timestamp: new Date(at).toISOString(),

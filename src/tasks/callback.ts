@@ -14,8 +14,8 @@ const postponedMs = 30_000;
 const maxAttempts = 20;
 
 /**
- * The reason why there is no status: `timeout` no answer within 10 seconds, `unreachable` no connection, `blocked_url` an address that is not
- * public, `interrupted` the consumer ended before it could report.
+ * Why there is no status. `timeout`: no answer within 10 seconds. `unreachable`: no connection. `blocked_url`: the address is not public.
+ * `interrupted`: the consumer ended before it could report.
  */
 export type CallbackFault = "timeout" | "unreachable" | "blocked_url" | "interrupted";
 
@@ -72,7 +72,7 @@ export const callbackBegun = (task: FinalTask, now: number): FinalTask =>
     ? task
     : withCallback(task, { state: "pending", failures: 0, step: { do: "call", at: now + consumerWaitMs } });
 
-/** A waiting attempt is due: a message is about to be sent for it. */
+/** A waiting attempt is due; its message is about to be sent. */
 export const callbackSent = (task: FinalTask, now: number): FinalTask =>
   withCallback(task, { step: { do: "call", at: now + consumerWaitMs } });
 
@@ -100,7 +100,7 @@ export function callbackReported(task: FinalTask, lease: string, report: Callbac
   }
 }
 
-/** Whether so many calls in a row failed that its receiver needs attention: for more than ten minutes, or at a blocked address. */
+/** True if the receiver needs attention: its calls have failed for more than ten minutes, or its address is blocked. */
 export const keepsFailing = ({ callback }: FinalTask): boolean =>
   callback !== undefined && (callback.failures >= 4 || callback.state === "failed") && callback.state !== "gone";
 

@@ -1,14 +1,15 @@
-/** What a provider's callback leads to: one poll at once, or as soon as the last one is long enough ago. */
+/** Handles a provider's callback: polls the provider at once, or as soon as the minimum interval since the last poll has passed. */
 
 import { pollOperation, type Poller } from "./poll.ts";
 import { currentRoute, isFinal, type OpenTask } from "./record.ts";
 
-/** A provider has called the URL of a task. Without effect once the task has ended or moved to another provider; work of earlier routes is polled by its own schedule. */
+/** A provider has called the URL of a task. Ignored if the task has ended or moved to another provider; work of earlier routes keeps its own polling schedule. */
 export async function calledBack(provider: string, poller: Poller): Promise<void> {
   const { record, turn } = poller;
   const { task } = record;
   if (!task || isFinal(task) || currentRoute(task).provider !== provider) return;
-  // Also before the start is reported, whose first poll is then at once, and during a poll, whose answer may be older than the call.
+  // Set in two more cases: before the start is reported, so that its first poll runs at once; and during a poll, whose answer may be older
+  // than the call.
   turn.isCalled = true;
   if (task.step.do === "poll" && !turn.running && turn.notBefore <= Date.now()) await pollInTurn(task, poller);
   else pollSoon(poller);
@@ -20,7 +21,7 @@ export async function pollInTurn(task: OpenTask, poller: Poller): Promise<void> 
   if (poller.turn.isCalled) pollSoon(poller);
 }
 
-/** Brings the next poll forward. Writes nothing when it is soon, or a poll is running, which is followed by another. */
+/** Brings the next poll forward. Writes nothing if the next poll is due earlier anyway, or if a poll is running: another one follows it. */
 function pollSoon({ record, turn: { running, notBefore: at } }: Poller): void {
   const { task } = record;
   if (task?.step.do === "poll" && !running && task.step.at > at) record.commit({ ...(task as OpenTask), step: { do: "poll", at } });

@@ -1,4 +1,4 @@
-/** An idempotency key of an account: stores for a day which task it belongs to, and admits one submission at a time. */
+/** The object of an account's idempotency key: stores for a day which task the key created, and lets one submission run at a time. */
 
 import { DurableObject } from "cloudflare:workers";
 import { toObjectId } from "../ids.ts";
@@ -25,12 +25,12 @@ export class ClaimObject extends DurableObject<Env> {
   }
 
   /**
-   * Creates the task, or returns the one that this key created before. `fingerprint` identifies the endpoint and body.
-   * The claim is written before the task, so that a repeat after a crash finds the same id; a refused submission leaves none.
+   * Creates the task, or returns the one that this key created before. `fingerprint` identifies the endpoint and body. The claim is written
+   * before the task, so that a repeat after a crash finds the same id. A refused submission leaves no claim.
    */
   submit(taskId: string, fingerprint: string, submission: Submission): Promise<ClaimAnswer> {
     const turn = this.#queue.then(() => this.#submit(taskId, fingerprint, submission));
-    this.#queue = turn.catch(() => undefined); // the fault is thrown to its own caller; the next one in the queue runs regardless
+    this.#queue = turn.catch(() => undefined); // the caller gets this error; the next submission in the queue runs regardless
     return turn;
   }
 
@@ -46,7 +46,7 @@ export class ClaimObject extends DurableObject<Env> {
     }
     const id = toObjectId(this.env.TASKS, earlier?.taskId ?? taskId)!;
     const answer = await this.env.TASKS.get(id).create(submission);
-    // A key whose task was deleted stays used: a late repeat must not make and charge another.
+    // A key stays used after its task was deleted: a late repeat must not create and charge another task.
     if ("refused" in answer && answer.refused !== "conflict") await this.ctx.storage.deleteAll();
     return answer;
   }

@@ -1,4 +1,4 @@
-/** What is due before a task's end, and the record after a consumer's report. */
+/** Runs the due step of an open task, and applies a consumer's report to its record. */
 
 import { hedging, lifeTimes } from "../config.ts";
 import { alert } from "../log.ts";
@@ -13,14 +13,14 @@ import { dispatched, due } from "./task.ts";
 import { undertake } from "./undertake.ts";
 import type { StepOutcome, Work } from "./work.ts";
 
-/** The leases of starts and collections, which the task's object gives. */
+/** The functions of the task object that lease starts and collections. */
 interface StepLeases {
   claim(): Promise<Work | null>;
   holdsLease(lease: string): Promise<boolean>;
   report(lease: string, step: StepOutcome): Promise<boolean>;
 }
 
-/** Does what is due before the end. */
+/** Runs the due step of an open task. */
 export async function continueOpen(task: OpenTask, leases: StepLeases, poller: Poller): Promise<void> {
   const now = Date.now();
   const { env, record } = poller;
@@ -47,7 +47,7 @@ export async function continueOpen(task: OpenTask, leases: StepLeases, poller: P
   }
 }
 
-/** The record after the report of a leased step; it may be final. `isCalled`: the provider has called back before its start was reported. */
+/** The record after the report of a leased step; it may be final. `isCalled`: the provider called back before the consumer reported the start. */
 export function reported(task: OpenTask, step: StepOutcome, isCalled: boolean, env: Env, now: number): Task {
   switch (step.outcome) {
     case "accepted":

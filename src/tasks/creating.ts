@@ -1,4 +1,4 @@
-/** Accepts a submission: the record first, then the money. A submission that is refused leaves nothing behind. */
+/** Accepts a submission: writes the record, then reserves the price. A refused submission leaves nothing stored. */
 
 import { alert } from "../log.ts";
 import { sendDispatch } from "./messages.ts";
@@ -7,19 +7,19 @@ import type { RecordStore } from "./record-store.ts";
 import { logFields, removeInputs, reservePrice, returnPrice } from "./settle.ts";
 import * as transitions from "./task.ts";
 
-/** The new task, or why there is none. `conflict`: its owner has deleted it. */
+/** The new task, or the reason for refusing it. `conflict`: the owner has deleted the task with this id. */
 export type CreateAnswer =
   | { task: Task; created: boolean }
-  /** `until` is the end of the budget's window, milliseconds. */
+  /** `until` is the end of the budget's window in milliseconds. */
   | { refused: "insufficient" | "too_many" | "budget" | "token" | "unavailable" | "conflict"; until?: number };
 
-/** Writes the record, holds the price, and sends the message. */
+/** Writes the record, reserves the price, and sends the dispatch message. */
 export async function createTask(id: string, submission: Submission, record: RecordStore, env: Env): Promise<CreateAnswer> {
   const known = record.task;
   const task = record.commit(known && !isFinal(known) ? known : transitions.newTask(id, submission, Date.now()));
   try {
     const given = await reservePrice(task, env);
-    if (record.task !== task) return { refused: "unavailable" }; // its alarm gave it up in the meantime
+    if (record.task !== task) return { refused: "unavailable" }; // the alarm has cancelled the submission in the meantime
     if (given.answer !== "reserved") {
       await forget(task, record, env);
       if (given.answer === "budget") return { refused: given.answer, until: given.until };
@@ -27,7 +27,7 @@ export async function createTask(id: string, submission: Submission, record: Rec
     }
   } catch (error) {
     alert("reserve", { ...logFields(task), outcome: "unavailable" }, error);
-    // The ledger may hold the price or not. The caller's answer is that there is no task, so none may stay.
+    // The outcome of the reservation is unknown. The caller gets an error, so no task may remain.
     if (record.task === task) await abandon(task, record, env);
     return { refused: "unavailable" };
   }
@@ -36,9 +36,9 @@ export async function createTask(id: string, submission: Submission, record: Rec
   return { task: accepted, created: true };
 }
 
-/** Ends a task that no caller knows of: returns what the ledger may hold, then leaves nothing. */
+/** Removes a task whose caller got an error: releases any reservation, then deletes the record. */
 export async function abandon(given: OpenTask, record: RecordStore, env: Env): Promise<void> {
-  // A new value, so that a reservation that answers later finds its task given up.
+  // A new object, so that a reservation that answers later sees that the submission was given up.
   const task = record.commit(transitions.abandoned(given, Date.now()));
   try {
     await returnPrice(task, env);

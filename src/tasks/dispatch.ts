@@ -29,15 +29,15 @@ import { logStep } from "../step-log.ts";
 export type QueueMessage = TaskMessage | AlertMessage;
 
 const defaultPollMs = 2_000;
-/** After a deployment code of before runs for at most five minutes: the second delivery is after them. */
+/** Code of the previous version runs for at most five minutes after a deployment: the second delivery happens later than that. */
 const newerRetryS = 300;
 /** The names in wrangler.toml of the dead-letter queue and the callback queue; a deployment appends its environment's name. */
 const isDeadLetterQueue = (queue: string) => queue.startsWith("gateway-dead");
 const isCallbackQueue = (queue: string) => queue.startsWith("gateway-notify");
 
 /**
- * Processes a batch. Work is claimed and done one after the other: an invocation has six connections, and the timeout of a request that
- * waits for one of them would run. wrangler.toml sets one message per batch, so this only matters with another configuration.
+ * Processes a batch. Messages are claimed and processed one after the other: an invocation has six connections, and a request that waits
+ * for one would use up its timeout. wrangler.toml sets one message per batch, so this only matters with another configuration.
  */
 export async function consume(batch: MessageBatch<QueueMessage>, env: Env): Promise<void> {
   const handleTask = isCallbackQueue(batch.queue) ? handleCallback : deliver;
@@ -48,7 +48,7 @@ export async function consume(batch: MessageBatch<QueueMessage>, env: Env): Prom
       await (isOfTask(message) ? handleTask(message, env) : handleAlert(message as Message<AlertMessage>, env));
 }
 
-/** False for a message of newer code: it is delivered again, also from the dead-letter queue, when the deployment is over. */
+/** False for a message that a newer version sent: it is delivered again after the deployment, also from the dead-letter queue. */
 function isKnown(message: Message<QueueMessage>): boolean {
   if (!isNewer(message.body, messageVersion)) return true;
   alert("dispatch", { attempt: message.attempts, outcome: "newer" });
@@ -64,13 +64,14 @@ async function deliver(message: Message<TaskMessage>, env: Env): Promise<void> {
     if (work) await perform(work, env, leaseGiver(message, env));
     message.ack();
   } catch (error) {
-    // Only our own object did not answer: faults of providers and storage are reported to it. The queue redelivers.
+    // Only an RPC to our own object throws here: faults of providers and storage are reported to the object. The queue redelivers the
+    // message.
     alert("dispatch", { task: message.body.taskId, attempt: message.attempts, outcome: "fault" }, error);
     message.retry({ delaySeconds: Math.min(60, 2 ** message.attempts) });
   }
 }
 
-/** A message in the dead-letter queue ends its task, because the work will not be done. */
+/** Fails the task of a message in the dead-letter queue, because no consumer will do the work. */
 async function handleDeadLetter(message: Message<TaskMessage>, env: Env): Promise<void> {
   try {
     await taskStub(message, env)?.failDeadLetter();
@@ -87,7 +88,7 @@ function taskStub(message: Message<TaskMessage>, env: Env): DurableObjectStub<Ta
   return id && env.TASKS.get(id);
 }
 
-/** The object that leased the work, with and without retries. `isWanted` is false once the lease is over. */
+/** The task object that leased the work, called with and without retries. `isWanted` is false once the lease has ended. */
 interface LeaseGiver {
   holdsLease(lease: string): Promise<boolean>;
   report(lease: string, outcome: StepOutcome): Promise<boolean>;
@@ -95,15 +96,15 @@ interface LeaseGiver {
 
 const leaseGiver = (message: Message<TaskMessage>, env: Env): LeaseGiver => ({
   holdsLease: async (lease) => (await taskStub(message, env)?.holdsLease(lease)) ?? false,
-  // A report of outputs must not be lost to an object that is being relocated.
+  // Retried, because a report of outputs must not be lost while the object is relocated.
   report: (lease, outcome) =>
     retry("report", message.body.taskId, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false),
 });
 
-/** Does leased work and reports it to its object. Throws only errors of the object's `report`. */
+/** Does leased work and reports the outcome to its object. Throws only errors of the object's `report`. */
 export async function perform({ step, lease, task }: Work, env: Env, object: LeaseGiver): Promise<void> {
   const started = Date.now();
-  // An object that does not answer does not stop the work: it decides when the outcome is reported.
+  // If the object does not answer, the work continues: the object accepts or rejects it when the outcome is reported.
   const isWanted = () => object.holdsLease(lease).catch(() => true);
   const outcome = await runStep({ step, lease, task }, isWanted, env);
   const isTaken = await object.report(lease, outcome);
@@ -112,17 +113,17 @@ export async function perform({ step, lease, task }: Work, env: Env, object: Lea
     ...logFields(task),
     step,
     outcome: isTaken ? outcome.outcome : "too_late",
-    // Generated but no longer wanted: the price that the caller would have paid, in millionths.
+    // The result is not wanted any more. The log line has the price that the caller would have paid, in millionths.
     ...(!isTaken && step === "start" && outcome.outcome === "completed" && { cost: task.submission.price }),
     ms: Date.now() - started,
   };
-  // Work that was made for nothing is always logged: the operator pays for it.
+  // Unused work is always logged, because the operator pays for it.
   if (!("reason" in outcome) && isTaken) logStep(env, "dispatch", line);
   else if (!("reason" in outcome)) log("dispatch", line);
   else (isTaken ? alert : log)("dispatch", { ...line, reason: outcome.reason });
 }
 
-/** Does the step. Never throws: every fault has a name in `StepOutcome`. */
+/** Does the step. Never throws: every fault becomes a `StepOutcome`. */
 async function runStep({ step, lease, task }: Work, isWanted: () => Promise<boolean>, env: Env): Promise<StepOutcome> {
   const { submission } = task;
   const { provider: name } = currentRoute(task);
@@ -140,7 +141,7 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
             startWhileWanted(open.job, isWanted, (job) => provider.start(callbackUrl ? { ...job, callbackUrl } : job, signal)),
           )
         : await provider.poll(task.operation!);
-    // An input that broke off half-way may have looked complete to the provider.
+    // The input ended early, and the provider may have accepted the incomplete input.
     if (open.inputFault() !== undefined) throw open.inputFault();
     switch (answer.status) {
       case "accepted": {
@@ -168,7 +169,7 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
 const storeWithTimeout = (task: Task, lease: string, made: Succeeded, env: Env) =>
   withTimeout(storeOutputs(task, lease, made, env), collectTimeoutMs[task.submission.kind]);
 
-/** Stores the immediate outputs of a start. They are generated and paid for: if storing fails they are fetched by their operation, and never generated again. */
+/** Stores the immediate outputs of a start. They are generated and paid for: if storing fails, they are fetched by their operation and never generated again. */
 async function storeImmediateOutputs(task: Task, lease: string, made: Succeeded, env: Env): Promise<StepOutcome> {
   try {
     return { outcome: "completed", result: await storeWithTimeout(task, lease, made, env) };
@@ -176,7 +177,7 @@ async function storeImmediateOutputs(task: Task, lease: string, made: Succeeded,
     const { operation } = made;
     if (operation !== undefined) return { outcome: "accepted", operation, pollAfterMs: defaultPollMs, isMade: true };
   }
-  // The bytes exist nowhere else: store once more.
+  // No other copy of these bytes exists: try to store them once more.
   try {
     return { outcome: "completed", result: await storeWithTimeout(task, lease, made, env) };
   } catch (error) {
@@ -200,7 +201,7 @@ function toOutcome(error: unknown, step: Work["step"], env: Env, task: Task): St
     return { outcome: "lost", reason };
   if (error instanceof ProviderError) {
     const { nothingAccepted: isUntouched, retryAfterMs } = error;
-    // Finished work waits, until the deadline, for the operator to fix the credentials or switch the provider on again.
+    // A finished result waits, until the deadline, for the operator to correct the credentials or switch the provider on again.
     const retryable = error.retryable || (step === "collect" && (error.account || isUntouched));
     return { outcome: "fault", reason, retryable, isUntouched, retryAfterMs };
   }

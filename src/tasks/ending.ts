@@ -1,4 +1,4 @@
-/** What follows a task's end: its settlement, its callback, the deletion of its files and, last, of its record. */
+/** The steps after a task's end: its settlement, its callback, the deletion of its files and, last, of its record. */
 
 import { assetPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { lifeTimes } from "../config.ts";
@@ -24,10 +24,10 @@ export async function settleEnded(task: FinalTask, record: RecordStore, env: Env
     if (record.task !== task) return;
     const { assetMs, recordMs } = lifeTimes(env);
     const settled = afterEnd.settled(task, assetMs, recordMs);
-    // Its owner may have requested it already.
+    // The owner may have requested the callback already.
     if (isNotified && !settled.callback)
       return await sendCallback(record.commit(callbacks.callbackBegun(settled, Date.now())), record, env);
-    // Written only where it differs from the first attempt's success, which `reloaded` takes for granted after a while.
+    // Written only if it differs from a settlement that succeeded at the first attempt, which `reloaded` assumes after a while.
     if (task.status === "failed" || task.faults > 0 || task.callback) record.commit(settled);
     else record.sleep(settled);
   } catch (fault) {
@@ -36,13 +36,13 @@ export async function settleEnded(task: FinalTask, record: RecordStore, env: Env
   }
 }
 
-/** The leases of callbacks, which the task's object gives. */
+/** The functions of the task object that lease callbacks. */
 interface CallbackLeases {
   claimCallback(): Promise<CallbackWork | null>;
   reportCallback(lease: string, report: callbacks.CallbackReport): Promise<void>;
 }
 
-/** Does what is due after the end. */
+/** Runs the due step of a final task. */
 export async function continueEnded(
   task: FinalTask,
   due: Exclude<FinalDue, "poll_earlier">,
@@ -57,7 +57,7 @@ export async function continueEnded(
     case "notify":
       return sendCallback(record.commit(callbacks.callbackSent(task, now)), record, env);
     case "call_back": {
-      // No consumer has taken the call. Each receiver is waited for in its own object, so none delays another's.
+      // No consumer has claimed the call. Each task object waits for its own receiver, so a slow receiver delays no other task.
       const work = await leases.claimCallback();
       if (work) await leases.reportCallback(work.lease, await callReceiver(work.task, env));
       return;

@@ -3,10 +3,10 @@
 import type { FinalTask } from "./record.ts";
 import { signLinks, taskData } from "./views.ts";
 
-/** A task has one event. Its id is the event's in `/v1/events` and the `webhook-id` of every attempt of its callback. */
+/** A task has one event. Its id is used in `/v1/events` and as the `webhook-id` of every attempt of its callback. */
 export const toEventId = (taskId: string) => taskId.replace(/^task_/, "evt_");
 
-/** The id of the event's task; undefined if the text is not an event id. */
+/** The task id in an event id; undefined if the text is not an event id. */
 export const eventTaskId = (eventId: string) => (eventId.startsWith("evt_") ? eventId.replace(/^evt_/, "task_") : undefined);
 
 export const eventType = (outcome: string) => (outcome === "completed" ? "task.completed" : "task.failed");

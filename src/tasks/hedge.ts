@@ -1,12 +1,15 @@
-/** Accepted work of a route that the next one took over from: it continues beside the new route until one of them has a usable result. Pure. */
+/** Work that an earlier route has accepted: it continues beside the next route until one of them has a usable result. Pure. */
 
 import type { Operation } from "../providers/provider.ts";
 import { isFinal, type OpenTask, type Task } from "./record.ts";
 
-/** When the next route takes over from one that has accepted the work: never, when it fails or does not answer, or also when it is slow. */
+/**
+ * When the next route starts although the current one has accepted the work: `off` never; otherwise if the current route fails or does not
+ * answer; with `slow` also if it is slow.
+ */
 export type Hedging = "off" | "failed" | "slow";
 
-/** Work accepted by an earlier route, without a verdict yet. */
+/** Work accepted by an earlier route, still without an outcome. */
 export interface EarlierWork {
   route: number;
   operation: Operation;
@@ -40,11 +43,11 @@ export const nextEarlier = ({ earlier = [] }: Task): EarlierWork | undefined => 
 
 const without = ({ earlier = [] }: Task, one: EarlierWork) => earlier.filter(({ operation }) => operation !== one.operation);
 
-/** The task's current operation as earlier work; none if nothing was accepted. */
+/** The task's current operation as earlier work; empty if the route accepted nothing. */
 export const toEarlier = ({ route, operation, faults }: Task, now: number): EarlierWork[] =>
   operation === undefined ? [] : [{ route, operation, at: now + idlePollMs, faults }];
 
-/** The earlier work ended without a result, was cancelled, or its outcome was logged. */
+/** Removes earlier work that ended without a result, was cancelled, or whose outcome was logged. */
 export function earlierDropped<T extends Task>(task: T, one: EarlierWork): T {
   const left = without(task, one);
   const rest = { ...task, earlier: left };
@@ -52,13 +55,13 @@ export function earlierDropped<T extends Task>(task: T, one: EarlierWork): T {
   return rest;
 }
 
-/** No verdict yet: polled again after `afterMs`, but not after the deadline of a final task. */
+/** Still without an outcome: polled again after `afterMs`, for a final task only until its deadline. */
 export const earlierPending = <T extends Task>(task: T, one: EarlierWork, faults: number, now: number, afterMs = idlePollMs): T =>
   isFinal(task) && now >= task.deadline
     ? earlierDropped(task, one)
     : { ...task, earlier: [...without(task, one), { ...one, faults, at: now + afterMs }] };
 
-/** Without what belongs to the current route's work. */
+/** The task without the fields of the current route's work. */
 export function withoutWork(task: OpenTask): OpenTask {
   const {
     operation: _operation,
@@ -71,7 +74,7 @@ export function withoutWork(task: OpenTask): OpenTask {
   return rest;
 }
 
-/** The earlier work becomes the current one again: no other route is left, or it has the first result. */
+/** Makes the earlier work the current one again, because no other route is left or because it has the first result. */
 export const earlierResumed = (task: OpenTask, one: EarlierWork, now: number): OpenTask => ({
   ...withoutWork(earlierDropped(task, one)),
   route: one.route,
@@ -81,14 +84,14 @@ export const earlierResumed = (task: OpenTask, one: EarlierWork, now: number): O
   step: { do: "poll", at: Math.max(now, one.at) },
 });
 
-/** True if a result of earlier work is wanted: not when the task is final, nor when the current route has a result. */
+/** True if a result of earlier work can still be used: the task is open and the current route has no result yet. */
 export const wantsEarlier = (task: Task): task is OpenTask => !isFinal(task) && !task.step.do.startsWith("collect");
 
-/** When the task is final all earlier work is cancelled at once. */
+/** Once the task is final, all earlier work is due at once for cancellation. */
 export const releaseEarlier = ({ earlier }: Task, now: number): Pick<Task, "earlier"> =>
   earlier ? { earlier: earlier.map((one) => ({ ...one, at: now })) } : {};
 
-/** True if an operation accepted under an expired lease belongs to no route of the task: it must be cancelled. */
+/** True if an operation accepted under an expired lease belongs to none of the task's routes and must be cancelled. */
 export const isUnwanted = (task: Task, operation: Operation): boolean =>
   task.operation === undefined
     ? task.status === "failed"

@@ -1,6 +1,6 @@
 /**
- * The owner of a chat's reservation from before there were wallet objects: chats that were under way at that deployment end in D1's
- * own ledger, those of Workers of the version before go through to the wallet. The class can go with a migration that deletes it, an hour after that deployment.
+ * The owner of a chat's reservation before wallet objects existed. Chats that were running at that deployment settle in D1's own ledger;
+ * calls from Workers of the previous version are passed to the wallet. A migration can delete this class an hour after that deployment.
  */
 
 import { DurableObject } from "cloudflare:workers";
@@ -10,18 +10,18 @@ import { type Charge, settle } from "../db/ledger.ts";
 interface Hold {
   charge: Charge;
   amount: number;
-  /** Without it, in D1's own ledger. */
+  /** Missing for a hold in D1's own ledger. */
   heldBy?: "wallet";
   /** The chat's charge in millionths, 0 if it failed. */
   end?: { charged: number; outcome: "completed" | "provider_error" };
 }
 
-/** No chat takes longer; a hold that is older belongs to a crashed Worker. */
+/** The longest duration of a chat; an older hold belongs to a crashed Worker. */
 const chatDeadlineMs = 600_000;
 const graceMs = 60_000;
 
 export class HoldObject extends DurableObject<Env> {
-  /** Reserves the amount for the chat. Stores nothing if it is refused. */
+  /** Reserves the amount for the chat. Stores nothing if the reservation is refused. */
   async hold(charge: Charge, amount: number): Promise<"reserved" | "insufficient" | "unavailable"> {
     this.ctx.storage.transactionSync(() => {
       this.ctx.storage.kv.put<Hold>("hold", { charge, amount, heldBy: "wallet" });
@@ -33,14 +33,17 @@ export class HoldObject extends DurableObject<Env> {
       await this.ctx.storage.deleteAll();
       return answer === "insufficient" ? "insufficient" : "unavailable";
     } catch (error) {
-      // The ledger may have the reservation: end it at once, and by the alarm if that fails too.
+      // The reservation's outcome is unknown: settle it at once, and by the alarm if that fails too.
       alert("reserve", { task: charge.taskId, outcome: "unavailable" }, error);
       await this.end(undefined);
       return "unavailable";
     }
   }
 
-  /** Ends the chat with its charge, or 0 if it failed. The first call decides; the alarm repeats it until the ledger has it. */
+  /**
+   * Settles the chat: its charge in millionths, or 0 if it failed. The first call decides; the alarm repeats it until the ledger has
+   * confirmed it.
+   */
   async end(charged: number | undefined): Promise<void> {
     const hold = this.ctx.storage.kv.get<Hold>("hold");
     if (!hold) return;

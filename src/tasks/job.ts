@@ -19,7 +19,7 @@ import { currentRoute, type Input, type Source, type Submission, type Task } fro
 const maxSourceBytes = 64 * 1024 * 1024;
 const fetchTimeoutMs = 30_000;
 
-/** A job, and the error of an input that broke while the provider read it: the caller's host is at fault, whatever error the provider reports. */
+/** A job, and the error of an input that failed while the provider read it: the caller's host caused it, whatever error the provider reports. */
 export interface OpenJob {
   job: Job;
   inputFault(): unknown;
@@ -61,7 +61,7 @@ const toCharacter = ({ username, displayName, provider, handle }: Submission["ch
   ...(handle && provider === route.provider && { handle }),
 });
 
-/** The job for the current route. Its timeout is paused while an image waits for a permit; `keep` is the job's own. */
+/** The job for the current route. Its timeout is paused while an image waits for a permit. `keep` becomes `Job.keep`. */
 export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep"]): OpenJob {
   const { submission } = task;
   const { timestamps } = submission.parameters;
@@ -115,8 +115,8 @@ function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: Ur
 }
 
 /**
- * An isolate works on many tasks, and has 128 MB for their images. Images at callers' URLs have a semaphore of their own, because
- * their hosts may be slow and must not delay stored images.
+ * An isolate works on many tasks and has 128 MB, so the number of images in memory is limited. Images at callers' URLs have a semaphore of
+ * their own, because their hosts may be slow and must not delay stored images.
  */
 const turns = {
   stored: new Semaphore({ maxAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
@@ -133,7 +133,7 @@ async function useImage<T>(
     if (!type) throw new InputError("not a PNG, JPEG or WebP image");
     return await use({ bytes, type });
   } finally {
-    // Released at once, because garbage of several tasks could add up.
+    // Released at once: the unused buffers of several tasks could exceed the isolate's memory.
     bytes.buffer.transfer(0);
   }
 }
@@ -177,7 +177,7 @@ function watched(body: ReadableStream<Uint8Array>, note: (fault: unknown) => voi
   });
 }
 
-/** A host that may answer later is a temporary fault, everything else is the caller's fault. */
+/** A host that may answer later is a temporary fault; every other fault is the caller's. */
 function asInputFault(error: unknown): unknown {
   return error instanceof NetError ? new InputError(error.message, { retryable: error.retryable, cause: error }) : error;
 }

@@ -1,4 +1,4 @@
-/** The leases of a task's steps and of its callback: what consumers claim from its object, and report to it. */
+/** The leases of a task's steps and of its callback: consumers claim work from the task object and report the outcome. */
 
 import { recordIncident } from "../db/incidents.ts";
 import { newId } from "../ids.ts";
@@ -13,7 +13,7 @@ import { cancelLate } from "./settle.ts";
 import * as transitions from "./task.ts";
 import { leaseMs, type StepOutcome, type Work } from "./work.ts";
 
-/** Leases the start or collection that waits; null if none waits. */
+/** Leases the waiting start or collection; null if none is waiting. */
 export function claimStep(record: RecordStore, env: Env): Work | null {
   const { task } = record;
   if (!task) return null;
@@ -22,11 +22,11 @@ export function claimStep(record: RecordStore, env: Env): Work | null {
   const lease = isStart ? newId("") : transitions.collectLease(task);
   const claimed = transitions.claimed(task, lease, leaseMs(task, provider), provider.repeatable, Date.now());
   if (!claimed) return null;
-  // A collection may be begun again after a crash: its lease is valid for as long as the record is as it is.
+  // A collection may be claimed again after a crash: its lease is valid until the record is written again.
   return isStart ? { step: "start", lease, task: record.commit(claimed) } : { step: "collect", lease, task: record.keep(claimed) };
 }
 
-/** Takes the outcome of a leased step. False if the lease is no longer valid. `settle` settles a final task, or waits for the settlement that runs. */
+/** Applies the outcome of a leased step. False if the lease is no longer valid. `settle` settles a final task, or waits for the running settlement. */
 export async function reportStep(
   lease: string,
   step: StepOutcome,
@@ -35,13 +35,13 @@ export async function reportStep(
 ): Promise<boolean> {
   const known = record.task;
   if (known?.endedBy === lease) {
-    // Reported before, and the answer was lost: the object may have crashed before the settlement.
+    // The outcome was reported before and the answer was lost: the object may have crashed before the settlement.
     if (known.step.do === "settle") await settle(known);
     return true;
   }
   const task = known && transitions.leased(known, lease);
   if (!task) {
-    // The task ended or moved to another route during the start: no consumer will collect this work. Repeated with the report if necessary.
+    // The task ended or moved to another route during the start, so no consumer will collect this result. A repeated report repeats this.
     if (step.outcome === "accepted" && known && isUnwanted(known, step.operation))
       await cancelLate({ ...known, route: step.route ?? known.route }, step.operation, env);
     return false;
@@ -50,7 +50,7 @@ export async function reportStep(
   return true;
 }
 
-/** Leases the call of the receiver that waits; null if none waits. */
+/** Leases the waiting call of the receiver; null if none is waiting. */
 export function claimCallback(record: RecordStore): CallbackWork | null {
   const lease = newId("");
   const { task } = record;
@@ -58,7 +58,7 @@ export function claimCallback(record: RecordStore): CallbackWork | null {
   return claimed ? { lease, task: record.commit(claimed) } : null;
 }
 
-/** Takes the report of a leased call. Without a valid lease nothing changes. */
+/** Applies the report of a leased call. Ignored if the lease is no longer valid. */
 export async function reportCallback(lease: string, report: callbacks.CallbackReport, record: RecordStore, env: Env): Promise<void> {
   const { task } = record;
   const after = task && isFinal(task) ? callbacks.callbackReported(task, lease, report, Date.now()) : undefined;

@@ -1,4 +1,4 @@
-/** Sends a task's messages to the queues. When a queue does not take one, the task's alarm goes on soon. */
+/** Sends a task's messages to the queues. If a queue refuses one, the task's alarm continues soon. */
 
 import { alert } from "../log.ts";
 import { answersWhenDone } from "../providers/index.ts";
@@ -9,7 +9,7 @@ import { logFields } from "./settle.ts";
 import * as transitions from "./task.ts";
 import { messageVersion, type Versioned } from "../versions.ts";
 
-/** The message that a task's work or callback is waiting. */
+/** A message that a task has waiting work or a waiting callback. */
 export interface TaskMessage extends Versioned {
   taskId: string;
 }

@@ -1,4 +1,4 @@
-/** The transitions that follow from what a provider, a consumer or the caller has done: pure, as those in `task.ts`. */
+/** The transitions caused by what a provider, a consumer or the caller has done: pure, like those in `task.ts`. */
 
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
@@ -9,11 +9,14 @@ import { collectLeaseMs } from "./work.ts";
 
 const settleRetryMs = 30_000;
 const maxStartFaults = 5;
-/** If there is another route, a provider that does not answer is not waited for. */
+/** If there is another route, the task does not wait for a provider that does not answer. */
 const maxFaultsBeforeNext = 1;
 const maxWaitBeforeNextMs = 2_000;
 
-/** A lease expired: the consumer is gone. A start that may not be repeated has an unknown outcome, which ends the task. */
+/**
+ * A lease expired, because its consumer crashed or is too slow. A start that may not be repeated has an unknown outcome, which ends the
+ * task.
+ */
 export function leaseExpired(task: OpenTask, now: number): Task {
   if (task.step.do !== "starting" && task.step.do !== "collecting") return task;
   if (!task.step.repeatable) return lost(task, now);
@@ -27,7 +30,10 @@ export function leaseExpired(task: OpenTask, now: number): Task {
   };
 }
 
-/** The provider accepted the work. Outputs that were answered at once and not stored are made already: the consumer may have left files. */
+/**
+ * The provider accepted the work. `isMade`: the provider answered with the outputs and the consumer could not store them; it may have left
+ * files.
+ */
 export const accepted = (
   task: OpenTask,
   {
@@ -62,7 +68,7 @@ export const progressed = (
   step: { do: "poll", at: now + pollAfterMs },
 });
 
-/** The poll gave no verdict: it is repeated until the deadline. */
+/** The poll failed and gave no outcome: it is repeated until the deadline. */
 export const pollFailed = (task: OpenTask, retryAfterMs: number | undefined, now: number): OpenTask => ({
   ...task,
   silentSince: task.silentSince ?? now,
@@ -70,7 +76,7 @@ export const pollFailed = (task: OpenTask, retryAfterMs: number | undefined, now
   step: { do: "poll", at: now + (retryAfterMs ?? backoff(task.faults, 2_000, 30_000)) },
 });
 
-/** The provider is done: its outputs wait to be collected. The alarm is right for the consumer's lease too. */
+/** The provider has finished: its outputs wait to be collected. The alarm set here is also right for the consumer's lease. */
 export const ready = (task: OpenTask, now: number): OpenTask => ({
   ...task,
   faults: 0,
@@ -85,8 +91,8 @@ export const earlierReady = (task: OpenTask, one: EarlierWork, now: number): Ope
   );
 
 /**
- * The consumer could not do its step. A start that keeps failing gives way to the next route and, after the last, fails;
- * a collection is tried until the deadline, for what it fetches is made and paid for.
+ * The consumer could not complete its step. A start that keeps failing is replaced by the next route; after the last route the task fails.
+ * A collection is retried until the deadline, because its result is generated and paid for.
  */
 export function startFailed(
   task: OpenTask,
@@ -114,31 +120,33 @@ export function startFailed(
 }
 
 /**
- * The provider's verdict. Its own fault gives way to the next route, for it made nothing; its verdict on the content does not, nor does
- * accepted work where the operator switched that off.
+ * The provider has failed the work. If the fault is the provider's own, the next route starts, because no result was made. If the content
+ * was refused, the task fails; so it does if the work was accepted and the operator switched hedging off.
  */
 export const providerFailed = (task: OpenTask, code: FailureCode, hedging: Hedging, now: number): Task =>
   code === "provider_error" && (hedging !== "off" || task.operation === undefined) ? routeFailed(task, code, now) : failed(task, code, now);
 
-/** The route's result is lost, and another route might make it twice: only earlier accepted work can still complete the task. */
+/**
+ * The route's result cannot be fetched, and another route might generate it twice: only earlier accepted work can still complete the task.
+ */
 export function lost(task: OpenTask, now: number): Task {
   const earlier = nextEarlier(task);
   return earlier ? earlierResumed(task, earlier, now) : failed(task, "provider_error", now);
 }
 
-/** Starts the next route with the same reservation; after the last one the task fails, unless an earlier route may still complete it. */
+/** Starts the next route with the same reservation. After the last one the task fails, unless an earlier route may still complete it. */
 function routeFailed(task: OpenTask, reason: string, now: number): Task {
   const next = nextRoute(task);
   return next === undefined ? lost(leaveRoute(task, reason), now) : startRoute(task, next, reason, now);
 }
 
-/** A route that accepted the work is silent or slow: the route `next` begins under the same reservation, and the first usable result wins. */
+/** A route that accepted the work does not answer or is slow: the route `next` starts under the same reservation, and the first usable result is taken. */
 export const hedged = (task: OpenTask, next: number, reason: "silent" | "slow", now: number): OpenTask => ({
   ...startRoute(task, next, reason, now),
   earlier: [...(task.earlier ?? []), ...toEarlier(task, now)],
 });
 
-/** Without what belongs to the current route, which is noted as tried. */
+/** The task without the fields of the current route, which is recorded as an attempt. */
 const leaveRoute = (task: OpenTask, reason: string): OpenTask => ({
   ...withoutWork(task),
   isTidy: false,
@@ -154,7 +162,7 @@ const startRoute = (task: OpenTask, route: number, reason: string, now: number):
   step: { do: "start", at: now, sent: 0 },
 });
 
-/** What is kept of a submission once its task has ended: without its content where the caller asked for that. */
+/** The part of a submission that is kept after the task's end: without its content if the caller requested that. */
 function keptSubmission({ submission }: OpenTask): Submission {
   if (submission.store !== false) return submission;
   const {
@@ -168,15 +176,15 @@ function keptSubmission({ submission }: OpenTask): Submission {
   } = submission.parameters;
   const { source, ...rest } = submission;
   const inputs = submission.inputs.filter(({ key }) => key !== undefined);
-  // The source of a character may be an address too; a task's id is kept.
+  // The source of a character may be a URL, which is removed; a task id is kept.
   return { ...rest, parameters, inputs, ...(source?.taskId !== undefined && { source }) };
 }
 
-/** Completes the task: charges at most the reserved amount, and less if fewer images were made. */
+/** Completes the task. Charges at most the reserved amount, and less if fewer images were generated. */
 export function completed(task: OpenTask, result: Result, assetMs: number, now: number): CompletedTask {
   const { imagePrice, price } = task.submission;
   const charged = result.kind === "images" && imagePrice !== undefined ? Math.min(price, imagePrice * result.images.length) : price;
-  // Callers see whole seconds: the expiry is exactly that many seconds after the completion.
+  // Callers get whole seconds: the expiry is exactly that many seconds after the completion.
   const finalAt = Math.floor(now / 1000) * 1000;
   return {
     ...task,
@@ -193,7 +201,7 @@ export function completed(task: OpenTask, result: Result, assetMs: number, now: 
   };
 }
 
-/** Cancels the task at the caller's request. Free, unless the operator charges for work that the provider accepted and cannot cancel, or has already made. */
+/** Cancels the task at the caller's request. Without a charge, unless the operator charges for work that the provider has accepted and cannot cancel, or has already finished. */
 export function cancelled(task: OpenTask, rules: { chargesAccepted: boolean; canCancel: boolean }, now: number): FailedTask {
   const isMade = task.step.do.startsWith("collect");
   const isCharged = rules.chargesAccepted && task.operation !== undefined && (isMade || !rules.canCancel);

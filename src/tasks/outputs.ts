@@ -13,7 +13,7 @@ import type { Result, Task } from "./record.ts";
 import { listAssets } from "./views.ts";
 
 const maxOutputBytes = 512 * 1024 * 1024;
-/** Of files with a known length: in pieces of 256 KB storing a video took a third more CPU time (`npm run bench:storing`). Ten buffers fit an isolate. */
+/** The part size for files of known length: storing a video in parts of 256 KB took a third more CPU time (`npm run bench:storing`). Ten such buffers fit into an isolate's memory. */
 const maxPieceBytes = 4 * 1024 * 1024;
 const extensions: Record<string, string> = { "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "video/mp4": "mp4" };
 
@@ -23,8 +23,8 @@ export class BadOutputError extends Error {
 }
 
 /**
- * Stores every output under names of this lease, so that no other consumer's files are overwritten, and returns the result. It names every
- * file that is then left.
+ * Stores every output under names of this lease, so that it overwrites no other consumer's files, and returns the result. All files that
+ * remain are named in the result.
  */
 export async function storeOutputs(task: Task, lease: string, made: Succeeded, env: Env): Promise<Result> {
   const result = await store(task, lease, made, env);
@@ -75,7 +75,7 @@ async function store(task: Task, lease: string, made: Succeeded, { ASSETS: bucke
   }
 }
 
-/** A still of the video, if the upstream made no thumbnail. */
+/** A frame of the video, if the upstream made no thumbnail. */
 const still = (media: MediaBinding, bucket: R2Bucket, key: string, seconds: number): Output => ({
   async open() {
     const video = await openAsset(bucket, key);
@@ -85,7 +85,7 @@ const still = (media: MediaBinding, bucket: R2Bucket, key: string, seconds: numb
   },
 });
 
-/** A video does not fail because of its thumbnail: without one, or after three failures, it has none. */
+/** A missing thumbnail does not fail a video: after three failures the video has no thumbnail. */
 const withoutThumbnail = (task: Task) => (error: unknown) => {
   const isGone = error instanceof ProviderError && !error.retryable;
   if (task.faults < 2 && !isGone) throw error;
@@ -93,10 +93,10 @@ const withoutThumbnail = (task: Task) => (error: unknown) => {
   return undefined;
 };
 
-/** Files stored while a start was still being answered, by the output that the provider got for each. */
+/** Files stored while the start's response was being read, by the output object that the provider got for each. */
 const kept = new WeakMap<Output, Asset>();
 
-/** `Job.keep` of a step: stores each file under a name of this lease, so that the provider's outputs are already stored. */
+/** `Job.keep` of a step: stores each file under a name of this lease, so that the provider's outputs are stored before the step ends. */
 export function keeping(task: Task, lease: string, bucket: R2Bucket, clock: StartClock): Job["keep"] {
   const kind = task.submission.kind === "image" || task.submission.kind === "character" ? "image" : "video";
   let count = 0;
@@ -115,10 +115,10 @@ export function keeping(task: Task, lease: string, bucket: R2Bucket, clock: Star
   };
 }
 
-/** Each has a buffer of up to 8 MB: ten at once used 135 MB of an isolate's 128. */
+/** Each file has a buffer of up to 8 MB: ten at once used 135 MB of an isolate's 128. */
 const turns = new Semaphore({ maxAtOnce: 3, longestMs: 60_000, longestWaitMs: longestHoldMs });
 
-/** Waits for a permit while the start's timeout is paused. Outputs are never refused: after the longest wait it continues without a permit. */
+/** Waits for a permit while the start's timeout is paused. Outputs are never refused: after the maximum wait it continues without a permit. */
 async function inTurn<T>(clock: StartClock, work: () => Promise<T>): Promise<T> {
   const release = clock.hold();
   const begun = () => {
@@ -154,21 +154,21 @@ async function storeBody(
   return storeFile(bucket, `${name}.${extensions[type]}`, whole, { type, length, maxBytes: maxOutputBytes });
 }
 
-/** The pieces in which a file is stored: as large as it is, where that is known, up to a limit. */
+/** The part size for storing a file: the file's size if it is known, up to a limit. */
 export const toPieces = (body: ReadableStream<Uint8Array>, length?: number): AsyncGenerator<Uint8Array, void> =>
   largeReads(body, Math.min(length ?? 0, maxPieceBytes) || undefined);
 
 /** `ftyp` is the first box of every MP4 file (ISO/IEC 14496-12, 4.3). */
 const isMp4 = (head: Uint8Array) => new TextDecoder().decode(head.subarray(4, 8)) === "ftyp";
 
-/** The first bytes of a body, enough to detect its type unless it ends before, and the whole body. */
+/** The whole body and its first bytes: enough of them to detect the type, unless the body is shorter. */
 async function peek(body: AsyncIterable<Uint8Array>): Promise<{ head: Uint8Array; whole: AsyncGenerator<Uint8Array, void> }> {
   const whole = withPeek(body);
   const { value: head } = await whole.next();
   return { head: head ?? new Uint8Array(), whole };
 }
 
-/** The body, preceded by the bytes that were already read. */
+/** A stream of the bytes that were already read, followed by the rest of the body. */
 async function* withPeek(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let head: Uint8Array | undefined = new Uint8Array();
   for await (const piece of body) {
@@ -178,7 +178,7 @@ async function* withPeek(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     }
     head = head.byteLength === 0 ? piece : new Uint8Array(await new Blob([head, piece]).arrayBuffer());
     if (head.byteLength < IMAGE_TYPE_BYTES) {
-      head = head.slice(); // a chunk is valid until the next one
+      head = head.slice(); // a chunk is valid until the next read
       continue;
     }
     yield head;

@@ -1,4 +1,4 @@
-/** When accepted work is polled next: by what is left of the usual time, and in time for the deadline and the next route. Pure. */
+/** Computes the delay to the next poll of accepted work from the typical duration, the deadline and the next route. Pure. */
 
 import { type Hedging, nextRoute, silenceMs } from "./hedge.ts";
 import type { Submission, Task } from "./record.ts";
@@ -6,14 +6,17 @@ import type { Submission, Task } from "./record.ts";
 /** The shortest interval of scheduled polls. */
 const minPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
 const maxPollMs = 30_000;
-/** With callbacks: how much later than usual the first poll is at least, and the shortest interval of those after it. */
+/**
+ * For providers with callbacks: the minimum time between the typical duration and the first poll, and the minimum interval of later polls.
+ */
 const netMs = 10_000;
 
 /**
- * Milliseconds until the next poll; `toldMs` is the upstream's own word. Without callbacks, half of what is left of the usual time, and past
- * that a quarter of the time over it. With callbacks polls are the net: one when a quarter more than the usual time is over, and rarely after
- * that. At most half of the time until the deadline, so that finished work is found in time to be stored; and where another route may
- * take over, at most as long as a provider may be silent, and not past the time at which it counts as slow.
+ * Milliseconds until the next poll; `toldMs` is the interval that the upstream requested. Without callbacks: half of what remains of the
+ * typical duration, and after it a quarter of the time beyond it. With callbacks polls are only a fallback: one after 125 % of the typical
+ * duration, then rarely. At most half of the time until the deadline, so that a finished result is found in time to be stored. If another
+ * route may take over: at most the time for which a provider may be silent, and not later than the time at which the current route counts
+ * as slow.
  */
 export function pollDelayMs(task: Task, hedging: Hedging, callsBack: boolean, toldMs: number | undefined, now: number): number {
   const { kind, typicalSeconds } = task.submission;

@@ -1,16 +1,16 @@
-/** Lets one poll of a task run at a time, and keeps those that callbacks ask for apart, however many come. */
+/** Runs one poll of a task at a time, and keeps a minimum interval between polls that callbacks cause, however many callbacks arrive. */
 
 const minDistanceMs = 1_000;
 const maxDistanceMs = 30_000;
 
-/** Lives as long as its object is in memory: without it the schedule in the record goes on. */
+/** Exists only in the object's memory: if it is lost, the schedule in the record applies. */
 export class PollTurn {
-  /** Doubles with each poll that a callback asked for and that left the task open. */
+  /** Doubles with each poll that a callback caused and after which the task is still open. */
   #distanceMs = minDistanceMs;
   running: Promise<void> | undefined;
   /** The provider has called back since the last poll began. */
   isCalled = false;
-  /** When the next poll may begin that a callback asks for. */
+  /** The earliest time of the next poll that a callback causes. */
   notBefore = 0;
 
   /** Runs a poll, or waits for the one that is running. */

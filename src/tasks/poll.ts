@@ -1,4 +1,4 @@
-/** Polls providers about accepted work: the current route's, and that of earlier routes. Without a verdict the poll is repeated until the deadline. */
+/** Polls providers for the outcome of accepted work: the current route's and that of earlier routes. Repeated until there is an outcome or the deadline has passed. */
 
 import { chargesCancelled, hedging } from "../config.ts";
 import { recordIncident } from "../db/incidents.ts";
@@ -17,11 +17,11 @@ import * as outcomes from "./outcomes.ts";
 import * as transitions from "./task.ts";
 import { logStep } from "../step-log.ts";
 
-/** What polling needs of the task's object. */
+/** The parts of the task object that polling uses. */
 export interface Poller {
   env: Env;
   record: RecordStore;
-  /** Commits a state that may be the last one. */
+  /** Commits a state that may be final. */
   go: (next: Task) => Promise<void>;
   turn: PollTurn;
 }
@@ -29,7 +29,7 @@ export interface Poller {
 /** The time limit of a poll. */
 const pollTimeoutMs = 10_000;
 
-/** The provider of the route that is being tried. Throws when the operator has switched it off. */
+/** The provider of the current route. Throws if the operator has switched it off. */
 export const currentProvider = (task: Task, env: Env) => providerNamed(env, currentRoute(task).provider);
 
 /** True if the provider supports cancelling. A provider that was switched off cannot cancel. */
@@ -46,12 +46,13 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
     if (record.task !== task) return; // cancelled during the poll
     const now = Date.now();
     if (answer.status === "failed") line(answer.status);
-    // Unwritten, because a poll after a crash answers the same; but what cancelling costs may depend on it.
+    // Not written, because a poll after a crash gives the same answer. It is written if the operator charges for cancelled work, because
+    // then the charge depends on it.
     if (answer.status === "succeeded")
       await sendDispatch(record[chargesCancelled(env) ? "commit" : "keep"](outcomes.ready(task, now)), record, env);
     else if (answer.status === "failed") await poller.go(outcomes.providerFailed(task, answer.code, hedging(env), now));
     else if (task.step.at <= now || task.silentSince !== undefined) {
-      // A poll that a callback asked for, ahead of the schedule, leaves the schedule as it is.
+      // A poll that a callback caused before the scheduled time does not change the schedule.
       const pollAfterMs = pollDelayMs(task, hedging(env), task.callsBack === true, answer.pollAfterMs, now);
       const next = outcomes.progressed(task, answer.progress, pollAfterMs, now);
       const isFirstAnswer = task.faults > 0 || task.silentSince !== undefined;
@@ -70,7 +71,7 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
   }
 }
 
-/** Starts the next route beside one that does not answer or is slow; false when the route continues alone. */
+/** Starts the next route beside a route that does not answer or is slow. Returns false if it was not started. */
 async function hedged(task: OpenTask, { env, record }: Poller, now: number): Promise<boolean> {
   const due = hedge.reasonToHedge(task, hedging(env), now);
   if (!due) return false;
@@ -79,7 +80,10 @@ async function hedged(task: OpenTask, { env, record }: Poller, now: number): Pro
   return true;
 }
 
-/** Polls the work of an earlier route. After the task's end it is cancelled; a late success is logged for the operator and not charged. */
+/**
+ * Polls the work of an earlier route. After the task's end the work is cancelled; a late success is logged for the operator and not
+ * charged.
+ */
 export async function pollEarlier(task: Task, { env, record }: Poller): Promise<void> {
   const one = hedge.nextEarlier(task)!;
   const route = { ...task, route: one.route, operation: one.operation };

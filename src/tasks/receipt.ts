@@ -1,4 +1,4 @@
-/** The receipt of a final task: what was asked for, what it cost and what came of it. Names no provider. */
+/** The receipt of a final task: the request, its cost and its outcome. Contains no provider's name. */
 
 import { toUnits } from "../db/ledger.ts";
 import type { FinalTask, Task } from "./record.ts";
@@ -6,11 +6,15 @@ import { listAssets } from "./views.ts";
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
-/** How many routes were asked to do the work. Each that gave way has left an attempt, also one whose work came first in the end. */
+/**
+ * How many routes were asked to do the work. Each route that was replaced has left an attempt, also one whose result was used in the end.
+ */
 const countAttempts = ({ attempts, route, askedAt, operation, result }: Task) =>
   attempts.length + (route >= attempts.length && (askedAt !== undefined || operation !== undefined || result) ? 1 : 0);
 
-/** The receipt of a final task, amounts in balance units. What its record does not know is null: tasks from before there were receipts. */
+/**
+ * The receipt of a final task, amounts in balance units. Fields that the record does not have are null: the task is older than receipts.
+ */
 export function toReceipt(task: FinalTask) {
   const { submission, charged, result } = task;
   const { bodyDigest = null, priceRule = null, reference = null, price } = submission;

@@ -1,4 +1,4 @@
-/** What an account reserved lately, by the minutes of the clock: the size of the next grant. */
+/** The amounts that an account reserved recently, per minute of the clock: they determine the size of the next grant. */
 export class RecentDemand {
   #minute = 0;
   #amount = 0;
@@ -15,7 +15,7 @@ export class RecentDemand {
     this.#amount += amount;
   }
 
-  /** The larger of the two last minutes that had any, in millionths. */
+  /** The larger of the sums of the last two minutes that had a reservation, in millionths. */
   get perMinute(): number {
     return Math.max(this.#amount, this.#before);
   }

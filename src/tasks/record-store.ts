@@ -1,19 +1,19 @@
-/** A task's record in its object's storage, and the one alarm that wakes the object for it. */
+/** A task's record in its object's storage, and the single alarm that wakes the object for it. */
 
 import { isFinal, type Task } from "./record.ts";
 import { type LifeTimes, reloaded, reloadedAt } from "./reloaded.ts";
 import { wakeAt } from "./task.ts";
 
-/** A settlement that begins is left to an alarm that is set already and at most this much later than its own: most come through, and then it is moved anyway. */
+/** A settlement's retry keeps an alarm that is already set, if it is at most this much later than the retry. Usually the settlement succeeds and moves the alarm anyway, so this saves a write. */
 const settleSlackMs = 90_000;
 
 export class RecordStore {
   readonly #storage: DurableObjectStorage;
   readonly #lifeTimes: LifeTimes;
   #task: Task | undefined;
-  /** Of the stored record. */
+  /** The progress in the stored record. */
   #progress = 0;
-  /** When the platform will wake the object; undefined when that is not known. */
+  /** The time of the set alarm; undefined if it is not known. */
   #alarmAt: number | undefined;
   /** Called when a final record has been written. */
   onFinal: (() => void) | undefined;
@@ -31,7 +31,7 @@ export class RecordStore {
     return this.#task;
   }
 
-  /** Writes the record, and the alarm when the one that is set would come too late. What is written without an `await` in between is one transaction. */
+  /** Writes the record, and sets the alarm if the current one would be too late. Writes without an `await` between them are one transaction. */
   commit<T extends Task>(task: T): T {
     const written = { ...task, writes: (this.#task?.writes ?? 0) + 1 };
     this.#storage.kv.put("task", written);
@@ -41,30 +41,33 @@ export class RecordStore {
     return written;
   }
 
-  /** Takes a state that may be lost with the object's memory, because the stored one leads to it again: only an alarm is written. */
+  /**
+   * Keeps a state in memory only: if the object's memory is lost, the stored record leads to the same state again. Writes nothing but the
+   * alarm.
+   */
   keep<T extends Task>(task: T): T {
     const at = Math.max(wakeAt(task), Date.now() + 1);
     const isSettling = task.step.do === "settle" && task.faults === 0 && at >= task.step.at;
     const latest = isSettling ? at + settleSlackMs : at;
-    // An alarm that comes before a poll would only be set again.
+    // An alarm before the next poll would do nothing but set the alarm again.
     const earliest = task.step.do === "poll" ? at : Date.now() + 1;
     if (this.#alarmAt === undefined || this.#alarmAt > latest || this.#alarmAt < earliest) this.#setAlarm(at);
     this.#task = task;
     return task;
   }
 
-  /** The same for a state after which nothing is due for long: the alarm is moved there, so that the object does not wake before. */
+  /** Like `keep`, for a state with nothing due for a long time: moves the alarm there, so that the object does not wake earlier. */
   sleep<T extends Task>(task: T): T {
     this.#alarmAt = undefined;
     return this.keep(task);
   }
 
-  /** Keeps a poll's answer, and writes it when progress has risen by a quarter. */
+  /** Keeps a poll's answer in memory, and writes it once progress has risen by 25 percentage points since the last write. */
   keepPolled<T extends Task>(task: T): T {
     return task.progress >= this.#progress + 25 ? this.commit(task) : this.keep(task);
   }
 
-  /** Makes sure that an alarm is set: after one has run, or when a reader finds the record overdue, because later states were not written. */
+  /** Ensures that an alarm is set: after an alarm has run, or if a reader finds the record overdue because later states were not written. */
   async rearm(task: Task): Promise<void> {
     if (this.#alarmAt !== undefined && this.#alarmAt > Date.now()) return;
     const at = await this.#storage.getAlarm();
@@ -74,12 +77,12 @@ export class RecordStore {
     this.#task = reloadedAt(task, at, this.#lifeTimes);
   }
 
-  /** The alarm has fired: none is set. */
+  /** The alarm has fired, so none is set. */
   alarmFired(): void {
     this.#alarmAt = undefined;
   }
 
-  /** Sets the alarm although the record is as it was: its last step threw. */
+  /** Sets the alarm without changing the record, because its last step threw. */
   async retryIn(ms: number): Promise<void> {
     await this.#storage.setAlarm(Date.now() + ms);
   }

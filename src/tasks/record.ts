@@ -18,15 +18,15 @@ export type Input = { role?: ImageRole } & ({ url: string; key?: never } | { key
 /** The source video of a character or a remix. */
 export type Source =
   | { url: string; taskId?: never; asset?: never; provider?: never; operation?: never }
-  /** A video that the caller sent along: an input of the task. */
+  /** A video that the caller uploaded: an input of the task. */
   | { url?: never; taskId?: never; asset: Asset; provider?: never; operation?: never }
   /** A task of the same account, and its video. */
   | { url?: never; taskId: string; asset: Asset; provider: string; operation?: Operation | undefined };
 
-/** The prices of a model as they stood when a task was submitted. */
+/** The prices of a model when the task was submitted. */
 interface PriceRule {
   unit: string;
-  /** Of the whole price table: the same prices have the same version. */
+  /** The version of the whole price table: equal prices have equal versions. */
   version: string;
   amounts: Record<string, number>;
 }
@@ -34,19 +34,19 @@ interface PriceRule {
 /** A checked and priced submission. Never changes. */
 export interface Submission extends Versioned {
   requestId: string;
-  /** The base URL of assets, as the caller reached the gateway. Missing in tasks from before there were callbacks. */
+  /** The base URL of assets for this caller's host name. Missing in tasks from before callbacks existed. */
   base?: string;
   /** The language of messages in callbacks; default English. */
   language?: Language;
-  /** The URL for this task's callback, instead of the account's endpoint. */
+  /** The URL for this task's callback, used instead of the account's endpoint. */
   callbackUrl?: string;
-  /** The gateway's own host name, as the caller wrote it: no redirect of a caller's URL may point to it. */
+  /** The gateway's own host name in the caller's request: a redirect of a caller's URL may not lead to it. */
   host: string;
   accountId: string;
   keyId: string;
-  /** The object of the browser token that it was submitted with. */
+  /** The id of the object of the browser token that submitted the task. */
   token?: string;
-  /** Open tasks that its key may have. */
+  /** The maximum number of open tasks of the key. */
   maxKeyTasks?: number;
   kind: Kind;
   model: string;
@@ -55,19 +55,19 @@ export interface Submission extends Versioned {
   parameters: Parameters;
   inputs: Input[];
   source?: Source;
-  /** With the provider that made each, and its handle there. */
+  /** Each with the provider that created it, and its handle there. */
   characters: { id: string; username: string; displayName: string; provider?: string | null; handle?: string | null }[];
   /** The caller's reference. */
   reference?: string;
-  /** The prompt and the addresses of inputs are not kept after the end. */
+  /** True if the prompt and the URLs of inputs are removed when the task ends. */
   store?: false;
   /** Millionths reserved for the whole task. */
   price: number;
-  /** Millionths per image: if fewer are made, fewer are charged. */
+  /** Millionths per image: if fewer images are generated, less is charged. */
   imagePrice?: number;
-  /** The prices that were used, in balance units. Missing in tasks from before there were receipts, like the next. */
+  /** The prices that were used, in balance units. This field and the next are missing in tasks from before receipts existed. */
   priceRule?: PriceRule;
-  /** SHA-256 (hexadecimal) of the body in canonical JSON; null where its text is not known any more. */
+  /** SHA-256 (hexadecimal) of the body in canonical JSON; null if the text of the body was not available. */
   bodyDigest?: string | null;
   typicalSeconds: number;
   deadlineSeconds: number;
@@ -78,9 +78,9 @@ export type Result =
   | { kind: "video"; video: Asset; thumbnail?: Asset; width: number; height: number; seconds: number }
   | { kind: "character"; id: string; username: string; displayName: string; handle?: string; picture: Asset };
 
-/** What happens next to a task that has not ended, and when. */
+/** The next step of an open task, and when it is due. */
 type OpenStep =
-  /** The reservation is running; the caller has no answer yet. */
+  /** The price is being reserved; the caller has no answer yet. */
   | { do: "reserve"; at: number }
   /** A message for the consumer was sent; it is sent again at `at`. */
   | { do: "start" | "collect"; at: number; sent: number }
@@ -88,17 +88,17 @@ type OpenStep =
   | { do: "starting" | "collecting"; at: number; lease: string; repeatable: boolean }
   | { do: "poll"; at: number };
 
-/** What happens next to a task that has ended, and when. */
+/** The next step of a final task, and when it is due. */
 type FinalStep =
   /** The task is final and must be settled. */
   { do: "settle"; at: number } | { do: "erase"; at: number } | { do: "forget"; at: number };
 
 export type Step = OpenStep | FinalStep;
 
-/** What every task has. */
+/** The fields of every task. */
 interface TaskBase {
   id: string;
-  /** Who holds the price. Without it, D1's own ledger: the task is older than the wallet objects. */
+  /** Where the price is held. Missing if it is held in D1's own ledger, because the task is older than the wallet objects. */
   heldBy?: "wallet";
   submission: Submission;
   createdAt: number;
@@ -110,26 +110,26 @@ interface TaskBase {
   /** The outcomes of the earlier routes, for the operator. */
   attempts: { provider: string; outcome: string }[];
   progress: number;
-  /** The provider reports progress; otherwise it is computed from the time. */
+  /** True if the provider reports progress; otherwise it is computed from the elapsed time. */
   reportsProgress: boolean;
   startedAt?: number;
-  /** When this route's provider was first asked to start, since it was last known that nothing had been accepted. */
+  /** When this route's provider was first asked to start, counted from the last time it was certain that nothing had been accepted. */
   askedAt?: number;
-  /** An earlier lease ended without knowing whether the provider accepted. */
+  /** True if an earlier lease ended and it is unknown whether the provider accepted the work. */
   isUnknown?: boolean;
   /** The provider's handle of the accepted work. */
   operation?: Operation;
-  /** The provider was given the task's callback URL for the operation. */
+  /** True if the provider got the task's callback URL for this operation. */
   callsBack?: boolean;
-  /** Since when no poll of the operation was answered; undefined if the last one was. */
+  /** Since when the provider has not answered a poll of the operation; undefined if it answered the last one. */
   silentSince?: number;
   /** Work that earlier routes have accepted and may still complete. */
   earlier?: EarlierWork[];
-  /** A consumer may have stored assets. */
+  /** True if a consumer may have stored assets. */
   mayHaveAssets: boolean;
-  /** No consumer has left files that the result does not name. Missing in tasks from before it was known. */
+  /** True if every stored file is named in the result. Missing in tasks of earlier versions. */
   isTidy?: boolean;
-  /** How many times the record was written: names the leases of collections. */
+  /** How many times the record was written; used in the names of collection leases. */
   writes?: number;
 }
 
@@ -146,7 +146,7 @@ export interface OpenTask extends TaskBase {
   isDeleted?: never;
 }
 
-/** What every task has that has ended. */
+/** The fields of every final task. */
 interface FinalBase extends TaskBase {
   step: FinalStep;
   finalAt: number;
@@ -154,7 +154,7 @@ interface FinalBase extends TaskBase {
   charged: number;
   /** Set once the task is settled, if it has an endpoint or callback_url. */
   callback?: Callback;
-  /** Deleted by its owner, for whom there is no such task any more. What is left stands against repeats of the submission and late starts. */
+  /** True if the owner has deleted the task; for the owner it does not exist any more. The rest of the record prevents that a repeated submission creates it again, and handles late reports of starts. */
   isDeleted?: boolean;
 }
 
@@ -162,7 +162,7 @@ export interface CompletedTask extends FinalBase {
   status: "completed";
   result: Result;
   expiresAt: number;
-  /** The lease whose holder stored the result and may report it twice. */
+  /** The lease under which the result was stored; its consumer may repeat the report. */
   endedBy?: string;
   error?: never;
 }

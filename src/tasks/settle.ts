@@ -1,4 +1,4 @@
-/** Settles a final task: ledger, character, upstream, inputs. Every step may be repeated. */
+/** Settles a final task: ledger, character, cancellation at the provider, inputs. Every step may be repeated. */
 
 import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { maxOpenTasks } from "../config.ts";
@@ -39,8 +39,8 @@ const openWalletObject = (env: Env, { submission }: Task) => env.WALLETS.getByNa
 const openTokenObject = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
 
 /**
- * Holds the task's price, first from a browser token's allowance: `token` if that does not suffice. A task with a reference is then found by
- * it; when that cannot be written, the task is not accepted. Throws when it may be held or not.
+ * Reserves the task's price, first from the allowance of a browser token: `token` if the allowance does not suffice. Then makes the task
+ * findable by its reference; if that cannot be written, the task is not accepted. Throws if the outcome of the reservation is unknown.
  */
 export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer | { answer: "token" }> {
   const { id, createdAt, submission } = task;
@@ -57,13 +57,13 @@ export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer 
   return given;
 }
 
-/** Ends the task's hold where it is held. Keyed by the task: a repeat changes nothing. */
+/** Settles the task's hold in the wallet object or in D1. Keyed by the task: a repeat changes nothing. */
 const settlePrice = (task: Task, env: Env, charged: number, outcome: Outcome, held?: number): Promise<void> =>
   task.heldBy === "wallet"
     ? openWalletObject(env, task).settle(toCharge(task), charged, outcome, held)
     : settle(env.DB, toCharge(task), charged, outcome);
 
-/** Gives back what may be held for a task that no caller was told of. */
+/** Releases what may be reserved for a task whose submission was refused. */
 export async function returnPrice(task: Task, env: Env): Promise<void> {
   await settlePrice(task, env, 0, "refused");
   const token = openTokenObject(env, task);
@@ -72,20 +72,20 @@ export async function returnPrice(task: Task, env: Env): Promise<void> {
 
 const settleFinal = (task: FinalTask, env: Env) => settlePrice(task, env, task.charged, task.error ?? "completed", task.submission.price);
 
-/** Settles again what is still held, long after the end: a settlement that came through was not written. A wallet is asked first, which costs no row. */
+/** Settles again a hold that still exists long after the end. Asks the wallet first, which costs no row: usually the settlement has succeeded and only the record does not say so. */
 export async function settleForgotten(task: FinalTask, env: Env): Promise<void> {
   if (task.heldBy !== "wallet" || (await openWalletObject(env, task).holds(task.id))) await settleFinal(task, env);
 }
 
-/** Tells a wallet that lost its storage what this task holds, or what it was charged. */
+/** Reports to a wallet that lost its storage what this task holds, or what it was charged. */
 export async function tellWallet(task: Task, env: Env): Promise<void> {
   if (isFinal(task)) await settleFinal(task, env);
   else if (task.heldBy === "wallet") await openWalletObject(env, task).recover(toCharge(task), task.submission.price);
 }
 
 /**
- * Keeps the character that a task made, ends the task's hold, cancels at the provider where that is due, removes the inputs. Returns
- * whether there is an address to call back: the task's own, or its account's endpoint.
+ * Stores the character of a completed task, settles the hold, cancels at the provider if required, and removes the inputs. Returns true if
+ * there is a URL to call back: the task's own or its account's endpoint.
  */
 export async function settleTask(task: FinalTask, env: Env): Promise<boolean> {
   const { submission, error } = task;
@@ -96,7 +96,10 @@ export async function settleTask(task: FinalTask, env: Env): Promise<boolean> {
   return submission.callbackUrl !== undefined || hasEndpoint(env.DB, submission.accountId);
 }
 
-/** Writes of their own before the settlement, each safe to repeat. A character that its account has deleted since stays deleted. */
+/**
+ * Separate writes before the settlement; each may be repeated. A character that its account has deleted in the meantime is not created
+ * again.
+ */
 async function keepCharacter(task: FinalTask, env: Env): Promise<void> {
   const { submission, result } = task;
   if (result?.kind !== "character" || (await isCharacterDeleted(env.DB, result.id))) return;

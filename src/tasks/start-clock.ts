@@ -1,4 +1,4 @@
-/** The timeout of a start: it runs while the upstream works, and is paused while the gateway itself makes the request wait. */
+/** The timeout of a start: it runs while the upstream works, and is paused while the request waits for the gateway itself. */
 
 /** The longest total pause in milliseconds: leases must end. */
 export const longestHoldMs = 30_000;

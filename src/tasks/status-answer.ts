@@ -6,7 +6,7 @@ import { isFinal, type Submission, type Task } from "./record.ts";
 import { progressAt } from "./task.ts";
 import { characterView, genericView, signLinks, videoView } from "./views.ts";
 
-/** A deleted task is gone in every isolate after so long. */
+/** The maximum time for which an isolate may still answer with a deleted task. */
 const keptMs = 60_000;
 
 /** The three status queries: of every task, of videos, of characters. */
@@ -28,7 +28,7 @@ export interface Answer {
   text: string;
   /** Seconds until the next poll; undefined if the task is final. */
   retryAfter?: number | undefined;
-  /** Until when a final answer, which changes only when its task is deleted, may be repeated; undefined while it is not final. */
+  /** Until when a final answer may be served from a cache; it changes only if the task is deleted. undefined while the task is open. */
   keptUntil?: number | undefined;
 }
 
@@ -59,8 +59,8 @@ export async function answerStatusQuery(
 const keptHeader = "x-kept-until";
 
 /**
- * The object's answer with all headers of the caller's answer, so that the Worker passes it on unchanged, and,
- * if the task is final, with the time until which it may be cached.
+ * The object's response with all headers for the caller, so that the Worker passes it on unchanged. For a final task it has the time until
+ * which it may be cached.
  */
 export const toResponse = (answer: Answer, language: Language, more: Record<string, string>): Response =>
   new Response(answer.text, {
@@ -71,14 +71,14 @@ export const toResponse = (answer: Answer, language: Language, more: Record<stri
     },
   });
 
-/** The object's answer if it is cacheable; undefined leaves the response unread. */
+/** The object's answer if it is cacheable; undefined without reading the body otherwise. */
 export async function cacheableAnswer(response: Response): Promise<Answer | undefined> {
   const keptUntil = response.headers.get(keptHeader);
   const etag = response.headers.get("etag");
   return keptUntil === null || etag === null ? undefined : { etag, text: await response.text(), keptUntil: Number(keptUntil) };
 }
 
-/** The headers of an answer to a caller. */
+/** The headers of a response to a caller. */
 export const answerHeaders = ({ etag, retryAfter }: Pick<Answer, "etag" | "retryAfter">, language: Language) => ({
   etag,
   "content-type": "application/json",

@@ -1,4 +1,4 @@
-/** The task object: owns one task's record, its transitions and its timers. Consumers do the slow work. */
+/** The task object: owns one task's record, its transitions and its timers. Queue consumers do the slow work. */
 
 import { DurableObject } from "cloudflare:workers";
 import { chargesCancelled, lifeTimes, signingSecret } from "../config.ts";
@@ -40,15 +40,15 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /**
-   * Accepts a submission: first the record, then the reservation, then the message. A repeat returns the existing task;
-   * `created` is true if that is this request's own, repeated, and false if it is another's.
+   * Accepts a submission: writes the record, reserves the price, sends the message. A repeat returns the existing task; `created` is true
+   * if this request, possibly in an earlier attempt, created it, and false if another request did.
    */
   async create(submission: Submission): Promise<CreateAnswer> {
     if (this.#creating) return this.#creating;
     if (isNewer(submission, submissionVersion)) return { refused: "unavailable" };
     if (this.#record.task?.isDeleted) return { refused: "conflict" };
-    // Given up: the caller was told that there is no task, so a repeat must not make one while the ledger is asked to give back.
-    // A record of the version before, which held money in D1, is given up too, by its alarm.
+    // A submission that was given up: the caller got an error, so a repeat must not create the task while its reservation is being
+    // released. The alarm also gives up a record of the previous version, whose price D1 held.
     if (this.#record.task?.step.do === "reserve" && (this.#record.task.faults > 0 || !this.#record.task.heldBy))
       return { refused: "unavailable" };
     if (this.#record.task && this.#record.task.step.do !== "reserve")
@@ -58,9 +58,9 @@ export class TaskObject extends DurableObject<Env> {
     return this.#creating;
   }
 
-  /** The record, for its owner only. No write, no other call. */
+  /** The record, for its owner only. Writes nothing and makes no other call. */
   async read(accountId: string): Promise<Task | null> {
-    // During the first settlement, wait: a caller that sees "completed" may read the balance next.
+    // Waits for the first settlement: a caller that sees "completed" may read the balance next.
     if (this.#settling) await Promise.race([this.#settling, scheduler.wait(2_000)]);
     const task = this.#ownedBy(accountId);
     if (!task) return null;
@@ -70,8 +70,8 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /**
-   * The answer to its owner's status query, for `http://task/{request id}/{limit or -}/{view}/{language}/{account}/{base}`. It is a
-   * response, which the Worker passes on unread: cheaper than a value that is sent, parsed and serialised again.
+   * The answer to its owner's status query, for `http: task/{request id}/{limit or -}/{view}/{language}/{account}/{base}`. A response,
+   * which the Worker passes on unread: this is cheaper than a value that would be serialised, parsed and serialised again.
    */
   override async fetch(request: Request): Promise<Response> {
     const [requestId = "", limit = "", view, language, accountId, ...base] = request.url.slice("http://task/".length).split("/");
@@ -89,12 +89,12 @@ export class TaskObject extends DurableObject<Env> {
     });
   }
 
-  /** True if the step is still leased to this consumer: checked right before a request that costs money. */
+  /** True if the step is still leased to this consumer; checked right before a request that costs money. */
   async holdsLease(lease: string): Promise<boolean> {
     return this.#record.task !== undefined && transitions.leased(this.#record.task, lease) !== undefined;
   }
 
-  /** Ends the task at its owner's request. null when there is none, "final" when it had ended already. */
+  /** Cancels the task at its owner's request. null if the task does not exist, "final" if it had ended already. */
   async cancel(question: Question): Promise<Answer | "final" | null> {
     const task = this.#ownedBy(question.accountId);
     if (!task) return null;
@@ -104,8 +104,8 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /**
-   * Deletes a final task's files and record for its owner; its rows in the ledger stay. null when there is none, "open" when it has not
-   * ended, "unavailable" when its settlement does not come through. Files that do not go at once go by alarm.
+   * Deletes a final task's files and record for its owner; its rows in the ledger stay. null if the task does not exist, "open" if it has
+   * not ended, "unavailable" if its settlement fails. Files that cannot be deleted at once are deleted by the alarm.
    */
   async remove(accountId: string): Promise<"removed" | "open" | "unavailable" | null> {
     const read = await this.read(accountId);
@@ -114,43 +114,44 @@ export class TaskObject extends DurableObject<Env> {
     if (!task) return null;
     if (!isFinal(task)) return "open";
     if (task.step.do === "settle") return "unavailable";
-    this.ctx.storage.kv.delete("receipt"); // it has the caller's own name for the task
+    this.ctx.storage.kv.delete("receipt"); // the reference contains the caller's own name for the task
     this.#record.commit(afterEnd.deleted(task, Date.now()));
     await this.alarm();
     return "removed";
   }
 
-  /** The task as its owner may know it. */
+  /** The task if it was accepted, and if this account owns it and has not deleted it. */
   #ownedBy(accountId: string): Task | undefined {
     const { task } = this.#record;
     return task && task.submission.accountId === accountId && task.step.do !== "reserve" && !task.isDeleted ? task : undefined;
   }
 
-  /** The work that waits for a consumer, leased to the caller; null for a duplicate or late message. */
+  /** Leases the waiting work to the consumer; null for a duplicate or late message. */
   async claim(): Promise<Work | null> {
-    // A message for a poll that is due was sent before a crash: finished work is not written. The poll is repeated.
+    // After a crash the record is still at `poll` although the message of its finished work was sent, because that state is not written.
+    // The poll is repeated.
     const { step } = this.#record.task ?? {};
     if (step?.do === "poll" && step.at <= Date.now()) await this.alarm();
     return leases.claimStep(this.#record, this.env);
   }
 
-  /** Takes the outcome of a leased step. False if the lease is no longer valid: the consumer's files are not wanted. */
+  /** Applies the outcome of a leased step. False if the lease is no longer valid: the consumer then deletes its files. */
   report(lease: string, step: StepOutcome): Promise<boolean> {
     return leases.reportStep(lease, step, this.#poller(), (task) => this.#settle(task));
   }
 
-  /** Applies a transition that may be final. */
+  /** Applies a transition after which the task may be final. */
   async #go(next: Task): Promise<void> {
     if (isFinal(next)) await this.#end(next);
     else this.#record.commit(next);
   }
 
-  /** The provider has called the task's URL: it is polled, and nothing else of the call counts. */
+  /** The provider has called the task's URL: polls the provider. The content of the call is ignored. */
   async calledBack(provider: string): Promise<void> {
     await calledBack(provider, this.#poller());
   }
 
-  /** Its message reached the dead-letter queue: the waiting work will not be done, so the task fails and the money is returned. */
+  /** The task's message is in the dead-letter queue: no consumer will do the work, so the task fails and the price is released. */
   async failDeadLetter(): Promise<void> {
     const task = this.#record.task;
     if (!task || isFinal(task) || (task.step.do !== "start" && task.step.do !== "collect")) return;
@@ -158,12 +159,12 @@ export class TaskObject extends DurableObject<Env> {
     await this.#end(outcomes.failed(task, "provider_error", Date.now()));
   }
 
-  /** The call of the receiver that waits for a consumer, leased to the caller; null for a duplicate or late message. */
+  /** Leases the waiting call of the receiver to the consumer; null for a duplicate or late message. */
   async claimCallback(): Promise<CallbackWork | null> {
     return leases.claimCallback(this.#record);
   }
 
-  /** Takes the report of a leased call. A report without a valid lease changes nothing. */
+  /** Applies the report of a leased call. Ignored without a valid lease. */
   reportCallback(lease: string, report: callbacks.CallbackReport): Promise<void> {
     return leases.reportCallback(lease, report, this.#record, this.env);
   }
@@ -179,8 +180,8 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /**
-   * The receipt of a final task as a JWS; null when there is no such task, "open" when it is not final. It is kept when it is first made, for
-   * a later key would sign it otherwise.
+   * The receipt of a final task as a JWS; null if the task does not exist, "open" if it is not final. Stored when it is first made, because
+   * a later key would sign it differently.
    */
   async receipt(accountId: string): Promise<string | null> {
     const task = await this.read(accountId);
@@ -188,15 +189,15 @@ export class TaskObject extends DurableObject<Env> {
     if (!isFinal(task)) return "open";
     const { kv } = this.ctx.storage;
     const made = kv.get<string>("receipt") ?? (await signReceipt(toReceipt(task), this.env));
-    if (!this.#ownedBy(accountId)) return null; // deleted or ended in the meantime
+    if (!this.#ownedBy(accountId)) return null; // the task was deleted in the meantime
     const kept = kv.get<string>("receipt");
     if (kept === undefined) kv.put("receipt", made);
     return kept ?? made;
   }
 
   /**
-   * Tells the account's wallet, which may have lost its storage, what the task holds or was charged, after doing what is overdue. "settled"
-   * if the task has ended, "gone" if there is no record of it.
+   * Runs the overdue step, then reports to the account's wallet, which may have lost its storage, what the task holds or was charged.
+   * "settled" if the task has ended, "gone" if it has no record.
    */
   async tellWallet(accountId: string): Promise<"settled" | "open" | "gone"> {
     if (this.#record.task && transitions.wakeAt(this.#record.task) < Date.now()) await this.alarm();
@@ -207,7 +208,7 @@ export class TaskObject extends DurableObject<Env> {
     return isFinal(task) ? "settled" : "open";
   }
 
-  /** One alarm runs one due step. It never throws, because a throw would be repeated six times and then dropped. */
+  /** Runs one due step. Never throws, because the platform would retry a throw six times and then drop the alarm. */
   override async alarm(): Promise<void> {
     this.#record.alarmFired();
     const task = this.#record.task;
@@ -232,10 +233,10 @@ export class TaskObject extends DurableObject<Env> {
     return { env: this.env, record: this.#record, go: (next) => this.#go(next), turn: this.#turn };
   }
 
-  /** Makes the task final and settles it; when the ledger does not answer the alarm goes on. */
+  /** Makes the task final and settles it; if the ledger does not answer, the alarm retries. */
   async #end(final: FinalTask): Promise<Task> {
     const task = this.#record.commit(final);
-    // The time of a task that went to another route says nothing of its first one.
+    // Only if the first route completed the task: the duration with a fallback route is not typical of the first route.
     if (task.status === "completed" && task.attempts.length === 0) noteDuration(this.env.DB, this.ctx, task);
     await this.#settle(task);
     return this.#record.task ?? task;

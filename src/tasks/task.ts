@@ -1,15 +1,15 @@
-/** A task's record from its creation to its lease, and what is due when. Pure: time comes in as an argument, nothing here waits or stores. */
+/** The transitions of a task from its creation to its lease, and when each step is due. Pure: the time is an argument; nothing here waits or stores. */
 
 import { type CallbackDue, callbackDue } from "./callback.ts";
 import { nextEarlier } from "./hedge.ts";
 import { type FinalTask, isFinal, type OpenTask, type Step, type Submission, type Task } from "./record.ts";
 
-/** How long an idempotency key stands for its task. */
+/** How long an idempotency key refers to its task. */
 export const claimMs = 86_400_000;
 const resendMs = 30_000;
 /** A start that no consumer has claimed after this time is run by the object itself: a queue has at most 250 consumers, alarms have no such limit. */
 const consumerWaitMs = 10_000;
-/** The same, so that the alarm that is set for the one is right for the other. */
+/** Equal to the limit above, so that the alarm for one is also right for the other. */
 const reserveWaitMs = consumerWaitMs;
 
 /** 1, 2, 4, ... times `firstMs`, at most `maxMs`. */
@@ -43,9 +43,9 @@ export const wakeAt = (task: Task) =>
     nextEarlier(task)?.at ?? Infinity,
   );
 
-/** What can be due before the end. */
+/** The steps that can be due before the end. */
 export type OpenDue = "poll_earlier" | "abandon" | "dispatch" | "undertake" | "lapse" | "poll" | "deadline";
-/** What can be due after the end. */
+/** The steps that can be due after the end. */
 export type FinalDue = CallbackDue | "poll_earlier" | "settle" | "erase" | "forget";
 
 const dueAtStep: Record<Step["do"], OpenDue | FinalDue> = {
@@ -66,7 +66,7 @@ export function due(task: FinalTask, now: number): FinalDue | undefined;
 export function due(task: Task, now: number): OpenDue | FinalDue | undefined;
 export function due(task: Task, now: number): OpenDue | FinalDue | undefined {
   if (!isFinal(task) && task.step.do !== "reserve" && now >= task.deadline) return "deadline";
-  // The callback and the work of earlier routes have schedules of their own beside the task's step; the earliest is next.
+  // The callback and the work of earlier routes have their own schedules beside the task's step; the earliest of these times.
   const callbackAt = task.callback?.step?.at ?? Infinity;
   const earlierAt = nextEarlier(task)?.at ?? Infinity;
   if (earlierAt <= Math.min(task.step.at, callbackAt)) return now < earlierAt ? undefined : "poll_earlier";
@@ -78,14 +78,16 @@ export function due(task: Task, now: number): OpenDue | FinalDue | undefined {
 /** The wallet holds the price: the task is accepted. */
 export const reserved = (task: OpenTask): OpenTask => ({ ...task, step: { do: "start", at: task.createdAt + consumerWaitMs, sent: 1 } });
 
-/** The ledger did not answer and the submission was refused: its reservation is returned, repeated until the ledger answers. */
+/**
+ * The reservation's outcome is unknown and the submission was refused: the reservation is released, with retries until the ledger answers.
+ */
 export const abandoned = (task: OpenTask, now: number): OpenTask => ({
   ...task,
   faults: task.faults + 1,
   step: { do: "reserve", at: now + backoff(task.faults, 5_000, 60_000) },
 });
 
-/** A message was sent (again). The interval of a collection's further messages doubles, so that a backlog does not grow. */
+/** A message was sent, possibly again. The interval between a collection's messages doubles, so that they do not fill a backlog. */
 export function dispatched(task: OpenTask, now: number): OpenTask {
   if (task.step.do !== "start" && task.step.do !== "collect") return task;
   const { do: step, sent } = task.step;
@@ -93,13 +95,13 @@ export function dispatched(task: OpenTask, now: number): OpenTask {
   return { ...task, step: { do: step, at: now + waitMs, sent: sent + 1 } };
 }
 
-/** The queue refused the message: a collection's is sent again soon, a start is run by the object. */
+/** The queue refused the message: that of a collection is sent again soon; a start is run by the object. */
 export function notSent(task: OpenTask, now: number): OpenTask {
   if (task.step.do !== "start" && task.step.do !== "collect") return task;
   return { ...task, step: { ...task.step, at: now + 2_000 } };
 }
 
-/** A consumer claims the waiting work; undefined if none is waiting, because the message is a duplicate or late. */
+/** A consumer claims the waiting work. undefined if none is waiting: the message is a duplicate or late. */
 export function claimed(task: Task, lease: string, leaseMs: number, repeatable: boolean, now: number): OpenTask | undefined {
   if (isFinal(task) || now >= task.deadline) return undefined;
   const isLapsed = (task.step.do === "starting" && task.step.repeatable) || task.step.do === "collecting";
@@ -119,15 +121,18 @@ export function claimed(task: Task, lease: string, leaseMs: number, repeatable: 
   };
 }
 
-/** The lease of a collection: the same for a consumer that the object no longer knows of, for claiming one writes nothing. */
+/**
+ * The lease of a collection. It depends only on the stored record, because claiming a collection writes nothing: after a restart the object
+ * still recognises its consumer.
+ */
 export const collectLease = ({ writes = 0 }: Task) => `c${writes}`;
 
-/** The task at the step that was leased under this lease; undefined when that is over. */
+/** The task in the step that this lease is for; undefined if the lease is no longer valid. */
 export function leased(task: Task, lease: string): OpenTask | undefined {
   if (isFinal(task)) return undefined;
   const { step } = task;
   if (step.do === "starting" || step.do === "collecting") return step.lease === lease ? task : undefined;
-  // The object has forgotten that it leased the collection, or that it may begin.
+  // After a restart the object does not know that it leased the collection, or that the collection was due.
   const isForgotten = (step.do === "poll" || step.do === "collect") && task.operation !== undefined && lease === collectLease(task);
   return isForgotten ? { ...task, step: { do: "collecting", at: step.at, lease, repeatable: true } } : undefined;
 }
@@ -139,7 +144,7 @@ export function progressAt(task: Task, now: number): number {
   return Math.max(task.progress, Math.min(95, Math.floor((95 * (now - (task.startedAt ?? now))) / expected)));
 }
 
-/** Seconds still expected, at least a tenth of the elapsed ones; undefined when it is final. */
+/** Estimated seconds until the end, at least a tenth of the elapsed ones; undefined if the task is final. */
 export function remainingSeconds(task: Task, now: number): number | undefined {
   if (isFinal(task)) return undefined;
   const passed = (now - task.createdAt) / 1000;

@@ -1,19 +1,19 @@
-/** A browser token: counts the tasks that it lets through and what they may cost. */
+/** The browser token object: counts the tasks that the token submits and their total price. */
 
 import { DurableObject } from "cloudflare:workers";
 
-/** What a token allows. */
+/** The limits of a token. */
 export interface TokenTerms {
   accountId: string;
-  /** SHA-256 of the API key that made it: without that key it is worth nothing. */
+  /** SHA-256 of the API key that created it: if that key is revoked, the token is invalid. */
   keyHash: string;
   /** How many tasks it may submit. */
   tasks: number;
-  /** What they may cost in all, in millionths. */
+  /** The maximum total price of its tasks, in millionths. */
   maxCost: number;
   kinds?: string[] | undefined;
   models?: string[] | undefined;
-  /** Where its requests have to come from. */
+  /** The only origin from which its requests are accepted. */
   origin?: string | undefined;
   /** Milliseconds since the epoch. */
   expiresAt: number;
@@ -24,7 +24,7 @@ interface Token extends TokenTerms {
   hash: string;
 }
 
-/** A task that the token pays for, by the task's id; its price is null when it was given back: a late take of it is refused. */
+/** A task that counts against the token. `price` is null after `giveBack`; a later `take` for the same task is refused. */
 type Taken = [taskId: string, price: number | null];
 
 export class TokenObject extends DurableObject<Env> {
@@ -35,14 +35,14 @@ export class TokenObject extends DurableObject<Env> {
     });
   }
 
-  /** The terms of the token with this hash and the tasks that are its own; null when it is another or has expired. */
+  /** The limits of the token with this hash and the ids of its tasks; null if the hash differs or the token has expired. */
   async open(hash: string): Promise<(TokenTerms & { taskIds: string[] }) | null> {
     const token = this.#token();
     if (token?.hash !== hash) return null;
     return { ...token, taskIds: this.#taken().flatMap(([taskId, price]) => (price === null ? [] : taskId)) };
   }
 
-  /** Counts a task at its full price. False when the token has expired or the task would exceed it. A repeat answers the same. */
+  /** Counts a task with its full price. False if the token has expired or the task would exceed it. A repeat returns the same. */
   async take(taskId: string, price: number): Promise<boolean> {
     const token = this.#token();
     const known = this.ctx.storage.kv.get<number | null>(taskId);
@@ -53,7 +53,7 @@ export class TokenObject extends DurableObject<Env> {
     return true;
   }
 
-  /** Gives back what a task took that was refused after all. May be repeated, and may come before the take. */
+  /** Undoes `take` for a task that was refused afterwards. May be repeated, and may arrive before `take`. */
   async giveBack(taskId: string): Promise<void> {
     if (this.#token()) this.ctx.storage.kv.put(taskId, null);
   }

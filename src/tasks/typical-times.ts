@@ -1,4 +1,4 @@
-/** The durations of recent tasks by kind, model and route: recorded where tasks end, cached in each isolate, shared through the database. */
+/** Typical durations by kind, model and route: recorded when tasks end, cached in each isolate, shared through the database. */
 
 import type { Kind } from "../catalog/models.ts";
 import type { Route } from "../catalog/routes.ts";
@@ -6,20 +6,20 @@ import { addDurations, readDurations } from "../db/typical-times.ts";
 import { alert } from "../log.ts";
 import { type CompletedTask, firstRoute } from "./record.ts";
 
-/** Work that may continue after the answer. */
+/** The part of the invocation's context that lets work continue after the answer. */
 type Background = Pick<ExecutionContext, "waitUntil">;
 
 interface Work {
   kind: Kind;
   model: string;
-  /** The route that is tried first. The time of a fallback route is part of the caller's wait. */
+  /** The first route. Tasks that another route completed are not recorded. */
   route: Route;
 }
 
-/** Fewer durations give no estimate. */
+/** The minimum number of durations for an estimate. */
 const fewest = 10;
 const refreshMs = 60_000;
-/** One row is written for this many tasks, or for the tasks of this time. */
+/** A row is written after this many tasks or this much time, whichever comes first. */
 const maxUntold = 25;
 const tellMs = 600_000;
 

@@ -1,4 +1,4 @@
-/** Does a start in the task's own object: it has waited too long for a consumer. */
+/** Runs a start in the task's own object, because no consumer has claimed it in time. */
 
 import { alert } from "../log.ts";
 import { perform } from "./dispatch.ts";
@@ -9,8 +9,8 @@ import type { StepOutcome, Work } from "./work.ts";
 import { logStep } from "../step-log.ts";
 
 /**
- * Does the work, which is leased as a consumer's is: a message that comes meanwhile finds nothing to do. No other alarm fires while this
- * one runs, so it waits for the start only until something else is due or the task has ended.
+ * Does the work under a lease, like a consumer: a message that arrives meanwhile finds no waiting work. No other alarm fires while this one
+ * runs, so it waits for the start only until another step is due or the task has ended.
  */
 export async function undertake(
   work: Work,

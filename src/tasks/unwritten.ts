@@ -1,4 +1,4 @@
-/** Joins what a wallet object has and D1 does not to what is read from D1. Ask the wallet first: an entry that is written in between is then in both, and told once. Pure. */
+/** Merges a wallet object's entries that D1 does not have yet into the results of a D1 query. Ask the wallet first: an entry that is written in between is then in both, and is returned once. Pure. */
 
 import type { Entry, ModelUse, OpenTask, Place, Sort, Spent } from "../db/ledger-reports.ts";
 import type { WalletEntry } from "./wallet-book.ts";
@@ -7,14 +7,14 @@ const dayMs = 86_400_000;
 
 const newestFirst = (a: Place, b: Place) => b.at - a.at || (a.taskId < b.taskId ? 1 : -1);
 
-/** Newest first, each once, those before the place `after`. What both have is taken from the wallet. */
+/** Newest first, without duplicates, only entries before `after`. An entry in both lists is taken from the wallet. */
 function merge<T extends Place>(wallet: T[], written: T[], limit: number, after: Place | undefined): T[] {
   const own = new Set(wallet.map(({ taskId }) => taskId));
   const before = wallet.filter(({ at, taskId }) => !after || at < after.at || (at === after.at && taskId < after.taskId));
   return [...before, ...written.filter(({ taskId }) => !own.has(taskId))].sort(newestFirst).slice(0, limit);
 }
 
-/** Places of an account's tasks, as `listTasks` filters them. */
+/** The `Place` of each of an account's tasks, with the filters of `listTasks`. */
 export function withTasks(
   unwritten: WalletEntry[],
   written: Place[],
@@ -33,7 +33,7 @@ export function withTasks(
   );
 }
 
-/** Entries of the ledger since `page.since`; `keyNames` are the names of keys by their wallets. */
+/** Ledger entries since `page.since`; `keyNames` maps a wallet id to its key's name. */
 export function withEntries(
   unwritten: WalletEntry[],
   written: Entry[],
@@ -56,7 +56,7 @@ export function withEntries(
   return merge(own, written, page.limit, page.after);
 }
 
-/** What was charged by day and model, newest day first. */
+/** Charges by day and model, newest day first. */
 export function withSpending(unwritten: WalletEntry[], written: Spent[], since: number): Spent[] {
   const sums = new Map(written.map((spent) => [`${spent.day} ${spent.model}`, { ...spent }]));
   for (const { at, model, end } of unwritten) {
@@ -69,7 +69,7 @@ export function withSpending(unwritten: WalletEntry[], written: Spent[], since: 
   return [...sums.values()].sort((a, b) => b.day - a.day || (a.model < b.model ? -1 : 1));
 }
 
-/** What has ended, by model, the dearest first. */
+/** Counts and charges of ended entries by model, highest charge first. */
 export function withUses(unwritten: WalletEntry[], written: ModelUse[], since: number): ModelUse[] {
   const uses = new Map(written.map((use) => [use.model, { ...use }]));
   for (const { at, model, end } of unwritten) {

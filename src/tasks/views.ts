@@ -42,7 +42,7 @@ export const toMetadata = ({ kind, parameters, price, source, reference }: Descr
   ...(kind === "remix" && source?.taskId !== undefined && { source_task: source.taskId }),
 });
 
-/** 2.1 of the interface: the answer to a submission, also when it is replayed. */
+/** The answer to a submission, also when it is replayed (interface, 2.1). */
 export const submissionView = (task: Task) => ({
   id: task.id,
   object: "generation.task",

@@ -1,4 +1,6 @@
-/** Checks a start's lease right before anything is sent to the provider: a task that was cancelled in the meantime is not started. */
+/**
+ * Checks a start's lease right before anything is sent to the provider, so that a task that was cancelled in the meantime is not started.
+ */
 
 import { type InputImage, type InputVideo, type Job, ProviderError } from "../providers/provider.ts";
 
@@ -9,7 +11,7 @@ async function check(isWanted: IsWanted): Promise<void> {
   if (!(await isWanted())) throw new ProviderError("refused", "the lease is over");
 }
 
-/** Starts the job unless its lease is over. Opening inputs can take half a minute: the lease is checked again before the provider gets each input. */
+/** Starts the job if its lease is still valid. Opening inputs can take half a minute: the lease is checked again before the provider gets each input. */
 export async function startWhileWanted<T>(job: Job, isWanted: IsWanted, start: (job: Job) => Promise<T>): Promise<T> {
   await check(isWanted);
   const image = (input: InputImage): InputImage => ({

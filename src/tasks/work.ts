@@ -14,19 +14,19 @@ export interface Work {
 
 /** The outcome of a consumer's step. */
 export type StepOutcome =
-  /** `route` is missing in reports of the previous version. `isMade`: the outputs were answered at once, and not stored. `callsBack`: the provider has the task's callback URL. */
+  /** `route` is missing in reports of the previous version. `isMade`: the provider answered with the outputs, and they were not stored. `callsBack`: the provider has the task's callback URL. */
   | { outcome: "accepted"; operation: Operation; pollAfterMs: number; route?: number; isMade?: boolean; callsBack?: boolean }
   | { outcome: "completed"; result: Result }
   | { outcome: "failed"; code: FailureCode }
   /** Outcome unknown or result unreachable: do not retry and do not fall back to another route. */
   | { outcome: "lost"; reason: string }
-  /** No verdict: retried, tried on another route, or given up. */
+  /** No outcome: the work is retried, tried on another route, or given up. */
   | { outcome: "fault"; reason: string; retryable: boolean; isUntouched?: boolean; retryAfterMs?: number | undefined; code?: FailureCode };
 
 /** The time a consumer has to store outputs; its lease lasts a little longer. Short enough for a second attempt before the deadline. */
 export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 90_000, remix: 90_000 };
 
-/** How much longer a lease lasts than its work may take. */
+/** The time from the end of the work to the end of its lease. */
 const leaseGraceMs = 10_000;
 
 /** The lease of a collection. */
@@ -36,10 +36,10 @@ export const collectLeaseMs = ({ submission: { kind } }: Pick<Task, "submission"
 const longestStartMs = ({ submission: { kind, inputs, characters } }: Task, provider: Provider) =>
   provider.startTimeoutMs(kind) + (!provider.repeatable || inputs.length + characters.length > 0 ? longestHoldMs : 0);
 
-/** How long the step that waits is leased to the consumer that claims it. */
+/** How long the waiting step is leased to the consumer that claims it. */
 export function leaseMs(task: Task, provider: Provider): number {
   const isStart = task.step.do === "start" || task.step.do === "starting";
-  // If a start may not be repeated, its lease lasts until its immediate outputs are stored; otherwise they could be lost.
+  // The lease of a start that may not be repeated includes the time to store its immediate outputs; otherwise they could be lost.
   const storeMs = isStart && provider.repeatable ? 0 : collectTimeoutMs[task.submission.kind];
   return (isStart ? longestStartMs(task, provider) : 0) + storeMs + leaseGraceMs;
 }

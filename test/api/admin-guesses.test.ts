@@ -1,4 +1,4 @@
-/** Guesses of the operator's token: wrong tokens are counted per address, right tokens are not. Contract 8. */
+/** Guesses of the operator's token: wrong tokens are counted per address, correct tokens are not. Contract 8. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { call, holdTime } from "../support/gateway.ts";

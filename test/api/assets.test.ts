@@ -28,7 +28,7 @@ function altered(url: URL, change: (url: URL) => void): URL {
   return other;
 }
 
-/** The same bytes in another Base64 spelling, which a decoder accepts that ignores the two low bits of the last character. */
+/** The same bytes in another Base64 encoding: a lenient decoder ignores the two low bits of the last character. */
 const respelled = (text: string) => text.slice(0, -1) + String.fromCharCode(text.charCodeAt(text.length - 1) + 1);
 
 const flipped = (text: string) => (text.startsWith("A") ? "B" : "A") + text.slice(1);
@@ -226,8 +226,25 @@ test("an asset whose file was deleted is 410, also before its URL expires", asyn
   const { url, id } = await makeImage();
   const { objects } = await env.ASSETS.list({ prefix: `assets/${id}/` });
   await env.ASSETS.delete(objects.map(({ key }) => key));
-  expect((await call(url.href)).status).toBe(410);
+  const gone = await call(url.href);
+  expect(gone.status).toBe(410);
+  expect(gone.headers.get("access-control-allow-origin")).toBe("*");
   expect((await get(url, {}, "HEAD")).status).toBe(410);
+});
+
+test("an error about an asset is not kept by caches as the file is", async () => {
+  const { url, id } = await makeImage();
+  const beyond = await get(url, { range: "bytes=99999999-" });
+  const { objects } = await env.ASSETS.list({ prefix: `assets/${id}/` });
+  await env.ASSETS.delete(objects.map(({ key }) => key));
+  const gone = await get(url, {});
+  for (const [response, status] of [
+    [beyond, 416],
+    [gone, 410],
+  ] as const) {
+    expect(response.status).toBe(status);
+    for (const name of ["cache-control", "etag", "repr-digest"]) expect(response.headers.get(name), name).toBeNull();
+  }
 });
 
 test("a browser's preflight for a range request is allowed", async () => {

@@ -149,7 +149,7 @@ test.each(paths)("%s of a disabled account is 401", async (path) => {
 test.each(paths)("%s: a database fault is 500, whether it hits the key or the balance", async (path) => {
   const account = await newAccount();
   for (const method of ["first", "run"]) {
-    // A wallet that has looked into the database needs no second look.
+    // A wallet object that has read its rows does not read them again.
     await crashWallet(account);
     failOnce(bindings.statement(), method);
     const { status, body } = await call(path, { key: account.key });

@@ -1,4 +1,4 @@
-/** Alerts of budgets: one event for each window and threshold, stored with the hold that reaches it, delivered until the receiver accepts it. Contract 4 and 7. */
+/** Budget alerts: one event for each window and threshold, stored with the hold that reaches it, delivered until the receiver accepts it. Contract 4 and 7. */
 
 import { createExecutionContext, createMessageBatch, getQueueResult, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -23,7 +23,7 @@ const dayMs = 86_400_000;
 const nextDay = () => Math.floor(Date.now() / dayMs + 1) * dayMs;
 const hook = "https://hooks.example.com/budgets";
 
-/** An account whose key has a budget of `amount` millionths a day, an hour after midnight. */
+/** An account whose key has a daily budget of `amount` millionths, an hour after midnight. */
 async function limited(amount: number): Promise<Account> {
   vi.setSystemTime(nextDay() + 3_600_000);
   const account = await newAccount();
@@ -33,11 +33,11 @@ async function limited(amount: number): Promise<Account> {
 
 const buy = async ({ key }: Account, n = 1) => (await call(images, { key, body: image(n) })).status;
 
-/** The alerts that the object stores and the queue does not have. */
+/** The alerts that the object has stored and not yet sent to the queue. */
 const stored = (account: Account): Promise<BudgetAlert[]> =>
   runInDurableObject(walletOf(account), (_, { storage }) => storage.kv.get<WalletState>("wallet")?.alerts ?? []);
 
-/** The messages that the queue took of the account, as the alarm sends them. */
+/** The account's messages that the alarm has sent to the queue. */
 async function sent(account: Account): Promise<AlertMessage[]> {
   const batches = spyOn(bindings.queue(), "sendBatch").mockClear();
   await wakeWallet(account);
@@ -46,7 +46,7 @@ async function sent(account: Account): Promise<AlertMessage[]> {
     .filter(({ budget }) => budget.accountId === account.id);
 }
 
-/** Delivers a message for the `attempts`-th time: "ack", or the seconds until the queue delivers it again. */
+/** Delivers a message for the `attempts`-th time. Returns "ack", or the seconds until the queue delivers it again. */
 async function deliverAlert(body: AlertMessage, attempts = 1): Promise<"ack" | number | undefined> {
   const batch = createMessageBatch("gateway-notify", [{ id: "1", timestamp: new Date(), attempts, body }]);
   const retries = vi.spyOn(batch.messages[0]!, "retry");
@@ -55,7 +55,7 @@ async function deliverAlert(body: AlertMessage, attempts = 1): Promise<"ack" | n
   return explicitAcks.length > 0 ? "ack" : retries.mock.calls[0]?.[0]?.delaySeconds;
 }
 
-test("80 and 100 % are alerted of once each in a window, by callback and by mail, and again in the next window", async () => {
+test("each budget causes one alert at 80 and one at 100 % in a window, by callback and by e-mail, and again in the next window", async () => {
   const account = await limited(100_000);
   expect(await buy(account, 2)).toBe(200);
   expect(await stored(account)).toEqual([]);
@@ -64,7 +64,7 @@ test("80 and 100 % are alerted of once each in a window, by callback and by mail
   const data = { percent: 80, amount: 0.1, window: "day", spent: 0.09, ends_at: until / 1000 };
   const eighty = { accountId: account.id, keyId: account.keyId, data };
   expect(await stored(account)).toMatchObject([eighty]);
-  // What is left does not suffice for a request.
+  // The remaining budget does not suffice for a request.
   for (let again = 0; again < 3; again++) expect(await buy(account)).toBe(402);
   expect(await stored(account)).toMatchObject([eighty, { ...eighty, data: { ...data, percent: 100 } }]);
   const messages = await sent(account);
@@ -82,7 +82,7 @@ test("80 and 100 % are alerted of once each in a window, by callback and by mail
   expect(await stored(account)).toMatchObject([{ data: { percent: 80, spent: 0.09, ends_at: nextDay() / 1000 } }]);
 });
 
-test("a hold that reaches the whole budget at once is two alerts; what it gives back and is held again is none", async () => {
+test("a hold that reaches the whole budget at once causes two alerts; released and held again, the same amount causes none", async () => {
   const account = await limited(60_000);
   const id = await submit(account, images, image(2));
   expect((await stored(account)).map(({ data }) => data.percent)).toEqual([80, 100]);
@@ -91,14 +91,14 @@ test("a hold that reaches the whole budget at once is two alerts; what it gives 
   expect(await stored(account)).toHaveLength(2);
 });
 
-test("requests in parallel that cross a threshold together are one alert of it", async () => {
+test("parallel requests that cross a threshold together cause one alert", async () => {
   const account = await limited(200_000);
   const answers = await Promise.all(Array.from({ length: 12 }, () => buy(account)));
   expect(answers.filter((status) => status === 200)).toHaveLength(6);
   expect((await stored(account)).map(({ data }) => data.percent)).toEqual([80, 100]);
 });
 
-test("the account's budget is alerted of besides the key's; the same budget given again is not, another one is", async () => {
+test("the account's budget causes alerts beside the key's; setting the same budget again causes none, another one does", async () => {
   const account = await limited(30_000);
   const give = (path: string, amount: number) => asAdmin(path, { method: "PATCH", body: { budget: { amount, window: "day" } } });
   await give(`/accounts/${account.id}`, 0.03);
@@ -121,12 +121,12 @@ test("the account's budget is alerted of besides the key's; the same budget give
   expect(await who()).toEqual([...four, [account.keyId, 100]]);
 });
 
-test("an alert is one row more of the hold that reaches the threshold, and nothing of others", async () => {
+test("an alert adds one row to the hold that reaches the threshold, and none to others", async () => {
   const account = await limited(0);
   await changeBudget(env.WALLETS, account.id, account.keyId, null);
   const wallet = walletOf(account);
   const charge = () => ({ taskId: unique(), accountId: account.id, keyId: account.keyId, kind: "chat", model: "textA-1" });
-  // A free grant, and an alarm that comes before that of any hold.
+  // The object has an unused grant, and an alarm earlier than that of any hold.
   const first = charge();
   await wallet.reserve(first, 100_000, {});
   await wallet.settle(first, 0, "completed");
@@ -150,13 +150,13 @@ test("an alert is one row more of the hold that reaches the threshold, and nothi
   ]);
 });
 
-test("an alert outlasts crashes and faults of the queue, with the same id, until the queue has it", async () => {
+test("an alert survives crashes and faults of the queue, with the same id, until the queue has accepted it", async () => {
   const account = await limited(35_000);
   await buy(account);
   await crashWallet(account);
   const [alert, ...others] = await stored(account);
   expect([alert!.data.percent, others]).toEqual([80, []]);
-  // The queue does not answer; then it takes the messages, and its answer is lost.
+  // First the queue does not answer; then it accepts the messages, and its answer is lost.
   for (const isDone of [false, true]) {
     failOnce(bindings.queue(), "sendBatch", isDone);
     vi.setSystemTime(Date.now() + 10_000);
@@ -168,13 +168,13 @@ test("an alert outlasts crashes and faults of the queue, with the same id, until
   vi.setSystemTime(Date.now() + 10_000);
   expect((await sent(account)).map(({ budget }) => budget)).toEqual([alert, alert]);
   expect(await stored(account)).toEqual([]);
-  // Reading the window again after a crash makes no other.
+  // Reading the window again after a crash creates no second alert.
   await crashWallet(account);
   await walletOf(account).reserve({ taskId: unique(), accountId: account.id, keyId: account.keyId, kind: "chat", model: "textA-1" }, 1, {});
   expect(await stored(account)).toEqual([]);
 });
 
-test("the account's endpoint gets a signed event that names the key; a failure is repeated with the same id until it is accepted", async () => {
+test("the account's endpoint gets a signed event with the key's name; a failed delivery is retried with the same id until it is accepted", async () => {
   const account = await limited(30_000);
   await setEndpoint(account, hook);
   await buy(account);
@@ -204,18 +204,18 @@ test("the account's endpoint gets a signed event that names the key; a failure i
   }
 });
 
-test("a receiver that never answers is called seven times; 410, a removed endpoint and a deleted key end it", async () => {
+test("a receiver that never answers is called seven times; 410, a removed endpoint and a deleted key stop the calls", async () => {
   const account = await limited(30_000);
   await buy(account);
   const [callback] = await sent(account);
-  // No endpoint, and no mail where nothing can send it.
+  // Nothing is sent without an endpoint, nor without a binding for e-mail.
   expect(await deliverAlert(callback!)).toBe("ack");
   await setEndpoint(account, hook);
   receivers({});
   const delays = [];
   for (let attempt = 1; attempt <= 6; attempt++) delays.push(await deliverAlert(callback!, attempt));
   expect(delays).toEqual([5, 30, 120, 600, 3_600, 21_600]);
-  // The last attempt; then the queue puts it to the dead letters, where it ends.
+  // After the last attempt the queue moves the message to the dead-letter queue, which ends it.
   const dead = createMessageBatch("gateway-dead", [{ id: "1", timestamp: new Date(), attempts: 1, body: callback! }]);
   await worker.queue(dead, env);
   expect((await getQueueResult(dead, createExecutionContext())).retryMessages).toEqual([]);

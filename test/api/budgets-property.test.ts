@@ -1,4 +1,4 @@
-/** In no window is more settled or held than a key's or the account's budget, whatever runs in parallel and whenever the window ends. Contract 4. */
+/** In no window the settled and held amounts exceed a key's or the account's budget, whatever runs in parallel and whenever the window ends. Contract 4. */
 
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -15,7 +15,7 @@ afterEach(() => vi.restoreAllMocks());
 const dayMs = 86_400_000;
 const windows = ["day", "month"] as const;
 
-/** What a key or account holds and was charged since a window began, in millionths. */
+/** The millionths that a key or account holds or was charged since a window began. */
 interface Spent {
   at: number;
   keyId: string;
@@ -33,7 +33,7 @@ const action = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("finish" as const), task: fc.nat(20) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("flush" as const) }) },
 );
-/** Actions that run at once, and what happens before the next ones. */
+/** Actions that run in parallel, and what happens before the next ones. */
 const round = fc.record({
   actions: fc.array(action, { minLength: 1, maxLength: 8 }),
   isCrash: fc.boolean(),
@@ -49,13 +49,13 @@ const scenario = fc.record({
 });
 type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 
-/** The methods, called with the object that they are of. */
+/** The methods, bound to their object. */
 interface Methods {
   reserve: (this: WalletObject, ...values: Parameters<WalletObject["reserve"]>) => ReturnType<WalletObject["reserve"]>;
   settle: (this: WalletObject, ...values: Parameters<WalletObject["settle"]>) => Promise<void>;
 }
 
-/** Checks at each hold, from what the wallet object was asked and answered alone, that no budget is exceeded. */
+/** Checks at each hold, only from the wallet object's calls and answers, that no budget is exceeded. */
 function watch(account: Account, keyIds: string[], budgets: Scenario["budgets"]) {
   const known = new Map<string, Spent>();
   /** Sums above their budget, in millionths. */
@@ -76,7 +76,7 @@ function watch(account: Account, keyIds: string[], budgets: Scenario["budgets"])
     return answer;
   });
   vi.spyOn(WalletObject.prototype, "settle").mockImplementation(async function (this: WalletObject, charge, charged, outcome, held) {
-    // Before the object knows: a hold that uses what is free again comes after it.
+    // Recorded before the object is called: a hold that uses the released amount can only come after it.
     const own = known.get(charge.taskId);
     if (own && charge.accountId === account.id) own.amount = Math.min(own.amount, charged);
     return settle.call(this, charge, charged, outcome, held);
@@ -121,7 +121,7 @@ async function run({ budgets, rounds }: Scenario): Promise<void> {
     if (pass === "an hour") vi.setSystemTime(Date.now() + 3_600_000);
     if (pass === "until midnight") vi.setSystemTime(midnight - 1);
     if (pass === "over midnight") vi.setSystemTime(midnight);
-    // What callers are shown is what was held and charged.
+    // The values shown to callers equal the held and charged amounts.
     for (const [index, { key, keyId }] of keys.entries()) {
       const budget = budgets[index + 1];
       const shown = (await call("/v1/key", { key })).body.budget as { spent: number } | null;
@@ -136,7 +136,7 @@ async function run({ budgets, rounds }: Scenario): Promise<void> {
   for (const [taskId, { amount }] of known) expect(settled.get(taskId)).toBe(amount);
 }
 
-test("submissions, chats, cancels, failures and settlements in any order and at once", async () => {
+test("submissions, chats, cancellations, failures and settlements in any order and in parallel", async () => {
   await fc.assert(
     fc.asyncProperty(scenario, async (one) => {
       try {
@@ -145,7 +145,7 @@ test("submissions, chats, cancels, failures and settlements in any order and at 
         vi.restoreAllMocks();
       }
     }),
-    // On a slow machine fewer runs; a failure is shrunk no longer than that.
+    // A slow machine makes fewer runs; shrinking a failure takes no longer than that.
     { numRuns: 10, interruptAfterTimeLimit: 60_000 },
   );
 }, 120_000);

@@ -15,7 +15,7 @@ const dayMs = 24 * hourMs;
 /** The first millisecond of the next day, UTC. */
 const nextDay = () => Math.floor(Date.now() / dayMs + 1) * dayMs;
 
-test("a key's budget of a day: what is held counts, above it 402 until midnight, and the next day begins anew", async () => {
+test("a key's daily budget includes held amounts; above it requests are 402 until midnight, and the next day starts at zero", async () => {
   vi.setSystemTime(nextDay() + hourMs);
   const account = await newAccount();
   const left = () => budgetLeft(env.WALLETS, account.id, account.keyId);
@@ -44,7 +44,7 @@ test("a key's budget of a day: what is held counts, above it 402 until midnight,
   expect((await call(images, { key: account.key, body: image() })).status).toBe(402);
 });
 
-test("what a task gives back may be spent again, and a removed budget binds no more", async () => {
+test("an amount that a task returns may be spent again, and a removed budget limits nothing", async () => {
   const account = await newAccount();
   await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 30_000, window: "month" });
   const id = await submit(account, images, image());
@@ -56,7 +56,7 @@ test("what a task gives back may be spent again, and a removed budget binds no m
   await submit(account, images, image());
 });
 
-test("an account's budget of a month binds all its keys, and is read from the days in D1 where the object was not there", async () => {
+test("an account's monthly budget limits all its keys, and an object without memory reads the charges from D1's daily sums", async () => {
   const now = new Date();
   vi.setSystemTime(Date.UTC(now.getUTCFullYear() + 1, 2, 10, 12));
   const account = await newAccount();
@@ -72,7 +72,7 @@ test("an account's budget of a month binds all its keys, and is read from the da
   await submit(account, images, image());
 });
 
-test("the operator gives and takes budgets, and the key shows what is left of its own", async () => {
+test("the operator sets and removes budgets, and a key shows what remains of its own", async () => {
   vi.setSystemTime(nextDay() + hourMs);
   const account = await newAccount();
   const budget = { amount: 0.05, window: "day" };
@@ -88,11 +88,11 @@ test("the operator gives and takes budgets, and the key shows what is left of it
   await submit({ ...account, key }, images, image());
   expect((await asAdmin(`/keys/${id}`, { method: "PATCH", body: { budget: null } })).body.budget).toBeNull();
   await submit({ ...account, key }, images, image());
-  // The account's own binds all its keys.
+  // The account's own budget limits all of its keys.
   const whole = await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { budget: { amount: 0.1, window: "month" } } });
   expect(whole.body.budget).toMatchObject({ amount: 0.1, spent: 0.09, remaining: 0.01 });
   for (const one of [key, account.key]) expect((await call(images, { key: one, body: image() })).body.error.code).toBe("budget_exceeded");
-  // Less than what was spent: nothing is left.
+  // The budget is lower than the amount spent: nothing remains.
   const less = await asAdmin(`/keys/${id}`, { method: "PATCH", body: { budget: { amount: 0.01, window: "day" } } });
   expect(less.body.budget).toMatchObject({ amount: 0.01, spent: 0.09, remaining: 0 });
   for (const wrong of [{ amount: -1, window: "day" }, { amount: 1, window: "week" }, { amount: 1 }, 5])

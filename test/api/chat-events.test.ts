@@ -1,4 +1,4 @@
-/** How an upstream's event stream is read, byte by byte: lines, line ends, comments, limits. */
+/** How an upstream's event stream is parsed, byte by byte: lines, line ends, comments, limits. */
 
 import { expect, test } from "vitest";
 import { EventTranslator } from "../../src/api/chat-events.ts";
@@ -7,7 +7,7 @@ const encoder = new TextEncoder();
 const chunk = (content: string) => ({ created: 1_793_491_200, choices: [{ index: 0, delta: { content }, finish_reason: null }] });
 const done = "data: [DONE]\n\n";
 
-/** What the caller gets of a stream that comes in pieces of so many bytes. */
+/** The caller's events for a stream that arrives in pieces of this many bytes. */
 function translate(stream: string, size = Infinity) {
   const events = new EventTranslator({ id: "chatcmpl-1", model: "textA-1", wantsUsage: false });
   const bytes = encoder.encode(stream);
@@ -37,7 +37,7 @@ test.each([
   ["other fields", `event: message\nid: 7\nretry: 10\n${oneLine("é1")}event: message\n${multiLine("2")}${done}`],
   ["empty events", `\n\ndata:\n\n${oneLine("é1")}\n\n\n${oneLine("2")}${done}`],
   ["no empty line at the end", `${oneLine("é1")}${oneLine("2")}data: [DONE]`],
-])("data of %s is read whole, in pieces of any size", (_, stream) => {
+])("data of %s is read completely, in pieces of any size", (_, stream) => {
   for (const size of [1, 2, 3, 7, 64, Infinity]) {
     const { said, isDone, fault, usage } = translate(stream, size);
     expect([said, isDone, fault]).toEqual([["é1", "2"], true, undefined]);
@@ -52,13 +52,13 @@ test("comments are passed on without their text, also from within an event", () 
   expect(said).toEqual(["1"]);
 });
 
-test("what is no JSON is a fault, and nothing behind it is read", () => {
+test("data that is not JSON is a fault, and nothing after it is read", () => {
   const { said, isDone, fault } = translate(`${oneLine("1")}data: {\n\n${oneLine("2")}${done}`);
   expect([said, isDone]).toEqual([["1"], false]);
   expect(fault).toBeInstanceOf(Error);
 });
 
-test("an event without an end is given up at 32 MiB, in one line or in many", () => {
+test("reading an event without an end stops at 32 MiB, in one line or in many", () => {
   for (const line of ["x".repeat(1024 * 1024), `data: ${"x".repeat(1024 * 1024)}\n`]) {
     const events = new EventTranslator({ id: "chatcmpl-1", model: "textA-1", wantsUsage: false });
     const bytes = encoder.encode(line);

@@ -1,4 +1,4 @@
-/** Callers that disconnect or stop reading: the chat is settled on what the upstream generated before the platform ends the invocation. */
+/** Callers that disconnect or stop reading: the chat is settled by what the upstream generated before the platform ends the invocation. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -53,7 +53,7 @@ const stalled = (...events: string[]) =>
 const never = (signal: AbortSignal) =>
   new Promise<Response>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
 
-test("when the caller has left, an unfinished whole answer is settled on the prompt after 20 seconds", async () => {
+test("if the caller has disconnected, an unfinished whole answer is settled by the prompt after 20 seconds", async () => {
   const { account, caller, context, answer } = await begin(false, never);
   caller.abort();
   await vi.advanceTimersByTimeAsync(19_000);
@@ -73,7 +73,7 @@ test("a caller that keeps waiting is not charged when the upstream never answers
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("when the caller has left, an unfinished stream is settled on what arrived, tool calls and reasoning included", async () => {
+test("if the caller has disconnected, an unfinished stream is settled by the received part, tool calls and reasoning included", async () => {
   const call = { tool_calls: [{ index: 0, function: { name: "clock", arguments: "x".repeat(500) } }] };
   const { account, caller, context, answer } = await begin(true, async () =>
     stalled(chunk({ reasoning_content: "y".repeat(700) }), chunk(call)),
@@ -97,13 +97,14 @@ test("a caller that stops reading without disconnecting is charged at the deadli
   expect([reserved, used >= promptFloor + (8 * 1000) / 1e6]).toEqual([0, true]);
 });
 
-test("while the upstream is silent a comment is sent every 15 seconds, so that a failing write detects a caller that left", async () => {
+test("while the upstream is silent a comment is sent every 15 seconds, so that a failing write detects a disconnected caller", async () => {
   const { account, context, answer } = await begin(true, async () => stalled(chunk({ content: "Hello" })));
   const reader = (await answer).body!.pipeThrough(new TextDecoderStream()).getReader();
   expect((await reader.read()).value).toContain("Hello");
   await vi.advanceTimersByTimeAsync(15_000);
   expect((await reader.read()).value).toBe(":\n\n");
-  // The caller left without a signal: only the next comment meets the closed connection, and the chat is settled 20 seconds later.
+  // The caller disconnected without a signal: only the next comment fails on the closed connection, and the chat is settled 20 seconds
+  // later.
   await reader.cancel();
   await vi.advanceTimersByTimeAsync(15_000);
   await vi.advanceTimersByTimeAsync(20_000);

@@ -1,4 +1,4 @@
-/** What a chat is charged, for any stream an upstream may send, and wherever the upstream or the caller stops. */
+/** The charge of a chat, for any stream that an upstream may send, and wherever the upstream or the caller stops. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -169,7 +169,7 @@ async function newEntry(account: Account, known: Set<string>) {
   return { held: entry!.held, charged: entry!.charged!, reserved: balance!.reserved };
 }
 
-test("whatever the upstream sends and whichever side stops: 0 <= charged <= reserved, and no less than what was reported or sent", async () => {
+test("whatever the upstream sends and whichever side stops: 0 <= charged <= reserved, and at least the reported or sent amount", async () => {
   const lines = capture();
   const account = await newAccount(1_000_000);
   const known = new Set<string>();

@@ -1,4 +1,4 @@
-/** What a chat reserves: the bytes of all forwarded fields, upper bounds for parts whose bytes say little about tokens, and the longest answer. */
+/** The reservation of a chat: the bytes of all forwarded fields, upper bounds for parts whose size in bytes says little about tokens, and the longest answer. */
 
 import { expect, test } from "vitest";
 import { chatBody } from "../../src/catalog/chat-schema.ts";
@@ -49,7 +49,7 @@ test("images, audio and files have upper bounds of their own", () => {
   expect(withPart({ type: "file", file: { file_data: "AAAA" } })).toBe(1_050_000);
 });
 
-test("the answer's limit is the smaller of the two that are given, else 4096", () => {
+test("the answer's limit is the smaller of the two given limits, by default 4096", () => {
   const limits = [
     {},
     { max_tokens: 7 },

@@ -1,4 +1,4 @@
-/** What a whole (not streamed) chat is charged, for any answer that an upstream may send and any byte at which it or its caller stops. */
+/** The charge of a whole (not streamed) chat, for any answer that an upstream may send and any byte at which it or its caller stops. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -98,14 +98,14 @@ async function run(account: Account, one: Scenario, bytes: Uint8Array) {
   return { status: response.status, seen };
 }
 
-/** What such a chat holds, in millionths. */
+/** The hold of such a chat in millionths. */
 async function priceOf(account: Account, maxTokens: number): Promise<number> {
   const body = { model: "textA-1", max_tokens: maxTokens, messages: [{ role: "user", content: question }] };
   const { body: answer } = await call("/v1/chat/completions?dry_run=true", { key: account.key, body });
   return Math.round((answer as { price: number }).price * 1e6);
 }
 
-test("whatever a whole answer contains and whichever side stops: 0 <= charged <= reserved, and no less than was reported or sent", async () => {
+test("whatever a whole answer contains and whichever side stops: 0 <= charged <= reserved, and at least the reported or sent amount", async () => {
   const lines = capture();
   const account = await newAccount(1_000_000);
   const holds = new Map<number, number>();

@@ -202,7 +202,7 @@ test("when a Worker crashes, the wallet's alarm returns the reservation once", a
   vi.useRealTimers();
 });
 
-test("if the wallet fails while a chat is settled, it is asked again; the caller has its answer", async () => {
+test("if the wallet fails while a chat is settled, the settlement is retried; the caller already has its answer", async () => {
   const account = await newAccount();
   failOnce(WalletObject.prototype as never, "settle");
   expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);

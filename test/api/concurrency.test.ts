@@ -1,4 +1,4 @@
-/** The semaphore of an isolate: which work waits, which is refused, and that owners do not block each other. */
+/** The semaphore of an isolate: which requests wait, which are refused, and that owners do not block each other. */
 
 import { expect, test } from "vitest";
 import { Semaphore } from "../../src/concurrency.ts";

@@ -1,4 +1,4 @@
-/** The check of every answer that tests receive finds what the description of the API does not say. */
+/** The check of every answer that tests receive finds differences from the API description. */
 
 import { expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
@@ -27,7 +27,7 @@ const received = (status: number, body: object, more: Record<string, string | un
 };
 const images = `${origin}/v1/images/generations`;
 
-test("an answer that is documented passes", () => {
+test("a documented answer passes", () => {
   conform("POST", images, received(200, submission));
   conform("POST", images, received(400, error("invalid_json")));
   conform("POST", `${images}/`, received(200, submission));
@@ -58,7 +58,7 @@ test.each<[what: string, method: string, url: string, answer: ReturnType<typeof 
   expect(() => conform(method, url, answer)).toThrow(problem);
 });
 
-test("the tests' own way of asking checks each answer", async () => {
+test("the tests' own request function checks each answer", async () => {
   vi.spyOn(worker, "fetch").mockResolvedValueOnce(Response.json({ success: true, balance: 1 }, { headers: { "x-request-id": "1" } }));
   await expect(call("/v1/balance", { vars: {} })).rejects.toThrow(/GET \/v1\/balance 200/);
 });

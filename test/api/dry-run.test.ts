@@ -110,7 +110,7 @@ test("inline images, large and small, are checked and not stored", async () => {
   expect((await env.ASSETS.list({ prefix: "inputs/" })).objects).toEqual([]);
 });
 
-test("with an idempotency key it makes no claim, prices a repeat at 0, and detects conflicts", async () => {
+test("with an idempotency key a dry run makes no claim, prices a repeat at 0, and detects conflicts", async () => {
   const account = await newAccount();
   const headers = { "idempotency-key": unique() };
   const body = { model: "imgA-4", prompt: unique() };
@@ -121,7 +121,7 @@ test("with an idempotency key it makes no claim, prices a repeat at 0, and detec
   expect(await dry(account, images, { ...body, n: 2 }, headers)).toMatchObject({ status: 409 });
 });
 
-test("it counts as a read, accepts true or false, and needs a key", async () => {
+test("a dry run counts as a read, accepts true or false, and needs a key", async () => {
   const account = await newAccount();
   const body = { model: "imgA-4", prompt: unique() };
   const vars = { SUBMISSIONS: { limit: async () => ({ success: false }) }, RATE_LIMITS: "on" } as unknown as Partial<Env>;
@@ -135,7 +135,7 @@ test("it counts as a read, accepts true or false, and needs a key", async () => 
   await expectNoTrace(account);
 });
 
-test("without any quota remaining_after is -1", async () => {
+test("without a quota remaining_after is -1", async () => {
   const account = await newAccount(null);
   expect((await dry(account, images, { model: "imgA-4", prompt: unique() })).body.remaining_after).toBe(-1);
 });

@@ -74,7 +74,7 @@ test.each(families)("%s with %j is 405, and Allow lists %j", async (path, method
   }
 });
 
-test("Allow names every method of the path and no other, and such an answer has its headers once", async () => {
+test("Allow lists every method of the path and no other, and such an answer has each header once", async () => {
   const { key } = await newAccount();
   const refused = async (path: string, method: string) => {
     const { status, headers } = await call(path, { key, method });

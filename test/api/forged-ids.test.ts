@@ -1,4 +1,4 @@
-/** Thousands of ids that were never issued: each is answered like another account's task, and none leaves a trace. Contract 2. */
+/** Thousands of ids that were never issued: each is answered like another account's task, and leaves no trace. Contract 2. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -60,7 +60,7 @@ const ofOtherObjects = () =>
     [env.CLAIMS.newUniqueId(), env.HOLDS.newUniqueId(), env.CLAIMS.idFromName(`${at}`), env.HOLDS.idFromName(`${at}`)].map(toTaskId),
   ).flat();
 
-test("ten thousand forged ids are 404 like another account's task, wake no object and leave no trace", { timeout: 60_000 }, async () => {
+test("ten thousand forged ids are 404 like another account's task, start no object and leave no trace", { timeout: 60_000 }, async () => {
   const caller = await newAccount();
   const stranger = await newAccount();
   const own = [await newTask(caller), await newTask(caller, { "idempotency-key": "one" })];

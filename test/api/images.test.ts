@@ -5,7 +5,7 @@ import { books, call, finish, holdTime, newAccount, submit, unique } from "../su
 
 holdTime();
 
-test("a submission answers the task record with all defaults resolved", async () => {
+test("the answer to a submission has the task record with all defaults resolved", async () => {
   const account = await newAccount();
   const prompt = unique();
   const { status, body } = await call("/v1/images/generations", { key: account.key, body: { model: "imgC-alias-pro", prompt } });
@@ -21,7 +21,7 @@ test("a submission answers the task record with all defaults resolved", async ()
   });
 });
 
-test("two images are made, charged, and delivered under signed URLs", async () => {
+test("two images are generated, charged, and delivered under signed URLs", async () => {
   const account = await newAccount(1);
   const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique(), n: 2, size: "16:9" });
   expect(await books(account)).toEqual({ quota: 1, reserved: 0.06, used: 0, remaining: 0.94 });

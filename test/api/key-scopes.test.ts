@@ -1,4 +1,4 @@
-/** Keys that are narrowed to models, kinds and a number of open tasks; `GET /v1/key`. Contract 4. */
+/** Keys limited to models, kinds and a number of open tasks; `GET /v1/key`. Contract 4. */
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ const videos = "/v1/videos/generations";
 const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
 const chat = (model = "textA-1") => ({ model, messages: [{ role: "user", content: unique() }] });
 
-/** An account's new key with this scope, beside the one that it has. */
+/** A further key of the account with this scope. */
 async function newKey(account: Account, scope: object, quota: number | null = null): Promise<Account> {
   const { status, body } = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "narrow", quota, ...scope } });
   expect(status, JSON.stringify(body)).toBe(201);
@@ -26,7 +26,7 @@ async function outside(answer: ReturnType<typeof call>) {
   return [status, body.error.code, body.error.param, body.error.details?.[0].allowed];
 }
 
-test("outside its models and kinds 403 names the field and what is allowed, and reserves nothing", async () => {
+test("a request outside the key's models and kinds is 403 with the field and the allowed values, and reserves nothing", async () => {
   const account = await newAccount();
   const narrow = await newKey(account, { models: ["imgA-4", "imgC-alias-pro", "textA-1"], kinds: ["image"] });
   const models = ["imgA-4", "imgC-3-pro-image-preview", "textA-1"];
@@ -44,11 +44,11 @@ test("outside its models and kinds 403 names the field and what is allowed, and 
   expect((await send("/v1/chat/completions", talker, chat("textA-1-mini"))).status).toBe(200);
   expect((await send(images, narrow, image())).status).toBe(200);
   expect(await books(account)).toMatchObject({ reserved: 0.03 });
-  // A wrong body is a wrong body first.
+  // An invalid body is reported before the scope.
   expect((await send(images, narrow, { model: "imgB-4o-image" })).status).toBe(400);
 });
 
-test("a browser token is bound by its key's scope as well as by its own, also by a later one", async () => {
+test("a browser token is limited by its key's scope as well as by its own, also if the key's scope is set later", async () => {
   const account = await newAccount();
   const narrow = await newKey(account, { models: ["imgA-4", "vidA-2"] });
   const { token } = (await call("/v1/tokens", { key: narrow.key, body: { tasks: 9, max_cost: 9, expires_in: 60, kinds: ["image"] } })).body;
@@ -60,7 +60,7 @@ test("a browser token is bound by its key's scope as well as by its own, also by
   expect((await send(images, by, image())).status).toBe(403);
 });
 
-test("a key has as many open tasks as it may, beside others of its account; chats do not count", async () => {
+test("a key has a maximum of open tasks, beside other tasks of its account; chats do not count", async () => {
   const account = await newAccount();
   const narrow = await newKey(account, { max_open_tasks: 2 });
   const answers = await Promise.all(Array.from({ length: 6 }, () => send(images, narrow, image())));
@@ -77,7 +77,7 @@ test("a key has as many open tasks as it may, beside others of its account; chat
   expect((await send(images, narrow, image())).status).toBe(200);
 });
 
-test("GET /v1/key shows the key that asks, its limits and what is left of them", async () => {
+test("GET /v1/key shows the calling key, its limits and the remaining amounts", async () => {
   const account = await newAccount(100);
   const narrow = await newKey(account, { models: ["imgA-4"], expires_at: 9_999_999_999 }, 1);
   await submit(narrow, images, image());
@@ -111,7 +111,7 @@ test("GET /v1/key shows the key that asks, its limits and what is left of them",
   expect((await call("/v1/key", { key: account.key, method: "POST" })).headers.get("allow")).toBe("GET, HEAD");
 });
 
-test("GET /v1/key shows the key's budget, what is spent of it and when its window ends", async () => {
+test("GET /v1/key shows the key's budget, the amount spent of it and the end of its window", async () => {
   const account = await newAccount(100);
   await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 50_000, window: "day" });
   await submit(account, images, image());
@@ -121,7 +121,7 @@ test("GET /v1/key shows the key's budget, what is spent of it and when its windo
   expect((await send(images, account, image())).body.error.code).toBe("budget_exceeded");
 });
 
-test("the operator changes a key: what is not given stays, null takes a limit away", async () => {
+test("the operator changes a key: missing fields stay unchanged, null removes a limit", async () => {
   const account = await newAccount();
   const narrow = await newKey(account, { models: ["imgA-4"], kinds: ["image"], max_open_tasks: 1 }, 5);
   const patch = async (body: object) => (await asAdmin(`/keys/${narrow.keyId}`, { method: "PATCH", body })).body;
@@ -153,7 +153,7 @@ test.each<[object, string]>([
   [{ kinds: ["film"] }, "kinds[0]"],
   [{ max_open_tasks: 0 }, "max_open_tasks"],
   [{ max_open_tasks: 1.5 }, "max_open_tasks"],
-])("a scope of %j is refused, when a key is made and later", async (scope, param) => {
+])("a scope of %j is refused, when a key is created and when it is changed", async (scope, param) => {
   const account = await newAccount();
   for (const answer of [
     await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "x", quota: null, ...scope } }),

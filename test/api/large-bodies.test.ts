@@ -71,7 +71,7 @@ test("if a field appears twice the last one counts, and the images of the first 
   expect(stored.map(({ size }) => size)).toEqual([8192]);
 });
 
-test("a repeat with the same Idempotency-Key stores nothing again; another image is another body", async () => {
+test("a repeat with the same Idempotency-Key stores nothing again; a body with another image is a different body", async () => {
   const account = await newAccount();
   const headers = { "idempotency-key": "with-image" };
   const send = (bytes: number) => call(path, { key: account.key, body: body([dataUri(makeImage(bytes))]), headers });
@@ -83,7 +83,7 @@ test("a repeat with the same Idempotency-Key stores nothing again; another image
   expect(await inputs()).toHaveLength(before);
 });
 
-test("a client that disconnects half-way leaves nothing", async () => {
+test("a client that disconnects half-way leaves nothing stored", async () => {
   const account = await newAccount();
   const before = (await inputs()).length;
   const text = JSON.stringify(body([dataUri(makeImage(200_000)), dataUri(makeImage(200_000))]));

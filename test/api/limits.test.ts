@@ -49,7 +49,7 @@ const reads = ["/v1/tasks", "/v1/tasks/x", "/v1/videos/generations/x", "/v1/char
 const balances = ["/v1/balance", "/balance", "/v1/user/balance", "/user/balance"];
 
 test.each([...submissions.map((path) => ["POST", path, "60"]), ...[...reads, ...balances].map((path) => ["GET", path, "600"])])(
-  "%s %s says how many requests a minute its key has: %s",
+  "%s %s states its key's limit per minute: %s",
   async (method, path, limit) => {
     const { key } = await newAccount();
     const { headers } = await ask(key, path, method);
@@ -159,7 +159,7 @@ test(
 );
 
 test.each([...submissions.map((path) => ["POST", path]), ...[...reads, ...balances].map((path) => ["GET", path])])(
-  "%s %s counts for its account when its key may make it, and not when the key may not",
+  "%s %s counts for its account if its key is within the key's limit, and not otherwise",
   async (method, path) => {
     const { id, key } = await newAccount();
     const account = spent();

@@ -31,7 +31,7 @@ async function stream(account: Account, content: string): Promise<void> {
   await response.text().catch(() => undefined);
 }
 
-test("no secret is logged in any case: no prompt, key, signature, token or image", async () => {
+test("no log line contains a secret: no prompt, key, signature, token or image", async () => {
   const account = await newAccount();
   const prompt = `my-password-is-hunter2 ${unique()}`;
   const { texts, lines } = capture();
@@ -120,13 +120,13 @@ test("a task's log lines can be found by its id and its request's id", async () 
   ]);
   expect(of("dispatch").map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
   for (const line of of("dispatch")) expect(line).toMatchObject(work);
-  // Only a poll that fails has a line: the collection follows one that succeeds.
+  // A poll has a line only if it fails; after a successful one the collection follows.
   expect(of("poll").map(({ outcome }) => outcome)).toEqual(["fault"]);
   for (const line of of("poll")) expect(line).toMatchObject(work);
   expect(of("settle")).toEqual([expect.objectContaining({ ...work, outcome: "completed" })]);
 });
 
-test("in production a task has two lines, a chat one, or two when it is streamed, and of a hundred status queries one has", async () => {
+test("in production a task writes two lines, a chat one, a streamed chat two, and one of a hundred status queries writes one", async () => {
   const vars = { LOG: "tasks", LOG_STATUS_EVERY: "100" };
   const account = await newAccount();
   const body = { model: "imgA-4", prompt: unique() };

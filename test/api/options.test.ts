@@ -93,9 +93,9 @@ test("a reference is echoed, and the list finds its tasks by page, status, kind 
   expect(await call("/v1/tasks?reference=", { key: account.key })).toMatchObject({ status: 400, body: { error: { param: "reference" } } });
 });
 
-test("if the reference cannot be written there is no task and no hold", async () => {
+test("if the reference cannot be written, no task and no hold exist", async () => {
   const account = await newAccount();
-  await submit(account, images, image()); // what an isolate reads once is read
+  await submit(account, images, image()); // reads the values that an isolate caches
   const prepare = bindings.database()["prepare"]!;
   const faults = spyOn(bindings.database(), "prepare").mockImplementation(function (this: unknown, ...values: unknown[]) {
     if (String(values[0]).startsWith("INSERT INTO task_reference")) throw new Error("scripted fault");

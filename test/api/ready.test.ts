@@ -28,7 +28,7 @@ test.each<[string, Partial<Env>]>([
   ["database", { DB: { prepare: broken } as never }],
   ["bucket", { ASSETS: { head: broken } as never }],
   ["object", { CLAIMS: { getByName: broken } as never }],
-])("503 names the %s when it does not answer", async (name, vars) => {
+])("503 names the %s if it does not answer", async (name, vars) => {
   const answer = await readyz(vars);
   expect([answer.status, answer.body]).toEqual([503, { status: "unavailable", failing: [name] }]);
   expect(answer.headers.get("retry-after")).toBe("5");
@@ -39,12 +39,12 @@ test("a database without its tables is not ready", async () => {
   expect((await readyz({ DB: { prepare } as never })).body).toEqual({ status: "unavailable", failing: ["database"] });
 });
 
-test("all failing parts are named together", async () => {
+test("all failing dependencies are named together", async () => {
   const answer = await readyz({ DB: { prepare: broken } as never, ASSETS: { head: broken } as never });
   expect(answer.body.failing).toEqual(["database", "bucket"]);
 });
 
-test("a part that does not answer is named after five seconds", async () => {
+test("a dependency that does not answer is named after five seconds", async () => {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"], now: Date.now() });
   const answer = readyz({ ASSETS: { head: () => new Promise(() => undefined) } as never });
   await vi.waitUntil(() => vi.getTimerCount() > 0);

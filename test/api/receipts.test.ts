@@ -18,7 +18,7 @@ const decode = (text: string) => Uint8Array.fromBase64(text, { alphabet: "base64
 const objectOf = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 const receiptOf = (id: string, key: string) => call(`/v1/tasks/${id}/receipt`, { key });
 
-/** What a JWS says, verified with one of these keys. */
+/** The payload of a JWS, verified with one of these keys. */
 async function verified(jws: string, keys: { kid: string; x: string }[]): Promise<unknown> {
   const [header = "", payload = "", signature = ""] = jws.split(".");
   const { alg, kid } = JSON.parse(new TextDecoder().decode(decode(header))) as { alg: string; kid: string };
@@ -30,7 +30,7 @@ async function verified(jws: string, keys: { kid: string; x: string }[]): Promis
   return JSON.parse(new TextDecoder().decode(decode(payload)));
 }
 
-test("a completed task's receipt says what was asked, what it cost and what came of it, and its signature is good", async () => {
+test("a completed task's receipt contains the request, the cost and the outcome, and its signature is valid", async () => {
   const account = await newAccount();
   const body = { prompt: unique(), n: 2, model: "imgA-4", size: null, reference: "order 7", odd: { "10": 1, "9": [1.5, "é"] } };
   const id = await complete(account, images, body);
@@ -70,7 +70,7 @@ test("a completed task's receipt says what was asked, what it cost and what came
   expect(JSON.stringify(answer)).not.toContain("sandbox");
 });
 
-test("a receipt never changes, whatever key signs by then, and is verified by a retired key", async () => {
+test("a receipt never changes after a rotation of keys, and a retired key verifies it", async () => {
   const account = await newAccount();
   const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
   const { body: first } = await receiptOf(id, account.key);
@@ -83,7 +83,7 @@ test("a receipt never changes, whatever key signs by then, and is verified by a 
   expect(await verified(await signReceipt({ a: 1 }, rotated), keys.slice(0, 1))).toEqual({ a: 1 });
 });
 
-test("two who ask at once get the same receipt", async () => {
+test("two parallel requests get the same receipt", async () => {
   const account = await newAccount();
   const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
   const [one, two] = await Promise.all([receiptOf(id, account.key), receiptOf(id, account.key)]);
@@ -91,7 +91,7 @@ test("two who ask at once get the same receipt", async () => {
   expect(one.body).toEqual(two.body);
 });
 
-test("keys may be JWKs, retired ones public ones, whatever stands between them", async () => {
+test("keys may be JWKs, retired keys may be public ones, and any white space separates them", async () => {
   const [key] = await publicKeys(env);
   const { publicKey, privateKey } = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
   const [jwk, retired] = await Promise.all([privateKey, publicKey].map((one) => crypto.subtle.exportKey("jwk", one)));
@@ -107,7 +107,7 @@ test("keys may be JWKs, retired ones public ones, whatever stands between them",
   );
 });
 
-test.each(["nonsense", "{}", btoa("no key at all")])("a wrong key is an error that does not show it: %s", async (text) => {
+test.each(["nonsense", "{}", btoa("no key at all")])("an invalid key is an error that does not contain it: %s", async (text) => {
   const answer = await call("/.well-known/jwks.json", { vars: { RECEIPT_SIGNING_KEY: text } });
   expect(answer.status).toBe(500);
   await expect(publicKeys({ ...env, RECEIPT_SIGNING_KEY: text })).rejects.toThrow(
@@ -115,7 +115,7 @@ test.each(["nonsense", "{}", btoa("no key at all")])("a wrong key is an error th
   );
 });
 
-test("a failed task has a receipt without files, and counts the upstreams that were asked", async () => {
+test("a failed task's receipt has no files, and the number of routes that were tried", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "provider_error" }] });
@@ -134,7 +134,7 @@ test("a failed task has a receipt without files, and counts the upstreams that w
   expect((await receiptOf(unasked, account.key)).body.receipt).toMatchObject({ status: "failed", started_at: null, attempts: 0 });
 });
 
-test("a body with large inline images counts with their text as it was sent", async () => {
+test("the digest of a body with large inline images includes their text as it was sent", async () => {
   const account = await newAccount();
   const png = (bytes: number) => {
     const data = new Uint8Array(bytes).fill(7);
@@ -147,7 +147,7 @@ test("a body with large inline images counts with their text as it was sent", as
   expect((await receiptOf(id, account.key)).body.receipt.request_sha256).toBe(await sha256Hex(canonicalJson(body)));
 });
 
-test("a body whose images come in canonical order is hashed while it is read, and they are not read back", async () => {
+test("a body whose images arrive in canonical order is hashed while it is read, without reading them back", async () => {
   const account = await newAccount();
   const png = new Uint8Array(100_000).fill(7);
   png.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -159,7 +159,7 @@ test("a body whose images come in canonical order is hashed while it is read, an
   expect((await receiptOf(task.id, account.key)).body.receipt.request_sha256).toBe(await sha256Hex(canonicalJson(body)));
 });
 
-test("a remix's body counts", async () => {
+test("the receipt of a remix has the digest of its body", async () => {
   const account = await newAccount();
   const source = await complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
   const body = { prompt: unique(), model: "vidA-2", size: null };
@@ -170,7 +170,7 @@ test("a remix's body counts", async () => {
   });
 });
 
-test("there is none of an open task, of another account's, of one that never was", async () => {
+test("an open task, another account's task and an unknown task have no receipt", async () => {
   const [account, other] = [await newAccount(), await newAccount()];
   const id = await submit(account, images, { model: "imgA-4", prompt: unique() });
   const open = await receiptOf(id, account.key);
@@ -191,7 +191,7 @@ test("a deleted task has no receipt any more", async () => {
   expect((await receiptOf(id, account.key)).status).toBe(404);
 });
 
-test("a record from before there were receipts has one that says what it knows", async () => {
+test("the receipt of a record from before receipts existed contains the known fields", async () => {
   const account = await newAccount();
   const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
   const task = (await objectOf(id).read(account.id)) as FinalTask;

@@ -21,7 +21,7 @@ const unknown = {
   body: { error: { type: "task_not_found", code: "task_not_found", param: "video_id" } },
 };
 
-test("a remix is its own task that names its source, and completes as a video", async () => {
+test("a remix is a separate task that names its source, and completes as a video", async () => {
   const account = await newAccount();
   const source = await makeVideo(account);
   const body = change({ size: "9:16", duration: 15 });

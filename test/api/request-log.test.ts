@@ -1,4 +1,4 @@
-/** The log of requests that callers see: what is kept, in how many writes, for how long, and how it is read. */
+/** The log of requests for callers: what is stored, in how many writes, for how long, and how it is read. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -15,7 +15,7 @@ afterEach(() => {
 const hourMs = 3_600_000;
 const start = Date.UTC(2026, 10, 20);
 
-/** Variables with which requests are kept, and the batches that were written. */
+/** Variables that switch the log on, and the batches that were written. */
 function keeping(OPERATIONS = env.OPERATIONS!) {
   const batches: LoggedRequest[][] = [];
   const written: Promise<void>[] = [];
@@ -52,13 +52,13 @@ const request = (account: string, at: number, more: Partial<LoggedRequest> = {})
   ...more,
 });
 
-test("requests of ten seconds are written together, after their answers, without query, body or key", async () => {
+test("the requests of ten seconds are written together, after their answers, without query, body or key", async () => {
   const account = await newAccount(1);
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });
   const { vars, batches, done } = keeping();
   const ask = (path: string, more: object = {}) => call(path, { key: account.key, vars, ...more });
   const body = { model: "imgA-4", prompt: "a secret prompt", n: 4 };
-  await ask("/v1/balance"); // the key is known from here on
+  await ask("/v1/balance"); // the key is cached from here on
   const statements = [spyOn(bindings.statement(), "run"), spyOn(bindings.statement(), "first"), spyOn(bindings.database(), "batch")];
   const listed = await ask(`/v1/models?secret=${account.key}`);
   const missing = await ask("/v1/tasks/none");
@@ -102,7 +102,7 @@ test("a batch that cannot be written is lost, and the next one is written", asyn
   expect((await read(account.id, {}, { now: Date.now() })).entries.map(({ path }) => path)).toEqual(["GET /v1/user/balance"]);
 });
 
-test("REQUEST_LOG=off keeps nothing", async () => {
+test("with REQUEST_LOG=off no request is stored", async () => {
   const account = await newAccount();
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });
   const { vars, batches } = keeping();
@@ -111,7 +111,7 @@ test("REQUEST_LOG=off keeps nothing", async () => {
   expect(batches).toEqual([]);
 });
 
-test("an account's log is bounded: of many requests the newest thousands are kept, in forty rows", async () => {
+test("an account's log is bounded: the newest thousands of requests are kept, in forty rows", async () => {
   const id = unique();
   const all = Array.from({ length: 9_000 }, (_, at) => request(id, start - 90_000 + 10 * at));
   for (let at = 0; at < all.length; at += 1_500) await writeRequests(env.DB, all.slice(at, at + 1_500));
@@ -128,7 +128,7 @@ test("an account's log is bounded: of many requests the newest thousands are kep
   expect(hasMore).toBe(false);
 });
 
-test("a quiet account sees all of three days, and the checks delete what is older", async () => {
+test("an account with few requests sees all of three days, and the checks delete older ones", async () => {
   const id = unique();
   const all = Array.from({ length: 50 }, (_, at) => request(id, start - 2 * at * hourMs));
   for (const one of all.toReversed()) await writeRequests(env.DB, [one]);
@@ -144,13 +144,13 @@ test("a quiet account sees all of three days, and the checks delete what is olde
   expect(await pagesOf({ id })).toEqual([]);
 });
 
-test("pages of the list are complete and in order, also where two isolates wrote by turns, with any filter", async () => {
+test("pages of the list are complete and in order with any filter, also if two isolates wrote in turns", async () => {
   const id = unique();
   const statuses = [200, 200, 200, 404, 200, 503];
   const all = Array.from({ length: 1_400 }, (_, at) =>
     request(id, start - 1_000_000 + 700 * at, { status: statuses[at % 6]!, key: at % 5 ? "key_a" : "key_b" }),
   );
-  // One isolate writes its half of a batch after the other one wrote that of the next batch.
+  // One isolate writes its half of a batch after the other isolate has written its half of the next batch.
   for (let at = 0; at < all.length + 30; at += 30) {
     const half = (from: number, isolate: number) =>
       all.slice(Math.max(0, from), Math.max(0, from + 30)).filter((_, place) => place % 2 === isolate);

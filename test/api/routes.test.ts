@@ -32,7 +32,7 @@ test.each([
   expect(() => checkRoutes(configured)).toThrow(/imgA-\d/);
 });
 
-test("the sandbox is a fallback of a real provider only where a local gateway's operator configured it so", () => {
+test("the sandbox is a fallback of a real provider only on a local gateway whose operator configured it", () => {
   const real = { provider: "fal", model: "x" };
   const sandbox = { provider: "sandbox", model: "imgA-4" };
   const own = checkRoutes({ "imgA-4": [real, sandbox] });

@@ -55,7 +55,7 @@ test("slow uploads of one account do not delay another account's large body, and
   expect(await books(slow)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a large chat takes a turn as other large bodies do, a small one needs none, and a hang-up gives the turn back", async () => {
+test("a large chat needs a permit like other large bodies, a small one does not, and a disconnect releases the permit", async () => {
   const [slow, other, third] = [await newAccount(), await newAccount(), await newAccount()];
   const chats = "/v1/chat/completions";
   const chat = (content: string) => JSON.stringify({ model: "textA-1", messages: [{ role: "user", content }] });
@@ -97,7 +97,7 @@ test.each([
   ["a body of unknown length", path, stalled(large().slice(0, 10)), undefined, 5_100],
   ["a chat", "/v1/chat/completions", stalled('{"model":'), 200_000, 5_000 + 4_000],
   ["a small body", path, stalled('{"model":'), 100, 5_100],
-] as const)("%s that stops coming is ended with 400, and nothing stays of it", async (_, to, { stream }, length, ms) => {
+] as const)("%s that stops sending is ended with 400, and nothing of it stays stored", async (_, to, { stream }, length, ms) => {
   const account = await newAccount();
   const before = (await env.ASSETS.list({ prefix: "inputs/" })).objects.length;
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });

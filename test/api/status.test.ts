@@ -1,4 +1,4 @@
-/** What the three status queries share: waiting, validators, languages, ownership. Contract 2. */
+/** Shared behaviour of the three status queries: waiting, validators, languages, ownership. Contract 2. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";

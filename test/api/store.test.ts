@@ -1,4 +1,4 @@
-/** `store: false` on a submission: once the task has ended, nothing that it was asked for is kept. */
+/** `store: false` on a submission: once the task has ended, the content of its request is not stored any more. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
@@ -14,7 +14,7 @@ const videos = "/v1/videos/generations";
 const recordOf = (id: string) => runInDurableObject(stubOf(id), (_, ctx) => JSON.stringify(ctx.storage.kv.get("task")));
 const answerOf = async (key: string, id: string) => (await call(`/v1/tasks/${id}`, { key })).body.data;
 
-test("the prompt is kept while the task runs, for it may have to be sent again, and not after its end", async () => {
+test("the prompt is stored while the task runs, because it may have to be sent again, and not after its end", async () => {
   const account = await newAccount();
   const word = unique();
   const body = { model: "imgA-4", prompt: word, store: false, size: "16:9" };
@@ -33,11 +33,11 @@ test("the prompt is kept while the task runs, for it may have to be sent again, 
   expect(JSON.stringify(receipt)).toMatch(/[0-9a-f]{64}/);
 });
 
-test.each(["failed", "cancelled"])("neither is it after a task has %s", async (end) => {
+test.each(["failed", "cancelled"])("the prompt is not stored after a task has %s", async (end) => {
   const account = await newAccount();
   const word = unique();
   if (end === "failed") await script({ match: word, starts: [422] });
-  // A cancelled one has an address of an input, too.
+  // The record of a cancelled task had the URL of an input as well.
   const inputs = end === "failed" ? {} : { images: [`https://pictures.example/${word}.png`] };
   const id = await submit(account, images, { model: "imgA-4", prompt: word, ...inputs, store: false });
   if (end === "failed") await finish(account, id);
@@ -58,7 +58,7 @@ test("a video without a stored prompt is a source for a remix and a character, a
   await complete(account, videos, { model: "vidA-2", from_task: id, timestamps: "0,1", store: false });
 });
 
-test("with store: true or without it the prompt stays, and other values are refused", async () => {
+test("with store: true or without it the prompt stays stored, and other values are refused", async () => {
   const account = await newAccount();
   for (const store of [true, null, undefined]) {
     const word = unique();

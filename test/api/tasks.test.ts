@@ -39,7 +39,7 @@ test("a final task cannot be cancelled: 409, and it does not change", async () =
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body).toEqual(before.body);
 });
 
-test("a cancel takes no body or an object, nothing else", async () => {
+test("a cancellation accepts no body or an object only", async () => {
   const account = await newAccount();
   const id = await image(account);
   for (const body of ["[]", "1", "nonsense"])
@@ -57,7 +57,7 @@ test("a task of another account can be neither read nor cancelled", async () => 
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("queued");
 });
 
-test("an id that was never issued is 404 on every path and wakes no object", async () => {
+test("an id that was never issued is 404 on every path and starts no object", async () => {
   const account = await newAccount();
   const id = await image(account);
   const reads = vi.spyOn(TaskObject.prototype, "read");

@@ -1,4 +1,4 @@
-/** `/v1/tokens`: tokens for browsers, what they may do, and what people try with them. Contract 11. */
+/** `/v1/tokens`: tokens for browsers, what they may do, and attempts to misuse them. Contract 11. */
 
 import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
@@ -30,7 +30,7 @@ const send = (token: string, body: object = image(), headers: Record<string, str
 const errorOf = ({ status, body }: Awaited<ReturnType<typeof call>>) => [status, body.error.code];
 const tokenObject = (token: string) => env.TOKENS.get(toTokenObjectId(env.TOKENS, token)!);
 
-test("a page submits, awaits, follows and downloads a task, and the key pays", async () => {
+test("a page submits, awaits, follows and downloads a task, and the key is charged", async () => {
   const account = await newAccount();
   const { headers, body } = await call("/v1/tokens", { key: account.key, body: { tasks: 2, max_cost: 0.5, expires_in: 60 } });
   expect(body).toEqual({ token: expect.stringMatching(/^st-[\w-]{71}$/), expires_at: Math.floor(Date.now() / 1000) + 60 });
@@ -65,7 +65,7 @@ test("a page submits, awaits, follows and downloads a task, and the key pays", a
   expect((await call("/v1/tasks", { key: account.key })).body.data).toHaveLength(1);
 });
 
-test("what it submitted it may cancel, once", async () => {
+test("a token may cancel the tasks that it submitted, once", async () => {
   const token = await newToken(await newAccount());
   const { id } = (await send(token)).body;
   const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: token, method: "POST" });
@@ -95,7 +95,7 @@ test.each<[string, object, string]>([
   expect([status, body.error.param]).toEqual([400, param]);
 });
 
-test("its tasks, kinds and models are what it was made for", async () => {
+test("a token is limited to the number of tasks, kinds and models that it was created for", async () => {
   const account = await newAccount();
   const token = await newToken(account, { tasks: 3, kinds: ["image", "remix"], models: ["imgA-4", "imgC-alias-pro"] });
   const outside = async (answer: ReturnType<typeof call>) => {
@@ -109,7 +109,7 @@ test("its tasks, kinds and models are what it was made for", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0.12 });
 });
 
-test("shared or replayed, it makes as many tasks as it may and no more, also at once", async () => {
+test("a shared or replayed token submits no more than its maximum number of tasks, also in parallel", async () => {
   const account = await newAccount();
   const token = await newToken(account, { tasks: 3 });
   const answers = await Promise.all(Array.from({ length: 9 }, (_, at) => send(token, image(), { origin: `https://${at}.example` })));
@@ -121,7 +121,7 @@ test("shared or replayed, it makes as many tasks as it may and no more, also at 
   expect(await books(account)).toMatchObject({ reserved: 0.09 });
 });
 
-test("a raised price does not raise what it may cost in all", async () => {
+test("a raised price does not raise a token's maximum total cost", async () => {
   const account = await newAccount();
   const token = await newToken(account, { tasks: 20, max_cost: 0.1 });
   expect((await send(token, image({ n: 2 }))).status).toBe(200);
@@ -133,7 +133,7 @@ test("a raised price does not raise what it may cost in all", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0.09 });
 });
 
-test("a refused submission takes nothing of it", async () => {
+test("a refused submission does not count against the token", async () => {
   const account = await newAccount(0.05);
   const token = await newToken(account, { tasks: 1 });
   expect((await send(token, image({ n: 9 }))).status).toBe(400);
@@ -143,7 +143,7 @@ test("a refused submission takes nothing of it", async () => {
   expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
 });
 
-test("a submission above the key's budget takes nothing of it", async () => {
+test("a submission above the key's budget does not count against the token", async () => {
   const account = await newAccount();
   await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 50_000, window: "day" });
   const token = await newToken(account, { tasks: 1 });
@@ -152,7 +152,7 @@ test("a submission above the key's budget takes nothing of it", async () => {
   expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
 });
 
-test("only pages of its origin may use it, and read that others may not", async () => {
+test("only pages of the token's origin may use it, and only they may read the answers", async () => {
   const account = await newAccount();
   const token = await newToken(account, { origin: page });
   for (const origin of ["https://evil.example", "http://shop.example", "https://shop.example.evil.example", "null"]) {
@@ -169,7 +169,7 @@ test("only pages of its origin may use it, and read that others may not", async 
   expect((await call(`/v1/tasks/${body.id}`, { key: token, headers: { origin: page } })).status).toBe(200);
 });
 
-test("it reads its own tasks alone: not those of its account, of another token, of another account", async () => {
+test("a token reads only its own tasks: not those of its account, of another token, of another account", async () => {
   const account = await newAccount();
   const stranger = await newAccount();
   const [token, other] = [await newToken(account), await newToken(account)];
@@ -188,7 +188,7 @@ test("it reads its own tasks alone: not those of its account, of another token, 
   expect(errorOf(await send(token, character, {}, videos))).toEqual([404, "task_not_found"]);
 });
 
-test("it cannot do anything else", async () => {
+test("a token is refused on all other paths", async () => {
   const account = await newAccount();
   const token = await newToken(account);
   const { id } = (await send(token)).body;
@@ -227,14 +227,14 @@ test("it cannot do anything else", async () => {
   expect((await call("/admin/accounts", { key: token })).status).toBe(401);
 });
 
-test("mistyped, forged and expired ones are refused, and wake nothing", async () => {
+test("mistyped, forged and expired tokens are refused, and start no object", async () => {
   const account = await newAccount();
   const token = await newToken(account, { expires_in: 60 });
   const { id } = (await send(token)).body;
   const mistyped = `${token.slice(0, 50)}${token[50] === "a" ? "b" : "a"}${token.slice(51)}`;
   for (const wrong of [mistyped, "st-", `st-${"A".repeat(71)}`, token.slice(0, -1)])
     expect(errorOf(await send(wrong)), wrong).toEqual([401, "unauthorized"]);
-  // Another token for the same object, with a good checksum.
+  // Another token for the same object, with a valid checksum.
   expect(errorOf(await send(newBrowserToken(toTokenObjectId(env.TOKENS, token)!)))).toEqual([401, "unauthorized"]);
   vi.setSystemTime(Date.now() + 59_000);
   expect((await call(`/v1/tasks/${id}`, { key: token })).status).toBe(200);
@@ -249,11 +249,11 @@ test("mistyped, forged and expired ones are refused, and wake nothing", async ()
     await storage.getAlarm(),
   ]);
   expect(left).toEqual([null]);
-  // The task goes on without it.
+  // The task continues after the token has expired.
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
-test("it dies with its key when that is deleted or replaced, and with its account", async () => {
+test("a token becomes invalid when its key is deleted or replaced, or its account is disabled", async () => {
   const account = await newAccount();
   const [first, second] = [await newToken(account), await newToken(await newAccount())];
   expect((await send(first)).status).toBe(200);
@@ -276,7 +276,7 @@ test("it dies with its key when that is deleted or replaced, and with its accoun
   expect(errorOf(await call(`/v1/tasks/${id}`, { key: last }))).toEqual([401, "unauthorized"]);
 });
 
-test("an Idempotency-Key of its account, or of another token, leads nowhere", async () => {
+test("an Idempotency-Key of the token's account, or of another token, finds no task", async () => {
   const account = await newAccount();
   const [token, other] = [await newToken(account, { tasks: 1 }), await newToken(account)];
   const body = image();
@@ -285,13 +285,13 @@ test("an Idempotency-Key of its account, or of another token, leads nowhere", as
   const [first, second] = [await send(token, body, headers), await send(other, body, headers)];
   expect([first.status, second.status]).toEqual([200, 200]);
   expect(new Set([own, first.body.id, second.body.id]).size).toBe(3);
-  // A repeat of its own is the same task, also when it is used up.
+  // A repeat of its own submission returns the same task, also when the token is used up.
   const again = await send(token, body, headers);
   expect([again.body.id, again.headers.get("idempotent-replayed")]).toEqual([first.body.id, "true"]);
   expect(errorOf(await send(token, image(), headers))).toEqual([409, "idempotency_conflict"]);
 });
 
-/** The id of the next task that is made. */
+/** The id of the next created task. */
 function nextTaskId(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };
@@ -309,7 +309,7 @@ const methods = TokenObject.prototype as unknown as Parameters<typeof failOnce>[
 test.each([
   ["before it has counted", false],
   ["after it has counted", true],
-])("%s everything dies: no task is free, and what was taken is given back", async (_, isDone) => {
+])("%s everything crashes: no task is free of charge, and counted tasks are uncounted", async (_, isDone) => {
   const account = await newAccount();
   const token = await newToken(account, { tasks: 1 });
   const id = nextTaskId();
@@ -329,7 +329,7 @@ test.each([
   expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
 });
 
-test("nobody knows whether it has counted: the task is given up and what was taken given back", async () => {
+test("if it is unknown whether the token counted the task, the task is given up and uncounted", async () => {
   const account = await newAccount();
   const token = await newToken(account, { tasks: 1 });
   const id = nextTaskId();
@@ -342,7 +342,7 @@ test("nobody knows whether it has counted: the task is given up and what was tak
   expect(await books(account)).toMatchObject({ reserved: price });
 });
 
-test("a take that comes after its task was given up counts nothing, and a repeat counts once", async () => {
+test("a `take` that arrives after its task was given up counts nothing, and a repeated one counts once", async () => {
   const token = await newToken(await newAccount(), { tasks: 1 });
   const object = tokenObject(token);
   await object.giveBack("task_late");
@@ -379,7 +379,7 @@ test("preflights are answered on every path of the API, without a key", async ()
   }
 });
 
-test("a key does not belong into a page: its answers have no headers for one", async () => {
+test("API keys must not be used in pages: their answers have no CORS headers", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image());
   await deliver(id);

@@ -145,7 +145,7 @@ test("all violations are reported at once", async () => {
   expect(answer.body.error.param).toBe(answer.body.error.details[0].param);
   await expectNothingPaid(account);
 });
-test("a limit is accepted as far as the balance covers it", async () => {
+test("a limit is accepted if the balance covers it", async () => {
   const account = await newAccount(0.01);
   const ask = (max_tokens: number) => call(path, { key: account.key, body: { model, messages, max_tokens } });
   expect(await ask(4096)).toMatchObject({

@@ -168,7 +168,7 @@ for (const [query, header, language] of [
   ["", "ja", "ja"],
   ["fr", undefined, "en"],
 ] as const)
-  test(`?language=${query ?? "-"} and Accept-Language ${header ?? "-"} give ${language}`, async () => {
+  test(`?language=${query ?? "-"} and Accept-Language ${header ?? "-"} select ${language}`, async () => {
     const path = query === undefined ? images : `${images}?language=${query}`;
     const answer = await call(path, { body: {}, headers: header === undefined ? {} : { "accept-language": header } });
     expect(answer.headers.get("content-language")).toBe(language);

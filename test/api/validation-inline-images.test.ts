@@ -1,4 +1,4 @@
-/** Reference images, inline and by URL, for every model that takes them: 4.2, 4.3 and 8 of the interface, section 1 of the contract. */
+/** Reference images, inline and by URL, for every model that accepts them: 4.2, 4.3 and 8 of the interface, section 1 of the contract. */
 
 import { expect, test } from "vitest";
 import { books, call, holdTime, newAccount } from "../support/gateway.ts";
@@ -44,7 +44,7 @@ const foreign = {
 };
 const dataUri = (data: string, type = "png") => `data:image/${type};base64,${data}`;
 
-/** The images are accepted in one body; `told` is what the answer echoes in their places, never inline data. */
+/** The images are accepted in one body; `told` is the answer's content in their places, never inline data. */
 async function accepts(models: Taker[], images: [image: string, told: string][]): Promise<void> {
   const account = await newAccount();
   for (const { model, path } of models) {
@@ -54,7 +54,7 @@ async function accepts(models: Taker[], images: [image: string, told: string][])
   }
 }
 
-/** Each image is refused at its index beside a valid one, and leaves no trace. */
+/** Each image is refused with its index when it follows a valid one, and leaves no trace. */
 async function refuses(models: Taker[], images: string[]): Promise<void> {
   const account = await newAccount();
   for (const { model, path } of models)

@@ -13,7 +13,7 @@ const prompt = "an empty beach";
 const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
 const newEmail = () => `${crypto.randomUUID()}@example.com`;
 
-/** The endpoints that take bodies: their size limits, and the status for a valid body (the remix's source does not exist: 404). */
+/** The endpoints that accept bodies: their size limits, and the status for a valid body (the remix's source does not exist: 404). */
 const endpoints = [
   { path: "/v1/images/generations", limit: 10 * MiB, body: () => ({ model: "imgA-4", prompt }), good: 200 },
   { path: "/v1/videos/generations", limit: 10 * MiB, body: () => ({ model: "vidA-2", prompt }), good: 200 },

@@ -19,7 +19,7 @@ const withRoles = (...roles: unknown[]) => ({ image_with_roles: roles.map((role)
 const accepts = accepting(path);
 const refuses = refusing(path);
 
-/** Without `size` a video with a first frame follows its ratio. */
+/** Without `size` a video with a first frame gets the image's ratio. */
 const sizeWith = (body: { images?: unknown[] }) =>
   body.images?.length === 1 || /"first_frame"|"first_frame_image":"/.test(JSON.stringify(body)) ? "auto" : "16:9";
 

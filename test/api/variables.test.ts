@@ -43,7 +43,7 @@ test("requests that do not depend on the wrong variable succeed", async () => {
   expect((await call("/v1/models", { key, vars: { OPENAI_BASE_URL: "nowhere" } })).status).toBe(200);
 });
 
-test("words, numbers, amounts and addresses", () => {
+test("words, numbers, amounts and URLs", () => {
   expect([readWord("A", undefined, ["x", "y"], "x"), readWord("A", "y", ["x", "y"])]).toEqual(["x", "y"]);
   for (const text of [undefined, "", "X", "x "]) expect(() => readWord("A", text, ["x"])).toThrow("the variable A must be one of x");
   expect([readNumber("A", "60"), readNumber("A", "", 5), readNumber("A", undefined, 5)]).toEqual([60, 5, 5]);

@@ -8,7 +8,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 
-test("a failed video has an error and no other fields of a result", async () => {
+test("a failed video has an error and none of a result's fields", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ progress: 30 }, { failed: "content_policy_violation" }] });

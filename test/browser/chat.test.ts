@@ -1,4 +1,4 @@
-/** A chat in the playground: a conversation that is written while it arrives, stopped, and sent with and without script. */
+/** A chat in the playground: an answer that appears while it arrives, is stopped, and is requested with and without script. */
 
 import { balance, millionths } from "./support/amounts.ts";
 import { dropFile, widthOf, withImage } from "./support/images.ts";
@@ -7,7 +7,7 @@ import { expect, test } from "./support/test.ts";
 const patience = { timeout: 60_000 };
 
 test(
-  "a conversation is answered in place, shows the cost of each answer, and keeps its words in another model",
+  "a conversation is answered in place, shows the cost of each answer, and keeps its text when the model changes",
   patience,
   async ({ signedIn, watch }) => {
     const page = await signedIn();
@@ -26,7 +26,7 @@ test(
     }
     await watch.look(page);
     expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
-    // Asked again: one answer takes the place of the other, and costs as much.
+    // Requested again: the new answer replaces the old one and costs as much.
     await page.getByLabel("Message", { exact: true }).fill("Still being written");
     await page.getByRole("button", { name: "Ask again" }).click();
     await page.locator("#answer").waitFor();
@@ -45,7 +45,7 @@ test(
   },
 );
 
-test("an answer is stopped: the words come back, and the conversation goes on", patience, async ({ signedIn, watch }) => {
+test("a stopped answer restores the typed text, and the conversation can continue", patience, async ({ signedIn, watch }) => {
   const page = await signedIn();
   await page.goto("/console/playground?model=textA-1-mini");
   const line = page.getByLabel("Message", { exact: true });
@@ -59,7 +59,7 @@ test("an answer is stopped: the words come back, and the conversation goes on", 
   expect(await line.inputValue()).toBe("Tell me everything sandbox:slow");
   expect(await page.locator(".me-said").count()).toBe(0);
   await line.fill("Shorter, then.");
-  // With images, of which one is taken away again: one is dropped, one chosen.
+  // Two images, one dropped and one chosen, of which one is removed again.
   await withImage("dune.png", async (path) => {
     await dropFile(page.locator("#composer"), path);
     await page.locator("#attached li").waitFor();

@@ -9,7 +9,7 @@ import { widthOf } from "./support/images.ts";
 const patience = { timeout: 120_000 };
 const image = (prompt: string, more: object = {}) => ({ model: "imgA-4", prompt, ...more });
 
-test("the lightbox goes from image to image by keys, and gives the focus back", patience, async ({ signedIn, gateway, watch }) => {
+test("the lightbox moves from image to image by keys, and returns the focus", patience, async ({ signedIn, gateway, watch }) => {
   const page = await signedIn();
   await makeTasks(gateway, page, [image("The first"), image("A pair", { n: 2 }), image("Refused sandbox:flag"), image("The last")]);
   await page.goto("/console/tasks");
@@ -28,7 +28,7 @@ test("the lightbox goes from image to image by keys, and gives the focus back", 
   expect(await dialog.locator("[data-place]").innerText()).toBe("2");
   await page.keyboard.press("ArrowRight");
   await expect.poll(() => title.innerText()).toBe("The first");
-  // There is no next one, and a refused task has nothing to show.
+  // There is no next image, and a refused task has no output.
   expect(await dialog.locator(".next").isVisible()).toBe(false);
   await page.keyboard.press("ArrowLeft");
   await expect.poll(() => shot.getAttribute("alt")).toBe("A pair, 2 / 2");
@@ -41,7 +41,7 @@ test("the lightbox goes from image to image by keys, and gives the focus back", 
   expect(await page.locator(".tiles > li").count()).toBe(1);
 });
 
-test("chosen tasks are downloaded as one archive, and deleted after a question", patience, async ({ signedIn, gateway, watch }) => {
+test("selected tasks are downloaded as one archive, and deleted after a confirmation", patience, async ({ signedIn, gateway, watch }) => {
   const page = await signedIn();
   const [first = "", second = "", third = ""] = await makeTasks(gateway, page, [image("One"), image("Two", { n: 2 }), image("Three")]);
   await page.goto("/console/tasks");
@@ -56,7 +56,7 @@ test("chosen tasks are downloaded as one archive, and deleted after a question",
   const files = unzipSync(await buffer(await download.createReadStream()));
   expect(Object.keys(files).toSorted()).toEqual([`${first}.png`, `${second}-1.png`, `${second}-2.png`].toSorted());
   for (const bytes of Object.values(files)) expect(Buffer.from(bytes.slice(1, 4)).toString()).toBe("PNG");
-  // The download left the choice as it was.
+  // The download did not change the selection.
   await bar.getByText("2 selected").waitFor();
   await bar.getByRole("link", { name: "Select all" }).click();
   await bar.getByText("3 selected").waitFor();
@@ -68,7 +68,7 @@ test("chosen tasks are downloaded as one archive, and deleted after a question",
   expect(await page.locator(".tiles > li").evaluateAll((tiles) => tiles.map(({ id }) => id))).toEqual([third]);
 });
 
-test("a video without a thumbnail gets one when it is first seen", patience, async ({ signedIn, gateway }) => {
+test("a video without a thumbnail gets one when it is first shown", patience, async ({ signedIn, gateway }) => {
   const page = await signedIn();
   const [id = ""] = await makeTasks(gateway, page, [{ model: "vidB-3.1-fast", prompt: "Waves" }]);
   await page.goto("/console/tasks");
@@ -77,7 +77,7 @@ test("a video without a thumbnail gets one when it is first seen", patience, asy
   expect(await widthOf(thumbnail)).toBe(480);
   await page.reload();
   expect(await page.locator("[data-capture]").count()).toBe(0);
-  // It plays while the pointer is over it, without sound; not for users who want less motion, as these pages do by default.
+  // It plays without sound while the pointer is over it; not for users who prefer reduced motion, as these pages do by default.
   await page.emulateMedia({ reducedMotion: "no-preference" });
   await thumbnail.hover();
   const video = page.locator(`#${id} video`);
@@ -89,7 +89,7 @@ test("a video without a thumbnail gets one when it is first seen", patience, asy
   await expect.poll(() => widthOf(thumbnail)).toBe(480);
 });
 
-test("a page of 24 tasks is lighter than 1 MB, and no thumbnail heavier than 40 KB", patience, async ({ signedIn, gateway }) => {
+test("a page of 24 tasks is smaller than 1 MB, and no thumbnail larger than 40 KB", patience, async ({ signedIn, gateway }) => {
   const page = await signedIn();
   const sizes = ["1:1", "16:9", "9:16", "4:3"];
   await makeTasks(

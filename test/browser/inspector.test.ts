@@ -1,4 +1,4 @@
-/** The page checks themselves: what they report. */
+/** The page checks themselves: the problems that they report. */
 
 import { expect, test } from "./support/test.ts";
 import { Watch } from "./support/watch.ts";

@@ -8,10 +8,10 @@ import { expect, test } from "./support/test.ts";
 const maxBytes = 60_000;
 const maxFirstPaintMs = 400;
 const maxShift = 0.02;
-/** The best of this many loads counts, from the first byte of the answer on, because other processes slow down single loads. */
+/** The best of this many loads is used, measured from the first byte of the answer, because other processes slow down single loads. */
 const loads = 20;
 
-/** Pages with an address of their own; pages that answer forms are not measured. */
+/** Pages with their own URL; pages that answer forms are not measured. */
 const paths = [
   "/console",
   "/console/playground?model=vidA-2",
@@ -30,7 +30,7 @@ const paths = [
   "/console/admin/providers",
 ];
 
-/** Pages that stand at an address for everybody. Those of the reference are the largest. */
+/** Public pages. Those of the reference are the largest. */
 const publicPaths = [
   "/",
   "/docs",
@@ -74,7 +74,7 @@ const arrival = (page: Page) =>
   });
 
 test(
-  "no page is heavier than 60 KB, takes longer than 400 ms to its first paint, or shifts its layout",
+  "no page is larger than 60 KB, takes longer than 400 ms to its first paint, or shifts its layout",
   { timeout: 180_000 },
   async ({ browser, gateway }) => {
     const context = await browser.newContext({ baseURL: gateway.baseUrl, locale: "en-US" });

@@ -4,7 +4,7 @@ import { signOut } from "./support/account-menu.ts";
 import { expect, newPerson, test } from "./support/test.ts";
 
 test("a passkey is added on the account page, signs in, and is deleted", async ({ visitor, gateway, watch }) => {
-  // A passkey belongs to a host name; the gateway's own address is an IP literal.
+  // A passkey belongs to a host name, and the gateway's URL has an IP address.
   const baseURL = gateway.baseUrl.replace("127.0.0.1", "localhost");
   watch.expect(/asked for http:\/\/localhost:/);
   const page = await visitor({ baseURL });
@@ -42,7 +42,7 @@ test("a passkey is added on the account page, signs in, and is deleted", async (
   expect(await page.getByRole("button", { name: "Delete: Laptop" }).count()).toBe(0);
 });
 
-test("where passkeys are not available, no page offers one", async ({ visitor, signedIn }) => {
+test("if passkeys are not available, no page offers them", async ({ visitor, signedIn }) => {
   for (const options of [{}, { javaScriptEnabled: false }]) {
     const stranger = await visitor(options);
     await stranger.goto("/console/sign-in");

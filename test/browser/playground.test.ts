@@ -61,7 +61,7 @@ test(
       expect(await amountIn(page.locator("#state"))).toBe(price);
       expect(await amountIn(page.locator("#balance-side"))).toBe(100e6 - price);
       await watch.look(page);
-      // The form is as it was, with its image.
+      // The form is unchanged, with its image.
       expect(await page.getByLabel("Prompt").inputValue()).toBe(prompt);
       expect(await preview.count()).toBe(1);
       await page.getByRole("link", { name: "Open task" }).click();
@@ -93,6 +93,14 @@ test("images from the gallery and by URL have a role each, and can be removed", 
     .first()
     .click();
   expect(await roles.count()).toBe(1);
+  // Pasted anywhere on the form.
+  await page.getByLabel("Prompt").evaluate((field) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([new Uint8Array(8)], "pasted.png", { type: "image/png" }));
+    field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+  });
+  await page.getByRole("button", { name: "Remove the image: pasted.png" }).waitFor();
+  expect(await roles.count()).toBe(2);
 });
 
 test("the same request as code: the copied text is the displayed text", async ({ signedIn }) => {
@@ -123,6 +131,11 @@ test("two models are compared for one price, side by side, and cancelled togethe
   const one = await priceShown(page);
   await page.getByText("Compare models").click();
   await page.getByRole("checkbox", { name: /^vidD-02/ }).check();
+  // At most four at once.
+  const others = page.locator("fieldset[data-most] input");
+  for (const name of [/^vidA-2 /, /^vidB-3.1-fast/]) await page.getByRole("checkbox", { name }).check();
+  expect(await others.evaluateAll((all: HTMLInputElement[]) => all.every((box) => box.checked !== box.disabled))).toBe(true);
+  for (const name of [/^vidA-2 /, /^vidB-3.1-fast/]) await page.getByRole("checkbox", { name }).uncheck();
   await expect.poll(() => priceShown(page)).toBeGreaterThan(one);
   const both = await priceShown(page);
   await runButton(page).click();
@@ -191,4 +204,8 @@ test("by keyboard only: a model, its form, a run that is cancelled, a run that i
   await page.getByRole("link", { name: "Open task" }).click();
   await page.waitForURL("**/console/tasks/task_*");
   expect(await amountIn(fact(page, "Charged"))).toBe(2 * before);
+  // The strip leads back to either run.
+  await page.goBack();
+  await page.locator("#strip a[data-s=cancelled]").click();
+  await page.getByText("You cancelled this run.").waitFor();
 });

@@ -27,7 +27,7 @@ test("another account's task, its files and its character are 404", async ({ sig
     expect(answer.status()).toBe(404);
   }
 
-  // A file's whole URL gives access to whoever has it; its path alone does not, nor does the signature of another file.
+  // A file's complete URL gives access to anyone; its path alone does not, nor does the signature of another file.
   const url = new URL(result.images![0]!.url[0]);
   const other = new URL(result.images![1]!.url[0]);
   expect((await page.request.get(url.href)).status()).toBe(200);

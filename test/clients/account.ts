@@ -1,15 +1,15 @@
-/** An account of a test's own: what a client spends is seen there. */
+/** A separate account for each test, so that its balance shows what a client spends. */
 
 import * as z from "zod/mini";
 
 const baseUrl = () => process.env["GATEWAY_URL"] ?? "";
 
-/** An account with a fresh key. */
+/** An account with a new key. */
 export interface Account {
-  /** Where OpenAI's clients find the gateway. */
+  /** The gateway's base URL for OpenAI's clients. */
   baseURL: string;
   apiKey: string;
-  /** What has been charged, in balance units. */
+  /** The charged amount in balance units. */
   used: () => Promise<number>;
 }
 

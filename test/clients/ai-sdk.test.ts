@@ -1,4 +1,4 @@
-/** Vercel's AI SDK with its OpenAI provider as it comes: text by responses and by chat, images by the images API. */
+/** Vercel's AI SDK with its unchanged OpenAI provider: text by responses and by chat, images by the images API. */
 
 import { createOpenAI } from "@ai-sdk/openai";
 import { APICallError, generateImage, generateText, Output, stepCountIs, streamText, tool } from "ai";
@@ -42,7 +42,7 @@ test("text, streamed text, tools and images", async () => {
   expect(chat).toContain("Good night");
 });
 
-test("chat: streams with usage, tools in a stream, values of a schema, pictures", async () => {
+test("chat: streams with usage, tools in a stream, structured output, images", async () => {
   const openai = createOpenAI(await newAccount());
   const model = openai.chat("gpt-4o");
   const streamed = streamText({ model, prompt: "Good evening" });
@@ -69,7 +69,7 @@ test("chat: streams with usage, tools in a stream, values of a schema, pictures"
   expect((await generateText({ model, messages: [{ role: "user", content }] })).text).toContain("I saw 1 image.");
 });
 
-test("chat: errors have their status, and what may help is repeated", async () => {
+test("chat: errors have their status, and retryable ones are retried", async () => {
   const account = await newAccount();
   let calls = 0;
   const openai = createOpenAI({ ...account, fetch: (url, init) => (calls++, fetch(url, init)) });

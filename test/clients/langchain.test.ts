@@ -1,4 +1,4 @@
-/** LangChain.js by the Responses API and by chat: answers, streams, tools, values of a schema, images, errors. */
+/** LangChain.js by the Responses API and by chat: answers, streams, tools, structured output, images, errors. */
 
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
@@ -25,7 +25,7 @@ test("answers, streams, and calls tools", async () => {
   expect((await bound.invoke([question, called, result])).text).toContain("sunny");
 });
 
-test("chat: streams with usage, tools in a stream, values of a schema, images, errors", async () => {
+test("chat: streams with usage, tools in a stream, structured output, images, errors", async () => {
   const { apiKey, baseURL } = await newAccount();
   const model = new ChatOpenAI({ model: "gpt-4o", apiKey, maxRetries: 0, configuration: { baseURL } });
   const whole = await model.invoke("Good morning");

@@ -10,7 +10,7 @@ import { dot } from "./files.ts";
 
 const versions = [
   ["of 2026", Now],
-  // The parts that are used here have the same types.
+  // The used parts have the same types in both versions.
   ["of 2025", Before as unknown as typeof Now],
 ] as const;
 const weather = {
@@ -59,7 +59,7 @@ test.each(versions)("%s: tools whole and streamed, and the answer to their resul
   }
 });
 
-test.each(versions)("%s: a value of a JSON schema, and a picture as data and as URL", async (_, OpenAI) => {
+test.each(versions)("%s: structured output, and an image as data and as URL", async (_, OpenAI) => {
   const client = new OpenAI(await newAccount());
   const Person = z.object({ name: z.string(), age: z.int().check(z.gte(18)) });
   const messages = [{ role: "user" as const, content: "Who?" }];
@@ -89,7 +89,7 @@ test.each(versions)("%s: errors are the client's own classes, before and inside 
   await expect(broken.finalChatCompletion()).rejects.toBeInstanceOf(OpenAI.APIError);
 });
 
-test.each(versions)("%s: a chat whose connection failed is repeated by the client, and paid for once", async (_, OpenAI) => {
+test.each(versions)("%s: the client retries a chat whose connection failed, and it is charged once", async (_, OpenAI) => {
   const [account, other] = [await newAccount(), await newAccount()];
   let failures = 1;
   const fetchOnce = (url: string | URL | Request, init?: RequestInit) =>
@@ -102,7 +102,7 @@ test.each(versions)("%s: a chat whose connection failed is repeated by the clien
   expect(await account.used()).toBe(await other.used());
 });
 
-test.each(versions)("%s: models are listed and found by the names that OpenAI's clients use", async (_, OpenAI) => {
+test.each(versions)("%s: models are listed and retrieved by OpenAI's names", async (_, OpenAI) => {
   const client = new OpenAI(await newAccount());
   const listed: string[] = [];
   for await (const { id } of client.models.list()) listed.push(id);

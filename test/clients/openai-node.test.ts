@@ -1,4 +1,4 @@
-/** openai-node, unchanged, of 2026 and of December 2025, does its work at the gateway. */
+/** openai-node, unchanged, of 2026 and of December 2025, against the gateway. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import Now, { NotFoundError, toFile } from "openai";
@@ -8,7 +8,7 @@ import { newAccount } from "./account.ts";
 
 const versions = [
   ["of 2026", Now],
-  // The parts that are used here have the same types.
+  // The used parts have the same types in both versions.
   ["of 2025", Before as unknown as typeof Now],
 ] as const;
 const weather: Now.Responses.FunctionTool = {
@@ -18,7 +18,7 @@ const weather: Now.Responses.FunctionTool = {
   parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"], additionalProperties: false },
 };
 
-/** The video when it has ended, as scripts wait for it. */
+/** The final video, awaited like scripts do. */
 async function poll(client: Now, id: string): Promise<Now.Video> {
   for (;;) {
     const video = await client.videos.retrieve(id);
@@ -66,7 +66,7 @@ test.each(versions)("%s: images as URLs and as bytes, edits of files, a video fr
   expect(await account.used()).toBe(0.6);
 });
 
-test("of 2026: a character is made from a video that the gateway made, and plays in another one", async () => {
+test("of 2026: a character is created from a video of the gateway, and used in another one", async () => {
   const account = await newAccount();
   const client = new Now(account);
   const source = await poll(client, (await client.videos.create({ model: "sora-2", prompt: "A hare on a hill", seconds: "4" })).id);
@@ -74,7 +74,7 @@ test("of 2026: a character is made from a video that the gateway made, and plays
   const character = await client.videos.createCharacter({ name: "Harold the hare", video });
   expect(character).toEqual({ id: expect.stringMatching(/^ch_/), created_at: expect.any(Number), name: "Harold the hare" });
   expect(await client.videos.getCharacter(character.id!)).toEqual(character);
-  // The client sends fields that its types lack, in its own form.
+  // The client sends fields that its types do not have, in its own format.
   const fields = { model: "sora-2", prompt: "Harold the hare runs", seconds: "4" as const, characters: [{ id: character.id }] };
   const { id, prompt } = await client.videos.create(fields);
   expect(prompt).toMatch(/^@[\w.]+ runs$/);
@@ -85,13 +85,13 @@ test("of 2026: a character is made from a video that the gateway made, and plays
   await expect(broken).rejects.toMatchObject({ status: 400, param: "video" });
 });
 
-test.each(versions)("%s: a client that gives up waiting and repeats by itself pays once", async (_, OpenAI) => {
+test.each(versions)("%s: a client that times out and retries is charged once", async (_, OpenAI) => {
   const account = await newAccount();
   const client = new OpenAI({ ...account, timeout: 1_000, maxRetries: 8 });
   const { data } = await client.images.generate({ model: "dall-e-3", prompt: "A hare that takes its time" });
   expect(data).toHaveLength(1);
   await expect.poll(() => account.used()).toBe(0.04);
-  // With a key of its own, in two processes so to speak.
+  // With an explicit idempotency key, as two processes would send it.
   const options = { headers: { "Idempotency-Key": "order-1" }, timeout: 30_000 };
   const [a, b] = await Promise.all([1, 2].map(() => client.images.generate({ model: "dall-e-3", prompt: "Two orders" }, options)));
   expect(a!.data![0]!.url!.split("?")[0]).toBe(b!.data![0]!.url!.split("?")[0]);
@@ -131,7 +131,7 @@ test.each(versions)("%s: responses with tools, whole and streamed, and chat", as
   expect([chat.model, chat.choices[0]!.message.content]).toEqual(["gpt-4o-mini", expect.stringContaining("Hello")]);
 });
 
-test.each(versions)("%s: errors are the client's own classes, and what cannot help is not repeated", async (_, OpenAI) => {
+test.each(versions)("%s: errors are the client's own classes, and errors that a retry cannot fix are not retried", async (_, OpenAI) => {
   const poor = new OpenAI(await newAccount(0));
   const empty = await poor.images.generate({ model: "dall-e-3", prompt: "x" }).catch((error: unknown) => error);
   expect(empty).toBeInstanceOf(OpenAI.RateLimitError);

@@ -21,7 +21,7 @@ const python = (name: string) =>
 
 const requirements = (await readdir(join(folder, "requirements"))).map((file) => basename(file, ".txt"));
 
-// All at once, for an installation mostly waits for downloads; before the tests, because some of them measure time.
+// All installations at once, because they mostly wait for downloads; before the tests, because some of these measure time.
 beforeAll(async () => {
   await Promise.all(requirements.map(python));
 }, 600_000);
@@ -35,9 +35,9 @@ test.each([
 ])("%s", { timeout: 600_000 }, async (name, script, price) => {
   const { baseURL, apiKey, used } = await newAccount();
   const variables = { PATH: process.env["PATH"], PYTHONWARNINGS: "ignore", API_KEY: apiKey, OPENAI_BASE: baseURL };
-  // A script that fails ends this with its own words.
+  // If the script fails, this test fails with the script's output.
   await run(await python(name), [join(folder, script)], { env: variables });
-  // Chats cost a fraction of a thousandth beside it.
+  // The cost of chats is negligible beside it.
   if (price !== undefined) expect(await used()).toBeCloseTo(price, 2);
 });
 
@@ -50,11 +50,11 @@ const samples = await Promise.all(
 );
 const pages = samples.filter(({ code }) => code !== "");
 
-test("the pages of what OpenAI's API has show its client", () => {
+test("the pages about features of OpenAI's API show its client", () => {
   expect(pages.map(({ name }) => name).sort()).toEqual(["characters", "chat", "images", "openai", "videos"]);
 });
 
-test.each(pages)("the documentation's programs for OpenAI's client on $name do what they say", { timeout: 600_000 }, async ({ code }) => {
+test.each(pages)("the documentation's programs for OpenAI's client on $name succeed", { timeout: 600_000 }, async ({ code }) => {
   const { baseURL, apiKey } = await newAccount();
   const own = await mkdtemp(join(tmpdir(), "docs-openai-"));
   onTestFinished(() => rm(own, { recursive: true, force: true }));

@@ -189,7 +189,7 @@ test("an e-mail that cannot be sent is logged without its content", async () => 
   expect(logged).not.toContain("example.com");
 });
 
-test("where e-mail is sent, an account opens when its address is verified, in the same session, by a button", async () => {
+test("if e-mail can be sent, an account is created when its address is verified, in the same session, by a button", async () => {
   const { emails, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();

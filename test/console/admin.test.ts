@@ -1,4 +1,4 @@
-/** The operator's pages: access for admins only, what they show, what they change. */
+/** The admin pages: access for admins only, their content, and their actions. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -40,7 +40,7 @@ beforeAll(async () => {
   expect((await give(operator.id, true)).body).toMatchObject({ id: operator.id, admin: true });
 });
 
-/** The page that the operator gets from a gateway with other variables. */
+/** The page as an admin sees it on a gateway with other variables. */
 async function readWith(vars: Partial<Env>, path: string): Promise<string> {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   return (await new Browser({}, vars).ask(path, undefined, null, { cookie })).text();
@@ -132,7 +132,7 @@ test("the list's pages contain each account exactly once", async () => {
   expect(seen.sort()).toEqual(made.map(({ id }) => id).sort());
 });
 
-test("credits and debits are listed with who made them and why, also those of the operator's API", async () => {
+test("credits and debits are listed with the admin and the reason, also those made with the operator's API", async () => {
   const account = await newAccount(1);
   const change = (form: Record<string, string>) => browser.ask(`${pageOf(account)}/quota`, { reason: "", ...form });
   expect((await change({ how: "add", amount: "2.5", reason: "Refund of <May>" })).status).toBe(303);
@@ -148,13 +148,13 @@ test("credits and debits are listed with who made them and why, also those of th
     expect.stringMatching(/-\$0\.25 \$3\.25 – Operator’s API$/),
     expect.stringMatching(/\$2\.50 \$3\.50 Refund of &lt;May&gt; person-\S+$/),
   ]);
-  // What is reserved and settled changes no quota.
+  // Reservations and settlements are not quota changes.
   await complete(account, images, image());
   const { results } = await env.DB.prepare("SELECT 1 FROM quota_change WHERE account_id = ?1").bind(account.id).run();
   expect(results.length).toBe(2);
 });
 
-test("an account is erased once its address is typed, and nobody erases the own one", async () => {
+test("an account is erased once its address is typed, and admins cannot erase their own account", async () => {
   const account = await newAccount(1);
   const { email } = (await asAdmin(`/accounts/${account.id}`)).body as { email: string };
   await browser.ask(`${pageOf(account)}/quota`, { how: "add", amount: "1", reason: "For Mara" });
@@ -428,7 +428,7 @@ test("the start page shows alerts that are active and those of the last week", a
   await env.DB.prepare("DELETE FROM alert").run();
 });
 
-test("the reconcile button returns a hold without a task, in shares, and is for admins alone", async () => {
+test("the reconcile button releases a hold without a task, in several calls, and is for admins only", async () => {
   const account = await newAccount(1);
   const charge = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
   await env.WALLETS.getByName(account.id).reserve(charge, 1_000, {});

@@ -38,11 +38,11 @@ async function newKey(fields: Record<string, string>): Promise<{ browser: Browse
 }
 
 const keyOf = async ({ key }: Account) => (await call("/v1/key", { key })).body;
-/** Its row in the list of keys. */
+/** The key's row in the list. */
 const rowOf = async (browser: Browser, name: string) =>
   (await browser.read("/console/keys")).split("<tr>").find((row) => row.includes(`<th scope="row" class="wrap">${name} `));
 
-test("a key is created with a budget, which binds from its first request; the list and the form show what is left of the window", async () => {
+test("a key is created with a budget, which limits it from its first request; the list and the form show the remaining amount", async () => {
   vi.setSystemTime(Math.floor(Date.now() / dayMs + 1) * dayMs + 3_600_000);
   const { browser, account, name } = await newKey({ budget: "0.1", window: "day" });
   await submit(account, images, image(3));
@@ -53,12 +53,12 @@ test("a key is created with a budget, which binds from its first request; the li
   expect(form).toContain(`datetime="${new Date(Math.floor(Date.now() / dayMs + 1) * dayMs).toISOString()}"`);
   expect(form).toMatch(/name="budget"[^>]*value="0.1"/);
   expect(form).toMatch(/<option value="day" selected/);
-  // The next day begins with the whole budget.
+  // On the next day the whole budget is available again.
   vi.setSystemTime(Math.floor(Date.now() / dayMs + 1) * dayMs);
   expect(await rowOf(browser, name)).toContain("$0.10 of $0.10 left today");
 });
 
-test("a key's budget is changed, kept and removed by its form; a wrong one is refused and changes nothing", async () => {
+test("a key's budget is changed, kept and removed by its form; an invalid one is refused and changes nothing", async () => {
   const { browser, account, name } = await newKey({});
   expect((await keyOf(account)).budget).toBeNull();
   const change = (fields: Record<string, string>) => browser.ask(`/console/keys/${account.keyId}/change`, { name, quota: "", ...fields });
@@ -106,7 +106,7 @@ test("a key's expiry is set, kept and removed later, and an expired key works ag
   expect(await past.text()).toContain("The expiry must be in the future");
   vi.setSystemTime(expiresAt * 1000);
   expect((await call("/v1/key", { key: account.key })).status).toBe(401);
-  // Its day is kept when something else changes.
+  // The day of the expiry is kept if another field changes.
   expect((await change(dayAhead(0))).status).toBe(303);
   expect((await call("/v1/key", { key: account.key })).status).toBe(401);
   expect((await change("")).status).toBe(303);
@@ -119,7 +119,7 @@ test("a key's expiry is set, kept and removed later, and an expired key works ag
   expect((await keyOf(account)).expires_at).toBe(end);
 });
 
-test("an admin sets an account's budget, and its user sees on the account page what is left", async () => {
+test("an admin sets an account's budget, and the account page shows its user the remaining amount", async () => {
   const browser = new Browser();
   const { id } = (await accountByEmail(env.DB, await browser.signUp()))!;
   const key = secretIn(await (await browser.ask("/console/keys", { name: "one", quota: "", budget: "" })).text());
@@ -153,7 +153,7 @@ async function mail(budget: BudgetAlert, vars: Partial<ConsoleEnv>): Promise<"ac
   return explicitAcks.length > 0 ? "ack" : retries.mock.calls[0]?.[0]?.delaySeconds;
 }
 
-test("a reached budget is mailed to the account's user, in the language of their latest page; a refused e-mail is sent again", async () => {
+test("a reached budget causes an e-mail to the account's user, in the language of their latest page; a refused e-mail is sent again", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   const { id } = (await accountByEmail(env.DB, email))!;
@@ -171,7 +171,7 @@ test("a reached budget is mailed to the account's user, in the language of their
       from: "gateway@example.com",
       subject: "80 % of a budget is reached",
       text:
-        "The key Stapel has reached 80 % of its budget: $4.02 of $5.00, what is reserved included.\n\n" +
+        "The key Stapel has reached 80 % of its budget: $4.02 of $5.00, including reserved amounts.\n\n" +
         "Requests above the budget are refused until 2027-01-02 00:00 UTC.\n",
     },
   ]);
@@ -182,7 +182,7 @@ test("a reached budget is mailed to the account's user, in the language of their
 
   const broken = { send: () => Promise.reject(new Error("E_RATE_LIMIT")) } as unknown as SendEmail;
   expect(await mail(reached, { ...vars, MAIL: broken })).toBe(5);
-  // Nothing is set up, the key is gone, the account is disabled: nothing to send.
+  // Nothing is sent if e-mail is not configured, the key was deleted, or the account is disabled.
   expect(await mail(reached, {})).toBe("ack");
   expect(await mail({ ...reached, keyId: "key_gone" }, vars)).toBe("ack");
   await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { disabled: true } });

@@ -1,4 +1,4 @@
-/** `/openapi.json`: the description of the API, which the gateway hands on to the console. */
+/** `/openapi.json`: the API description, which the gateway forwards to the console. */
 
 import { expect, test } from "vitest";
 import document from "../../src/console/site/openapi.json";
@@ -28,7 +28,7 @@ test("a client that already has the description gets 304", async () => {
   expect((await browser.ask(path, undefined, null, { "if-none-match": '"other"' })).status).toBe(200);
 });
 
-test("the description is only read", async () => {
+test("the description accepts no other methods than reading", async () => {
   const answer = await new Browser().ask(path, "{}");
   expect(answer.status).toBe(405);
   expect(answer.headers.get("allow")).toBe("GET, HEAD");

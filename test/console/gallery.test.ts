@@ -33,7 +33,7 @@ const thumbnailOf = (text: string, id: string) =>
 const filesOf = async (id: string) => (await env.ASSETS.list({ prefix: `assets/${id}/` })).objects.map(({ key }) => key);
 const bytesOf = async (key: string) => new Uint8Array(await (await env.ASSETS.get(key))!.arrayBuffer());
 
-/** An image that no format makes small. */
+/** An image that no format compresses well. */
 function noise(width: number, height: number): Uint8Array<ArrayBuffer> {
   const data = new Uint8Array(width * height * 3);
   for (let at = 0; at < data.length; at += 65_536) crypto.getRandomValues(data.subarray(at, at + 65_536));
@@ -65,12 +65,12 @@ test("a thumbnail is made when it is first shown, has at most 40 KB, and is stor
   expect(bytes.byteLength).toBeGreaterThan(0);
   expect(bytes.byteLength).toBeLessThanOrEqual(maxBytes);
   expect((await filesOf(id)).toSorted()).toEqual([key, `${key}.thumbnail`]);
-  // The second view makes nothing.
+  // The second view creates no thumbnail.
   const again = await new Browser({ IMAGES: broken }).ask(path);
   expect(new Uint8Array(await again.arrayBuffer())).toEqual(bytes);
 });
 
-test("a small image is its own thumbnail; without transformations a large one is, too", async () => {
+test("a small image is its own thumbnail; without transformations a large one is too", async () => {
   const { browser, account } = await person({ IMAGES: broken });
   const small = await image(account);
   const text = await browser.read("/console/tasks");
@@ -85,7 +85,7 @@ test("a small image is its own thumbnail; without transformations a large one is
   expect(await filesOf(large)).toEqual([largeKey]);
 });
 
-test("a thumbnail's URL opens no other file and ends with it; a deleted task leaves no thumbnail", async () => {
+test("a thumbnail's URL opens no other file and expires with its file; a deleted task leaves no thumbnail", async () => {
   const { browser, account } = await person();
   const [id, other] = [await image(account), await image(account)];
   const key = await enlarge(id);
@@ -151,11 +151,11 @@ test("the lightbox has the originals and the price of another run, for the task'
   expect((await (await person()).browser.ask(path)).status).toBe(404);
   const opened = await browser.ask(path, undefined, null, { "sec-fetch-dest": "document" });
   expect(opened.headers.get("location")).toBe(`/console/tasks/${id}`);
-  // The gallery itself loads no original.
+  // The gallery itself loads no original file.
   expect(await browser.read("/console/tasks")).not.toContain(`src="https://gateway.example/assets/`);
 });
 
-test("one file is downloaded as it is, several as an archive, of the own account only", async () => {
+test("a single file is downloaded unchanged, several as an archive, only of the user's account", async () => {
   const { browser, account } = await person();
   const single = await image(account);
   const one = await browser.ask(`/console/tasks/${single}/download`);
@@ -179,7 +179,7 @@ test("one file is downloaded as it is, several as an archive, of the own account
   expect((await browser.ask("/console/tasks/download", {})).headers.get("location")).toBe("/console/tasks");
 });
 
-test("tasks are deleted after a question; running ones and those of others are left", async () => {
+test("tasks are deleted after a confirmation; running ones and other accounts' are skipped", async () => {
   const { browser, account } = await person();
   const [gone, kept] = [await image(account), await image(account)];
   const running = await submit(account, images, { model: "imgA-4", prompt: unique() });
@@ -201,12 +201,12 @@ test("tasks are deleted after a question; running ones and those of others are l
   for (const words of ["Deleted: 1", "Not deleted: 1."]) expect(after).toContain(words);
   expect((await call(`/v1/tasks/${gone}`, { key: account.key })).status).toBe(404);
   expect((await call(`/v1/tasks/${running}`, { key: account.key })).status).toBe(200);
-  // From its own page, one task.
+  // Deletes a task from its own page.
   const one = await (await browser.ask("/console/tasks/delete", { task: kept })).text();
   expect(one).toContain("Delete this task?");
 });
 
-test("expired files are on no tile, in no lightbox and in no download", async () => {
+test("expired files are not in tiles, lightbox and downloads", async () => {
   const { browser, account } = await person();
   const id = await image(account);
   vi.setSystemTime(Date.now() + 86_401_000);

@@ -68,7 +68,7 @@ test("without an overlap the old key is refused at once here, and within eight s
   const key = secretIn(await (await rotate(browser, account.keyId, "now")).text());
   expect(await statusOf(account.key)).toBe(401);
   expect(await statusOf(key)).toBe(200);
-  // Simulates a rotation in another isolate: it is only visible in D1.
+  // Simulates a rotation in another isolate, which is only visible in D1.
   await env.DB.prepare("UPDATE api_key SET expires_at = ?1 WHERE coalesce(wallet_id, id) = ?2").bind(Date.now(), account.keyId).run();
   expect(await statusOf(key)).toBe(200);
   wait(8_000);
@@ -190,7 +190,7 @@ test("the operator sees both keys of a rotation with their shared quota, and del
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: false, admin: false } });
 });
 
-test("a key is narrowed when it is made, and later: its form shows how", async () => {
+test("a key's scope is set when it is created and changed later by its form", async () => {
   const { browser } = await (signedUp ??= signUp());
   const name = unique();
   const fields = { name, quota: "", expires: "", "kind-image": "on", "model-imgA-4": "on", "model-imgB-4o-image": "on", open: "7" };

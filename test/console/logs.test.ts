@@ -1,4 +1,4 @@
-/** The console's log of requests: filters, search, pages, and that an account sees its own alone. */
+/** The console's log of requests: filters, search, pages, and that an account sees only its own requests. */
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -56,7 +56,7 @@ test("requests are listed with status, key and id, found by filters, and belong 
   expect((await new Browser().ask(page)).headers.get("location")).toBe("/console/sign-in?to=%2Fconsole%2Flogs");
 });
 
-test("older requests are on further pages; the newest refresh themselves when asked to", async () => {
+test("older requests are on further pages; the newest refresh themselves on request", async () => {
   const { browser, id } = await person();
   const now = Date.now();
   const entry = (at: number) => ({

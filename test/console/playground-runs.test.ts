@@ -6,7 +6,7 @@ import { type Account, asAdmin, complete, holdTime } from "../support/gateway.ts
 import { formIn, formOf, held, path, person, png, recordOf, send } from "./playground-support.ts";
 import { Browser } from "./support.ts";
 
-/** How the page's script asks. */
+/** The headers of the page's script. */
 const scripted = { "hx-request": "true" };
 
 let one: { browser: Browser; account: Account };
@@ -34,7 +34,7 @@ async function runInPlace(browser: Browser, model: string, typed: Record<string,
 
 const runsIn = (response: Response) => new URL(response.headers.get("hx-replace-url")!, "https://x").searchParams.get("run")!.split(",");
 
-test("a run is answered with its result, a new key and the balance after it, and asks for itself until it has ended", async () => {
+test("a run is answered with its result, a new key and the new balance, and refreshes itself until it has ended", async () => {
   const { browser, account } = await person();
   const response = await runInPlace(browser, "imgA-4", { prompt: "in place", n: "2" });
   const html = await response.text();
@@ -46,23 +46,23 @@ test("a run is answered with its result, a new key and the balance after it, and
   const [, key = ""] = /name="key" value="([^"]+)"/.exec(html)!;
   expect(runsIn(await runInPlace(browser, "imgA-4", { prompt: "in place", n: "2" }, key))).not.toEqual([id]);
   expect(await held(account)).toBe(120_000);
-  // The page at this address has the result, and the form as it was sent.
+  // The page at this URL has the result, and the form as it was submitted.
   const page = await browser.read(`${path}?run=${id}`);
   expect((await formIn(page)).values).toMatchObject({ prompt: "in place", n: "2", run: id });
   expect(page).toContain(`hx-get="${path}/runs/${id}"`);
 });
 
-test("a result that has ended does not ask for itself, and has the file, the time and the cost", async () => {
+test("an ended result does not refresh itself, and has the file, the duration and the cost", async () => {
   const html = await (await one.browser.ask(`${path}/runs/${image}`, undefined, undefined, scripted)).text();
   expect(html).not.toContain("every 2s");
   expect(html.match(/<img src="[^"]*\/assets\/[^"]*" alt="sand, image \d of 2"/g)).toHaveLength(2);
   expect(html).toContain('value="0.06"');
   expect(html).toContain('id="strip"');
-  // Without script the address of a part is that of the page.
+  // Without script the URL of a part leads to the whole page.
   expect((await one.browser.ask(`${path}/runs/${image}`)).headers.get("location")).toBe(`${path}?run=${image}`);
 });
 
-test("a running task is cancelled beside the form, and its price comes back", async () => {
+test("a running task is cancelled beside the form, and its price is returned", async () => {
   const { browser, account } = await person();
   const [id = ""] = runsIn(await runInPlace(browser, "vidA-2", { prompt: "too long sandbox:slow" }));
   const cancelled = await (await browser.ask(`${path}/runs/${id}/cancel`, {}, undefined, scripted)).text();
@@ -70,7 +70,7 @@ test("a running task is cancelled beside the form, and its price comes back", as
   expect(cancelled).toContain("Nothing was charged: $1.00 was returned.");
   expect(cancelled).toMatch(/id="balance-side"[^>]*><data class="num" value="1000"/);
   expect((await asAdmin(`/accounts/${account.id}`)).body).toMatchObject({ used: 0, reserved: 0, remaining: 1000 });
-  // A second time, and without script: it stays as it is.
+  // Cancelled a second time, and without script: nothing changes.
   const again = await browser.ask(`${path}/runs/${id}/cancel`, {});
   expect([again.status, again.headers.get("location")]).toEqual([303, `${path}?run=${id}`]);
 });
@@ -94,11 +94,11 @@ async function compare(browser: Browser, model: string, others: string[], typed:
   return browser.ask(path, form.toString(), undefined, { ...scripted, "content-type": "application/x-www-form-urlencoded" });
 }
 
-test("the same prompt runs on several models for one price, each with the values that fit it", async () => {
+test("the same prompt runs on several models for one price, each with the values that are valid for it", async () => {
   const { browser, account } = await person();
   const others = ["vidB-3.1-fast", "vidD-02", "vidC-1-0-pro-fast"];
   const typed = { prompt: "compared", duration: "15", size: "9:16" };
-  // 15 s at 0.10, 8 s at 0.15, 5 s at 0.05, 5 s at 0.03: durations that a model lacks become its own.
+  // 15 s at 0.10, 8 s at 0.15, 5 s at 0.05, 5 s at 0.03: a duration that a model does not support becomes its default.
   const preview = await (await compare(browser, "vidA-2", others, typed, "preview")).text();
   expect(/value="run">.*?<data[^>]* value="([\d.]+)"/.exec(preview)![1]).toBe("3.1");
   expect(await held(account)).toBe(0);
@@ -115,14 +115,14 @@ test("the same prompt runs on several models for one price, each with the values
   for (const model of ["vidA-2", ...others]) expect(page).toContain(`<h3>${model}</h3>`);
 });
 
-test("a comparison of which one model is refused, or which costs more than is left, runs nothing", async () => {
+test("a comparison that one model refuses, or that costs more than the balance, runs nothing", async () => {
   const { browser, account } = await person({ SIGNUP_QUOTA: "0.15" });
   const long = await compare(browser, "imgA-4", ["imgC-3-pro-image-preview"], { prompt: "x".repeat(1001) });
   expect(await long.text()).toContain("imgA-4: ");
   expect((await compare(browser, "imgA-4", ["imgC-3-pro-image-preview"], { prompt: "x", n: "2" })).headers.get("hx-retarget")).toBe(
     "#form",
   );
-  // Each of them alone could be paid: 0.04 + 0.12.
+  // The balance suffices for each, but not for both: 0.04 + 0.12.
   const both = await compare(browser, "imgB-4o-image", ["imgC-3-pro-image-preview"], { prompt: "x" });
   expect(await both.text()).toContain("The price is higher than the remaining balance.");
   expect(await held(account)).toBe(0);
@@ -137,7 +137,7 @@ test("a refused run answers the script with the form, whose summary takes the fo
   expect([values["n"], [...invalid]]).toEqual(["2", ["prompt"]]);
 });
 
-test("an image of the gallery becomes the input, byte by byte, and one that is gone is named", async () => {
+test("an image of the gallery becomes the input, byte by byte, and a deleted one is named in the error", async () => {
   const { browser, account } = one;
   const shown = await browser.ask(`${path}/picture/${image}/1`);
   const bytes = new Uint8Array(await shown.arrayBuffer());
@@ -152,7 +152,7 @@ test("an image of the gallery becomes the input, byte by byte, and one that is g
   expect(gone).toContain("Image 1: This image does not exist any more.");
 });
 
-test("what was typed is there again after signing in, and a page with script keeps it itself", async () => {
+test("typed values are restored after signing in, and a page with script keeps them itself", async () => {
   const { browser } = await person();
   const { values } = await formOf(browser, "vidA-2");
   const typed = { ...values, prompt: "kept & typed", duration: "15", "pictures.0.url": "https://pictures.example/1.png", do: "run" };
@@ -179,7 +179,7 @@ test("what was typed is there again after signing in, and a page with script kee
   expect((await guest.ask(path, form)).headers.get("location")).toBe(`/console/sign-in?to=${encodeURIComponent(path)}`);
 });
 
-test("a chat answers the script with events: the question in its place, the text, then the conversation with its cost", async () => {
+test("a chat answers the script with events: the question, the text, then the conversation with its cost", async () => {
   const { browser } = await person();
   const { values } = await formOf(browser, "textA-1");
   const sent = { ...values, "messages.1.content": "Hello <i>you</i>", do: "run" };
@@ -198,7 +198,7 @@ test("a chat answers the script with events: the question in its place, the text
   expect((await formIn(done)).values).toMatchObject({ "messages.2.content": "Hello there", "messages.3.content": "" });
 });
 
-test("a chat that is refused gives the words back, and one that is stopped keeps what arrived", async () => {
+test("a refused chat restores the typed text, and a stopped one keeps what arrived", async () => {
   const { browser } = one;
   const { values } = await formOf(browser, "textA-1");
   const bad = { ...values, "messages.1.content": "kept", temperature: "9", do: "run" };

@@ -118,9 +118,9 @@ export async function run(browser: Browser, account: Account, model: string, typ
   return recordOf(account, id);
 }
 
-/** The amount on the button, or the most that a chat's next answer costs. */
+/** The amount on the button, or the maximum cost of a chat's next answer. */
 export const shownPrice = (html: string) => /(?:value="run"|id="price")>.*?<data[^>]* value="([\d.]+)"/.exec(html)?.[1];
-/** All that was ever held for the account, in millionths. */
+/** The total amount ever held for the account, in millionths. */
 export async function held(account: Account): Promise<number> {
   const unwritten = await env.WALLETS.getByName(account.id).unwritten();
   const statement = env.DB.prepare("SELECT coalesce(sum(held), 0) AS held FROM entry WHERE account_id = ?1 AND step = 'reserve'");

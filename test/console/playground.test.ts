@@ -285,7 +285,7 @@ test("switching models keeps the values that fit the new form", async () => {
   const response = await send(one.browser, "imgA-4", { prompt: "kept", size: "3:2", n: "4", model: "vidD-02" }, "choose");
   const { values } = await formIn(await response.text());
   expect(values).toMatchObject({ model: "vidD-02", prompt: "kept", size: "16:9", duration: "5" });
-  // What this model does not take is there again with the next one that does.
+  // A value that this model does not accept is restored with the next model that does.
   const back = await one.browser.ask(path, { ...values, model: "imgB-4o-image", do: "choose" });
   expect((await formIn(await back.text())).values).toMatchObject({ model: "imgB-4o-image", prompt: "kept", n: "4" });
   // A default that the user did not change is replaced by the new model's default, even if it would fit.

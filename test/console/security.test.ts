@@ -20,7 +20,7 @@ const image = () => ({ model: "imgA-4", prompt: unique() });
 const script = `"'><script>alert(1)</script>`;
 const secretPattern = /sk-[0-9A-Za-z]{49}/g;
 
-/** Every registered route of the console, without middleware. The public pages (`site.test.ts`) know no user, thumbnails only their URL's signature (`gallery.test.ts`). */
+/** Every registered route of the console, without middleware. The public pages (`site.test.ts`) have no user, and thumbnails depend only on their URL's signature (`gallery.test.ts`). */
 const routes = pages.routes.filter(({ method, path }, at, all) => {
   const isFirst = all.findIndex((other) => other.method === method && other.path === path) === at;
   return method !== "ALL" && isFirst && /^\/console(\/|$)/.test(path) && !path.startsWith("/console/thumbnails/");
@@ -45,7 +45,7 @@ const open = new Set(
     .map((path) => `/console/${path}`),
 );
 
-/** A user with one of each thing that pages show. */
+/** A user with one of each kind of record that pages show. */
 async function personWithAll() {
   const browser = new Browser();
   const email = await browser.signUp();
@@ -151,7 +151,7 @@ test("visitors are redirected to the sign-in page from every page that needs sig
   expect(before.length).toBeGreaterThan(10);
   for (const { method, path } of routes.filter((route) => !open.has(route.path))) {
     const response = await new Browser().ask(pathTo(path), method === "POST" ? form() : undefined);
-    // The redirect of a page includes the way back to it, that of a run the way back to what was typed.
+    // The redirect from a page contains the return path; that of a run also contains the typed values.
     const back =
       (method === "GET" || path === "/console/playground") && path !== "/console" ? `?to=${encodeURIComponent(pathTo(path))}` : "";
     expect([response.status, response.headers.get("location")], `${method} ${path}`).toEqual([303, `/console/sign-in${back}`]);
@@ -160,7 +160,7 @@ test("visitors are redirected to the sign-in page from every page that needs sig
   expect(await ownersRows()).toEqual(before);
 });
 
-test("other users' things are 404 for every method and input", async () => {
+test("other users' records are 404 for every method and input", async () => {
   const before = await ownersRows();
   const ending = new Set(["/console/sign-out", "/console/account/sessions/end"]);
   expect(routes.filter(({ path }) => isOnesOwn(path)).length).toBeGreaterThan(20);

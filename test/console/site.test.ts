@@ -1,4 +1,4 @@
-/** The public pages: what each answers to people and to programs, and that its links lead somewhere. */
+/** The public pages: the answers to browsers and to programs, and that all links work. */
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -25,10 +25,10 @@ const pagePaths = [
 
 const ask = (path: string, headers: Record<string, string> = html) => new Browser().ask(path, undefined, null, headers);
 
-/** Elements without an end, by the HTML standard. */
+/** Elements without an end tag, by the HTML standard. */
 const isVoid = (name: string) => /^(?:meta|link|img|input|br|hr|col|source|path|circle)$/.test(name);
 
-/** Tags that are not closed in their order: a parser would mend them, each in its own way. */
+/** Tags that are not closed in their order: parsers would correct them in different ways. */
 function unclosed(page: string): string[] {
   const open: string[] = [];
   const wrong: string[] = [];
@@ -40,7 +40,7 @@ function unclosed(page: string): string[] {
   return [...wrong, ...open];
 }
 
-test.each(pagePaths)("%s is a whole page with one title, and every link on it leads somewhere", async (path) => {
+test.each(pagePaths)("%s is a whole page with one title, and all its links work", async (path) => {
   const response = await ask(path);
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toMatch(/^text\/html/);
@@ -56,7 +56,7 @@ test.each(pagePaths)("%s is a whole page with one title, and every link on it le
     path === "/docs/callbacks" ? ["https://www.standardwebhooks.com/"] : [],
   );
   for (const { pathname, hash } of [...links].filter(({ origin }) => origin === base)) {
-    // Pages that need a person lead to the sign-in page; those of other Workers are not here.
+    // Pages that need a login redirect to the sign-in page; pages of other Workers do not exist here.
     if (/^\/(console(?!\/static)|mcp|v1)/.test(pathname)) continue;
     if (pathname === path) expect(hash === "" || ids.includes(decodeURIComponent(hash.slice(1))), `${path} links to ${hash}`).toBe(true);
     else await leadsSomewhere(pathname, hash, path);
@@ -73,7 +73,7 @@ async function leadsSomewhere(pathname: string, hash: string, from: string): Pro
   if (hash !== "" && text.startsWith("<!doctype")) expect(text, `${from} links to ${pathname}${hash}`).toContain(` id="${hash.slice(1)}"`);
 }
 
-test("pages are protected as the console's are, and ask no other host for anything", async () => {
+test("public pages have the console's security headers, and load nothing from other hosts", async () => {
   const { headers } = await ask("/docs");
   const policy = headers.get("content-security-policy")!;
   expect(policy).toContain("default-src 'none'");
@@ -83,7 +83,7 @@ test("pages are protected as the console's are, and ask no other host for anythi
   expect(text).not.toMatch(/<script(?![^>]* src=)|<style| style="| on\w+="/);
 });
 
-test("programs get links at /, people a page, and other methods are refused", async () => {
+test("programs get links at /, browsers a page, and other methods are refused", async () => {
   for (const accept of ["*/*", "application/json", ""]) {
     const response = await ask("/", accept === "" ? {} : { accept });
     expect(response.headers.get("content-type")).toMatch(/^application\/json/);
@@ -102,7 +102,7 @@ test("programs get links at /, people a page, and other methods are refused", as
   expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
 });
 
-test("a deployment without the console has the links of the API alone", async () => {
+test("without the console / has only the API's links", async () => {
   const { CONSOLE: _, ...without } = env;
   const get = (path: string) => gateway.fetch(new Request(base + path, { headers: html }), without, createExecutionContext());
   expect(await (await get("/")).json()).toEqual({
@@ -118,7 +118,7 @@ test("a deployment without the console has the links of the API alone", async ()
   }
 });
 
-test("people who are signed in go from / to the overview, others with an old session see the page", async () => {
+test("signed-in users are redirected from / to the overview; with an old session the page is shown", async () => {
   const browser = new Browser();
   await browser.signUp();
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -128,7 +128,7 @@ test("people who are signed in go from / to the overview, others with an old ses
   expect((await ask("/", { ...html, cookie })).status).toBe(200);
 });
 
-test("the prices are those of the models that can be asked for", async () => {
+test("the prices are those of the available models", async () => {
   const text = await (await ask("/")).text();
   for (const { id } of allModels()) expect(text).toContain(`href="/docs/models/${id}"`);
   expect(text).toMatch(/\$0\.03 <span class="muted">per image<\/span>/);
@@ -136,21 +136,21 @@ test("the prices are those of the models that can be asked for", async () => {
   expect((await ask("/docs/models/none")).status).toBe(404);
 });
 
-test("samples bear the address by which the gateway was reached", async () => {
+test("samples contain the URL at which the gateway was reached", async () => {
   const other = new Request("https://api.example.org/docs", { headers: html });
   const text = await (await pages.fetch(other, env, createExecutionContext())).text();
   expect(text).toContain("https://api.example.org/v1/images/generations");
   expect(text).not.toContain(base);
 });
 
-test.each(["zh", "ko", "ja"])("the landing page speaks %s, and so does the frame of the documentation", async (language) => {
+test.each(["zh", "ko", "ja"])("the landing page and the frame of the documentation are in %s", async (language) => {
   const texts = await Promise.all(["/", "/docs"].map(async (path) => (await ask(path, { ...html, "accept-language": language })).text()));
   for (const text of texts) expect(text).toContain(`<html lang="${language}"`);
   expect(texts[0]).not.toContain("One API");
   expect(texts[1]).toContain('<article lang="en">');
 });
 
-test("the language that is chosen on a public page leads back to it", async () => {
+test("choosing a language on a public page leads back to that page", async () => {
   const browser = new Browser();
   const after = async (referer: string) =>
     (await browser.ask("/console/language?to=ko", undefined, null, { referer })).headers.get("location");
@@ -159,7 +159,7 @@ test("the language that is chosen on a public page leads back to it", async () =
   expect(await (await browser.ask("/docs", undefined, null, html)).text()).toContain('<html lang="ko"');
 });
 
-test("every page of the documentation is there as Markdown", async () => {
+test("every page of the documentation is available as Markdown", async () => {
   for (const { name, title } of docs.values()) {
     const response = await ask(`/docs/${name}.md`, {});
     expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
@@ -169,7 +169,7 @@ test("every page of the documentation is there as Markdown", async () => {
     expect((await ask(`/docs/${name}`)).status, name).toBe(404);
 });
 
-test("llms.txt has a title, a summary and links that answer", async () => {
+test("llms.txt has a title, a summary and working links", async () => {
   const text = await (await ask("/llms.txt", {})).text();
   expect(text).toMatch(/^# Gateway\n\n> .+\n/);
   const links = [...text.matchAll(/\]\((https:[^)]+)\): \S/g)].map(([, to = ""]) => new URL(to).pathname);
@@ -183,7 +183,7 @@ test("robots may read the pages, but neither files nor the console", async () =>
   expect((await ask("/favicon.svg", {})).headers.get("content-type")).toBe("image/svg+xml");
 });
 
-test("a trailing slash leads to the page without it, an unknown page is 404 with the contents", async () => {
+test("a trailing slash redirects to the page without it, and an unknown page is 404 with the contents", async () => {
   const response = await ask("/docs/tasks/?a=b");
   expect([response.status, response.headers.get("location")]).toEqual([301, "/docs/tasks?a=b"]);
   const missing = await ask("/docs/none/more");
@@ -191,7 +191,7 @@ test("a trailing slash leads to the page without it, an unknown page is 404 with
   expect(await missing.text()).toContain('href="/docs/tasks"');
 });
 
-test("nothing of an address is markup in a public page or a header of its answer", async () => {
+test("no part of a URL becomes markup in a public page or a header of its answer", async () => {
   const script = `"'><script>alert(1)</script>`;
   for (const path of [
     "/",
@@ -206,7 +206,7 @@ test("nothing of an address is markup in a public page or a header of its answer
   }
 });
 
-test("a video is served in ranges", async () => {
+test("a video supports range requests", async () => {
   const [path = ""] = /\/console\/static\/waves\.[0-9a-f]{10}\.mp4/.exec(await (await ask("/")).text())!;
   const whole = new Uint8Array(await (await ask(path, {})).arrayBuffer());
   const part = await ask(path, { range: "bytes=4-7" });

@@ -1,4 +1,4 @@
-/** `/status`: sums of the last hour for everybody, and nothing of anybody's. */
+/** `/status`: sums of the last hour over all accounts, and no data of a single account. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -12,7 +12,7 @@ const later = (seconds: number) => vi.setSystemTime(Date.now() + 1000 * seconds)
 
 beforeEach(async () => {
   holdTime();
-  later(86_400); // nothing of other tests, and nothing that this isolate has kept
+  later(86_400); // removes the data of other tests, and this isolate's cache
   await env.DB.prepare("DELETE FROM outcome_sum").run();
 });
 afterEach(() => vi.restoreAllMocks());
@@ -21,7 +21,7 @@ const image = (prompt = "a lighthouse") => ({ model: "imgA-4", prompt });
 const ask = async (headers: Record<string, string> = {}) => new Browser().ask("/status", undefined, null, headers);
 const read = async () => statusAnswer.parse(await (await ask()).json());
 
-test("what became of the last hour's tasks, by kind, for programs and for people", async () => {
+test("the outcomes of the last hour's tasks, by kind, for programs and for browsers", async () => {
   const account = await newAccount();
   // Tests that share the database may have completed tasks at any later time.
   await env.DB.exec("DELETE FROM outcome_sum");
@@ -43,12 +43,12 @@ test("what became of the last hour's tasks, by kind, for programs and for people
     { kind: "video", completion_rate: 1, median_seconds: expect.any(Number) },
   ]);
   const text = await (await ask({ accept: "text/html" })).text();
-  expect(text).toContain("100%");
+  expect(text).toContain("100\u00a0%");
   expect(text).toContain("Operational");
   expect(text).not.toContain(account.id);
   const korean = await (await ask({ accept: "text/html", "accept-language": "ko" })).text();
   expect(korean).toContain("서비스 상태");
-  later(4_000); // an hour and the five minutes that sums are kept by
+  later(4_000); // an hour, and the five minutes in which sums are grouped
   expect((await read()).kinds).toEqual([]);
 });
 
@@ -67,7 +67,7 @@ test("submissions are degraded while tasks fail; cancelled and refused ones do n
   expect(await (await ask({ accept: "text/html" })).text()).toContain("Degraded");
 });
 
-test("one read of the database serves everybody for thirty seconds, and without it submissions are unavailable", async () => {
+test("one read of the database serves all visitors for thirty seconds, and without the database submissions are unavailable", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   failOnce(bindings.statement(), "run");
   expect(await read()).toMatchObject({ api: "operational", submissions: "unavailable", kinds: [] });

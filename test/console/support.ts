@@ -6,7 +6,7 @@ import { mailBudget } from "../../src/console/budget-mail.ts";
 import { pages } from "../../src/console/pages.tsx";
 import gateway from "../../src/worker.ts";
 
-await import("../../src/console/better-auth.ts"); // reading it takes seconds here: not those of the first test that signs in
+await import("../../src/console/better-auth.ts"); // loading it takes seconds, which must not count for the first test that signs in
 
 const origin = "https://gateway.example";
 

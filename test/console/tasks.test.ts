@@ -124,7 +124,7 @@ test("a task's page is live until the task ends, then shows its images, paramete
   await finish(account, id);
   const text = await browser.read(`/console/tasks/${id}`);
   expect(isLive(text)).toBe(false);
-  expect(text).toContain("completed");
+  expect(text).toContain("Completed");
   expect(text.match(/<figure><img src="https:\/\/gateway\.example\/assets\//g)).toHaveLength(2);
   expect(text).toContain(`download="${id}-2.png"`);
   const url = within(text, /<img src="([^"]*)"/);
@@ -132,7 +132,7 @@ test("a task's page is live until the task ends, then shows its images, paramete
   expect(text).toMatch(/Aspect ratio<\/dt><dd>16:9/);
   expect(text).toMatch(/Charged<\/dt><dd><data class="num" value="0\.06"/);
   expect(text).toMatch(/Returned<\/dt><dd><data class="num" value="0"/);
-  for (const word of ["Submitted", "Started", "Ended", "data-countdown="]) expect(text).toContain(word);
+  for (const word of ["Submitted", "Started", "Completed</span>", "data-countdown="]) expect(text).toContain(word);
   expect(text).not.toContain("<script>alert");
 });
 

@@ -1,4 +1,4 @@
-/** Variables of the console: a wrong value opens no account with a generous quota, and pages do not fall back to a default. */
+/** Variables of the console: an invalid value creates no account with a default quota, and pages do not fall back to a default. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -11,7 +11,7 @@ const person = () => ({ name: "Ann", email: `ann-${crypto.randomUUID()}@example.
 const logged = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => String(line)).join("\n");
 
 test.each(["lots", "", "-1", "1e9", "Infinity", undefined])(
-  "SIGNUP_QUOTA = %j opens no account, and the log names the variable",
+  "SIGNUP_QUOTA = %j creates no account, and the log names the variable",
   async (quota) => {
     const spy = vi.spyOn(console, "error");
     const browser = new Browser({ SIGNUP_QUOTA: quota as string });
@@ -20,7 +20,7 @@ test.each(["lots", "", "-1", "1e9", "Infinity", undefined])(
     expect((await browser.ask("/console/sign-up", form)).status).toBe(500);
     expect(logged(spy)).toContain("SIGNUP_QUOTA must be a number");
     expect(await accountByEmail(env.DB, form.email)).toBeNull();
-    // Nothing was stored: with a corrected variable the same user signs up.
+    // Nothing was stored: with a corrected variable the same user can sign up.
     expect((await new Browser().ask("/console/sign-up", form)).status).toBe(303);
   },
 );

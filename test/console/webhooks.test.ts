@@ -1,4 +1,4 @@
-/** The console's webhooks page: the endpoint, its secret, a test event, the deliveries; and a task's callback on its own page. */
+/** The console's webhooks page: the endpoint, its secret, a test event, the deliveries; and the callback on a task's page. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -25,7 +25,7 @@ async function person(): Promise<{ browser: Browser; account: Account }> {
 const image = (account: Account) => complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
 const endpointOf = async ({ id }: Account) => (await readWebhook(env.DB, id)).url;
 
-test("an endpoint is added, changed and removed; a refused one is shown beside the field, with what was typed", async () => {
+test("an endpoint is added, changed and removed; a refused one is shown beside the field, with the typed value", async () => {
   const { browser, account } = await person();
   expect(await browser.read(page)).toContain("Add endpoint");
   const refused = await browser.ask(page, { url: "http://hooks.example.com/" });
@@ -45,7 +45,7 @@ test("an endpoint is added, changed and removed; a refused one is shown beside t
   expect(await endpointOf(account)).toBeNull();
 });
 
-test("the secret is on the page only when it is asked for, and is rotated after a question", async () => {
+test("the page contains the secret only on request, and rotates it after a confirmation", async () => {
   const { browser, account } = await person();
   const { secret } = await readWebhook(env.DB, account.id);
   const hidden = await browser.read(page);
@@ -59,7 +59,7 @@ test("the secret is on the page only when it is asked for, and is rotated after 
   expect([after.secret === secret, after.oldSecret]).toEqual([false, secret]);
 });
 
-test("a test event is sent to the endpoint, and the page says what came of it", async () => {
+test("a test event is sent to the endpoint, and the page shows its outcome", async () => {
   const { browser, account } = await person();
   const received = receivers({ [hook]: ok });
   const none = await browser.ask(`${page}/test`, {});
@@ -79,7 +79,7 @@ test("deliveries are listed with their outcome, and sent again from the list and
   const id = await image(account);
   await callBack(id);
   const { browser: stranger } = await person();
-  expect(await stranger.read(page)).toContain("Nothing was sent lately.");
+  expect(await stranger.read(page)).toContain("No callback was sent lately.");
   for (const path of [page, `${page}?result=failed`]) {
     const text = await browser.read(path);
     expect(text).toContain(`href="/console/tasks/${id}#callback"`);
@@ -91,7 +91,7 @@ test("deliveries are listed with their outcome, and sent again from the list and
   expect((await browser.ask(`${page}/resend/${id}`, {})).headers.get("location")).toBe(page);
   await callBack(id);
   expect(await browser.read(page)).toMatch(/data-s="good"[^>]*>.*204/s);
-  expect(await browser.read(`${page}?result=failed`)).toContain("Nothing was sent lately.");
+  expect(await browser.read(`${page}?result=failed`)).toContain("No callback was sent lately.");
   expect((await browser.ask(`/console/tasks/${id}/callback`, {})).headers.get("location")).toBe(`/console/tasks/${id}#callback`);
   await callBack(id);
   expect(received).toHaveLength(3);

@@ -53,7 +53,7 @@ export interface Database {
   location: string | undefined;
 }
 
-/** How an account differs from a fully configured one. */
+/** The differences from a fully configured account. */
 export interface Shortcomings {
   hasR2: boolean;
   subdomain: string | undefined;

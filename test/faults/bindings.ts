@@ -16,7 +16,7 @@ type Statement = D1PreparedStatement & { statement: string; params: unknown[] };
 
 const isWrite = ({ statement }: Statement) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.test(statement);
 
-/** The same statements again, prepared outside of the object or Worker that made them. */
+/** The same statements, prepared outside of the object or Worker that created them. */
 const again = (statements: Statement[]) => () =>
   env.DB.batch(statements.map(({ statement, params }) => env.DB.prepare(statement).bind(...params)));
 

@@ -84,7 +84,7 @@ export class FaultInjector {
 
   constructor(seed: number, note: (line: string) => void) {
     this.random = new Random(seed + 0x10_0000);
-    // Some runs have few faults, so that tasks go far; some have many.
+    // The share of faults: in some runs low, so that tasks progress far; in some high.
     this.#rate = this.random.pick([0, 0.01, 0.03, 0.03, 0.08, 0.15]);
     this.#pauseRate = this.random.pick([0, 0.02, 0.05]);
     this.#note = note;

@@ -35,12 +35,14 @@ async function injectFaults(world: World): Promise<void> {
   await world.applyLateEffects();
 }
 
-/** The number of times to check whether an operation has ended, which takes some seconds. After that something waits forever. */
+/**
+ * How many times to check whether an operation has ended, which takes some seconds. After that it waits for something that never happens.
+ */
 const maxTurns = 5_000;
-/** So long an operation may run beside one that is stopped, until it is taken to be waiting for that one. */
+/** If an operation runs longer than this beside a paused one, it is assumed to wait for the paused one. */
 const patientTurns = 500;
 
-/** Runs one operation to its end, or to the crash of its Worker; where it is paused, other operations run in between. */
+/** Runs one operation to its end, or to the crash of its Worker; while it is paused, other operations run. */
 async function perform(world: World, isNested: boolean): Promise<void> {
   const { faultInjector, trace } = world;
   const { name, operation } = choose(world);
@@ -56,7 +58,8 @@ async function perform(world: World, isNested: boolean): Promise<void> {
     if (turns === maxTurns) throw new Error(`"${name}" does not end`);
     await turn();
     const { gate } = faultInjector;
-    // Writes of a wallet take turns: what waits for the one that is stopped lets it go on. Nothing fails while the two run together.
+    // A wallet makes its writes one after the other: if an operation waits for a paused one, the paused one continues. No faults are
+    // injected while both run.
     if (isNested && gate && turns % patientTurns === patientTurns - 1) {
       faultInjector.isOn = false;
       gate.isOpen = true;
@@ -64,7 +67,7 @@ async function perform(world: World, isNested: boolean): Promise<void> {
     if (!gate || isNested) continue;
     for (let count = world.random.int(1, 4); count > 0; count--) await perform(world, true);
     faultInjector.scope = scope;
-    // It may have been let go on already, and be paused at a later point.
+    // It may have been continued already, and be paused at a later point.
     if (faultInjector.gate === gate) faultInjector.gate = undefined;
     gate.isOpen = true;
   }
@@ -81,7 +84,7 @@ async function drain(world: World): Promise<void> {
     for (const known of world.objects.all.values()) {
       const { task, isEmpty, alarm } = await world.objects.stored(known);
       if (known.kind === "wallet" && alarm === null) continue;
-      // A settlement that came through at once is not written: the alarm stands at what comes after it.
+      // A settlement that succeeded at once is not written: the alarm is set for the step after it.
       const isWaiting = task && isFinal(task) && alarm !== null && alarm > Date.now() + 3_600_000;
       if (known.kind !== "claim" && !isEmpty && !isWaiting) return false;
     }

@@ -61,7 +61,7 @@ export async function submit(world: World, request: Unsent): Promise<string> {
 export async function repeat(world: World): Promise<string> {
   if (world.keyed.length === 0) return "none";
   const keyed = world.random.pick(world.keyed);
-  // It would wait for the paused one.
+  // It would wait for the paused submission.
   if (keyed.sender && !keyed.sender.isDead) return `${keyed.key} is under way`;
   if (!world.random.chance(0.1)) return `${keyed.key} ${await send(world, keyed)}`;
   const answer = await world.call(keyed.account, keyed.path, {
@@ -87,7 +87,7 @@ async function send(world: World, submission: Unsent & Partial<Keyed>): Promise<
 
 const claimMs = 86_400_000;
 
-/** `first` is the task with which the key was answered before this request was sent. */
+/** `first` is the task that earlier answers to the key contained. */
 function accept(world: World, submission: Partial<Keyed>, first: string | undefined, answer: Answer, accepted: AcceptedTask): void {
   const { id } = accepted;
   const isFresh = submission.at !== undefined && Date.now() < submission.at + claimMs;

@@ -118,7 +118,7 @@ test("a part of the CSV file of charges", async () => {
   expect((await rows()).most).toBeLessThanOrEqual(maxRows);
 });
 
-test("open tasks of all accounts, a submission, and its end that its wallet writes", async () => {
+test("open tasks of all accounts, a submission, and its settlement written by its wallet", async () => {
   const rows = rowsRead();
   const body = { model: "imgA-4", prompt: unique() };
   const id = await submit(account, "/v1/images/generations", body);
@@ -130,7 +130,7 @@ test("open tasks of all accounts, a submission, and its end that its wallet writ
   expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
 });
 
-test("the audit continues where it was, slice by slice, to the end", async () => {
+test("the audit continues slice by slice to the end", async () => {
   await newAccount();
   const rows = rowsRead();
   const first = await audit(env.DB, auditWallet(env.WALLETS));

@@ -1,4 +1,4 @@
-/** Agents: the official SDK's client, which asks the gateway over its real transport. */
+/** Agents: the official SDK's client, connected to the gateway over its real transport. */
 
 import { exports } from "cloudflare:workers";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -24,7 +24,7 @@ export async function connect(key: string, era: Era = "legacy"): Promise<Client>
   return client;
 }
 
-/** Calls a tool; its result, with the text of its content. */
+/** Calls a tool; returns its result, with the text of its content. */
 export async function callTool(client: Client, name: string, args: Record<string, unknown> = {}) {
   const result = await client.callTool({ name, arguments: args });
   const text = result.content.flatMap((part) => (part.type === "text" ? part.text : [])).join("\n");

@@ -1,4 +1,4 @@
-/** The gateway as tests of /mcp run it: with the MCP Worker behind it, in the same script. */
+/** The gateway for tests of /mcp: with the MCP Worker behind it, in the same script. */
 
 export { default as Mcp } from "../../src/mcp/worker.ts";
 export { default as Operations } from "../../src/operations/worker.ts";

@@ -1,4 +1,4 @@
-/** /mcp as HTTP: who gets in, sessions, and what is no request of the protocol. */
+/** /mcp over HTTP: authentication, sessions, and requests that violate the protocol. */
 
 import { expect, test } from "vitest";
 import { asAdmin, call, newAccount } from "../support/gateway.ts";
@@ -21,7 +21,7 @@ test("a missing or wrong key is 401 with a challenge", async () => {
   expect((await call("/mcp")).status).toBe(401);
 });
 
-test("a deleted key is refused within ten seconds, also in a session that it began", async () => {
+test("a deleted key is refused within ten seconds, also in an existing session", async () => {
   const { key, keyId } = await newAccount();
   const client = await connect(key);
   await asAdmin(`/keys/${keyId}`, { method: "DELETE" });
@@ -29,7 +29,7 @@ test("a deleted key is refused within ten seconds, also in a session that it beg
   expect(result).toMatchObject({ isError: true, content: [{ text: "Failed to get token info" }] });
 });
 
-test("pages of other sites are refused, those of the gateway's own host and programs are not", async () => {
+test("pages of other origins are refused; pages of the gateway's own host and programs are not", async () => {
   const { key } = await newAccount();
   const from = async (origin: string) => (await call("/mcp", { key, body: initialize(), headers: { ...accept, origin } })).status;
   expect([await from("https://evil.example"), await from("null"), await from("http://localhost:6274")]).toEqual([403, 403, 403]);
@@ -42,7 +42,7 @@ test("pages of other sites are refused, those of the gateway's own host and prog
   expect(local.status).toBe(200);
 });
 
-test("a handshake gets a session of its own, other requests none", async () => {
+test("a handshake starts a session, other requests do not", async () => {
   const { key } = await newAccount();
   const session = async (body: object, headers: Record<string, string> = {}) =>
     (await call("/mcp", { key, body, headers: { ...accept, ...headers } })).headers.get("mcp-session-id");
@@ -53,7 +53,7 @@ test("a handshake gets a session of its own, other requests none", async () => {
   expect(await session({ jsonrpc: "2.0", id: 2, method: "tools/list" })).toBeNull();
 });
 
-test("what is no request of the protocol", async () => {
+test("requests that violate the protocol", async () => {
   const { key } = await newAccount();
   const status = async (options: object) => (await call("/mcp", { key, ...options })).status;
   expect(await status({})).toBe(405);
@@ -64,7 +64,7 @@ test("what is no request of the protocol", async () => {
   expect(await status({ body: `"${"a".repeat(17 * 1024 * 1024)}"`, headers: accept })).toBe(413);
 });
 
-test("where the Worker is not deployed there is nothing at /mcp", async () => {
+test("if the Worker is not deployed, /mcp is 404", async () => {
   const answer = await call("/mcp", { key: "sk-x", vars: { MCP: undefined as never } });
   expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
 });

@@ -1,4 +1,4 @@
-/** What agents pay at /mcp: a model that repeats itself pays once, and no number of agents spends more than their key has. */
+/** Charges of agents at /mcp: a repeated call is charged once, and agents in parallel cannot exceed their key's quota. */
 
 import { expect, test } from "vitest";
 import { asAdmin, books, finish, holdTime, newAccount, script, unique, upstreamCalls } from "../support/gateway.ts";
@@ -8,14 +8,14 @@ holdTime();
 
 const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), wait: 0, ...more });
 
-test.each<Era>(["legacy", "modern"])("a loop that calls the same tool five times pays once (%s)", async (era) => {
+test.each<Era>(["legacy", "modern"])("a loop that calls the same tool five times is charged once (%s)", async (era) => {
   const account = await newAccount(1);
   const client = await connect(account.key, era);
   const args = image();
   const first = await callTool(client, "generate_image", args);
   const { task_id } = first.record;
   expect(first.text).not.toContain("earlier call");
-  // The same arguments, however they are spelled: in another order, with empty fields, by an alias, and after the image was made.
+  // The same arguments in different notations: in another order, with empty fields, with an alias, and after the image was completed.
   await callTool(client, "generate_image", { size: null, ...Object.fromEntries(Object.entries(args).toReversed()) });
   await finish(account, task_id);
   for (const wait of [0, 1, undefined]) {
@@ -27,7 +27,7 @@ test.each<Era>(["legacy", "modern"])("a loop that calls the same tool five times
   expect(await books(account)).toMatchObject({ used: 0.03, reserved: 0 });
 });
 
-test("calls at the same time are one task; an alias is the model's name", async () => {
+test("parallel calls are one task; an alias is equal to the model's name", async () => {
   const account = await newAccount(1);
   const client = await connect(account.key);
   const args = image({ model: "imgC-alias-pro" });
@@ -54,7 +54,7 @@ test("another variation, session or key is another task", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0.12 });
 });
 
-test("a call whose task failed is made anew, five times at most, and costs nothing", async () => {
+test("a call whose task failed is submitted again, five times at most, and costs nothing", async () => {
   const account = await newAccount(1);
   const client = await connect(account.key);
   const args = image();

@@ -1,4 +1,4 @@
-/** The tasks extension at /mcp, as the official package for it uses it: a generation is a task by the same id. */
+/** The tasks extension at /mcp, with its official package: a generation is a task with the same id. */
 
 import { exports } from "cloudflare:workers";
 import { createTaskSessionFromClient, resultFromTaskOutcome, type TaskEnabledSession } from "@modelcontextprotocol/ext-tasks/client";
@@ -11,7 +11,7 @@ holdTime();
 let requests = 0;
 const clientInfo = { name: "test-agent", version: "1.0.0" };
 
-/** What a client of the extension sends with each request. */
+/** The envelope that a client of the extension sends with each request. */
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": clientInfo,
@@ -25,7 +25,7 @@ const headersFor = (method: string, name: string) => ({
   "mcp-name": name,
 });
 
-/** A session of the extension over the official client. Its own requests are posted as they are. */
+/** A session of the extension over the official client. The extension's own requests are posted directly. */
 async function connectTasks({ key }: Account): Promise<TaskEnabledSession> {
   const client = await connect(key, "modern");
   const session = createTaskSessionFromClient(client, {
@@ -56,7 +56,7 @@ const onlyTask = ({ key }: Account) =>
     return body.data[0].id as string;
   });
 
-test("a tool that generates answers with a task, whose end has the tool's result", async () => {
+test("a generating tool answers with a task, whose end has the tool's result", async () => {
   const account = await newAccount(1);
   const session = await connectTasks(account);
   const execution = await session.callTool("generate_image", { model: "imgA-4", prompt: unique() });
@@ -70,7 +70,7 @@ test("a tool that generates answers with a task, whose end has the tool's result
   });
 });
 
-test("a task that fails ends with a result that is an error, one that is cancelled as cancelled", async () => {
+test("a failed task ends with an error result, a cancelled one as cancelled", async () => {
   const account = await newAccount(1);
   const session = await connectTasks(account);
   const prompt = unique();
@@ -85,12 +85,12 @@ test("a task that fails ends with a result that is an error, one that is cancell
   await cancelled.cancel();
   expect((await cancelled.settle()).outcome).toMatchObject({ status: "cancelled" });
   expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
-  // What has ended stays as it ended.
+  // An ended task does not change.
   await session.cancelTask(id as never);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.error.code).toBe("content_policy_violation");
 });
 
-test.each(["tasks/get", "tasks/cancel", "tasks/update"])("%s of a task that is not the account's is an error", async (method) => {
+test.each(["tasks/get", "tasks/cancel", "tasks/update"])("%s of another account's task is an error", async (method) => {
   const account = await newAccount();
   const params = { taskId: "task_unknown", _meta: envelope };
   const { body } = await call("/mcp", {

@@ -1,4 +1,4 @@
-/** What the tools of /mcp take and answer, as agents with the official SDK's client see it, in both revisions of the protocol. */
+/** The arguments and results of the tools of /mcp, with the official SDK's client, in both revisions of the protocol. */
 
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { address, callTool, connect, type Era } from "./client.ts";
 
 holdTime();
 
-/** Calls a tool that submits, lets the task be made, and returns its result as `get_task` shows it. */
+/** Calls a tool that submits, runs the task, and returns its result in the format of `get_task`. */
 async function make(account: Account, era: Era, tool: string, args: Record<string, unknown>) {
   const client = await connect(account.key, era);
   const submitted = await callTool(client, tool, { wait: 0, ...args });
@@ -18,7 +18,7 @@ async function make(account: Account, era: Era, tool: string, args: Record<strin
   return callTool(client, "get_task", { task_id: submitted.record.task_id });
 }
 
-test.each<Era>(["legacy", "modern"])("the tools bear the catalog's schemas and say what they do to the world (%s)", async (era) => {
+test.each<Era>(["legacy", "modern"])("the tools have the catalog's schemas and annotations about their effects (%s)", async (era) => {
   const { key } = await newAccount();
   const { tools } = await (await connect(key, era)).listTools();
   expect(tools.map(({ name }) => name)).toEqual(
@@ -66,7 +66,7 @@ test.each<Era>(["legacy", "modern"])("the tools bear the catalog's schemas and s
   expect(cancel!.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
 });
 
-test.each<Era>(["legacy", "modern"])("images come as links, and small ones themselves (%s)", async (era) => {
+test.each<Era>(["legacy", "modern"])("images are returned as links, and small ones also as data (%s)", async (era) => {
   const account = await newAccount(1);
   const made = await make(account, era, "generate_image", { model: "imgC-alias-pro", prompt: unique(), n: 2, reference: "order-7" });
   expect(made.isError).toBeFalsy();
@@ -90,7 +90,7 @@ test.each<Era>(["legacy", "modern"])("images come as links, and small ones thems
   expect(JSON.parse(made.content.flatMap((part) => (part.type === "text" ? part.text : []))[1]!)).toEqual(made.record);
 });
 
-test("a video, its remix, and a character of it", async () => {
+test("a video, its remix, and a character from it", async () => {
   const account = await newAccount(20);
   const video = await make(account, "legacy", "generate_video", { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } });
   const [link, thumbnail] = video.content.filter(({ type }) => type === "resource_link");
@@ -104,7 +104,7 @@ test("a video, its remix, and a character of it", async () => {
   expect(await books(account)).toMatchObject({ used: 2.05, reserved: 0 });
 });
 
-test("estimate tells each kind's price, or what is wrong, and makes nothing", async () => {
+test("estimate` returns each kind's price, or the error, and submits nothing", async () => {
   const account = await newAccount(20);
   const video = await make(account, "legacy", "generate_video", { model: "vidA-2", prompt: unique() });
   const before = await books(account);
@@ -128,7 +128,7 @@ test("estimate tells each kind's price, or what is wrong, and makes nothing", as
     kind: "chat",
   });
   const other = await callTool(client, "estimate", { kind: "character", model: "vidA-2", prompt });
-  expect(other).toMatchObject({ isError: true, text: "invalid_request: kind does not fit the arguments, which would make: video" });
+  expect(other).toMatchObject({ isError: true, text: "invalid_request: kind does not fit the arguments, which are for the kind video" });
   expect(await callTool(client, "estimate", { kind: "song", model: "imgA-4" })).toMatchObject({
     isError: true,
     text: expect.stringContaining("image, video"),
@@ -136,7 +136,7 @@ test("estimate tells each kind's price, or what is wrong, and makes nothing", as
   expect(await books(account)).toEqual(before);
 });
 
-test("models by kind and by alias", async () => {
+test("models are found by kind and by alias", async () => {
   const client = await connect((await newAccount()).key);
   const ids = async (args: object) => (await callTool(client, "list_models", { ...args })).record.data.map(({ id }: { id: string }) => id);
   expect(await ids({ kind: "chat" })).toEqual(["textA-1", "textA-1-mini"]);
@@ -178,7 +178,7 @@ test("tasks are listed, paged, filtered, and cancelled", async () => {
   expect(await ids({ status: "failed" })).toEqual([first]);
 });
 
-test("the balance of key and account", async () => {
+test("the balance tool returns the balances of key and account", async () => {
   const account = await newAccount(5, 0.5);
   const client = await connect(account.key);
   await callTool(client, "generate_image", { model: "imgA-4", prompt: unique(), wait: 0 });
@@ -196,7 +196,7 @@ test("the balance of key and account", async () => {
   expect(narrowed.record.key).toMatchObject({ budget: { remaining: 0.17 }, kinds: ["image"] });
 });
 
-test("errors name each field and what it may be, and what to do", async () => {
+test("errors name each field, its allowed values, and the next step", async () => {
   const account = await newAccount(0.1);
   const client = await connect(account.key);
   const error = async (tool: string, args: Record<string, unknown>) => {
@@ -237,14 +237,14 @@ test.each([
     { model: "vidA-2", prompt: "a", url: "https://videos.example/a.mp4", timestamps: "0,1" },
     "url is an argument of create_character",
   ],
-])("%s makes nothing else: %j", async (tool, args, reason) => {
+])("%s creates no other kind: %j", async (tool, args, reason) => {
   const account = await newAccount();
   const result = await callTool(await connect(account.key), tool, { ...args, wait: 0 });
   expect(result).toMatchObject({ isError: true, text: `invalid_request: ${reason}` });
   expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 
-test("an image is shown itself only below the limit", async () => {
+test("an image is returned as data only below the size limit", async () => {
   const account = await newAccount();
   const made = await make(account, "legacy", "generate_image", { model: "imgA-4", prompt: unique() });
   const url: string = made.record.result.images[0].url[0];
@@ -252,7 +252,7 @@ test("an image is shown itself only below the limit", async () => {
   const client = new ApiClient({ fetch: (request) => exports.default.fetch(request) }, new Request(address));
   expect(await client.file(url, byteLength)).toBeUndefined();
   expect(await client.file(url, byteLength + 1)).toMatchObject({ type: "image/png", bytes: { byteLength } });
-  // Where files have an address of their own they are still the gateway's.
+  // Files with another base URL are still read from the gateway.
   const moved = url.replace("https://gateway.example", "https://files.example/made");
   expect(await client.file(moved, byteLength + 1)).toMatchObject({ type: "image/png" });
   expect(await client.file(url.replace("signature=", "signature=x"), byteLength + 1)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Waiting at /mcp: progress on the way, the result when it is there, and the task when it takes longer. */
+/** Waiting at /mcp: progress meanwhile, the result when the task ends, and the task if it takes longer. */
 
 import { expect, test, vi } from "vitest";
 import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, unique } from "../support/gateway.ts";
@@ -6,7 +6,7 @@ import { callTool, connect, type Era } from "./client.ts";
 
 holdTime();
 
-/** The account's only task, as soon as there is one. */
+/** The account's only task, as soon as it exists. */
 const onlyTask = async ({ key }: Account) =>
   vi.waitFor(async () => {
     const { body } = await call("/v1/tasks", { key });
@@ -14,7 +14,7 @@ const onlyTask = async ({ key }: Account) =>
     return body.data[0].id as string;
   });
 
-test.each<Era>(["legacy", "modern"])("progress is reported, always higher, until the result is there (%s)", async (era) => {
+test.each<Era>(["legacy", "modern"])("reported progress increases until the result is ready (%s)", async (era) => {
   const account = await newAccount();
   const client = await connect(account.key, era);
   const prompt = unique();
@@ -36,7 +36,7 @@ test.each<Era>(["legacy", "modern"])("progress is reported, always higher, until
   expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
 });
 
-test("who waits for less than it takes gets the task, and waits on by its id", async () => {
+test("a call whose wait ends before the task gets the task, and continues waiting with its id", async () => {
   const account = await newAccount();
   const client = await connect(account.key);
   const pending = callTool(client, "generate_image", { model: "imgA-4", prompt: unique(), wait: 1 });
@@ -50,7 +50,7 @@ test("who waits for less than it takes gets the task, and waits on by its id", a
   expect((await waiting).record).toMatchObject({ status: "completed", task_id: id });
 });
 
-test("a task that fails while it is waited for is an error that says what to do", async () => {
+test("if a task fails during the wait, the result is an error with the next step", async () => {
   const account = await newAccount();
   const client = await connect(account.key);
   const prompt = unique();
@@ -60,5 +60,5 @@ test("a task that fails while it is waited for is an error that says what to do"
   await finish(account, id);
   const result = await pending;
   expect(result).toMatchObject({ isError: true, record: { status: "failed", cost: { charged: 0 } } });
-  expect(result.text).toMatch(/^The task failed \(invalid_input\): .* Nothing was charged\. Give another image or video\./);
+  expect(result.text).toMatch(/^The task failed \(invalid_input\): .* Nothing was charged\. Use another image or video\./);
 });

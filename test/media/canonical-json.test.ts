@@ -1,4 +1,4 @@
-/** Canonical JSON, and the digest of bodies whose images were taken out while they were read. */
+/** Canonical JSON, and the digest of bodies whose images were extracted while they were read. */
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { RunningDigest } from "../../src/media/running-digest.ts";
 import { base64, png } from "./images.ts";
 import { MiB, pngOf, read, streamOf, uriOf } from "./json-bodies.ts";
 
-/** The digest that is made while a body is read; undefined when its images have to be read again. */
+/** The digest that is computed while a body is read; undefined if its images have to be read again. */
 async function running(text: string, chunk = text.length): Promise<string | undefined> {
   const digest = new RunningDigest();
   const chunks = Array.from({ length: Math.ceil(text.length / chunk) }, (_, at) => text.slice(at * chunk, (at + 1) * chunk));
@@ -39,7 +39,7 @@ test("the standard's own examples", () => {
   expect(canonicalJson(names)).toBe('{"\\r":2,"1":4,"10":5,"9":6,"\u0080":8,"\u00f6":9,"\u20ac":1,"\u{1f600}":7,"\ufb33":3}');
 });
 
-const long = base64.png.slice(0, 64).repeat(50); // its bytes are a multiple of three, and it begins as a PNG
+const long = base64.png.slice(0, 64).repeat(50); // its length is a multiple of three, and it begins like a PNG
 const lines = (text: string, end: string, length = 76) => text.replaceAll(new RegExp(`.{${length}}`, "g"), `$&${end}`);
 
 test.each<[string, string]>([
@@ -69,23 +69,23 @@ test.each<[string, boolean, string]>([
   ["a field of the image's object that belongs in front of it", false, `{"image_with_roles":[{"url":"IMAGE","role":"r"}]}`],
   ["a name that stands twice", false, `{"images":["IMAGE"],"images":["IMAGE"]}`],
   ["much text in front", false, `{"prompt":"${"x".repeat(70_000)}","images":["IMAGE"]}`],
-])("the digest is made while the body is read: %s", async (_, isKnown, body) => {
+])("the digest is computed while the body is read: %s", async (_, isKnown, body) => {
   const text = body.replaceAll("IMAGE", uriOf(pngOf(3000)));
   expect(await running(text, 1000)).toBe(isKnown ? await whole(text) : undefined);
 });
 
-test("no digest is made for more images than are stored", async () => {
+test("no digest is computed for more images than are stored", async () => {
   const text = (images: number) => JSON.stringify({ images: Array.from({ length: images }, () => uriOf(pngOf(1600))) });
   expect(await running(text(10))).toBe(await whole(text(10)));
   expect(await running(text(11))).toBeUndefined();
 });
 
-test("of a name that stands twice the last value counts", async () => {
+test("if a name occurs twice, the last value counts", async () => {
   const text = `{"images":["${uriOf(pngOf(3000))}"],"model":"x","images":["${uriOf(pngOf(3300, 8))}"]}`;
   expect(await digest(text)).toBe(await whole(text));
 });
 
-test("images whose text cannot be told again: the digest is not known", async () => {
+test("if an image's text cannot be restored, the digest is unknown", async () => {
   const disorder = pngOf(300_000)
     .toBase64()
     .replaceAll(/./g, (c, at: number) => (at % 7 === 0 || at % 11 === 0 ? `${c}${" \n\t"[at % 3]}` : c));

@@ -73,7 +73,7 @@ test("documents without images are parsed like JSON.parse", async () => {
   );
 });
 
-test("only images are taken out of a document", async () => {
+test("only images are extracted from a document", async () => {
   const field = fc.oneof({ weight: 2, arbitrary: image }, { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) });
   type Image = { bytes: Uint8Array<ArrayBuffer>; text: string };
   const isImage = (item: unknown): item is Image =>

@@ -52,7 +52,7 @@ const failure = async (work: Promise<unknown>) => {
 const fetchWhole = async (url: string, changes: Partial<PublicFetchOptions> = {}) =>
   new Response((await fetchPublic(url, { ...options, ...changes })).body).text();
 
-test("a file comes with its type, its length and its final address", async () => {
+test("a downloaded file has its type, its length and its final URL", async () => {
   internet({
     "https://example.com/a": () => redirect("/b", 301),
     "https://example.com/b": () => redirect("https://cdn.example.net/c?d#e", 308),

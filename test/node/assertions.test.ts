@@ -1,4 +1,4 @@
-/** Non-null assertions outside tests stay rare: types say what is there. */
+/** Non-null assertions outside tests stay rare, because types should state what exists. */
 
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The documentation's rendered pages are those of its Markdown, and its media stay small. */
+/** The rendered pages of the documentation match its Markdown, and its media files stay small. */
 
 import { readFileSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
@@ -13,12 +13,12 @@ test("docs.json is what `npm run site` would write", async () => {
   expect(JSON.parse(readFileSync(new URL("docs.json", site), "utf8"))).toEqual(JSON.parse(JSON.stringify(await renderDocs())));
 });
 
-test("every Markdown file is a page, but for the request of the landing page", async () => {
+test("every Markdown file is a page, except the request of the landing page", async () => {
   const names = (await readdir(new URL("docs/", site))).map((file) => file.replace(/\.md$/, ""));
   expect(names.sort()).toEqual([...pageNames, "landing"].sort());
 });
 
-test("the samples that the sandbox made are at most 300 KB together", async () => {
+test("the sandbox's samples are at most 300 KB together", async () => {
   const folder = new URL("media/", site);
   const sizes = await Promise.all((await readdir(folder)).map(async (name) => (await stat(new URL(name, folder))).size));
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(300_000);

@@ -1,4 +1,4 @@
-/** The text with the sentences in other languages is what their files say. */
+/** The generated text file of translations matches the message files. */
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";

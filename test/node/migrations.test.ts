@@ -1,4 +1,4 @@
-/** Migrations are additive: the code of before runs on the new schema, with all of its rows. Each is applied to a database full of the rows of the one before. */
+/** Migrations are additive: the previous version's code runs on the new schema. Each migration is applied to a database that contains rows in all tables of the previous one. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
@@ -9,7 +9,7 @@ const names = readdirSync(folder)
   .filter((name) => name.endsWith(".sql"))
   .sort();
 
-/** What code of a revision writes into the tables of a migration; `n` makes ids unique. A new table needs a line here. */
+/** The rows that the code of a migration's version writes into its tables; `n` makes ids unique. A new table needs a line here. */
 const writes: Record<string, (n: string) => string> = {
   "0001": (n) => `
     INSERT INTO account (id, email, name, created_at) VALUES ('acc_${n}', '${n}@example.com', 'Name', 1);
@@ -80,7 +80,7 @@ function readAll(db: DatabaseSync): Map<string, { columns: Column[]; rows: Map<s
   );
 }
 
-test("each migration keeps the tables, columns and rows of before, and what code of before writes", () => {
+test("each migration keeps earlier tables, columns and rows, and the previous version can still write", () => {
   const db = new DatabaseSync(":memory:");
   db.exec("PRAGMA foreign_keys = ON");
   for (const [at, name] of names.entries()) {
@@ -92,7 +92,7 @@ test("each migration keeps the tables, columns and rows of before, and what code
       expect(after.get(table)?.columns, `${name}: ${table}`).toEqual(expect.arrayContaining(columns));
       for (const [key, row] of rows) {
         const kept = after.get(table)?.rows.get(key) ?? {};
-        // What was empty may be filled in: the code of before did not read it.
+        // A migration may fill in empty columns: the previous version's code did not read them.
         const changed = columns.filter(
           (column) => row[column.name] !== kept[column.name] && row[column.name] !== null && row[column.name] !== 0,
         );

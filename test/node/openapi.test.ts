@@ -1,4 +1,4 @@
-/** The description of the API is current, is OpenAPI 3.1, and everything in it that shows a value shows one that its schema allows. */
+/** The API description is current and valid OpenAPI 3.1, and every example in it matches its schema. */
 
 import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -40,7 +40,7 @@ const operations = [...Object.entries(description.paths), ...Object.entries(desc
   Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
 );
 
-/** Every place of the document that has a body, with a name for it. */
+/** Every place of the document that contains a body, with a name for it. */
 const bodies: [string, Media][] = [
   ...operations.flatMap(({ name, operation }) => [
     ...Object.values(operation.requestBody?.content ?? {}).map((media): [string, Media] => [`${name} body`, media]),
@@ -57,7 +57,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
 ajv.addSchema(description, "openapi");
 
-/** References within the document, made findable from outside of it. */
+/** References within the document, rewritten so that they can be resolved from outside. */
 const isValid = (schema: object, value: unknown) => {
   const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"openapi#/components')) as object;
   return ajv.validate(absolute, value) ? [] : ajv.errors;
@@ -73,7 +73,7 @@ test("openapi.json is OpenAPI 3.1", async () => {
   expect(validator.version).toBe("3.1");
 });
 
-test("every example of a body fits its schema", () => {
+test("every example of a body matches its schema", () => {
   const examples = bodies.flatMap(([name, { schema, examples = {} }]) =>
     Object.entries(examples).map(([key, { value }]) => ({ name: `${name}: ${key}`, schema, value })),
   );
@@ -81,7 +81,7 @@ test("every example of a body fits its schema", () => {
   expect(examples.flatMap(({ name, schema, value }) => isValid(schema ?? {}, value)?.map((error) => ({ name, error })))).toEqual([]);
 });
 
-test("every example of a parameter or header fits its schema", () => {
+test("every example of a parameter or header matches its schema", () => {
   const values = [
     ...operations.flatMap(({ name, operation }) =>
       (operation.parameters ?? []).map((parameter) => ({ at: `${name} ${parameter.name}`, ...parameter })),
@@ -97,7 +97,7 @@ test("every JSON body with a schema has an example", () => {
   expect(without.map(([name]) => name)).toEqual([]);
 });
 
-test("an example with a field that is not documented would be found", () => {
+test("an example with an undocumented field would be detected", () => {
   const submission = { $ref: "#/components/schemas/Submission" };
   const [, media] = bodies.find(([name]) => name === "POST /v1/images/generations 200 application/json") ?? [];
   const value = media?.examples?.["image"]?.value as object;
@@ -105,13 +105,13 @@ test("an example with a field that is not documented would be found", () => {
   expect(isValid(submission, { ...value, cost: 1 })).toMatchObject([{ keyword: "additionalProperties" }]);
 });
 
-test("operations have names of their own", () => {
+test("operations have unique names", () => {
   const names = operations.map(({ operation }) => operation.operationId);
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(name).toMatch(/^[a-z][A-Za-z]+$/);
 });
 
-test("every reference leads somewhere, and every component is used", () => {
+test("every reference can be resolved, and every component is used", () => {
   const used = new Set([...text.matchAll(/"#\/components\/([^"]+)"/g)].map(([, path = ""]) => path));
   const there = Object.entries(components).flatMap(([kind, entries]) => Object.keys(entries).map((name) => `${kind}/${name}`));
   expect([...used].filter((path) => !there.includes(path))).toEqual([]);

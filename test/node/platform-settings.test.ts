@@ -24,7 +24,7 @@ test.each([
   "src/openai/wrangler.toml",
   "src/mcp/wrangler.toml",
   "src/operations/wrangler.toml",
-])("%s: no query string, and so no signature, in a log", (file) => {
+])("%s: logs contain no query string, and so no signature", (file) => {
   // Read as text as well: a version of wrangler without the option would drop it.
   expect(readFileSync(pathOf(file), "utf8")).toMatch(/^\[observability\]\nenabled = true\nredact_query_string = true/m);
   expect(read(file).observability).toMatchObject({
@@ -34,7 +34,7 @@ test.each([
   });
 });
 
-test("the platform adds no line for each call of an object, which would cost a third of a task", () => {
+test("the platform writes no log line for each RPC, which would cost a third of a task", () => {
   expect(gateway.observability).toMatchObject({ logs: { enabled: true, invocation_logs: false } });
 });
 

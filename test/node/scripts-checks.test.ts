@@ -1,4 +1,4 @@
-/** The risky small parts of the scripts: variables passed to wrangler, and checks that must not accept a bad file. */
+/** The risky small parts of the scripts: variables passed to wrangler, and checks that must reject bad files. */
 
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";

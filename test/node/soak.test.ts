@@ -66,7 +66,7 @@ test("answered chats are charged, and only lost ones are held", () => {
     expect(rowFaults(rows, charged)).toHaveLength(1);
 });
 
-test("a task whose status goes back is a fault, an overtaken answer is not", () => {
+test("a task whose status goes back is a fault, an answer that was overtaken is not", () => {
   const history = new History();
   history.accept(order("order-1"), "task_1", 0);
   const [task] = history.open();
@@ -83,7 +83,7 @@ test("a task whose status goes back is a fault, an overtaken answer is not", () 
   expect(history.faults.at(-1)).toContain("task_1 went from completed 100 back to failed 40");
 });
 
-test("an order with two tasks, and tasks that are not or too often listed, are faults", () => {
+test("a submission with two tasks, and tasks that are missing or listed twice, are faults", () => {
   const history = new History();
   const [first, second, third] = [order("order-1"), order("order-2"), order("order-3", "refused")];
   history.orders.push(first, second, third);

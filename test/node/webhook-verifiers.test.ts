@@ -9,7 +9,7 @@ import { verifiers } from "../../src/console/webhooks/verify.ts";
 const secret = `whsec_${randomBytes(32).toString("base64")}`;
 const body = JSON.stringify({ type: "task.completed", data: { prompt: "Wellen · 波" } });
 
-/** The headers of a signed message; the second signature is what rotating adds. */
+/** The headers of a signed message; the second signature is the one that a rotation adds. */
 function signed(at = new Date()): Record<string, string> {
   const signature = `v1,${randomBytes(32).toString("base64")} ${new Webhook(secret).sign("evt_1", at, body)}`;
   return { "webhook-id": "evt_1", "webhook-timestamp": String(Math.floor(at.getTime() / 1000)), "webhook-signature": signature };

@@ -1,4 +1,4 @@
-/** Which model a name stands for. Contract, section 12. */
+/** How model names are resolved. Contract, section 12. */
 
 import { expect, test } from "vitest";
 import { aliasNames, resolveModel } from "../../src/openai/aliases.ts";
@@ -6,7 +6,7 @@ import { aliasNames, resolveModel } from "../../src/openai/aliases.ts";
 const env = (ALIASES?: unknown) => ({ ALIASES }) as OpenAiBindings;
 const model = (name: string, ALIASES?: unknown) => resolveModel(env(ALIASES), name).model;
 
-test("OpenAI's names stand for the gateway's models, with a date too, and others for themselves", () => {
+test("OpenAI's names resolve to the gateway's models, also with a date; other names are unchanged", () => {
   expect(["sora-2", "sora-2-pro", "dall-e-3", "gpt-4o", "gpt-5-mini", "sora-2-2025-10-06"].map((name) => model(name))).toEqual([
     "vidA-2",
     "vidA-2-pro",
@@ -18,7 +18,7 @@ test("OpenAI's names stand for the gateway's models, with a date too, and others
   expect(["vidA-2", "unknown", "constructor"].map((name) => model(name))).toEqual(["vidA-2", "unknown", "constructor"]);
 });
 
-test("the operator adds, changes and takes away names, as a table or as JSON", () => {
+test("the operator adds, changes and removes aliases, as a table or as JSON", () => {
   const table = { "sora-2": "vidC-1-0-pro-fast", "my-film": "vidD-02", "gpt-4o": "" };
   for (const ALIASES of [table, JSON.stringify(table)]) {
     expect(["sora-2", "my-film", "gpt-4o", "gpt-5"].map((name) => model(name, ALIASES))).toEqual([
@@ -31,6 +31,6 @@ test("the operator adds, changes and takes away names, as a table or as JSON", (
   }
 });
 
-test("a name that stands for no model of the gateway is an error that names the variable", () => {
+test("an alias of an unknown model is an error that names the variable", () => {
   for (const wrong of [{ "sora-2": "sora-3" }, "{", "[]", 3]) expect(() => model("sora-2", wrong)).toThrow("ALIASES");
 });

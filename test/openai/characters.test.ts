@@ -1,4 +1,4 @@
-/** Characters of uploaded videos on OpenAI's paths: made and paid once, read, and used in videos. Contract, section 12. */
+/** Characters from uploaded videos on OpenAI's paths: created and charged once, retrieved, and used in videos. Contract, section 12. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { form, nextTask, png, taskIds, v1, whileMade } from "./support.ts";
 
 holdTime();
 
-/** No video stays stored when its task has ended, nor that of a submission that was refused. */
+/** No video stays stored after its task has ended, nor the video of a refused submission. */
 const uploads = async () => (await env.ASSETS.list({ prefix: "inputs/" })).objects.filter(({ key }) => key.endsWith("/video"));
 afterEach(async () => {
   expect(await uploads()).toEqual([]);
@@ -18,7 +18,7 @@ const videos = `${v1}/videos`;
 const characters = `${videos}/characters`;
 const price = 0.05;
 
-/** The head of a video of this length, unlike every other one. */
+/** The head of a video of this length, different from all others. */
 function clip(seconds: number, bytes = 60): Blob {
   const length = set(16, Math.round(seconds * 1000));
   const head = change(videoHead, { "moov/mvhd": length });
@@ -39,7 +39,7 @@ const make = (account: Account, fields: Form, headers?: Record<string, string>) 
 
 const inputs = async (taskId: string) => (await env.ASSETS.list({ prefix: `inputs/${taskId}/` })).objects.map(({ size }) => size);
 
-test("an uploaded video becomes a character under the caller's name, which costs once and can be read", async () => {
+test("an uploaded video becomes a character with the caller's name, which is charged once and can be retrieved", async () => {
   const account = await newAccount();
   const video = clip(2.5);
   const made = await make(account, { name: "Mossy", video }, { "x-client-request-id": "cast 1" });
@@ -58,7 +58,7 @@ test("an uploaded video becomes a character under the caller's name, which costs
   expect(listed.body.data).toMatchObject([{ id: made.body.id, display_name: "Mossy" }]);
 });
 
-test("the video is an input of its task: stored whole until the task has ended, of a longer one three seconds are used", async () => {
+test("the video is an input of its task: stored completely until the task has ended; three seconds of a longer one are used", async () => {
   const account = await newAccount();
   const video = clip(8, 2_000_000);
   const asked = upload(account, { name: "Fern", video });
@@ -70,7 +70,7 @@ test("the video is an input of its task: stored whole until the task has ended, 
   expect((await call(`/v1/tasks/${task}`, { key: account.key })).body.data.metadata.timestamps).toBe("0,3");
 });
 
-test("a repeat is the same character, and paid once; another video under the same key is refused", async () => {
+test("a repeat returns the same character, charged once; another video with the same key is refused", async () => {
   const account = await newAccount();
   const video = clip(1.1);
   const key = { "idempotency-key": "order 7" };
@@ -107,12 +107,12 @@ test.each(cases)("a form %s is refused, and nothing is stored or reserved", asyn
   const account = await newAccount();
   const { status, body } = await upload(account, fields);
   expect([status, body.error.param, body.error.type]).toEqual([expect.toBeOneOf([400, 404]), param, "invalid_request_error"]);
-  // A sentence, not the key of one.
+  // A message, not the id of one.
   expect(body.error.message).toMatch(/^\w+: .* /);
   expect([await taskIds(account), await uploads()]).toEqual([[], []]);
 });
 
-test("a dry run tells the price and stores nothing", async () => {
+test("a dry run returns the price and stores nothing", async () => {
   const account = await newAccount();
   const sent = await form({ name: "Moss", video: clip(2) });
   const { status, body } = await call(`${characters}?dry_run=true`, { key: account.key, ...sent });
@@ -120,7 +120,7 @@ test("a dry run tells the price and stores nothing", async () => {
   expect([await taskIds(account), await uploads(), (await books(account)).reserved]).toEqual([[], [], 0]);
 });
 
-test("other bodies, forms above 16 MB, empty balances and unknown keys have OpenAI's errors", async () => {
+test("other bodies, forms above 16 MB, empty balances and unknown keys get OpenAI's errors", async () => {
   const account = await newAccount();
   const json = await call(characters, { key: account.key, body: { name: "Moss" } });
   expect([json.status, json.body.error.type]).toEqual([415, "invalid_request_error"]);
@@ -133,7 +133,7 @@ test("other bodies, forms above 16 MB, empty balances and unknown keys have Open
   expect(await uploads()).toEqual([]);
 });
 
-test("a video that the provider cannot use costs nothing, and its repeat begins anew", async () => {
+test("a video that the provider cannot use costs nothing, and a repeat submits again", async () => {
   const account = await newAccount();
   const fields = { name: "Moss", video: clip(2.25) };
   await script({ match: "0,2.25", polls: [{ failed: "invalid_input" }] });
@@ -147,7 +147,7 @@ test("a video that the provider cannot use costs nothing, and its repeat begins 
   expect([(await asked).status, (await books(account)).used]).toEqual([200, price]);
 });
 
-test("a video is made with characters: in place of their names, or at the end of the prompt", async () => {
+test("characters of a video replace their names in the prompt, or are added at its end", async () => {
   const account = await newAccount();
   const { id } = (await make(account, { name: "Mossy (the 2nd)", video: clip(2) })).body;
   const { username } = (await call("/v1/characters", { key: account.key })).body.data[0];
@@ -178,7 +178,7 @@ test("a video is made with characters: in place of their names, or at the end of
   }
 });
 
-test("a character belongs to its account, and is found behind a hundred others", async () => {
+test("a character belongs to its account, and is found among more than a hundred others", async () => {
   const account = await newAccount();
   const { id } = (await make(account, { name: "Eldest", video: clip(2) })).body;
   const other = await newAccount();
@@ -209,7 +209,7 @@ test("only the OpenAI Worker may send a video as a submission", async () => {
   expect(named.body.metadata).not.toHaveProperty("name");
 });
 
-test("a repeat that comes while the character is being made waits for the same one", async () => {
+test("a repeat that arrives while the character is being created waits for the same one", async () => {
   const account = await newAccount();
   const fields = { name: "Moss", video: clip(2) };
   const first = upload(account, fields);

@@ -1,4 +1,4 @@
-/** The gateway as tests of /openai/v1 run it: with the OpenAI Worker behind it, in the same script. */
+/** The gateway for tests of /openai/v1: with the OpenAI Worker behind it, in the same script. */
 
 export { AttemptObject, default as OpenAi } from "../../src/openai/worker.ts";
 export { default as Operations } from "../../src/operations/worker.ts";

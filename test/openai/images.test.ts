@@ -1,4 +1,4 @@
-/** Images on OpenAI's paths: they wait, they are paid once, they answer as OpenAI does. Contract, section 12. */
+/** Images on OpenAI's paths: requests wait for the result, are charged once, and have OpenAI's answers. Contract, section 12. */
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
@@ -10,7 +10,7 @@ holdTime();
 const generations = `${v1}/images/generations`;
 const usage = { total_tokens: 0, input_tokens: 0, output_tokens: 0, input_tokens_details: { text_tokens: 0, image_tokens: 0 } };
 
-test("an image is waited for, and its URL answered, with the caller's name for it", async () => {
+test("a request waits for the image, and is answered with its URL and the caller's reference", async () => {
   const account = await newAccount();
   const body = { model: "dall-e-3", prompt: unique(), size: "1792x1024", quality: "high" };
   const headers = { "x-client-request-id": "order 7" };
@@ -24,7 +24,7 @@ test("an image is waited for, and its URL answered, with the caller's name for i
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.08 });
 });
 
-test("the names of OpenAI's image models answer the bytes, of each of n", async () => {
+test("with the names of OpenAI's image models the bytes of each of n images are returned", async () => {
   const account = await newAccount();
   const body = { model: "gpt-image-1", prompt: unique(), n: 2 };
   const answer = await whileMade(account, call(generations, { key: account.key, body }));
@@ -33,7 +33,7 @@ test("the names of OpenAI's image models answer the bytes, of each of n", async 
   expect(answer.body.usage).toEqual(usage);
 });
 
-test("a client that repeats a request whose answer it did not wait for gets the same image, and pays once", async () => {
+test("a client that times out and repeats its request gets the same image, and is charged once", async () => {
   const account = await newAccount();
   const body = { model: "dall-e-3", prompt: unique() };
   const first = call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "0" } });
@@ -41,13 +41,13 @@ test("a client that repeats a request whose answer it did not wait for gets the 
   const second = call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "1" } });
   await finish(account, id);
   expect((await first).body).toEqual((await second).body);
-  // Its answer was lost, too.
+  // The second answer was lost too.
   const third = await call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "2" } });
   expect(third.body.data).toEqual((await first).body.data);
   expect([await taskIds(account), (await books(account)).used]).toEqual([[id], 0.04]);
 });
 
-test("what is asked for twice on purpose is made twice", async () => {
+test("two requests that are not marked as a retry make two images", async () => {
   const account = await newAccount();
   const body = { model: "dall-e-3", prompt: unique() };
   await whileMade(account, call(generations, { key: account.key, body }));
@@ -58,7 +58,7 @@ test("what is asked for twice on purpose is made twice", async () => {
   expect((await books(account)).used).toBe(0.08);
 });
 
-test("the caller's own idempotency key finds the same task, for another body 409 that is not worth repeating", async () => {
+test("the caller's own idempotency key finds the same task; with another body it is 409, which clients do not retry", async () => {
   const account = await newAccount();
   const headers = { "idempotency-key": unique() };
   const body = { model: "dall-e-3", prompt: unique() };
@@ -70,7 +70,7 @@ test("the caller's own idempotency key finds the same task, for another body 409
   expect((await books(account)).used).toBe(0.04);
 });
 
-test("one that is not ready after 115 seconds is 504 with its id; asked for again it is waited for, and paid once", async () => {
+test("an image that is not ready after 115 seconds is 504 with its id; a repeat waits for it, and it is charged once", async () => {
   const account = await newAccount();
   const body = { model: "dall-e-3", prompt: unique() };
   const late = call(generations, { key: account.key, body });
@@ -86,7 +86,7 @@ test("one that is not ready after 115 seconds is 504 with its id; asked for agai
   expect((await books(account)).used).toBe(0.04);
 });
 
-test("an image that fails is an error, costs nothing, and is made anew when it is asked for again", async () => {
+test("a failed image is an error, costs nothing, and a repeat submits again", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
@@ -103,7 +103,7 @@ test("an image that fails is an error, costs nothing, and is made anew when it i
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.04 });
 });
 
-test("an empty balance is what OpenAI's clients know as an exhausted quota, and is not repeated", async () => {
+test("an empty balance is OpenAI's error for an exhausted quota, which clients do not retry", async () => {
   const account = await newAccount(0.01);
   const answer = await call(generations, { key: account.key, body: { model: "dall-e-3", prompt: "x" } });
   expect([answer.status, answer.body.error, answer.headers.get("x-should-retry")]).toEqual([
@@ -126,7 +126,7 @@ test.each([
   ["prompt", { prompt: "" }],
   ["model", { model: "sora-2" }],
   ["X-Client-Request-Id", {}, { "x-client-request-id": "x".repeat(200) }],
-])("a wrong %s is refused and nothing is reserved", async (param, fields, headers: Record<string, string> = {}) => {
+])("an invalid %s is refused and nothing is reserved", async (param, fields, headers: Record<string, string> = {}) => {
   const account = await newAccount();
   const body = { model: "gpt-image-1", prompt: "x", ...fields };
   const { status, body: answer } = await call(generations, { key: account.key, body, headers });
@@ -134,7 +134,7 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("edits take pictures as JSON and as a form, and are generations from them", async () => {
+test("edits accept images as JSON and as a form, and are generations with these input images", async () => {
   const account = await newAccount();
   const edits = `${v1}/images/edits`;
   const dataUri = `data:image/png;base64,${png(64).toBase64()}`;
@@ -152,7 +152,7 @@ test("edits take pictures as JSON and as a form, and are generations from them",
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.metadata).toMatchObject({ kind: "image", n: 2 });
 });
 
-test("large pictures in JSON keep their order beside URLs, and a wrong one is refused", async () => {
+test("large images in JSON keep their order among URLs, and an invalid one is refused", async () => {
   const account = await newAccount();
   const picture = (bytes: number) => `data:image/png;base64,${png(bytes).toBase64()}`;
   const body = { model: "dall-e-3", prompt: "x", images: [{ image_url: picture(100_000) }, "https://a.example/b.png", picture(300_001)] };
@@ -174,7 +174,7 @@ test("large pictures in JSON keep their order beside URLs, and a wrong one is re
   expect((await env.ASSETS.list({ prefix: `inputs/${video.body.id}/` })).objects.map(({ size }) => size)).toEqual([200_000]);
 });
 
-test("a form that is too large, broken, without a picture, or with something else is refused and nothing is kept", async () => {
+test("a form that is too large, broken, without an image, or with another field is refused and nothing stays stored", async () => {
   const account = await newAccount();
   const send = async (fields: Record<string, string | Blob | Blob[]>, change: (body: ArrayBuffer) => ArrayBuffer = (body) => body) => {
     const { body, headers } = await form({ prompt: "x", model: "gpt-image-1", ...fields });

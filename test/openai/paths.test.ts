@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { call, newAccount } from "../support/gateway.ts";
 
-test("models are listed as OpenAI lists them", async () => {
+test("models are listed in OpenAI's format", async () => {
   const { key } = await newAccount();
   const list = await call("/openai/v1/models", { key });
   expect([list.status, list.body.object]).toEqual([200, "list"]);
@@ -22,7 +22,7 @@ test("an unknown path and a wrong key are OpenAI's errors", async () => {
   });
 });
 
-test("answers bear the key's limit and the language of their sentences", async () => {
+test("answers have headers with the key's limit and the language of their messages", async () => {
   const { key } = await newAccount();
   const ask = async (path: string) => {
     const { headers } = await call(`/openai/v1/${path}`, { key, headers: { "accept-language": "ko" }, vars: { RATE_LIMITS: "on" } });
@@ -32,7 +32,7 @@ test("answers bear the key's limit and the language of their sentences", async (
   expect([await ask("videos"), await ask("videos/task_unknown"), await ask("nothing")]).toEqual([all, all, [...all.slice(0, 2), null]]);
 });
 
-test("where the Worker is not deployed its paths are unknown", async () => {
+test("if the Worker is not deployed, its paths are 404", async () => {
   const answer = await call("/openai/nothing", { vars: { OPENAI: undefined as never } });
   expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
 });

@@ -1,4 +1,4 @@
-/** Large bodies: over slow lines, where a caller who keeps the pace is served, and more at once than fit into memory. */
+/** Large bodies: over slow connections that keep the minimum rate, and more at once than fit into memory. */
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -11,7 +11,7 @@ import { form, png, taskIds, v1 } from "./support.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-/** A form of 2 MB that is sent up to its last 500 KB, and then waits until the test goes on. */
+/** A form of 2 MB that is sent except for its last 500 KB, and then waits until the test continues it. */
 async function halfSent(account: Account) {
   const { body, headers } = await form({ model: "sora-2", prompt: "x", input_reference: new Blob([png(2_000_000)]) });
   const bytes = new Uint8Array(body);
@@ -38,7 +38,7 @@ async function halfSent(account: Account) {
   return { answer, goOn, isAnswered: () => isAnswered };
 }
 
-test("a picture that takes its time is taken as long as it keeps the pace", async () => {
+test("a slow image is accepted as long as it keeps the minimum rate", async () => {
   const account = await newAccount();
   const { answer, goOn, isAnswered } = await halfSent(account);
   await vi.advanceTimersByTimeAsync(20_000);
@@ -51,7 +51,7 @@ test("a picture that takes its time is taken as long as it keeps the pace", asyn
   expect([response.status, await taskIds(account)]).toEqual([200, [id]]);
 });
 
-test("slow bodies of one account leave a turn to another, and its own fourth is 503 at once", async () => {
+test("slow bodies of one account leave a permit to another, and its own fourth is 503 at once", async () => {
   const [slow, other] = [await newAccount(), await newAccount()];
   const send = async (account: Account, body: ReadableStream | string, path = "/chat/completions") =>
     worker.fetch(
@@ -81,12 +81,12 @@ test("slow bodies of one account leave a turn to another, and its own fourth is 
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 400, 400]);
 });
 
-/** A request of the OpenAI Worker, with what it has in its body once that is taken. */
+/** A request of the OpenAI Worker, with its body once that is read. */
 interface Arrived extends Record<"take" | "answer" | "drop", () => void> {
   text?: string;
 }
 
-/** The gateway with each request of the OpenAI Worker in the test's hand: its body is taken, and its answer given, when the test says so. */
+/** Replaces the gateway for the OpenAI Worker's requests: the test decides when a body is read and when it is answered. */
 function gated() {
   const arrived: Arrived[] = [];
   const open = (request: Request, api: Api) => {
@@ -118,7 +118,7 @@ function gated() {
   };
 }
 
-test("large chats and responses are read, converted and sent three at a time, without the time of their answers", async () => {
+test("large chats and responses are read, converted and sent three at a time; waiting for their answers needs no permit", async () => {
   const { arrived, send, untilArrived } = gated();
   const [one, other, third] = [await newAccount(), await newAccount(), await newAccount()];
   const response = (input: string) => JSON.stringify({ model: "gpt-5", input });
@@ -131,7 +131,7 @@ test("large chats and responses are read, converted and sent three at a time, wi
   ];
   await untilArrived(3);
 
-  // The fourth is not even read, a fifth of the account is refused, a small one passes.
+  // The fourth is not read yet, a fifth of the account is refused, a small one is processed.
   large.push(send(third, "/responses", response(text)));
   await scheduler.wait(100);
   expect(arrived).toHaveLength(3);
@@ -143,7 +143,7 @@ test("large chats and responses are read, converted and sent three at a time, wi
   arrived[3]!.answer();
   expect((await small).status).toBe(200);
 
-  // A body that the gateway has taken makes room, though its answer is still to come.
+  // A body that the gateway has read releases its permit before its answer arrives.
   arrived[0]!.take();
   await untilArrived(5);
   for (const { take, answer } of arrived) {
@@ -156,7 +156,7 @@ test("large chats and responses are read, converted and sent three at a time, wi
   expect(bodies.filter(({ model, messages }) => model === "textA-1" && JSON.stringify(messages) === whole)).toHaveLength(4);
 });
 
-test("a caller who hangs up gives the turn back, while the body is read and while it is sent", async () => {
+test("a caller that disconnects releases the permit, while the body is read and while it is sent", async () => {
   const { arrived, send, untilArrived } = gated();
   const [one, other, third] = [await newAccount(), await newAccount(), await newAccount()];
   const chat = JSON.stringify({ model: "gpt-5", messages: [{ role: "user", content: "x".repeat(300_000) }] });

@@ -1,4 +1,4 @@
-/** What tests of OpenAI's paths share: requests that wait while the test lets queue and alarms work. */
+/** Shared by the tests of OpenAI's paths: requests that wait while the test runs queue and alarms. */
 
 import { expect } from "vitest";
 import { png as image } from "../media/images.ts";
@@ -6,13 +6,13 @@ import { type Account, type Answer, call, finish } from "../support/gateway.ts";
 
 export const v1 = "/openai/v1";
 
-/** The ids of the account's tasks, the newest first. */
+/** The ids of the account's tasks, newest first. */
 export async function taskIds(account: Account): Promise<string[]> {
   const list = await call("/v1/tasks", { key: account.key });
   return (list.body.data as { id: string }[]).map(({ id }) => id);
 }
 
-/** The first task that the account has and that is not among these. */
+/** The account's first task that is not among these. */
 export async function nextTask(account: Account, known: string[] = []): Promise<string> {
   let found: string | undefined;
   await expect
@@ -21,20 +21,20 @@ export async function nextTask(account: Account, known: string[] = []): Promise<
   return found!;
 }
 
-/** Asks, and lets the task that comes of it end meanwhile. */
+/** Sends a request, and runs its task to its end meanwhile. */
 export async function whileMade(account: Account, asked: Promise<Answer>): Promise<Answer> {
   await finish(account, await nextTask(account));
   return asked;
 }
 
-/** So many bytes that begin as a PNG does: no more is looked at before the upstream reads them. */
+/** This many bytes that begin like a PNG: only the start is checked before the upstream reads them. */
 export function png(bytes: number): Uint8Array<ArrayBuffer> {
   const file = new Uint8Array(bytes);
   file.set(image.subarray(0, bytes));
   return file;
 }
 
-/** A form as clients send it. */
+/** A form in the format of clients. */
 export async function form(
   fields: Record<string, string | Blob | Blob[]>,
 ): Promise<{ body: ArrayBuffer; headers: Record<string, string> }> {

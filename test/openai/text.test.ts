@@ -1,4 +1,4 @@
-/** Text on OpenAI's paths: chat under the asked name, and responses. What clients make of the events is proved in test/clients/. */
+/** Text on OpenAI's paths: chat with the requested model name, and responses. How clients parse the events is tested in test/clients/. */
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
@@ -9,7 +9,7 @@ import { v1 } from "./support.ts";
 const responses = `${v1}/responses`;
 const text = (body: ArrayBuffer) => new TextDecoder().decode(body);
 
-test("a chat answers under the name that was asked for, whole and streamed", async () => {
+test("a chat's answer has the requested model name, whole and streamed", async () => {
   const { key } = await newAccount();
   const body = { model: "gpt-4.1-mini", messages: [{ role: "user", content: "Hi" }] };
   const whole = await call(`${v1}/chat/completions`, { key, body });
@@ -22,7 +22,7 @@ test("a chat answers under the name that was asked for, whole and streamed", asy
   expect([unknown.status, unknown.body.error.code]).toEqual([404, "model_not_found"]);
 });
 
-test("the log of requests has the caller's own request, under its path and id, not those that answer it", async () => {
+test("the request log contains the caller's own request, with its path and id, and not the requests that it causes", async () => {
   const account = await newAccount();
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });
   let written: Promise<void> | undefined;
@@ -66,7 +66,7 @@ test("a response has OpenAI's fields, is not stored, and is charged as a chat", 
   expect((await books(account)).used).toBeGreaterThan(0);
 });
 
-test("a streamed response has its events in OpenAI's order; one that breaks off does not look whole", async () => {
+test("a streamed response has its events in OpenAI's order; one that breaks off does not look complete", async () => {
   const { key } = await newAccount();
   const stream = text((await call(responses, { key, body: { model: "gpt-5", input: "Hi", stream: true } })).body);
   const events = stream.split("\n\n").flatMap((event) => {
@@ -120,7 +120,7 @@ test("a refusal of the content and a fault of the upstream have OpenAI's statuse
   expect([await ask("sandbox:reject"), await ask("sandbox:fail")]).toEqual([400, 500]);
 });
 
-test("aliases are the operator's to change, and listed among the models", async () => {
+test("the operator can change aliases, and they are listed among the models", async () => {
   const { key } = await newAccount();
   const { data } = (await call(`${v1}/models`, { key })).body as { data: { id: string }[] };
   expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(["vidA-2", "sora-2", "gpt-image-1", "gpt-5-mini"]));

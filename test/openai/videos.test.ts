@@ -1,4 +1,4 @@
-/** Videos on OpenAI's paths: the same tasks, shown as OpenAI shows them, paid once, gone when deleted. Contract, section 12. */
+/** Videos on OpenAI's paths: the same tasks in OpenAI's format, charged once, missing after their deletion. Contract, section 12. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -20,7 +20,7 @@ async function made(account: Account, body: object): Promise<string> {
   return video.id;
 }
 
-test("a video is created, polled and downloaded under the name that it was asked for by", async () => {
+test("a video is created, polled and downloaded with the requested model name", async () => {
   const account = await newAccount();
   const prompt = unique();
   const created = await create(account, { model: "sora-2", prompt, seconds: "12", size: "720x1280" });
@@ -63,7 +63,7 @@ test("a video is created, polled and downloaded under the name that it was asked
   expect([still.status, still.headers.get("content-type")]).toEqual([200, "image/png"]);
   expect((await call(`${videos}/${id}/content?variant=spritesheet`, { key: account.key })).status).toBe(404);
   expect((await call(`${videos}/${id}/content?variant=sound`, { key: account.key })).body.error.param).toBe("variant");
-  // Twelve seconds at the price of a second.
+  // Twelve seconds at the price per second.
   expect(await books(account)).toMatchObject({ reserved: 0, used: 1.2 });
 });
 
@@ -82,7 +82,7 @@ test.each([
   expect((await books(account)).reserved).toBe(price);
 });
 
-test("durations of OpenAI's are for its paths alone, whatever a caller sends", async () => {
+test("only OpenAI's paths accept OpenAI's durations, whatever a caller sends", async () => {
   const account = await newAccount();
   const body = { model: "vidA-2", prompt: "x", duration: 4, requested_model: "sora-2" };
   const answer = await call("/v1/videos/generations", { key: account.key, body, headers: { "x-openai": "1" } });
@@ -91,7 +91,7 @@ test("durations of OpenAI's are for its paths alone, whatever a caller sends", a
   expect(usual.body.metadata).not.toHaveProperty("requested_model");
 });
 
-test("a remix has its source's model, size and length", async () => {
+test("a remix has its source's model, size and duration", async () => {
   const account = await newAccount();
   const source = await made(account, { model: "sora-2-pro", prompt: unique(), seconds: "4", size: "720x1280" });
   const remix = await call(`${videos}/${source}/remix`, { key: account.key, body: { prompt: "in the rain" } });
@@ -102,11 +102,11 @@ test("a remix has its source's model, size and length", async () => {
   expect((await books(account)).reserved).toBe(1.2);
 });
 
-test("the list has videos and remixes, in both orders, page by page, and no images", async () => {
+test("the list contains videos and remixes, in both orders, page by page, and no images", async () => {
   const account = await newAccount();
   const first = await made(account, { model: "sora-2", prompt: unique() });
   await call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt: "x" } });
-  // Tasks of one millisecond have no order of their own.
+  // Tasks of the same millisecond have no defined order.
   const tick = () => vi.setSystemTime(Date.now() + 1000);
   tick();
   const { id: remix } = (await call(`${videos}/${first}/remix`, { key: account.key, body: { prompt: "x" } })).body;
@@ -125,7 +125,7 @@ test("the list has videos and remixes, in both orders, page by page, and no imag
   expect((await call(`${videos}?limit=0`, { key: account.key })).body.error.param).toBe("limit");
 });
 
-test("deleting removes the files, and cancels a video that still runs", async () => {
+test("deleting removes the files, and cancels a running video", async () => {
   const account = await newAccount();
   const id = await made(account, { model: "sora-2", prompt: unique() });
   const remove = (video: string, key = account.key) => call(`${videos}/${video}`, { key, method: "DELETE" });
@@ -137,7 +137,7 @@ test("deleting removes the files, and cancels a video that still runs", async ()
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.4 });
 });
 
-test("a failed video says why", async () => {
+test("a failed video has the reason", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
@@ -149,7 +149,7 @@ test("a failed video says why", async () => {
   expect((await call(`${videos}/${id}/content`, { key: account.key })).status).toBe(404);
 });
 
-test("a picture comes as a URL, as a data URI, or as a file of a form, and is the first frame", async () => {
+test("an image as a URL, as a data URI, or as a file of a form is the first frame", async () => {
   const account = await newAccount();
   const dataUri = `data:image/png;base64,${png(64).toBase64()}`;
   const frames = async (id: string) =>
@@ -174,7 +174,7 @@ test("a picture comes as a URL, as a data URI, or as a file of a form, and is th
   expect([byId.status, byId.body.error.param]).toEqual([400, "input_reference"]);
 });
 
-test("a repeat of a creation whose answer was lost is the same video, and paid once", async () => {
+test("a repeated creation whose answer was lost returns the same video, charged once", async () => {
   const account = await newAccount();
   const body = { model: "sora-2", prompt: unique() };
   const ids = await Promise.all(
@@ -194,7 +194,7 @@ test.each([
   ["max_cost", { max_cost: "plenty" }],
   ["max_cost", { max_cost: "0.5" }],
   ["callback_url", { callback_url: "ftp://receiver.example" }],
-])("a wrong %s is refused", async (param, fields) => {
+])("an invalid %s is refused", async (param, fields) => {
   const account = await newAccount();
   const { status, body } = await create(account, { model: "sora-2", prompt: "x", ...fields });
   expect([status, body.error.param, body.error.type]).toEqual([param === "model" ? 404 : 400, param, "invalid_request_error"]);
@@ -202,7 +202,7 @@ test.each([
   expect(await taskIds(account)).toEqual([]);
 });
 
-test("a limit of the price in a form is a number, or refused: it is never left out", async () => {
+test("a maximum price in a form must be a number, and is never ignored", async () => {
   const account = await newAccount();
   const ask = async (max_cost: string) => call(videos, { key: account.key, ...(await form({ model: "sora-2", prompt: "x", max_cost })) });
   for (const max_cost of ["plenty", "", "0.39"]) expect((await ask(max_cost)).body.error).toMatchObject({ param: "max_cost" });
@@ -210,13 +210,13 @@ test("a limit of the price in a form is a number, or refused: it is never left o
   expect((await ask("0.40")).status).toBe(200);
 });
 
-test("the seconds that are refused name OpenAI's own and the model's", async () => {
+test("the error for refused seconds lists OpenAI's durations and the model's", async () => {
   const { key } = await newAccount();
   const answer = await call(videos, { key, body: { model: "sora-2", prompt: "x", seconds: "5" } });
   expect(answer.body.error.message).toBe('seconds: must be one of "4", "8", "10", "12", "15"');
 });
 
-test("callback_url and reference are taken as under /v1; the header of OpenAI's clients names the task first", async () => {
+test("callback_url and reference are accepted like under /v1; the header of OpenAI's clients takes precedence", async () => {
   const account = await newAccount();
   const body = { model: "sora-2", prompt: "x", callback_url: "https://receiver.example/a", reference: "field" };
   const { id } = (await create(account, body)).body;
@@ -226,7 +226,7 @@ test("callback_url and reference are taken as under /v1; the header of OpenAI's 
     expect((await call(`/v1/tasks?reference=${reference}`, { key: account.key })).body.data).toHaveLength(1);
 });
 
-test("a dry run answers the price under the asked name, and makes and reserves nothing", async () => {
+test("a dry run returns the price with the requested model name, and makes and reserves nothing", async () => {
   const account = await newAccount();
   const { id } = (await create(account, { model: "sora-2", prompt: unique() })).body;
   await finish(account, id);
@@ -265,7 +265,7 @@ test("edits, extensions and other accounts' videos are not found", async () => {
   expect((await call(`${videos}/${await nextTask(account, [id])}`, { key: account.key })).status).toBe(404);
 });
 
-test("a route that cannot make exactly these seconds is passed over; where none can, the seconds are refused", async () => {
+test("a route that does not support exactly these seconds is skipped; if none does, the seconds are refused", async () => {
   const account = await newAccount();
   const other = { provider: "minimax", model: "MiniMax-Hailuo-02" };
   const vars = (routes: object[]) => ({ MINIMAX_API_KEY: "key", OPENAI_API_KEY: "key", ROUTES: { "vidA-2": routes } });

@@ -21,7 +21,7 @@ afterEach(async () => {
 const later = (minutes: number) => vi.setSystemTime(Date.now() + 60_000 * minutes);
 const image = (prompt = "a lighthouse") => ({ model: "imgA-4", prompt });
 
-test("nothing is told while all is well", async () => {
+test("nothing is sent while there is no problem", async () => {
   await complete(await newAccount(), "/v1/images/generations", image());
   const received = alertReceiver();
   await runOnce();
@@ -41,7 +41,7 @@ test("a task past its deadline that is not final", async () => {
   await runOnce();
   expect(changesOf(received, "tasks_past_deadline")).toEqual([["alert.began", [id]]]);
   expect(changesOf(received, "holds_without_record")).toEqual([]);
-  await alarm(id); // the deadline, which ends it
+  await alarm(id); // the deadline, at which it fails
   await runOnce();
   await runOnce();
   expect(changesOf(received, "tasks_past_deadline")).toEqual([
@@ -50,7 +50,7 @@ test("a task past its deadline that is not final", async () => {
   ]);
 });
 
-test("a hold whose record is gone", async () => {
+test("a hold whose task has no record", async () => {
   const account = await newAccount();
   const taskId = toTaskId(env.TASKS.newUniqueId());
   const charge = { taskId, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
@@ -65,7 +65,7 @@ test("a hold whose record is gone", async () => {
   expect(changesOf(received, "holds_without_record").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
-test("dead letters, until none came for half an hour", async () => {
+test("messages in the dead-letter queue, until half an hour after the last one", async () => {
   const id = await submit(await newAccount(), "/v1/images/generations", image());
   const received = alertReceiver();
   await deliver(id, "gateway-dead");
@@ -78,7 +78,7 @@ test("dead letters, until none came for half an hour", async () => {
   expect(changesOf(received, "dead_letters").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
-test("a wallet that disagrees with the ledger", async () => {
+test("a wallet that differs from the ledger", async () => {
   const account = await newAccount();
   await env.DB.prepare("UPDATE wallet SET used = used + 1 WHERE id = ?1").bind(account.keyId).run();
   const received = alertReceiver();
@@ -89,7 +89,7 @@ test("a wallet that disagrees with the ledger", async () => {
   expect(changesOf(received, "ledger_drift").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
-test("a database over 70 % of its size", async () => {
+test("a database above 70 % of its maximum size", async () => {
   const received = alertReceiver();
   await runOnce({ DATABASE_MAX_MB: "10" });
   expect(received).toEqual([]);
@@ -117,7 +117,7 @@ test("a provider whose credentials fail", async () => {
   expect(changesOf(received, "provider_unhealthy").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
-test("callbacks of an account that fail for ten minutes, not those that fail once", async () => {
+test("callbacks of an account that fail for ten minutes, not a single failure", async () => {
   const account = await newAccount();
   const received = alertReceiver();
   const id = await complete(account, "/v1/images/generations", { ...image(), callback_url: "https://dead.example/hook" });
@@ -134,13 +134,13 @@ test("callbacks of an account that fail for ten minutes, not those that fail onc
   expect(changesOf(received, "callbacks_failing").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
-test("what the receiver did not take is told again under the same id, and each change is told in its order", async () => {
+test("notices that the receiver refused are sent again with the same id, and each change is sent in order", async () => {
   const id = await submit(await newAccount(), "/v1/images/generations", image());
   await deliver(id, "gateway-dead");
   const received = alertReceiver([500, 500]);
   await runOnce();
   later(31);
-  await runOnce(); // ended, and its beginning is not delivered yet
+  await runOnce(); // it has ended, and its beginning is not delivered yet
   await runOnce();
   expect(received.map(({ type }) => type)).toEqual(["alert.began", "alert.began", "alert.began", "alert.ended"]);
   const [first, second, third, last] = received.map((one) => one.id);
@@ -148,7 +148,7 @@ test("what the receiver did not take is told again under the same id, and each c
   expect(last).not.toBe(first);
 });
 
-test("a cause that comes back before its end was delivered goes on, one that comes back after it begins again", async () => {
+test("a cause that returns before its end was delivered continues its alert; one that returns later begins a new one", async () => {
   const account = await newAccount();
   const dead = async () => deliver(await submit(account, "/v1/images/generations", image()), "gateway-dead");
   await dead();
@@ -167,7 +167,7 @@ test("a cause that comes back before its end was delivered goes on, one that com
   expect(received[3]!.id).not.toBe(received[0]!.id);
 });
 
-test("a check that fails leaves its alerts as they are, and the others run", async () => {
+test("a check that fails does not change its alerts, and the others run", async () => {
   const account = await newAccount();
   await deliver(await submit(account, "/v1/images/generations", image()), "gateway-dead");
   const received = alertReceiver();
@@ -177,7 +177,7 @@ test("a check that fails leaves its alerts as they are, and the others run", asy
   expect(errors.mock.calls.flat().join()).toContain("the variable DATABASE_MAX_MB must be a whole number");
 });
 
-test("settings that cannot be used, until they are mended", async () => {
+test("invalid settings, until they are corrected", async () => {
   const received = alertReceiver();
   const wrong = { LEDGER_DAYS: "8", LEDGER_MAX_MB: "2.5" };
   await runOnce(wrong);
@@ -193,7 +193,7 @@ test("settings that cannot be used, until they are mended", async () => {
   expect(received).toHaveLength(2);
 });
 
-test("an alert is sent by e-mail where that is bound, and a webhook without a secret is not sent unsigned", async () => {
+test("an alert is sent by e-mail if that is configured, and a webhook without a secret gets no unsigned alert", async () => {
   await deliver(await submit(await newAccount(), "/v1/images/generations", image()), "gateway-dead");
   const received = alertReceiver();
   const sent: unknown[] = [];

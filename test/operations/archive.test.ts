@@ -1,4 +1,4 @@
-/** The archive: old entries move from D1 to the bucket, each is in exactly one of them whatever crashes, and what callers see does not change. */
+/** The archive: old entries move from D1 to the bucket, each is in exactly one of them whatever crashes, and answers to callers do not change. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -31,18 +31,18 @@ interface Old {
   from: number;
   to: number;
   count: number;
-  /** Every how many-th entry has a reference. */
+  /** One of this many entries has a reference. */
   referenced?: number;
 }
 
-/** Entries of the past with their sums, as the account's wallet wrote them: every fourth is a chat, every fifth failed. */
+/** Entries of the past with their sums, written like the account's wallet would: every fourth is a chat, every fifth failed. */
 async function addEntries(account: Account, { from, to, count, referenced = 3 }: Old): Promise<string[]> {
   const now = Date.now();
   const step = Math.floor(((from - to) * dayMs) / count);
   const rows = Array.from({ length: count }, (_, at) => {
     const isChat = at % 4 === 3;
     const id = isChat ? `chatcmpl-${unique()}` : toTaskId(env.TASKS.newUniqueId());
-    // Two entries of each millisecond: their ids decide the order.
+    // Two entries in each millisecond: their ids decide the order.
     const time = now - from * dayMs + step * (at - (at % 2));
     return {
       id,
@@ -90,7 +90,7 @@ const partsOf = async ({ id }: Account) => {
 const archived = async (account: Account) => (await partsOf(account)).reduce((sum, { entries }) => sum + entries, 0);
 const filesOf = async ({ id }: Account) => (await env.ASSETS.list({ prefix: `archive/${id}/` })).objects.map(({ key }) => key);
 
-/** All entries of an account, as pages of the console read them; `between` runs after each page. */
+/** All entries of an account, read in pages like the console does; `between` runs after each page. */
 async function readAll(account: Account, limit = 1_000, between?: () => Promise<unknown>): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (let after: Entry | undefined, page: Entry[] = []; ; after = page.at(-1)) {
@@ -105,7 +105,7 @@ async function readAll(account: Account, limit = 1_000, between?: () => Promise<
 const driftOf = async ({ id }: Account) => (await asAdmin(`/audit?account=${id}`)).body.drift as unknown[];
 const date = (days: number) => new Date(Date.now() - days * dayMs).toISOString().slice(0, 10);
 
-test("old entries leave D1, and lists, usage, tables and the audit are as before", async () => {
+test("old entries leave D1, and lists, usage, tables and the audit do not change", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 80, to: 1, count: 640 });
   const ask = async () => {
@@ -134,7 +134,7 @@ test("old entries leave D1, and lists, usage, tables and the audit are as before
   expect(await ask()).toEqual(before);
   expect(before.drift).toEqual([]);
   expect(await run()).toBe(0);
-  // A single day's answer leaves out the others of the same file.
+  // A query for a single day leaves out the other days of the same file.
   const day = (await call(`/v1/usage?from=${date(60)}&to=${date(60)}&group_by=reference`, { key: account.key })).body.data;
   const sum = (rows: { completed: number; failed: number }[]) =>
     rows.reduce((total, { completed, failed }) => total + completed + failed, 0);
@@ -142,7 +142,7 @@ test("old entries leave D1, and lists, usage, tables and the audit are as before
   expect(sum(day)).toBe(before.entries.filter(({ at }) => at >= start && at < start + dayMs).length);
 });
 
-test("usage by reference of a month whose days are added up is as before, whole and on its first day", async () => {
+test("usage by reference of a month with added-up days does not change, for the whole month and its first day", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 520, to: 430, count: 180 });
   await run();
@@ -152,7 +152,7 @@ test("usage by reference of a month whose days are added up is as before, whole 
   const get = async (from: number, to: number, query: string) =>
     (await call(`/v1/usage?from=${toDate(from)}&to=${toDate(to)}&group_by=reference${query}`, { key: account.key })).body;
   const usage = async (from = first, to = last) => (await get(from, to, "")).data;
-  /** What the table charges by its tags. */
+  /** The charges in the table, by their tags. */
   const table = async () => {
     const charged = new Map<string, number>();
     const lines = new TextDecoder()
@@ -178,7 +178,7 @@ test("usage by reference of a month whose days are added up is as before, whole 
   expect(await usage(first + dayMs, last)).toEqual([]);
 });
 
-test("pages follow each other without a gap or a repeat while entries are being archived", async () => {
+test("consecutive pages have no gap and no duplicate while entries are being archived", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 60, to: 2, count: 90 });
   const expected = await readAll(account);
@@ -197,7 +197,7 @@ test.each([
   ["the transaction fails", () => failBatch("archive_part", false)],
   ["the transaction's answer is lost", () => failBatch("archive_part", true)],
   ["the job's state is not written", () => failOnce(bindings.statement(), "run", false, 1)],
-])("%s: no entry is lost or doubled, and the next run goes on", async (_, fail) => {
+])("%s: no entry is lost or duplicated, and the next run continues", async (_, fail) => {
   const account = await newAccount(null);
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   await addEntries(account, { from: 70, to: 40, count: 60 });
@@ -216,7 +216,7 @@ test.each([
   expect([await driftOf(account), (await inD1(account)) < 40]).toEqual([[], true]);
 });
 
-/** The bucket's next answer but `count - 1` is a fault. */
+/** The `count`-th next call of the bucket fails. */
 function failGet(count: number): void {
   const original = bindings.bucket()["get"]!;
   let left = count;
@@ -239,7 +239,7 @@ function failBatch(table: string, isDone: boolean): void {
   });
 }
 
-test("two runs at once move each entry once", async () => {
+test("two parallel runs move each entry once", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 70, to: 40, count: 90 });
   const expected = await readAll(account);
@@ -248,7 +248,7 @@ test("two runs at once move each entry once", async () => {
   expect([await inD1(account), await archived(account), await driftOf(account)]).toEqual([0, 90, []]);
 });
 
-test("a batch reads its own rows, not all of its account", async () => {
+test("a batch reads only its own rows, not all of its account's", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 50, to: 40, count: 20 });
   const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
@@ -262,11 +262,11 @@ test("a batch reads its own rows, not all of its account", async () => {
       .bind(...values)
       .run<{ detail: string }>();
     for (const { detail } of results.filter((row) => /(SEARCH|SCAN) entry\b/.test(row.detail)))
-      expect(detail).toMatch(/USING PRIMARY KEY \(task_id=\?|entry_by_account \(account_id=\? AND <expr>=\? AND at<\?\)/);
+      expect(detail).toMatch(/USING PRIMARY KEY \(task_id=\?|entry_by_account \(<expr>=\? AND <expr>=\? AND at<\?\)/);
   }
 });
 
-test("while the database is too large, entries are archived as soon as no record of them is left", async () => {
+test("while the database is too large, entries are archived as soon as their tasks have no record any more", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 20, to: 8, count: 40 });
   await addEntries(account, { from: 7, to: 1, count: 40 });
@@ -283,7 +283,7 @@ test("while the database is too large, entries are archived as soon as no record
     await expect(async () => run({ LEDGER_DAYS })).rejects.toThrow("the variable LEDGER_DAYS");
 });
 
-test("what is open stays in D1, and is archived when it has ended", async () => {
+test("open entries stay in D1, and are archived after they have ended", async () => {
   const account = await newAccount(null);
   const [open] = await addEntries(account, { from: 50, to: 40, count: 20 });
   await env.DB.prepare("UPDATE entry SET closed_at = NULL WHERE task_id = ?1").bind(open).run();
@@ -297,7 +297,7 @@ test("what is open stays in D1, and is archived when it has ended", async () => 
   expect((await readAll(account)).map(({ taskId }) => taskId)).toEqual(expected);
 });
 
-test("an archived task is still a place in lists and events, another account's is not", async () => {
+test("lists and events can continue from an archived task of the account, but not of another account", async () => {
   const [account, other] = [await newAccount(null), await newAccount(null)];
   const [old] = await addEntries(account, { from: 50, to: 40, count: 20 });
   const [recent] = await addEntries(account, { from: 3, to: 2, count: 1 });
@@ -313,7 +313,7 @@ test("an archived task is still a place in lists and events, another account's i
     expect((await call(`/v1/events?after=${event(id)}`, { key: account.key })).body.error).toMatchObject({ param: "after" });
 });
 
-test("a damaged file is an alert, does not stop the archive, and its entries are not silently missing", async () => {
+test("a damaged file causes an alert, does not stop the archive, and reading it is an error", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 50, to: 48, count: 10 });
   await run();
@@ -333,7 +333,7 @@ test("a damaged file is an alert, does not stop the archive, and its entries are
   expect(changesOf(received, "archive_damaged").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
-test("a restored database finds its files again, and archives again what it has back", async () => {
+test("a restored database finds its files again, and the entries that it has again are archived again", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 60, to: 50, count: 30 });
   await run();
@@ -348,7 +348,7 @@ test("a restored database finds its files again, and archives again what it has 
   await run();
   expect(await readAll(account)).toEqual(expected);
   expect(await driftOf(account)).toEqual([]);
-  // Files that no row names are deleted once no backup can name them either.
+  // Files that no row refers to are deleted once no backup can refer to them either.
   const named = (await partsOf(account)).map((part) => part.file);
   expect((await filesOf(account)).length).toBeGreaterThan(named.length);
   await sweepArchive(env, Date.now() + 35 * dayMs);
@@ -357,7 +357,7 @@ test("a restored database finds its files again, and archives again what it has 
   expect((await filesOf(account)).sort()).toEqual(named.sort());
 });
 
-test("an erased account has no references in the archive; its amounts stay, also under a restored database", async () => {
+test("the archive contains no references of an erased account; its amounts stay, also after a database restore", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 70, to: 40, count: 60 });
   await run();
@@ -381,7 +381,7 @@ test("an erased account has no references in the archive; its amounts stay, also
   expect(amounts(await readAll(account))).toEqual(amounts(before));
 });
 
-test("a wallet does not write an archived entry again when the database is restored", async () => {
+test("a wallet does not write an archived entry again after a database restore", async () => {
   const account = await newAccount(10);
   await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
   const { used: price } = await books(account);
@@ -389,7 +389,7 @@ test("a wallet does not write an archived entry again when the database is resto
   await run();
   expect([await inD1(account), await archived(account)]).toEqual([0, 1]);
   const backup = await backUp();
-  // In the same row of the wallet's storage as the archived one.
+  // In the same page of the wallet's storage as the archived entry.
   await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
   const before = await books(account);
   await restore(backup);
@@ -400,11 +400,11 @@ test("a wallet does not write an archived entry again when the database is resto
   expect(await driftOf(account)).toEqual([]);
 });
 
-test("the audit that goes on slice by slice finds no drift in entries that are archived meanwhile", async () => {
+test("an audit that continues slice by slice finds no drift in entries that are archived meanwhile", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 60, to: 5, count: 1_200 });
   const step = (slices: number) => audit(env.DB, async (id) => new ObjectsApi(env).auditWallet(id), undefined, slices);
-  // To the middle of this account's entries, in the round that comes to it.
+  // Continues to the middle of this account's entries, in the round that reaches it.
   let found = await step(1);
   for (let turn = 0; found.current !== account.id && turn < 200; turn++) found = await step(1);
   expect(found).toMatchObject({ current: account.id, isComplete: false });
@@ -415,12 +415,12 @@ test("the audit that goes on slice by slice finds no drift in entries that are a
   }
   for (let turn = 0; !found.isComplete && turn < 200; turn++) found = await step(1);
   expect(found.drift.filter(({ id }) => [account.id, account.keyId].includes(id))).toEqual([]);
-  // A charge that is in no ledger is found, archived or not.
+  // A charge without an entry in the ledger is found, archived or not.
   await env.DB.prepare("UPDATE archive_sum SET charged = charged - 1 WHERE account_id = ?1").bind(account.id).run();
   expect(await driftOf(account)).toHaveLength(2);
 });
 
-test("a task that ends today is untouched by the upkeep, and a fault of one job does not stop the others", async () => {
+test("the regular jobs do not change a task that ends today, and a fault of one job does not stop the others", async () => {
   const account = await newAccount(10);
   const id = await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique(), reference: "mine" });
   await books(account);
@@ -433,7 +433,7 @@ test("a task that ends today is untouched by the upkeep, and a fault of one job 
   expect((await call("/v1/tasks?reference=mine", { key: account.key })).body.data.map((task: { id: string }) => task.id)).toEqual([id]);
 });
 
-test("rows that expired are deleted, daily sums of more than thirteen months ago stand by month", async () => {
+test("expired rows are deleted, and daily sums older than thirteen months are replaced by monthly ones", async () => {
   const account = await newAccount(null);
   const now = Date.now();
   const old = Date.UTC(new Date(now).getUTCFullYear() - 2, 2);

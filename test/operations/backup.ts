@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 
 type Row = Record<string, unknown>;
 
-/** Copies every table but those of the platform. */
+/** Copies every table except the platform's own. */
 export async function backUp(): Promise<Map<string, Row[]>> {
   const { results } = await env.DB.prepare(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'd1%'",
@@ -15,7 +15,7 @@ export async function backUp(): Promise<Map<string, Row[]>> {
   return new Map(tables);
 }
 
-/** Brings every table back to the backup: its triggers, which would move sums a second time, are put aside meanwhile. */
+/** Resets every table to the backup, without its triggers, which would change sums a second time. */
 export async function restore(backup: Map<string, Row[]>): Promise<void> {
   const triggers = await env.DB.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").run<{ name: string; sql: string }>();
   const statements = [

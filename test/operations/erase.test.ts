@@ -1,4 +1,4 @@
-/** `DELETE /admin/accounts/{id}`: nothing of a person is left, the ledger keeps its amounts, and a crash at any step is repeated. */
+/** `DELETE /admin/accounts/{id}`: no personal data remains, the ledger keeps its amounts, and a crash at any step is repeated. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -21,13 +21,13 @@ const later = (seconds: number) => vi.setSystemTime(Date.now() + 1000 * seconds)
 const eraseAccount = ({ id }: Account) => asAdmin(`/accounts/${id}`, { method: "DELETE" });
 
 interface Person extends Account {
-  /** A word in everything that the person wrote. */
+  /** A word that all data of this user contains. */
   word: string;
   tasks: string[];
   character: string;
 }
 
-/** A character that the account's task made of another one's video. */
+/** A character that the account's task created from another account's video. */
 async function characterOf(account: Account, word: string): Promise<{ id: string; tasks: string[] }> {
   const video = await complete(account, videos, { model: "vidA-2", prompt: word });
   const task = await submit(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
@@ -35,7 +35,7 @@ async function characterOf(account: Account, word: string): Promise<{ id: string
   return { id: body.data.result.data.characters[0].id as string, tasks: [video, task] };
 }
 
-/** A person with a sign-in, keys, tasks in every state, a character and references: all bear one word. */
+/** A user with a sign-in, keys, tasks in every state, a character and references: all contain one word. */
 async function person(isWhole = false): Promise<Person> {
   const account = await newAccount(100);
   const word = unique();
@@ -69,7 +69,7 @@ async function person(isWhole = false): Promise<Person> {
   return { ...account, word, tasks: [...own.tasks, written, open], character: own.id };
 }
 
-/** Every row of the database and every file that names the person. */
+/** Every row of the database and every file that contains the user's word. */
 async function tracesOf({ id, word, tasks, character }: Person): Promise<string[]> {
   const { results } = await env.DB.prepare(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'",
@@ -91,7 +91,7 @@ async function tracesOf({ id, word, tasks, character }: Person): Promise<string[
 }
 
 async function expectErased(erased: Person): Promise<void> {
-  later(10); // until then isolates know its keys
+  later(10); // the time until which isolates accept its keys
   expect(await tracesOf(erased)).toEqual([]);
   expect((await asAdmin(`/accounts/${erased.id}`)).status).toBe(404);
   expect((await call("/v1/tasks", { key: erased.key })).status).toBe(401);
@@ -105,7 +105,7 @@ const charged = async ({ id }: Account) =>
     entries: number;
   };
 
-test("a person with everything that the gateway keeps: nothing is left but amounts", async () => {
+test("a user with every kind of stored data: only amounts remain", async () => {
   const [mara, other] = [await person(true), await person()];
   expect((await tracesOf(mara)).length).toBeGreaterThan(10);
   const answer = await eraseAccount(mara);
@@ -114,18 +114,18 @@ test("a person with everything that the gateway keeps: nothing is left but amoun
   expect(await charged(mara)).toEqual({ charged: expect.any(Number), entries: 4 });
   expect((await charged(mara)).charged).toBeGreaterThan(0);
   expect((await asAdmin(`/accounts?email=${mara.word}@example.com`)).body.data).toEqual([]);
-  // The other one is as before.
+  // The other account is unchanged.
   expect((await call(`/v1/tasks/${other.tasks[0]}`, { key: other.key })).body.data.status).toBe("completed");
   expect((await call("/v1/characters", { key: other.key })).body.data).toHaveLength(1);
-  // The address is free again.
+  // The e-mail address can be used again.
   expect((await asAdmin("/accounts", { body: { email: `${mara.word}@example.com`, quota: 1 } })).status).toBe(201);
 });
 
-test("what was under way is erased a minute later, then the erasure is over", async () => {
+test("requests that were running are erased a minute later, then the erasure is complete", async () => {
   const mara = await person();
   expect((await eraseAccount(mara)).status).toBe(204);
   expect((await eraseAccount(mara)).status).toBe(204);
-  // A submission that another machine accepted with a key that it still knew.
+  // A submission that another machine accepted with a key that it still cached.
   const id = env.TASKS.newUniqueId();
   const late = toTaskId(id);
   await env.TASKS.get(id).create({
@@ -151,7 +151,7 @@ test("what was under way is erased a minute later, then the erasure is over", as
   expect((await eraseAccount(mara)).status).toBe(404);
 });
 
-/** What erasing needs beside the database, where the `count`-th call fails. */
+/** The objects and the bucket that erasing uses, with a fault in the `count`-th call. */
 function failing(count: number): { run: (id: string) => Promise<unknown>; calls: () => number } {
   let calls = 0;
   const watched = <T extends object>(target: T): T =>
@@ -217,7 +217,7 @@ test("a fault of the database at each statement", async () => {
   }
 });
 
-test("an account with more tasks than one request erases is gone at once, and its tasks follow", async () => {
+test("an account with more tasks than one request erases is disabled at once, and its tasks are erased later", async () => {
   const mara = await person();
   await env.DB.batch(
     Array.from({ length: 350 }, (_, at) =>

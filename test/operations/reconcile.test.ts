@@ -1,4 +1,4 @@
-/** `POST /admin/reconcile`: after a restored database, or when something got stuck, every amount is where it belongs. */
+/** `POST /admin/reconcile`: after a restored database or lost work, every amount is correct again. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -26,7 +26,7 @@ const chargeOf = (account: Account, kind = "image") => ({
   model: kind === "chat" ? "textA-1" : "imgA-4",
 });
 
-/** Reconciles everything: the sum of all calls. */
+/** Reconciles all accounts; returns the sum of all calls. */
 async function reconcileAll(): Promise<{ accounts: number; settled: number; returned: number; open: number; calls: number }> {
   const sum = { accounts: 0, settled: 0, returned: 0, open: 0, calls: 0 };
   for (let after: string | null = ""; after !== null; sum.calls++) {
@@ -38,7 +38,7 @@ async function reconcileAll(): Promise<{ accounts: number; settled: number; retu
   return sum;
 }
 
-test("yesterday's database under today's objects: everything that was charged since is charged, what is open is held", async () => {
+test("yesterday's database with today's objects: every charge since the backup is charged again, and open tasks are held", async () => {
   const [one, other] = [await newAccount(10), await newAccount(10, 5)];
   const first = await complete(one, "/v1/images/generations", image);
   const price = (await books(one)).used;
@@ -65,7 +65,7 @@ test("yesterday's database under today's objects: everything that was charged si
   expect((await books(one)).reserved).toBe(0);
 });
 
-test("holds of before the wallet objects that a restored database brought back are ended", async () => {
+test("holds from before the wallet objects that a restored database contains again are settled", async () => {
   const account = await newAccount(1);
   const [task, chat] = [chargeOf(account), chargeOf(account, "chat")];
   for (const charge of [task, chat]) expect(await reserveInD1(charge, 1_000)).toBe(true);
@@ -81,7 +81,7 @@ test("holds of before the wallet objects that a restored database brought back a
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0, remaining: 1 });
 });
 
-test("a hold without a task is returned, a task that runs keeps its own, one past its deadline ends", async () => {
+test("a hold without a task is released, a running task keeps its own, a task past its deadline ends", async () => {
   const account = await newAccount(1);
   const charge = chargeOf(account);
   expect(await env.WALLETS.getByName(account.id).reserve(charge, 1_000, {})).toEqual({ answer: "reserved" });
@@ -96,7 +96,7 @@ test("a hold without a task is returned, a task that runs keeps its own, one pas
   await pass(id, 1);
 });
 
-test("what a lost wallet had been granted stays reserved for a day, in which tasks claim theirs; then the rest goes back", async () => {
+test("the grant of a lost wallet stays reserved for a day, in which tasks claim their holds; then the rest is returned", async () => {
   const account = await newAccount(10);
   const reconciled = async () => (await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" })).body;
   const shown = async () => (await asAdmin(`/accounts/${account.id}`)).body;
@@ -104,7 +104,7 @@ test("what a lost wallet had been granted stays reserved for a day, in which tas
   await complete(account, "/v1/images/generations", image);
   const price = (await books(account)).used;
   const [running, late] = [await submit(account, "/v1/images/generations", image), await submit(account, "/v1/images/generations", image)];
-  // A hold that nothing claims.
+  // A hold that no task claims.
   await env.WALLETS.getByName(account.id).reserve(chargeOf(account), 200_000, {});
   const granted = (await rowOf(account)).granted / 1e6;
   const wallet = env.WALLETS.getByName(account.id);
@@ -131,7 +131,7 @@ test("what a lost wallet had been granted stays reserved for a day, in which tas
   expect(await drift()).toEqual([]);
 });
 
-test("accounts are done in shares, and a call that breaks off is repeated", async () => {
+test("accounts are reconciled in several calls, and a call that breaks off is repeated", async () => {
   const account = await newAccount(1);
   await env.DB.batch(
     Array.from({ length: 51 }, (_, at) => [

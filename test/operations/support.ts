@@ -1,4 +1,4 @@
-/** The checks as the cron trigger runs them, with a receiver of alerts in place of the internet. */
+/** Runs the checks like the cron trigger does, with a receiver of alerts instead of the internet. */
 
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
@@ -10,7 +10,7 @@ import { runChecks } from "../../src/operations/run.ts";
 const webhookUrl = "https://pager.example/alerts";
 const webhookSecret = `whsec_${btoa("a secret of thirty-two bytes here")}`;
 
-/** An alert as its receiver got it, its signature checked with the reference library. */
+/** A received alert, its signature checked with the reference library. */
 export interface Received {
   id: string;
   type: string;
@@ -38,6 +38,6 @@ export const runOnce = (vars: Partial<OperationsBindings> = {}): Promise<void> =
     new ObjectsApi(env),
   );
 
-/** What was received of one alert: type and causes. */
+/** The received notices of one alert: type and causes. */
 export const changesOf = (received: Received[], name: Alert["name"]) =>
   received.filter(({ data }) => data.name === name).map(({ type, data }) => [type, data.causes] as const);

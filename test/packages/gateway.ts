@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startGateway } from "../../scripts/support/gateway.ts";
 
-/** Starts it before the first test, and ends it after the last. */
+/** Starts it before the first test, and stops it after the last. */
 export default async function setup(): Promise<() => Promise<void>> {
   const stateDir = await mkdtemp(join(tmpdir(), "gateway-packages-"));
   const gateway = await startGateway({ stateDir, quiet: true, env: { RATE_LIMITS: "off" } });
-  // What the programs of the tests inherit.
+  // The environment of the tests' programs.
   process.env["GATEWAY_URL"] = gateway.baseUrl;
   process.env["GATEWAY_KEY"] = gateway.apiKey;
   return async () => {

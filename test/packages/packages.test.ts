@@ -1,4 +1,4 @@
-/** Each client of `clients/`, installed from its package in an empty folder, makes real tasks and verifies what it is given. */
+/** Each client of `clients/`, installed from its package in an empty folder, runs real tasks and verifies callbacks and receipts. */
 
 import { execFile } from "node:child_process";
 import { generateKeyPairSync, sign } from "node:crypto";
@@ -27,14 +27,14 @@ async function packageNamed(pattern: RegExp): Promise<string> {
 
 const secret = `whsec_${Buffer.from("a secret of thirty-two characters").toString("base64")}`;
 
-/** What a program of the tests verifies: a callback as the gateway signs it, and a receipt with its keys. */
+/** The data that a program of the tests verifies: a callback signed like the gateway does, and a receipt with its keys. */
 function samples() {
   const body = JSON.stringify({ type: "task.completed", timestamp: new Date().toISOString(), data: { id: "task_a", prompt: "한국어" } });
   const at = new Date();
   const headers = {
     "webhook-id": "task_a",
     "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
-    // As while the secret is being rotated: the other secret's signature comes first.
+    // As during a rotation: the other secret's signature comes first.
     "webhook-signature": `v1,${Buffer.alloc(32).toString("base64")} ${new Webhook(secret).sign("task_a", at, body)}`,
   };
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
@@ -46,7 +46,7 @@ function samples() {
   return { secret, body, headers, answer: { receipt, jws }, jwks };
 }
 
-/** Installs packages in an empty folder of its own. */
+/** Installs packages in an empty folder. */
 async function npmFolder(name: string, ...packages: string[]): Promise<string> {
   const cwd = await mkdtemp(join(folder, `${name}-`));
   await writeFile(join(cwd, "package.json"), JSON.stringify({ type: "module", private: true }));
@@ -55,7 +55,7 @@ async function npmFolder(name: string, ...packages: string[]): Promise<string> {
   return cwd;
 }
 
-/** Checks the program's types as its author would, and runs it. Returns the JSON that it prints last. */
+/** Checks the program's types like its author would, and runs it. Returns the JSON that it prints last. */
 async function use(cwd: string): Promise<unknown> {
   const types = [
     "--noEmit",
@@ -89,7 +89,7 @@ const made = {
   forgedReceipt: "refused",
 };
 
-// At once, for an installation mostly waits for downloads.
+// At once, because installations mostly wait for downloads.
 test.concurrent("the TypeScript client", async () => {
   const cwd = await npmFolder("typescript", await packageNamed(/^generation-gateway-client-.*\.tgz$/));
   expect(await use(cwd)).toEqual(made);

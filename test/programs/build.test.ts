@@ -1,4 +1,4 @@
-/** All Workers bundle as they are deployed, and the gateway's script stays small, because its size adds to every cold start. */
+/** All Workers bundle like in a deployment, and the gateway's script stays small, because its size adds to every cold start. */
 
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, stat } from "node:fs/promises";

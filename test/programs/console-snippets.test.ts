@@ -135,7 +135,7 @@ test.each(languages)("%s prints a chat's answer", async (language) => {
   expect(done.stdout).toContain("Hello");
 });
 
-test.each(languages)("%s ends with the API's message when it refuses", async (language) => {
+test.each(languages)("%s ends with the API's message if the request is refused", async (language) => {
   await expect(ran(language, "/v1/refused", { prompt: "x" })).rejects.toMatchObject({
     stderr: expect.stringContaining("The balance is insufficient."),
   });
@@ -147,7 +147,7 @@ test("a shell takes quoted text literally", async () => {
   expect((await run("sh", ["-c", `printf %s ${shellQuoted(text)}`])).stdout).toBe(text);
 });
 
-/** Runs a program with OpenAI's client: what it printed, and its requests. Forms are kept as text. */
+/** Runs a program with OpenAI's client; returns its output and its requests. Forms are kept as text. */
 async function ranOpenAi(action: "chat" | "image" | "video", body: Record<string, unknown>) {
   asked.length = 0;
   const file = join(root, `node_modules/.openai-${randomUUID()}.mjs`);

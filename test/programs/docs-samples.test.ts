@@ -1,4 +1,4 @@
-/** Every program in the documentation is run as it is, with this gateway's address and a key, against a gateway as `npm start` runs it. */
+/** Every program in the documentation runs unchanged, with this gateway's URL and a key, against a gateway started like by `npm start`. */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
@@ -15,22 +15,22 @@ import { gateway, newKey } from "./support/account.ts";
 
 type Language = Exclude<Sample["language"], "openai">;
 
-/** Who runs the samples of a language: an account of its own, so that none meets another's tasks and characters. */
+/** The account for the samples of a language, separate from others, so that none sees another's tasks and characters. */
 interface Runner {
   key: string;
   folder: string;
-  /** A receiver of callbacks, as its page has it. */
+  /** The receiver of callbacks from its page. */
   receiver: ChildProcess;
   hooks: string;
-  /** What the receiver printed. */
+  /** The receiver's output. */
   received: string;
 }
 
-/** Programs mostly wait for their tasks; more at a time than this would wait for each other. */
+/** The maximum number of programs at a time: they mostly wait for their tasks, and more would wait for each other. */
 vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
 
 const run = promisify(execFile);
-// A pipe fails with any of its parts, and a request with what the gateway refuses.
+// A pipe fails if any of its parts does, and a request fails if the gateway refuses it.
 const shell = ["bash", "-eo", "pipefail", "-c"];
 const strict = 'curl() { command curl --fail-with-body "$@"; }\n';
 const commands: Record<Language, string[]> = {
@@ -59,7 +59,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A text of the documentation with what a reader puts in. */
+/** A text of the documentation with its placeholders filled in. */
 const filledIn = (text: string, { hooks }: { hooks: string }) =>
   text.replaceAll("https://gateway.example", gateway.baseUrl).replaceAll("https://app.example.com/hooks", hooks);
 
@@ -90,7 +90,7 @@ afterAll(async () => {
   }
 });
 
-test.concurrent.each(cases)("the samples of $name in $language do what they say", async ({ language, code }) => {
+test.concurrent.each(cases)("the samples of $name in $language succeed", async ({ language, code }) => {
   const runner = runners[language];
   const [command = "", ...options] = commands[language];
   const program = (language === "sh" ? strict : "") + filledIn(code, runner);
@@ -106,7 +106,7 @@ test.each(languages)("the receiver of callbacks accepts what the gateway sends t
   await expect.poll(() => runners[language].received, { timeout: 20_000 }).toMatch(/^task\.completed task_/m);
 });
 
-test("pages that show a request show it in more than one language", () => {
+test("pages with a sample request show it in more than one language", () => {
   const alone = pages.filter(({ samples }) => samples.length > 0 && new Set(samples.map(({ language }) => language)).size === 1);
   expect(alone.map(({ name }) => name)).toEqual(["limits", "agents"]);
 });

@@ -1,4 +1,4 @@
-/** The programs of examples/ as a reader runs them, each with an account of its own on one gateway. */
+/** The programs of examples/, run like a reader would, each with a separate account on one gateway. */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ vi.setConfig({ testTimeout: 240_000, maxConcurrency: 8 });
 
 const examples = join(root, "examples");
 const imagePrice = 0.03;
-/** Of each account, in balance units. */
+/** The quota of each account, in balance units. */
 const quota = 10;
 const run = promisify(execFile);
 const has = (program: string, ...args: string[]) => run(program, args).then(...([() => true, () => false] as const));
@@ -34,7 +34,7 @@ const programs = [
 
 let folder: string;
 
-/** A key of a new account, and a folder of its own. */
+/** A key of a new account, and a separate folder. */
 async function newCaller(name: string) {
   const key = await newKey(name.replace(/\W/g, "-"), quota);
   const own = join(folder, name);
@@ -70,8 +70,8 @@ const printed = (child: ChildProcess, pattern: RegExp) =>
     child.once("close", () => resolve(output));
   });
 
-// The longest is the first to start.
-test.concurrent("a batch keeps to its budget and pays each row once, however often it is interrupted", async () => {
+// The longest program starts first.
+test.concurrent("a batch stays within its budget and is charged once for each row, however often it is interrupted", async () => {
   const { key, own, client } = await newCaller("batch");
   const proxy = await startLossyProxy(gateway.baseUrl);
   await copyFile(join(examples, "batch/prompts.csv"), join(own, "prompts.csv"));
@@ -82,20 +82,20 @@ test.concurrent("a batch keeps to its budget and pays each row once, however oft
     return spawn("python3", args, { cwd: own, env: environment(key, proxy.baseUrl), stdio: ["ignore", "pipe", "inherit"] });
   };
   const committed = async () => {
-    // What remains is without what is used and what is reserved.
+    // The remaining balance excludes the used and reserved amounts.
     const spent = quota - (await client.balances()).account.remain_balance;
     expect(spent).toBeLessThanOrEqual(budget);
     return spent;
   };
 
-  // The first loses an answer and repeats the request, and is interrupted as by Ctrl-C once an image is saved.
+  // The first run loses an answer and repeats the request, and is interrupted like by Ctrl-C once an image is saved.
   proxy.loses = (submission) => submission === 2;
   const first = start();
   void printed(first, /saved/).then(() => first.kill("SIGINT"));
   expect(await printed(first, /$^/)).toMatch(/\d+ of 100 images saved/);
   expect(await committed()).toBeGreaterThan(0);
 
-  // The second is killed while the gateway has accepted a submission and the answer has not arrived.
+  // The second run is killed when the gateway has accepted a submission and the answer has not arrived.
   const second = start();
   const sent = proxy.submissions;
   proxy.loses = (submission) => submission > sent + 1 && second.kill("SIGKILL");
@@ -103,7 +103,7 @@ test.concurrent("a batch keeps to its budget and pays each row once, however oft
   expect(second.signalCode).toBe("SIGKILL");
   await committed();
 
-  // The third makes what the budget allows, the fourth finds nothing to do.
+  // The third run makes what the budget allows; the fourth has nothing to do.
   proxy.loses = () => false;
   const summary = `80 rows were not begun: the budget does not allow them\n20 of 100 images saved, 0.60 of 0.62 spent\n`;
   expect(await printed(start(), /$^/)).toContain(summary);
@@ -118,7 +118,7 @@ test.concurrent("a batch keeps to its budget and pays each row once, however oft
   expect(new Set(results.map((line) => line.split(",")[3])).size).toBe(affordable);
 });
 
-test.concurrent.each(programs)("$source saves an image for its price", async ({ source, command, saves }) => {
+test.concurrent.each(programs)("$source saves an image and is charged its price", async ({ source, command, saves }) => {
   const { key, own, client } = await newCaller(source);
   const [program = "", ...args] = command;
   await run(program, [...args, join(examples, "image", source)], { cwd: own, env: environment(key) });
@@ -143,7 +143,7 @@ test.concurrent.each(programs)("$source ends with the error of a failed task, an
   expect((await client.balances()).account).toMatchObject({ used_balance: 0, remain_balance: quota });
 });
 
-/** Starts a receiver of callbacks: its address and how to stop it. */
+/** Starts a receiver of callbacks; returns its URL and a function that stops it. */
 const receivers: Record<"worker.mjs" | "express.mjs", (secret: string) => Promise<{ url: string; stop: () => unknown }>> = {
   "worker.mjs": async (secret) => {
     const worker = new Miniflare(

@@ -1,4 +1,4 @@
-/** The examples, as a reader runs them: against a gateway of this machine, in a folder of their own. */
+/** The examples, run like a reader would: against a gateway on this machine, in a separate folder. */
 
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -30,13 +30,13 @@ const run = (command: string, args: string[]): Promise<{ code: number; output: s
     );
   });
 
-/** A value as JSON, in the folder. */
+/** Writes a value as JSON into the folder. */
 const write = (name: string, value: unknown) => writeFile(join(folder, name), JSON.stringify(value));
 
 let id: string;
 
 test("a receipt, its keys, the request and the file, for the next tests", async () => {
-  // Numbers and names whose canonical spelling is not the usual one; the gateway ignores fields that it does not know.
+  // Numbers and names whose canonical form is not the usual one; the gateway ignores unknown fields.
   const odd = '{"10":1E21,"9":[1e-7,0.000001,4.50,-0,12345678901234567890,333333333.33333329],"\u{1f600}":"\\u0007\\u20AC","\ufb33":null}';
   const body = { prompt: "a lighthouse", model: "imgA-4", reference: "order 8" };
   const text = JSON.stringify(body).replace(/}$/, `,"odd":${odd}}`);
@@ -69,7 +69,7 @@ test("a receipt, its keys, the request and the file, for the next tests", async 
 test.each([
   ["verify-receipt.mjs", process.execPath],
   ["verify-receipt.py", "python3"],
-])("%s verifies a receipt offline, and finds what is wrong", async (script, command) => {
+])("%s verifies a receipt offline, and reports differences", async (script, command) => {
   const verify = (...args: string[]) => run(command, [join(examples, script), ...args]);
   const good = { code: 0, output: `good: ${id}, completed, charged 0.03 USD\n` };
   expect(await verify("receipt.json", "jwks.json")).toEqual(good);

@@ -1,4 +1,4 @@
-/** The MCP inspector's command line against the gateway as it is started on a developer's machine. */
+/** The MCP inspector's command line against a gateway as started on a developer's machine. */
 
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -25,7 +25,7 @@ afterAll(async () => {
 async function inspect(...options: string[]) {
   const target = [`${gateway.baseUrl}/mcp`, "--transport", "http", "--header", `Authorization: Bearer ${key}`];
   const { stdout } = await run(process.execPath, [inspector, "--cli", ...target, ...options], {
-    // It keeps files of its own beside the user's.
+    // The inspector stores its own files in the user's home folder.
     env: { ...process.env, HOME: home, MCP_CATALOG_PATH: join(home, "mcp.json") },
     maxBuffer: 16 * 1024 * 1024,
   });
@@ -37,7 +37,7 @@ test("the tools' schemas are portable", async () => {
   expect(tools).toHaveLength(11);
 });
 
-test("an image is made by one call", async () => {
+test("an image is made with one call", async () => {
   const call = [
     "--method",
     "tools/call",

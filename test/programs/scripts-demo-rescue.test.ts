@@ -1,4 +1,4 @@
-/** `npm run demo:rescue` as a process: what it claims holds, it fails where the video is not rescued, and no process of it is left running. */
+/** `npm run demo:rescue` as a process: its claims are true, it fails if the video is not rescued, and it leaves no process running. */
 
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -31,7 +31,7 @@ async function start(variables: Record<string, string>) {
   return { demo, output, scratch, started: descendants(demo.process.pid!) };
 }
 
-test("the video of a script of 2025 survives its provider and the gateway, and is paid once", { timeout: 400_000 }, async () => {
+test("the video of a script of 2025 survives its provider and the gateway, and is charged once", { timeout: 400_000 }, async () => {
   const { demo, output, scratch, started } = await start({ HEDGE: "" });
   expect(await demo.exited, demo.output()).toBe(0);
   expect(await survivors(started, 2_000)).toEqual([]);
@@ -56,7 +56,7 @@ test("the video of a script of 2025 survives its provider and the gateway, and i
   expect(receipt).toMatchObject({ id, reserved: 0.8, charged: 0.8, returned: 0, attempts: 2 });
 });
 
-test("the script is one of 2025: it names no server but those of its environment", async () => {
+test("the script of 2025 names no server except those of its environment", async () => {
   const script = await readFile(join(root, "scripts/demo-rescue/script-2025.mjs"), "utf8");
   expect(script).toMatch(/^import OpenAI from "openai";$/m);
   expect(script).not.toMatch(/https?:|baseURL|apiKey|127\.0\.0\.1|localhost|gateway/);

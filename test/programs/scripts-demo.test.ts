@@ -1,4 +1,4 @@
-/** `npm run demo` as a process: it succeeds, its files exist and are valid, and no process of it is left running. */
+/** `npm run demo` as a process: it succeeds, its files exist and are valid, and it leaves no process running. */
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

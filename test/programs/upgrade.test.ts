@@ -1,4 +1,4 @@
-/** An upgrade with work under way: the released revision and this one share the state, with tasks in each state, and every task ends well. */
+/** An upgrade with running work: the released revision and this one share the state, with tasks in each state, and every task ends correctly. */
 
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ const folder = await mkdtemp(join(tmpdir(), "gateway-upgrade-"));
 const upstream = new HeldUpstream();
 /** Messages that were sent and not delivered. */
 const messages: Message[] = [];
-/** Tasks whose messages of a queue are kept back in this phase. */
+/** Tasks whose messages of a queue are withheld in this phase. */
 const keptBack = new Map<string, string>();
 const gateway = new MixedGateway(folder, { upstream: upstream.answer, fetch: upstream.receive, send: (message) => messages.push(message) });
 
@@ -42,7 +42,7 @@ async function ask<T = { id: string; status: string }>(path: string, body?: obje
 
 const video = { model: "vidA-2", duration: 10 };
 
-/** Delivers what is not kept back. A consumer that waits for an upstream is not waited for: it ends with its process. */
+/** Delivers the messages that are not withheld. A consumer that waits for an upstream is not awaited: it ends with its process. */
 function deliver(): void {
   for (const message of messages.splice(0)) {
     if (keptBack.get(message.body.taskId ?? "") === message.queue) messages.push(message);
@@ -54,20 +54,20 @@ function deliver(): void {
   }
 }
 
-/** Delivers messages until nothing is missing. */
+/** Delivers messages until all tasks are final. */
 const until = (missing: () => string[] | Promise<string[]>) =>
   vi.waitFor(async () => {
     deliver();
     expect(await missing()).toEqual([]);
   }, waiting);
 
-/** Those of the tasks that are not final. */
+/** The open ones of these tasks. */
 async function open(ids: Iterable<string>): Promise<string[]> {
   const answers = await Promise.all([...ids].map((id) => ask<{ data: { status: string } }>(`/v1/tasks/${id}`)));
   return answers.filter(({ data }) => data.status !== "completed" && data.status !== "failed").map(({ data }) => JSON.stringify(data));
 }
 
-/** Begins a task for each state, and stops each there. Returns their ids with the outcome that each is to have. */
+/** Starts a task for each state, and holds each there. Returns their ids with the expected outcomes. */
 async function begin(phase: number, unsettledModel: string, isLast: boolean): Promise<Map<string, string>> {
   const make = async (family: string, body: object) => (await ask(`/v1/${family}/generations`, body)).id;
   const makeVideo = (prompt: string, more: object = {}) => make("videos", { ...video, prompt, ...more });
@@ -85,7 +85,7 @@ async function begin(phase: number, unsettledModel: string, isLast: boolean): Pr
   const queued = await makeVideo(`queued ${phase}`);
   keptBack.set(queued, "gateway-dispatch");
   const whole = await makeVideo(`whole ${phase}`);
-  // Its connection breaks with the process, so its hold ends at its deadline, two phases later.
+  // Its connection ends with the process, so its hold ends at its deadline, two phases later.
   const chats = isLast ? [] : [`chat ${stopped("chat", phase)}`];
   if (!isLast)
     void ask("/v1/chat/completions", { model: "textA-1", messages: [{ role: "user", content: stopped("chat", phase) }] }).catch(
@@ -111,13 +111,13 @@ async function begin(phase: number, unsettledModel: string, isLast: boolean): Pr
   ]);
 }
 
-/** Ends what an earlier phase began. */
+/** Ends the work of an earlier phase. */
 async function finish(tasks: Map<string, string>): Promise<void> {
   for (const [id, end] of tasks) if (end === "cancelled later") await ask(`/v1/tasks/${id}/cancel`, {});
   await until(() => open(tasks.keys()));
 }
 
-test("tasks in each state end well while the Worker and its objects are of two revisions", async () => {
+test("tasks in each state end correctly while the Worker and its objects have different revisions", async () => {
   const released = await readReleased();
   const script = await bundle("wrangler.toml", "src/worker.ts", join(folder, "bundle"));
   const names = (await readdir(join(folder, "bundle"))).filter((name) => /\.(?:js|txt)$/.test(name));
@@ -138,7 +138,7 @@ test("tasks in each state end well while the Worker and its objects are of two r
   for (const [phase, revisions] of phases.entries()) {
     upstream.phase = phase;
     keptBack.clear();
-    // By turns, so that what an earlier phase could not settle can be settled.
+    // In turns, so that work that an earlier phase could not settle can be settled.
     const unsettledModel = phase % 2 === 0 ? "imgA-4" : "imgB-4o-image";
     await gateway.switchTo({ ...revisions, shiftMs: phase * phaseMs, unsettledModel });
     if (phase === 0) {
@@ -172,17 +172,17 @@ test("tasks in each state end well while the Worker and its objects are of two r
       .map(({ outcome }) => outcome)
       .sort(),
   ).toEqual([...phases.map(() => "completed"), ...phases.slice(1).map(() => "deadline_exceeded")]);
-  // Completed tasks cost what was held, chats a part of it, and the others nothing.
+  // Completed tasks are charged what was held, chats a part of it, and the others nothing.
   const wrong = rows.filter(({ kind, held, charged, outcome }) =>
     outcome !== "completed" ? charged !== 0 : kind === "chat" ? charged === 0 || charged >= held : charged !== held,
   );
   expect(wrong).toEqual([]);
   const used = rows.reduce((sum, { charged }) => sum + charged, 0) / 1_000_000;
   expect(await ask("/v1/user/balance")).toMatchObject({ remain_balance: quota - used, used_balance: used });
-  // Nothing was asked of the upstream twice: one key for each task.
+  // Nothing was submitted to the upstream twice: one key for each task.
   expect(upstream.prompts.size).toBe(all.size);
   expect(new Set(upstream.called).size).toBe(phases.length);
-  // What the released Worker calls is there, and needs no further argument.
+  // The methods that the released Worker calls exist, and need no further argument.
   const [before = {}, after = {}] = calls;
   expect(Object.keys(before).length).toBeGreaterThan(30);
   const broken = Object.entries(before).filter(([method, needed]) => (after[method] ?? Infinity) > needed);

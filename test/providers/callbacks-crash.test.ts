@@ -11,7 +11,9 @@ afterEach(() => vi.restoreAllMocks());
 const model = "vidC-1-0-pro-fast";
 const pollUrl = "/contents/generations/tasks/cgt";
 
-/** The next poll is sent and never answered, or, with `isAsked` false, not even sent. The returned function waits until it was made. */
+/**
+ * The next poll is sent and never answered, or, with `isAsked` false, not even sent. The returned function waits until the poll was made.
+ */
 function stopPoll(isAsked: boolean): () => Promise<void> {
   const { fetch } = globalThis;
   const seen = { isStopped: false };
@@ -73,7 +75,7 @@ test.each(stops.flatMap(([name, stop]) => [[name, "calls again", stop] as const,
   },
 );
 
-test("a poll that callbacks asked for too soon is in the record: a crash before it does not lose it", async () => {
+test("a poll that callbacks caused too early is in the record: a crash before it does not lose it", async () => {
   const prompt = `${unique()} [running 1]`;
   const { account, body } = await submitTo(routesTo("modelark", model, "seedance-1-0-pro-fast-251015"), "/v1/videos/generations", {
     model,

@@ -1,4 +1,4 @@
-/** Makers' callbacks: asked for at the start, verified, and worth one poll, whatever they say and however often they come. */
+/** Makers' callbacks: requested at the start, verified, and followed by one poll, whatever their content and number. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
@@ -16,7 +16,7 @@ const video = (prompt: string) => ({ model: "vidD-02", prompt, duration: 10 });
 const seedance = { ...routesTo("modelark", "vidC-1-0-pro-fast", "seedance-1-0-pro-fast-251015") };
 const hailuo = routesTo("minimax", "vidD-02", "MiniMax-Hailuo-02");
 
-/** A task that its provider has accepted, and the calls that its maker makes. */
+/** A task that its provider has accepted, and its maker's calls. */
 async function begin(routes: Routes, words = "", vars: Partial<Env> = {}) {
   const prompt = `${unique()} ${words}`;
   const [model = ""] = Object.keys(routes);
@@ -39,25 +39,22 @@ const makers: [string, Routes, number][] = [
   ["modelark", seedance, 3],
 ];
 
-test.each(makers)(
-  "%s is given the task's URL, and its call completes the task without waiting for a poll",
-  async (provider, routes, count) => {
-    const task = await begin(routes);
-    expect(task.calls).toHaveLength(count);
-    for (const { url } of task.calls)
-      expect(url).toMatch(new RegExp(`^https://gateway\\.example/callbacks/${provider}/${task.id}/[\\w-]{43}$`));
-    await pass(task.id, 20);
-    for (const one of task.calls.slice(0, -1)) expect((await announce(one)).status).toBe(200);
-    expect(await task.polls()).toBe(0);
-    expect(await announce(last(task.calls))).toMatchObject({ status: 200, body: { status: "success" } });
-    expect(await task.polls()).toBe(1);
-    await deliver(task.id);
-    expect(await task.data()).toMatchObject({ status: "completed" });
-    expect((await books(task.account)).reserved).toBe(0);
-  },
-);
+test.each(makers)("%s gets the task's URL, and its call completes the task without waiting for a poll", async (provider, routes, count) => {
+  const task = await begin(routes);
+  expect(task.calls).toHaveLength(count);
+  for (const { url } of task.calls)
+    expect(url).toMatch(new RegExp(`^https://gateway\\.example/callbacks/${provider}/${task.id}/[\\w-]{43}$`));
+  await pass(task.id, 20);
+  for (const one of task.calls.slice(0, -1)) expect((await announce(one)).status).toBe(200);
+  expect(await task.polls()).toBe(0);
+  expect(await announce(last(task.calls))).toMatchObject({ status: 200, body: { status: "success" } });
+  expect(await task.polls()).toBe(1);
+  await deliver(task.id);
+  expect(await task.data()).toMatchObject({ status: "completed" });
+  expect((await books(task.account)).reserved).toBe(0);
+});
 
-test.each(makers)("without its call, %s is polled once when more than the usual time is over", async (_, routes) => {
+test.each(makers)("without its call, %s is polled once after more than the typical duration", async (_, routes) => {
   const task = await begin(routes);
   const { submission, step } = await record(task.id, task.account.id);
   expect(step).toEqual({ do: "poll", at: Date.now() + submission.typicalSeconds * 1250 });
@@ -80,7 +77,7 @@ test("several images are several predictions: each calls, and the task completes
   expect(data).toMatchObject({ status: "completed", cost: { charged: 0.09 } });
 });
 
-test("MiniMax's challenge is sent back, and the task's object is not woken for it", async () => {
+test("MiniMax's challenge is sent back, and the task's object is not started for it", async () => {
   const { calls } = await begin(hailuo);
   const woken = vi.spyOn(TaskObject.prototype, "calledBack");
   expect((await announce(calls[0]!)).body).toEqual(JSON.parse(calls[0]!.body));
@@ -98,7 +95,7 @@ test.each([
   ["names a video of its own", "", { status: "succeeded", content: { video_url: "https://evil.example/a.mp4" } }, "completed"],
   ["is no JSON", "", "<html>", "completed"],
   ["is empty", "", "", "completed"],
-])("nothing in a callback is believed: it %s", async (_, words, body, status) => {
+])("the content of a callback is not trusted: it %s", async (_, words, body, status) => {
   const task = await begin(seedance, words);
   const fetched = vi.spyOn(globalThis, "fetch");
   const { url, headers } = last(task.calls);
@@ -116,7 +113,7 @@ test.each([
   ["a shorter one", (url: string) => url.slice(0, -1)],
   ["a foreign task id", (url: string) => url.replace(/task_./, "task_!")],
   ["an unknown provider", (url: string) => url.replace("modelark", "constructor")],
-])("%s is 404, and wakes no object", async (_, change) => {
+])("%s is 404, and starts no object", async (_, change) => {
   const [task, other] = [await begin(seedance), await begin(seedance)];
   const woken = vi.spyOn(TaskObject.prototype, "calledBack");
   const answer = await announce({ ...last(task.calls), url: change(last(task.calls).url, last(other.calls).url) });
@@ -147,7 +144,7 @@ test.each(
         [provider, "no time", routes, (one: Call) => withHeader(one, /timestamp/, "")],
       ] as const,
   ),
-)("a call of %s with %s is 401 and leads to no poll", async (_, __, routes, change) => {
+)("a call of %s with %s is 401 and causes no poll", async (_, __, routes, change) => {
   const task = await begin(routes);
   const answer = await announce(change(last(task.calls)));
   expect(answer).toMatchObject({ status: 401, body: { error: { code: "unauthorized" } } });
@@ -172,7 +169,7 @@ test("fal's keys are fetched without the operator's key, once for many calls", a
   expect(new Headers(asked[0]![1]?.headers).has("authorization")).toBe(false);
 });
 
-test("while a maker's keys do not come, its calls are 503, and polls go on", async () => {
+test("while a maker's keys cannot be fetched, its calls are 503, and polls continue", async () => {
   const task = await begin(makers[0]![1]);
   vi.setSystemTime(Date.now() + 601_000);
   const { fetch } = globalThis;
@@ -184,7 +181,7 @@ test("while a maker's keys do not come, its calls are 503, and polls go on", asy
   await alarm(task.id);
 });
 
-test("a body that is larger than any maker's is not read to its end", async () => {
+test("a body larger than any maker's is not read to its end", async () => {
   const task = await begin(seedance);
   const one = { ...last(task.calls), body: "x".repeat(4 * 1024 * 1024 + 1) };
   expect((await announce(one)).status).toBe(503);
@@ -204,7 +201,7 @@ test("calls after the end, and after the task was deleted, are 200 and change no
   expect((await announce(last(task.calls))).status).toBe(200);
 });
 
-test("a flood of calls leads to one poll at once, and to further ones ever further apart", async () => {
+test("a flood of calls causes one poll at once, and further ones at increasing intervals", async () => {
   const task = await begin(seedance, "[running]");
   const answers = await Promise.all(Array.from({ length: 100 }, () => announce(last(task.calls))));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -221,7 +218,7 @@ test("a flood of calls leads to one poll at once, and to further ones ever furth
   expect(seen).toEqual([1, 3, 7, 15, 31]);
 });
 
-test("a call during a poll is followed by another poll, for the answer may be older than the call", async () => {
+test("a call during a poll is followed by another poll, because the answer may be older than the call", async () => {
   const task = await begin(seedance, "[running 1]");
   const { fetch } = globalThis;
   const seen = { isSent: false, isReleased: false };
@@ -244,7 +241,7 @@ test("a call during a poll is followed by another poll, for the answer may be ol
   expect((await task.data()).status).toBe("completed");
 });
 
-test("a call before the start was reported makes the first poll come at once", async () => {
+test("after a call before the start was reported the first poll runs at once", async () => {
   const { account, body } = await submitTo(seedance, path, { model: "vidC-1-0-pro-fast", prompt: unique() });
   const id = body.id as string;
   const stub = stubOf(id);
@@ -254,7 +251,7 @@ test("a call before the start was reported makes the first poll come at once", a
   expect((await record(id, account.id)).step).toMatchObject({ do: "poll", at: Date.now() });
 });
 
-test("a call of a provider that the task has left changes nothing", async () => {
+test("a call of a provider that is no longer the task's changes nothing", async () => {
   const routes = { "vidD-02": [...makers[0]![1]["vidD-02"]!, ...hailuo["vidD-02"]!] };
   const task = await begin(routes, "[fails]");
   await announce(last(task.calls));
@@ -283,7 +280,7 @@ test.each([
   ["the gateway is reached by http", {}, "http://gateway.example"],
   ["the gateway is on the operator's machine", {}, "https://127.0.0.1"],
   ["the gateway has a private name", {}, "https://gateway.internal"],
-])("no maker is asked to call when %s: it is polled by what is left of the usual time", async (_, vars, origin) => {
+])("no maker gets a callback URL if %s: it is polled according to the typical duration", async (_, vars, origin) => {
   for (const [, routes] of makers) {
     const prompt = unique();
     const [model = ""] = Object.keys(routes);
@@ -301,7 +298,7 @@ test.each([
   }
 });
 
-test("a wrong UPSTREAM_CALLBACKS is 500 before anything is reserved", async () => {
+test("an invalid UPSTREAM_CALLBACKS is 500 before anything is reserved", async () => {
   capture();
   const { account } = await submitTo(hailuo, path, video(unique()));
   const before = await books(account);
@@ -310,7 +307,7 @@ test("a wrong UPSTREAM_CALLBACKS is 500 before anything is reserved", async () =
   expect(await books(account)).toEqual(before);
 });
 
-test("no log line has the signature of a callback's URL", async () => {
+test("no log line contains the signature of a callback's URL", async () => {
   const task = await begin(seedance);
   const lines = capture();
   await announce(last(task.calls));

@@ -89,7 +89,7 @@ test.each([
   expect(() => JSON.parse(body) as unknown).not.toThrow();
 });
 
-test("cloudflare: more images than a call may carry are refused before anything is sent", async () => {
+test("cloudflare: more images than a call may contain are refused before anything is sent", async () => {
   const run = vi.fn(() => Promise.reject(new Error("Serialized RPC arguments or return values are limited to 32MiB")));
   const provider = cloudflare({ AI: { run } })!;
   const large = () => inputImage(Infinity, 9 * 1024 * 1024);

@@ -109,7 +109,7 @@ test.each(all)("%s, %s: the roles are the same on every route that accepts it", 
   if (what === "a last frame alone") expect(taken).toEqual(["minimax MiniMax-H3", "cloudflare minimax/h3"]);
 });
 
-test("a video with a first frame and no size follows the image's ratio where the route can, and is 16:9 where it cannot", async () => {
+test("a video with a first frame and no size gets the image's ratio if the route supports that, and is 16:9 otherwise", async () => {
   const ratios: [model: string, route: Route, where: (body: Body) => unknown, ratio: string | undefined][] = [
     ["vidA-2", { provider: "modelark", model: "dreamina-seedance-2-0-fast-260128" }, (body) => body.ratio, "adaptive"],
     ["vidA-2-pro", { provider: "modelark", model: "dreamina-seedance-2-5-260628" }, (body) => body.ratio, undefined],

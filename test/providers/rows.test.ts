@@ -1,4 +1,4 @@
-/** What tasks write and call whose providers answer at once, or call back. */
+/** The writes and calls of tasks whose providers answer at once, or call back. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -20,7 +20,7 @@ test("an image that is answered at once", async () => {
   expect(rows(each)).toBeLessThanOrEqual(14);
 });
 
-test("a video of 60 seconds whose provider calls back, where that is the usual time", async () => {
+test("a video of 60 seconds whose provider calls back, with that typical duration", async () => {
   const path = "/v1/videos/generations";
   const routes = routesTo("fal", "vidD-02", "fal-ai/minimax/hailuo-02");
   const word = unique();

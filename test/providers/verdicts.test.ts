@@ -94,7 +94,7 @@ test("google: a service account refused while a video is polled is not final", a
   await expect(poll).rejects.toMatchObject({ name: "ProviderError", retryable: true, account: true });
 });
 
-/** The environment in the middle of a rotation: the new secret is not valid yet, the one before is. */
+/** The environment in the middle of a rotation: the new secret is not valid yet, the previous one is. */
 const rotating = (
   secret: "FAL_KEY" | (`${string}_${"API_KEY" | "API_TOKEN" | "SERVICE_ACCOUNT"}` & keyof Env),
   old = env[secret],
@@ -117,7 +117,7 @@ test.each([
   ["fal", "FAL_KEY", { ...image, model: "fal-ai/nano-banana-pro", pixels: [1024, 1024] }],
   ["replicate", "REPLICATE_API_TOKEN", { ...image, model: "bytedance/seedream-4.5" }],
   ["cloudflare", "WORKERS_AI_API_TOKEN", { ...image, model: "bytedance/seedream-4.5" }],
-] as const)("%s: while %s does not work yet, the one before starts and polls", async (name, secret, job) => {
+] as const)("%s: while %s does not work yet, the previous one starts and polls", async (name, secret, job) => {
   const provider = providerNamed(rotating(secret), name);
   const key = `task_${crypto.randomUUID()}`;
   const started = await provider.start({ ...job, key, prompt: `a pier ${key}` }, signal);
@@ -127,7 +127,7 @@ test.each([
   await expect(refused).rejects.toMatchObject({ name: "ProviderError", account: true });
 });
 
-test("a fault that is not the secret's is not asked of the one before", async () => {
+test("after a fault that is not about the secret the previous one is not tried", async () => {
   answering(json({ error: { code: 429 } }, 429));
   const started = providerNamed(rotating("FAL_KEY"), "fal").start(
     { ...image, model: "fal-ai/nano-banana-pro", pixels: [1024, 1024] },

@@ -165,7 +165,7 @@ test("reasoning may use up the limit", async () => {
   expect(usage.completion_tokens_details.reasoning_tokens).toBe(5);
 });
 
-test("an answer has the marks of a maker's answer, and logprobs on request", async () => {
+test("an answer has the metadata of a maker's answer, and logprobs on request", async () => {
   const whole = await (await chat("hello", { logprobs: true, max_tokens: 2 })).json<Completion>();
   expect(whole).toMatchObject({ system_fingerprint: "fp_sandbox", service_tier: "default" });
   expect(whole.choices[0]?.logprobs?.content).toMatchObject([{ token: "This", logprob: 0, bytes: [84, 104, 105, 115] }, { token: " is " }]);

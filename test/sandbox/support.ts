@@ -1,4 +1,4 @@
-/** What the sandbox's tests share: requests, stepped time, and completed operations. */
+/** Shared by the sandbox's tests: requests, stepped time, and completed operations. */
 
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, vi } from "vitest";

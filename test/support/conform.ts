@@ -1,6 +1,6 @@
 /**
- * Checks each answer that a test receives against the description of the API: a status, media type, header or field that is not
- * documented fails the test, and so does an answer from a path that is not.
+ * Checks each answer that a test receives against the API description. A status, media type, header, field or path that is not documented
+ * fails the test.
  */
 
 import { dereference, type Schema, validate } from "@cfworker/json-schema";
@@ -19,7 +19,7 @@ interface Described extends Ref {
 interface Operation {
   responses: Record<string, Described>;
 }
-/** What a test received; without a body when it was not read. */
+/** A received answer; without a body if it was not read. */
 export interface Received {
   status: number;
   headers: Headers;
@@ -43,7 +43,7 @@ function prepare(schema: Schema): Schema {
   return schema;
 }
 
-/** What a reference leads to; anything else as it is. */
+/** Resolves a reference; returns any other value unchanged. */
 function resolve(value: Ref): Described & { required?: boolean } {
   const [, , kind = "", name = ""] = value.$ref?.split("/") ?? [];
   return components[kind]?.[name] ?? value;
@@ -65,7 +65,7 @@ function decoded(path: string): string {
   }
 }
 
-/** The envelope of errors where no operation says which. */
+/** The error envelope of a path for which no operation is documented. */
 const envelope = (path: string) => {
   if (/^(?:\/v1)?(?:\/user)?\/balance\/?$/.test(path)) return "BalanceError";
   return /^\/v1\/tasks(?:\/|$)/.test(path) ? "TaskError" : "Error";
@@ -75,7 +75,7 @@ const asError = (path: string): Described => ({
   content: { "application/json": { schema: components["schemas"]![envelope(path)]! } },
 });
 
-/** What the document allows as the answer, or why it allows none. */
+/** The answer that the document allows, or the reason why it allows none. */
 function allowed(method: string, path: string, status: number): Described | string {
   const found = patterns.filter(({ pattern }) => pattern.test(path)).sort((a, b) => Number(b.isExact) - Number(a.isExact))[0];
   const operation = found?.operations[(method === "HEAD" ? "GET" : method).toLowerCase()];
@@ -107,7 +107,7 @@ function bodyProblems(text: string, type: string, { content = {}, "x-error-codes
   });
 }
 
-/** OpenAI's own form of an error; its answers are checked by its clients' types where they are asked for. */
+/** OpenAI's error format; its answers are checked by its clients' types in their own tests. */
 const openAiError = z.strictObject({
   error: z.strictObject({
     message: z.string().check(z.minLength(1)),
@@ -123,10 +123,10 @@ function conformOpenAi(call: string, { status, headers, body }: Received): void 
   if (!result.success) expect.fail(`${call} ${status}: ${JSON.stringify(result.error.issues)}\n${body.slice(0, 2000)}`);
 }
 
-/** Fails the test when the answer is not one that the document allows. `/mcp` is checked by its own clients. */
+/** Fails the test if the document does not allow the answer. `/mcp` is checked by its own clients. */
 export function conform(method: string, url: string, received: Received): void {
   const { status, headers, body } = received;
-  // A slash at the end is not part of the path, one that is encoded is.
+  // A trailing slash is not part of the path; an encoded one is.
   const path = decoded(new URL(url).pathname.replace(/(?<=.)\/$/, ""));
   // Pages and text files have tests of their own.
   if (/^\/(?:console|docs|llms\.txt|robots\.txt|favicon\.svg|mcp)(?:\/|$)/.test(path)) return;

@@ -1,4 +1,4 @@
-/** The gateway as tests run it: with the operations Worker behind it, in the same script. */
+/** The gateway for tests: with the operations Worker behind it, in the same script. */
 
 export { default as Operations } from "../../src/operations/worker.ts";
 export * from "../../src/worker.ts";

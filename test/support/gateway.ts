@@ -1,4 +1,4 @@
-/** The gateway as callers and the operator use it, and functions that advance time and deliver messages and alarms. */
+/** The gateway like callers and the operator use it, and functions that advance time and deliver messages and alarms. */
 
 import { createMessageBatch, createExecutionContext, getQueueResult, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -79,7 +79,7 @@ const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 100
 
 const objectOf = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
-/** Delivers the task's message to the consumer; "retry" when the consumer asks for redelivery. */
+/** Delivers the task's message to the consumer; "retry" if the consumer requests redelivery. */
 export async function deliver(taskId: string, queue = "gateway-dispatch", vars: Partial<Env> = {}): Promise<"ack" | "retry"> {
   const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: { taskId } }]);
   const ctx = createExecutionContext();
@@ -101,14 +101,14 @@ export async function pass(taskId: string, seconds: number): Promise<void> {
 export async function passToPoll(taskId: string): Promise<void> {
   const task = await runInDurableObject(objectOf(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
   expect(task.step.do).toBe("poll");
-  // Polls without a verdict move the alarm alone.
+  // A poll without an outcome only moves the alarm.
   await pass(taskId, ((await alarmAt(taskId))! - Date.now()) / 1000);
 }
 
 /** When the alarm of the task's object is due. */
 export const alarmAt = (taskId: string) => runInDurableObject(objectOf(taskId), (_, ctx) => ctx.storage.getAlarm());
 
-/** Runs the alarm of the account's wallet if one is set: it writes to D1 what has ended. */
+/** Runs the alarm of the account's wallet if one is set, which writes ended entries to D1. */
 export const wakeWallet = ({ id }: Account) => runDurableObjectAlarm(env.WALLETS.getByName(id));
 
 export async function submit(account: Account, path: string, body: object, headers: Record<string, string> = {}): Promise<string> {
@@ -128,7 +128,7 @@ export async function finish(account: Account, taskId: string, rounds = 12): Pro
   return call(`/v1/tasks/${taskId}`, { key: account.key });
 }
 
-/** Submits, and runs queue and alarms: the id of the task, which is completed. */
+/** Submits, and runs queue and alarms; returns the id of the completed task. */
 export async function complete(account: Account, path: string, body: object): Promise<string> {
   const id = await submit(account, path, body);
   expect((await finish(account, id)).body.data.status).toBe("completed");
@@ -149,7 +149,7 @@ export interface Books {
   remaining: number | null;
 }
 
-/** The account's balance as the admin API shows it; also checks that it agrees with the ledger. */
+/** The account's balance in the admin API; also checks that it agrees with the ledger. */
 export async function books(account: Account): Promise<Books> {
   const audit = await asAdmin(`/audit?account=${account.id}`);
   expect(audit.body).toMatchObject({ accounts: 1, drift: [] });

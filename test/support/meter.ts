@@ -1,4 +1,4 @@
-/** Counts what Cloudflare bills, at the classes of the bindings: rows written in D1 and in every object, alarms, calls, messages, files, log lines. */
+/** Counts the operations that Cloudflare bills, at the classes of the bindings: rows written in D1 and in every object, alarms, calls, messages, files, log lines. */
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -28,8 +28,8 @@ const callsOf = (target: Methods, methods: string[]) => {
 };
 
 /**
- * Counts from here on. A `put` or `delete` of a key and a `setAlarm` are a row each; `deleteAll` drops an object's database and is not billed
- * by rows. An object is called each time that a stub is made for it; `live` makes its own before.
+ * Starts counting. A `put` or `delete` of a key and a `setAlarm` are a row each; `deleteAll` drops an object's database and is not billed
+ * by rows. A call of an object is counted when a stub is created for it; `live` creates its own stubs before.
  */
 export async function startMeter(): Promise<() => Promise<Operations>> {
   const { storage, kv } = await storageClasses();
@@ -71,7 +71,7 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
 
 const delivered = new WeakSet<object>();
 
-/** Lets time pass for tasks of an account: each alarm at its time, each message when it was sent. Ends when no alarm is set before `until`. */
+/** Advances the time for tasks of an account: runs each alarm at its time and delivers each message when it was sent. Ends when no alarm is set before `until`. */
 export async function live(account: Account, ids: string[], until: number): Promise<void> {
   const sends = spyOn(bindings.queue(), "send");
   const wallet = env.WALLETS.getByName(account.id);
@@ -99,13 +99,13 @@ export async function live(account: Account, ids: string[], until: number): Prom
 interface Course {
   /** Submits one task. */
   begin: (account: Account) => Promise<string>;
-  /** What happens from outside so many seconds later. */
+  /** An external event this many seconds later. */
   after?: { seconds: number; happens: () => Promise<void> };
-  /** The account had as many in the minute before. */
+  /** True if the account had as many tasks in the minute before. */
   isBusy?: boolean;
 }
 
-/** Runs tasks of one account side by side until nothing of them is stored: what each has needed. */
+/** Runs tasks of one account in parallel until nothing of them is stored; returns the operations of each. */
 export async function measureTasks(count: number, { begin, after, isBusy = false }: Course): Promise<Operations> {
   const account = await newAccount(10_000);
   const beginAll = () => Promise.all(Array.from({ length: count }, () => begin(account)));
@@ -125,16 +125,16 @@ export async function measureTasks(count: number, { begin, after, isBusy = false
   return operations;
 }
 
-/** A task of this kind, on the routes that are configured. */
+/** A task of this kind, on the configured routes. */
 export const submitting = (path: string, body: () => object) => (account: Account) => submit(account, path, body());
 
-/** What each of so many has needed, in hundredths. */
+/** The operations per task, in hundredths. */
 export const share = (operations: Operations, count: number) =>
   Object.fromEntries(
     Object.entries(operations).map(([name, value]) => [name, Math.round((100 * value) / count) / 100]),
   ) as unknown as Operations;
 
-/** The counts are those of the table: what is shared may differ by the order in which tasks end. */
+/** Compares the counts with the table: shared operations may differ, because the order in which tasks end varies. */
 export function expectAgrees(counted: Operations, table: Operations): void {
   for (const [name, value] of Object.entries(table))
     expect(Math.abs(counted[name as keyof Operations] - value), `${name}: ${JSON.stringify(counted)}`).toBeLessThanOrEqual(0.2);

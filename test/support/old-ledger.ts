@@ -1,9 +1,9 @@
-/** What the version before wallet objects did: it held the price of a task or chat in D1's own ledger. */
+/** The version before wallet objects: it held the price of a task or chat in D1's own ledger. */
 
 import { env } from "cloudflare:workers";
 import type { Charge } from "../../src/db/ledger.ts";
 
-/** Holds `amount` (millionths) on both wallets, where both have that much left. */
+/** Holds `amount` (millionths) on both wallets, if both have that much left. */
 export const reserveInD1 = async ({ taskId, accountId, keyId, kind, model }: Charge, amount: number): Promise<boolean> =>
   (
     await env.DB.prepare(

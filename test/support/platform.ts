@@ -47,7 +47,7 @@ const queueNamed = (name: string): Queue => ({
   messages: [],
 });
 
-/** A request to an upstream: its answer, and after how many milliseconds it comes. undefined: the URL is another upstream's. */
+/** A request to an upstream: its answer, and after how many milliseconds it arrives. undefined for a URL of another upstream. */
 export type SlowUpstream = (url: string) => { ms: number; answer: () => Response } | undefined;
 
 export class Platform {

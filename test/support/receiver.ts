@@ -1,4 +1,4 @@
-/** Receivers of callbacks, in place of the internet. */
+/** Receivers of callbacks, instead of the internet. */
 
 import { Webhook } from "standardwebhooks";
 import { expect, vi } from "vitest";
@@ -15,7 +15,7 @@ export interface Received {
 
 type Answer = (signal: AbortSignal) => Response | Promise<Response>;
 
-/** Replaces the internet: only these URLs answer; the returned list grows with the calls. */
+/** Replaces the internet: only these URLs answer; each call is added to the returned list. */
 export function receivers(hosts: Record<string, Answer>): Received[] {
   const received: Received[] = [];
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {

@@ -14,7 +14,7 @@ export function expectRefusal(path: string, { status, headers, body }: Answer, a
   if (/^\/v1\/tasks(\/|\?|$)/.test(path)) expect(body).toMatchObject({ code: status, message: body.error.message });
 }
 
-/** The answer is 400 because of this one field; `sent` is shown when it is not. */
+/** The answer is 400 because of this one field; `sent` is printed if it is not. */
 export function expectRefusedFor(param: string, { status, body }: Answer, sent: object, code = "invalid_request"): void {
   const details = [expect.objectContaining({ param, message: expect.any(String) })];
   const error = { message: expect.stringContaining(param), type: "invalid_request", code, param, details };

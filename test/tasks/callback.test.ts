@@ -1,4 +1,4 @@
-/** The transitions of a callback: what is due when, the effect of each report, and that the task's own schedule is independent. */
+/** The transitions of a callback: which step is due when, the effect of each report, and that the task's own schedule is independent. */
 
 import { expect, test } from "vitest";
 import * as callbacks from "../../src/tasks/callback.ts";

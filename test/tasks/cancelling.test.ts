@@ -101,7 +101,7 @@ test("CANCEL_CHARGE=full: free before acceptance and where the provider cancels,
     await submit(account, images, image(unique())),
   ];
   for (const id of [running, made]) await deliver(id);
-  await pass(made, 2); // the provider has made it: it waits to be collected
+  await pass(made, 2); // the provider has generated it: it waits to be collected
   for (const id of [early, running, made]) await charging(id, "full");
   for (const [id, used] of [
     [early, 0],

@@ -1,6 +1,7 @@
 /**
- * How long after its upstream a video is completed, with a thousand under way: simulated, with the schedule of the code, one message for each
- * start and collection, and the platform's rules for consumers. The times of networks and of storing are assumptions, all of them below.
+ * The time from an upstream's end to the task's completion, with a thousand running videos: simulated, with the code's own schedule, one
+ * message for each start and collection, and the platform's rules for consumers. The durations of network calls and of storing are
+ * assumptions, all of them below.
  */
 
 import { expect, test } from "vitest";
@@ -9,7 +10,7 @@ import { pollDelayMs } from "../../src/tasks/poll-times.ts";
 import type { OpenTask, Submission } from "../../src/tasks/record.ts";
 import { newTask } from "../../src/tasks/task.ts";
 
-/** Milliseconds, each between two bounds. */
+/** Milliseconds, each between a minimum and a maximum. */
 const times = {
   /** From the end of the work to the maker's call at the gateway. */
   call: [20, 80],
@@ -17,9 +18,9 @@ const times = {
   request: [30, 80],
   /** One call of an object. */
   object: [3, 10],
-  /** From a message's sending to its consumer, when one is free. */
+  /** From sending a message to its consumer, if one is free. */
   message: [20, 60],
-  /** Fetching a video and storing it, as it comes. */
+  /** Fetching and storing a video. */
   store: [60, 150],
 } as const;
 const underWay = 1_000;
@@ -63,7 +64,7 @@ class Agenda {
 
 type Polling = "callbacks" | "schedule" | "every five seconds";
 
-/** The lags of all videos in milliseconds, the shortest first, and the polls that each took. */
+/** The lags of all videos in milliseconds, the shortest first, and the number of polls of each. */
 function simulate(polling: Polling): { lags: number[]; polls: number } {
   const random = randomNumbers(7);
   const agenda = new Agenda();
@@ -71,7 +72,7 @@ function simulate(polling: Polling): { lags: number[]; polls: number } {
   const lags: number[] = [];
   let polls = 0;
 
-  // A consumer takes one message at a time; another is added when one has ended.
+  // A consumer processes one message at a time; another consumer is added when one has ended.
   const waiting: (() => number)[] = [];
   let consumers = 1;
   let busy = 0;
@@ -109,7 +110,7 @@ function simulate(polling: Polling): { lags: number[]; polls: number } {
           return;
         }
         isCollected = true;
-        // The consumer claims the work, asks for its outputs, stores them and reports them.
+        // The consumer claims the work, requests its outputs, stores them and reports them.
         send(() => {
           const workMs = take("object") + take("request") + take("store") + take("object");
           agenda.in(workMs, () => lags.push(agenda.now - doneAt));
@@ -122,7 +123,7 @@ function simulate(polling: Polling): { lags: number[]; polls: number } {
       agenda.in(startMs, () => {
         task = accepted({ ...task, askedAt: agenda.now }, { operation: "o", pollAfterMs: delay(toldMs) }, false, agenda.now);
         wake();
-        // Most take between two thirds of the usual time and half more.
+        // Most videos take between two thirds and one and a half times the typical duration.
         const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
         const workMs = Math.min(500_000, 1000 * usualSeconds * Math.exp(0.2 * normal));
         doneAt = Math.round(agenda.now + workMs);
@@ -150,7 +151,7 @@ test("with callbacks, 99 of 100 videos are completed within half a second of the
   const [called, scheduled, often] = seen;
   expect(called!.p99).toBeLessThan(500);
   expect(called!.polls).toBeLessThan(1.5);
-  // Without callbacks: half as many polls as every five seconds, and about their lag.
+  // Without callbacks: half as many polls as with polling every five seconds, and about the same lag.
   expect(scheduled!.p50).toBeLessThan(1.2 * often!.p50);
   expect(scheduled!.polls).toBeLessThan(0.7 * often!.polls);
 });

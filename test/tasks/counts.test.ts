@@ -27,7 +27,7 @@ interface Written {
   meta: { rows_written: number };
 }
 
-/** Rows that D1 wrote since then, over single statements and batches. */
+/** Rows that D1 has written since then, in single statements and batches. */
 function rowsWritten(): () => Promise<number> {
   const single = spyOn(bindings.statement(), "run").mockClear();
   const batches = spyOn(bindings.database(), "batch").mockClear();
@@ -45,10 +45,10 @@ const image = () => ({ model: "imgA-4", prompt: unique() });
 // Typical times, which an isolate reads once a minute and writes once for many tasks, are not part of the cost of one task.
 beforeAll(async () => void (await complete(await newAccount(), "/v1/images/generations", image())));
 
-/** The objects that are called. */
+/** The classes of the objects that are called. */
 const objectCalls = () => [spyOn(bindings.namespace(), "get").mockClear(), spyOn(bindings.namespace(), "getByName").mockClear()];
 
-/** An account whose key is cached, and whose wallet has a grant that is free. */
+/** An account whose key is cached, and whose wallet has an unused grant. */
 async function spender() {
   const account = await newAccount();
   const id = await submit(account, "/v1/images/generations", { ...image(), n: 4 });
@@ -56,7 +56,7 @@ async function spender() {
   return account;
 }
 
-test("a submission: two object calls, nothing of D1, one message", async () => {
+test("a submission: two object calls, no D1 query, one message", async () => {
   const account = await spender();
   const stubs = objectCalls();
   const creates = vi.spyOn(TaskObject.prototype, "create");
@@ -71,7 +71,7 @@ test("a submission: two object calls, nothing of D1, one message", async () => {
   expect(statements).not.toHaveBeenCalled();
 });
 
-test("a whole task: nothing of D1 until its wallet writes, at most two messages", async () => {
+test("a whole task: no D1 query until its wallet writes, at most two messages", async () => {
   const account = await spender();
   await wakeWallet(account);
   const sends = spyOn(bindings.queue(), "send").mockClear();
@@ -81,11 +81,12 @@ test("a whole task: nothing of D1 until its wallet writes, at most two messages"
   expect(await rows()).toBe(0);
   expect(sends).toHaveBeenCalledTimes(2);
   await wakeWallet(account);
-  // Its entry with three indexes, one of them for the list of events, the sums of its day and, once for a batch, of its five minutes, the account's and the key's wallet.
+  // Its entry with three indexes (one of them for the list of events), the sums of its day and, once per batch, of its five minutes, the
+  // account's wallet and the key's wallet.
   expect(await rows()).toBe(8);
 });
 
-test("a chat: two object calls, nothing of D1 until its wallet writes", async () => {
+test("a chat: two object calls, no D1 query until its wallet writes", async () => {
   const account = await spender();
   await wakeWallet(account);
   const rows = rowsWritten();
@@ -96,7 +97,7 @@ test("a chat: two object calls, nothing of D1 until its wallet writes", async ()
   expect(stubs.flatMap(({ mock }) => mock.calls)).toHaveLength(2);
   expect(statements).not.toHaveBeenCalled();
   await wakeWallet(account);
-  // No list of events has it; one of the rows is written once for a batch.
+  // A chat is not in the list of events; one of the rows is written once per batch.
   expect(await rows()).toBe(6);
 });
 
@@ -161,7 +162,7 @@ test("the key's own quota limits like the account's", async () => {
   });
 });
 
-test("a submission with a reference: two rows and one statement more", async () => {
+test("a submission with a reference: two more rows and one more statement", async () => {
   const account = await spender();
   const rows = rowsWritten();
   const statements = spyOn(bindings.database(), "prepare").mockClear();
@@ -170,7 +171,7 @@ test("a submission with a reference: two rows and one statement more", async () 
   expect(await rows()).toBe(2);
 });
 
-test("the list of events costs one row of a task, and reading it none", async () => {
+test("the list of events costs one row per task, and reading it none", async () => {
   const account = await spender();
   await wakeWallet(account);
   const written = async () => {
@@ -185,11 +186,11 @@ test("the list of events costs one row of a task, and reading it none", async ()
   expect(await rows()).toBe(0);
   const index = await env.DB.prepare("SELECT sql FROM sqlite_master WHERE name = 'entry_ended'").first<string>("sql");
   await env.DB.exec("DROP INDEX entry_ended");
-  onTestFinished(async () => void (await env.DB.exec(index!)));
+  onTestFinished(async () => void (await env.DB.prepare(index!).run()));
   expect(withList - (await written())).toBe(1);
 });
 
-test("a dry run: the balance of its wallet, nothing of D1, no message", async () => {
+test("a dry run: reads the wallet's balance, no D1 query, no message", async () => {
   const account = await newAccount();
   await call("/v1/balance", { key: account.key });
   const rows = rowsWritten();

@@ -31,7 +31,7 @@ import { callBack, callbackOf, ok, receivers } from "../support/receiver.ts";
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
-/** The wallet object's class: who spies on it sees every call. */
+/** The wallet object's class: a spy on it sees every call. */
 const wallet = WalletObject.prototype as never;
 
 const price = 0.03;
@@ -83,7 +83,7 @@ const isReferenceWrite = (statement: unknown) => (statement as { statement: stri
 /** The class of objects' keys and values. */
 const kvOf = (id: string) => runInDurableObject(stubOf(id), (_, { storage }) => Object.getPrototypeOf(storage.kv) as never);
 
-/** The Worker cannot reach the object any more, whatever it retries. */
+/** The Worker cannot reach the object any more, however often it retries. */
 const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
 
 test("before the record: no task, nothing reserved", async () => {
@@ -168,7 +168,7 @@ test("the ledger commits but its answer is lost: the caller gets 503 and nothing
   await expectNothingLeft(account, await id);
 });
 
-test("a repeat of a submission that is being given up does not revive it, and reserves nothing", async () => {
+test("a repeat of a submission that is being given up does not create its task, and reserves nothing", async () => {
   const account = await newAccount();
   const id = nextTaskId();
   failOnce(wallet, "reserve");
@@ -185,7 +185,7 @@ test("a repeat of a submission that is being given up does not revive it, and re
   await expectNothingLeft(account, taskId);
 });
 
-test("after the message was sent: the object crashes, and the message finds it again", async () => {
+test("after the message was sent: the object crashes, and the message still reaches it", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await crash(stubOf(id));
@@ -216,7 +216,7 @@ test("a collection's lost message is sent again by the alarm", async () => {
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("a start that waited ten seconds for a consumer is run by the object, and its late message finds nothing to do", async () => {
+test("a start that waited ten seconds for a consumer is run by the object, and its late message finds no waiting work", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, path, image(prompt));
@@ -288,7 +288,7 @@ test("after the claim: the consumer crashes, its lease expires, another one star
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("after the provider accepted: the start is repeated with the same key and nothing is made twice", async () => {
+test("after the provider accepted: the start is repeated with the same key and nothing is generated twice", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, starts: ["hang up"] });
@@ -330,7 +330,7 @@ test.each([
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });
 
-test("a consumer that stores while its object leaves the memory is not made to store again", async () => {
+test("a consumer that stores while its object is evicted from memory does not have to store again", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, path, image(prompt));
@@ -346,7 +346,7 @@ test("a consumer that stores while its object leaves the memory is not made to s
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-/** Submits, and crashes the object between its final state and its settlement, and the consumer with it where that is asked for. */
+/** Submits, and crashes the object between its final state and its settlement, and on request the consumer too. */
 async function crashBeforeSettlement(account: Account, isConsumerToo: boolean, body: object = {}): Promise<string> {
   const id = await submit(account, path, { ...image(unique()), ...body });
   await deliver(id);
@@ -362,7 +362,7 @@ async function crashBeforeSettlement(account: Account, isConsumerToo: boolean, b
   return id;
 }
 
-test("a settlement that was forgotten for a day is made when the files are deleted, one that was made is not repeated", async () => {
+test("an unfinished settlement is done when the files are deleted a day later, a finished one is not repeated", async () => {
   const account = await newAccount();
   const id = await crashBeforeSettlement(account, true);
   // Its alarm is a day late.
@@ -379,7 +379,7 @@ test("a settlement that was forgotten for a day is made when the files are delet
   await crash(stubOf(other));
   await alarm(other);
   expect(settles).toHaveBeenCalledTimes(2);
-  // That the files are deleted is not written either.
+  // The deletion of the files is not written either.
   for (const task of [id, other]) {
     await crash(stubOf(task));
     await pass(task, 7 * 86_400);
@@ -388,7 +388,7 @@ test("a settlement that was forgotten for a day is made when the files are delet
   }
 });
 
-test("a record of the version before is continued: its collection is leased, its files are deleted by prefix", async () => {
+test("a record of the previous version is continued: its collection is leased, its files are deleted by prefix", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
@@ -407,7 +407,7 @@ test("a record of the version before is continued: its collection is leased, its
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });
 
-test("progress that was shown does not fall when the object crashes, and is the provider's again after it", async () => {
+test("displayed progress does not fall after a crash of the object, and is then the provider's again", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ progress: 10 }, { progress: 24 }, { progress: 26 }, { progress: 40 }, { progress: 55 }] });
@@ -433,7 +433,7 @@ test("progress that was shown does not fall when the object crashes, and is the 
   expect(writes).toHaveBeenCalledTimes(2);
 });
 
-test("the object is reset while the consumer stores: the report is repeated and nothing is made again", async () => {
+test("the object is reset while the consumer stores: the report is repeated and nothing is generated again", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, path, image(prompt));
@@ -475,7 +475,7 @@ test("before the settlement everything crashes and the alarm is lost: a query an
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("a settled task that is read from storage is not settled again, and its alarm is asked for once", async () => {
+test("a settled task that is read from storage is not settled again, and its alarm is read once", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await finish(account, id);
@@ -505,7 +505,7 @@ test("finished work whose object crashed before its message arrived is collected
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("two consumers have one lease after a crash: what the second stores after the task was deleted is deleted too", async () => {
+test("after a crash two consumers have one lease: files that the second stores after the task was deleted are deleted too", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
@@ -536,7 +536,7 @@ test("after the settlement and before its answer: settling again charges nothing
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-/** Completes a task whose callback waits for its consumer, and stops there. */
+/** Completes a task up to the state in which its callback waits for a consumer. */
 async function completeWithCallback(account: Account): Promise<string> {
   const id = await submit(account, path, { ...image(unique()), callback_url: hook });
   expect((await finish(account, id)).body.data.status).toBe("completed");

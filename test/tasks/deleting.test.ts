@@ -1,4 +1,4 @@
-/** `DELETE /v1/tasks/{id}`: a final task's files and record are gone for its owner, its money stays where it is, whatever crashes. */
+/** `DELETE /v1/tasks/{id}`: a final task's files and record are deleted for its owner, its ledger entry stays, whatever crashes. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -30,7 +30,7 @@ const image = () => ({ model: "imgA-4", prompt: unique() });
 const remove = (account: Account, id: string) => call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" });
 const files = async (id: string) => (await env.ASSETS.list({ prefix: `assets/${id}/` })).objects.length;
 
-/** Nothing of it is to be seen, and what it cost is still in the books. */
+/** The task is not visible any more, and its charge is still in the ledger. */
 async function expectGone(account: Account, id: string): Promise<void> {
   for (const status of ["", "/callback", "/events"])
     expect((await call(`/v1/tasks/${id}${status}`, { key: account.key })).status).toBe(404);
@@ -41,24 +41,24 @@ async function expectGone(account: Account, id: string): Promise<void> {
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
 }
 
-test("a completed task's files and record are gone at once, its ledger entry stays, and its object ends a day later", async () => {
+test("a completed task's files and record are deleted at once, its ledger entry stays, and its object's storage is deleted a day later", async () => {
   const account = await newAccount();
   const body = image();
   const id = await complete(account, path, body);
-  // A repeat of the answer is in the isolate's memory by now.
+  // By now the answer to a repeated query is in the isolate's memory.
   const [{ url }] = (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.result.images;
   const answer = await remove(account, id);
   expect([answer.status, answer.body.byteLength]).toEqual([204, 0]);
   await expectGone(account, id);
   expect((await call(url[0])).status).toBe(410);
-  // What was asked for is no longer in the object.
+  // The parameters are not in the object's storage any more.
   const record = await runInDurableObject(stubOf(id), (_, ctx) => JSON.stringify(ctx.storage.kv.get("task")));
   expect([record.includes(id), record.includes(body.prompt)]).toEqual([true, false]);
   await pass(id, 86_400 + 120);
   expect(await storageOf(stubOf(id))).toEqual(nothingStored);
 });
 
-test("a task that has not ended is 409, another account's and an unknown one 404", async () => {
+test("an open task is 409, another account's and an unknown one are 404", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image());
   expect((await remove(account, id)).body).toMatchObject({ code: 409, error: { code: "task_not_final" } });
@@ -67,7 +67,7 @@ test("a task that has not ended is 409, another account's and an unknown one 404
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
-test("the idempotency key of a deleted task is used: a late repeat is neither made nor charged", async () => {
+test("the idempotency key of a deleted task stays used: a late repeat is neither generated nor charged", async () => {
   const account = await newAccount();
   const body = image();
   const headers = { "idempotency-key": unique() };
@@ -81,7 +81,7 @@ test("the idempotency key of a deleted task is used: a late repeat is neither ma
   await expectGone(account, id);
 });
 
-test("a callback that is still being tried ends with its task", async () => {
+test("a callback that is still being retried ends when its task is deleted", async () => {
   const account = await newAccount();
   const received = receivers({ "https://receiver.example/hook": () => new Response(null, { status: 500 }) });
   const id = await complete(account, path, { ...image(), callback_url: "https://receiver.example/hook" });
@@ -96,7 +96,7 @@ test("a callback that is still being tried ends with its task", async () => {
 test.each([
   ["before its files are removed", false],
   ["after its files were removed", true],
-])("%s the object dies: the task is gone, and the alarm removes what is left", async (_, isDone) => {
+])("%s the object crashes: the task is deleted, and the alarm removes the rest", async (_, isDone) => {
   const account = await newAccount();
   const id = await complete(account, path, image());
   const stopped = stopAt(bindings.bucket(), "delete", isDone);
@@ -109,7 +109,7 @@ test.each([
   await expectGone(account, id);
 });
 
-test("the bucket does not answer: the task is gone, and its files go by alarm", async () => {
+test("the bucket does not answer: the task is deleted, and its files are deleted by the alarm", async () => {
   const account = await newAccount();
   const id = await complete(account, path, image());
   failOnce(bindings.bucket(), "delete", false, 1);
@@ -119,7 +119,7 @@ test("the bucket does not answer: the task is gone, and its files go by alarm", 
   await expectGone(account, id);
 });
 
-test("while the settlement does not come through nothing is deleted: 503, and later it is", async () => {
+test("while the settlement fails nothing is deleted: 503, and later it is", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image());
   vi.spyOn(console, "error").mockImplementation(() => undefined);

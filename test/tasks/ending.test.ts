@@ -1,4 +1,4 @@
-/** How a task ends: cancelled, or expired without a trace; and a refused submission leaves no trace. */
+/** How a task ends: cancelled, or expired with nothing left stored; and a refused submission stores nothing. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -47,7 +47,7 @@ test("a task cancelled while its outputs are stored stays cancelled, and they ar
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a task that is never queried completes, its assets expire to the second, its record ends, nothing stays stored", async () => {
+test("a task that is never queried completes, its assets expire to the second, its record is deleted, nothing stays stored", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   const { body } = await finish(account, id);

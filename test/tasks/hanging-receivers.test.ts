@@ -47,7 +47,7 @@ test("100 receivers hang: other tasks of the same and of another account are com
   for (const id of ids) expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
 }, 120_000);
 
-test("calls of receivers have a queue of their own: consumers that wait for one are none of those that make tasks", async () => {
+test("calls of receivers have a separate queue: consumers that wait for a receiver do not delay generation", async () => {
   const account = await newAccount();
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const id = await completeFor(account, hanging);

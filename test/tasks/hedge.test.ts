@@ -94,7 +94,7 @@ test.each(deaths)("if the operator switched it off and a provider %s, the task f
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("if the operator switched it off, a provider that falls silent keeps the task", async () => {
+test("if the operator switched it off, a provider that stops answering keeps the task", async () => {
   const { account, prompt, id } = await begin("off");
   await script({ match: prompt, model: "first", polls: silent.slice(0, 5) });
   for (let round = 0; round < 5; round++) await pass(id, 15);
@@ -124,7 +124,7 @@ test("a slow provider continues alone unless the operator chose otherwise", asyn
   await expectCompletedOnce(account, id);
 });
 
-test("after twice its usual time the next route starts beside a slow provider; the first result wins, here its own, and the other is cancelled", async () => {
+test("after twice its typical duration the next route starts beside a slow provider; the first result is used, here the slow one's, and the other is cancelled", async () => {
   const { account, prompt, id } = await begin("slow");
   await script({ match: prompt, model: "first", polls: running.slice(0, 14) });
   await script({ match: prompt, model: "second", polls: [...running] });
@@ -136,7 +136,7 @@ test("after twice its usual time the next route starts beside a slow provider; t
   expect(await callsTo(prompt, "second")).not.toContain("download");
 });
 
-test("an output that is made after the end is logged for the operator, and not charged", async () => {
+test("an output that is completed after the task's end is logged for the operator, and not charged", async () => {
   const lines = hedgeLines();
   const { account, prompt, id } = await begin();
   await script({ match: prompt, model: "first", polls: [...silent], cancels: Array.from({ length: 20 }, () => 409) });
@@ -183,7 +183,7 @@ test("cancelling a task with two working providers cancels both, free of charge"
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a start that is accepted after the earlier work had its result is cancelled there", async () => {
+test("a start that is accepted after the earlier work had its result is cancelled at the provider", async () => {
   const { account, prompt, id } = await begin();
   await script({ match: prompt, model: "first", polls: silent.slice(0, 6) });
   for (let round = 0; round < 60 && (await record(id)).route === 0; round++) await pass(id, 2);

@@ -116,7 +116,7 @@ test.each(
     [kind, "never answers", path, body, neverAnswers] as const,
     [kind, "stalls within its body", path, body, stalls] as const,
   ]),
-)("%s: a host that %s is waited for 30 seconds, asked again, and given up", async (_kind, _name, path, body, answer) => {
+)("%s: a host that %s gets 30 seconds, is asked again, and then fails the task", async (_kind, _name, path, body, answer) => {
   const original = setTimeout;
   const limits: number[] = [];
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0) => {

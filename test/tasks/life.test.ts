@@ -38,7 +38,7 @@ test("progress never decreases, is the provider's, and is 100 only when complete
   expect(seen).toEqual([0, 40, 40, 99, 99, 100]);
 });
 
-test("a provider that cannot be reached is given up after five more attempts, and the money is returned", async () => {
+test("after five more attempts a provider that cannot be reached fails the task, and the money is returned", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, starts: Array.from({ length: 20 }, () => 503) });
@@ -101,7 +101,7 @@ test("a short failure of R2 only delays the task", async () => {
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
-test("a wallet that does not answer when a task is settled is asked until it does", async () => {
+test("a settlement is retried until the wallet answers", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   await deliver(id);

@@ -1,4 +1,4 @@
-/** The schedule of polls: by the usual time, before the deadline, and as the operator's HEDGE needs them. */
+/** The schedule of polls: by the typical duration, before the deadline, and for the operator's HEDGE setting. */
 
 import { expect, test } from "vitest";
 import type { Hedging } from "../../src/tasks/hedge.ts";
@@ -24,13 +24,13 @@ function polls(of: Task, callsBack: boolean, hedging: Hedging = "failed"): numbe
   }
 }
 
-test("without callbacks: half of what is left of the usual time, later a quarter of the time over it", () => {
+test("without callbacks: after half of what remains of the typical duration, later after a quarter of the time beyond it", () => {
   expect(polls(task(60), false).slice(0, 12)).toEqual([30, 45, 53, 58, 63, 68, 73, 78, 83, 88, 95, 104]);
   expect(polls(task(240), false).slice(0, 9)).toEqual([30, 60, 90, 120, 150, 180, 210, 225, 233]);
   expect(polls(task(8, 1, "image"), false).slice(0, 4)).toEqual([4, 6, 8, 10]);
 });
 
-test("with callbacks: one when a quarter more than the usual time is over, then rarely", () => {
+test("with callbacks: one poll after 125 % of the typical duration, then rarely", () => {
   expect(polls(task(60), true).slice(0, 6)).toEqual([75, 85, 98, 116, 144, 187]);
   expect(polls(task(240), true).slice(0, 2)).toEqual([300, 330]);
   expect(polls(task(8, 1, "image"), true)[0]).toBe(18);
@@ -40,7 +40,7 @@ test("work that ends shortly before its deadline is found in time to be stored, 
   for (const callsBack of [true, false])
     for (const typicalSeconds of [5, 60, 240, 590, 2_000]) {
       const seconds = polls(task(typicalSeconds), callsBack);
-      // Ninety seconds are the longest collection.
+      // Ninety seconds is the maximum duration of a collection.
       const found = seconds.find((second) => second >= 400)!;
       expect(found, `${typicalSeconds}`).toBeLessThanOrEqual(510);
       expect(seconds.at(-1)).toBeGreaterThan(580);
@@ -56,7 +56,7 @@ test.each<[Hedging, number, number]>([
   expect(polls(task(240, routes), true, hedging)[0]).toBe(first);
 });
 
-test("HEDGE slow: a poll comes right after twice the usual time", () => {
+test("HEDGE slow: a poll runs right after twice the typical duration", () => {
   for (const typicalSeconds of [20, 50, 100, 200]) {
     const of = task(typicalSeconds, 2);
     let now = start;
@@ -65,12 +65,12 @@ test("HEDGE slow: a poll comes right after twice the usual time", () => {
   }
 });
 
-test("the upstream's own word is kept where it does not call back", () => {
+test("the interval that the upstream requested is used unless it calls back", () => {
   expect(pollDelayMs(task(60), "failed", false, 1_234, start)).toBe(1_234);
   expect(pollDelayMs(task(60), "failed", true, 1_234, start)).toBe(75_000);
 });
 
-test("the time counts from when this route was asked", () => {
+test("the time is measured from the start of this route", () => {
   const later = { ...task(60), askedAt: start + 100_000 };
   expect(pollDelayMs(later, "failed", true, undefined, start + 100_000)).toBe(75_000);
 });

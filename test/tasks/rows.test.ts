@@ -1,4 +1,4 @@
-/** What a task or chat writes and calls, counted from outside over its whole life: from its submission to the end of its record. */
+/** The writes and calls of a task or chat, counted over its whole life: from its submission to the end of its record. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -10,7 +10,7 @@ import { expectAgrees, live, measureTasks, share, startMeter, submitting } from 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
-/** The sandbox works for this many simulated seconds on each task, and names no time for polls. */
+/** The sandbox works on each task for this many simulated seconds, and suggests no poll interval. */
 function workFor(seconds: number): void {
   const prototype = Object.getPrototypeOf(env.SANDBOX) as { fetch: (input: string, init?: RequestInit) => Promise<Response> };
   const original = prototype.fetch;
@@ -32,10 +32,10 @@ function workFor(seconds: number): void {
 const video = () => ({ model: "vidB-3.1-fast", prompt: unique() });
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-test("a video of 60 seconds that is polled, where that is the usual time", async () => {
+test("a video of 60 seconds that is polled, with that typical duration", async () => {
   const path = "/v1/videos/generations";
   await addDurations(env.DB, "video vidB-3.1-fast sandbox vidB-3.1-fast", Array<number>(100).fill(60));
-  // Reads the usual time, and writes its own: once for many tasks, so it is not part of the cost of one.
+  // Reading and writing typical durations happens once for many tasks, so it is not part of the cost of one.
   await complete(await newAccount(), path, video());
   workFor(60);
   const each = await measureTasks(together, { begin: submitting(path, video) });
@@ -43,7 +43,7 @@ test("a video of 60 seconds that is polled, where that is the usual time", async
   expect(rows(each)).toBeLessThanOrEqual(24);
 });
 
-test("an image of 4 seconds that is polled, where that is the usual time", async () => {
+test("an image of 4 seconds that is polled, with that typical duration", async () => {
   const path = "/v1/images/generations";
   await addDurations(env.DB, "image imgA-4 sandbox imgA-4", Array<number>(100).fill(4));
   await complete(await newAccount(), path, image());
@@ -60,7 +60,7 @@ test("a chat", async () => {
         expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
       }),
     );
-  // The account has a grant of what it spent in the last minute.
+  // The account has a grant of the amount that it spent in the last minute.
   await chats(together);
   await live(account, [], Date.now() + 30_000);
   const finish = await startMeter();

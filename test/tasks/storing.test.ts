@@ -14,7 +14,7 @@ function fileOf(length: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A body as a fetch gives it, whose bytes arrive in chunks of this size. */
+/** A body like that of a fetch, whose bytes arrive in chunks of this size. */
 function chunked(bytes: Uint8Array, chunkBytes: number): ReadableStream<Uint8Array> {
   const { readable, writable } = new FixedLengthStream(bytes.byteLength);
   const write = async () => {
@@ -22,7 +22,7 @@ function chunked(bytes: Uint8Array, chunkBytes: number): ReadableStream<Uint8Arr
     for (let at = 0; at < bytes.byteLength; at += chunkBytes) await writer.write(bytes.slice(at, at + chunkBytes));
     await writer.close();
   };
-  write().catch(() => undefined); // the reader hears of it
+  write().catch(() => undefined); // the reader gets this error
   return readable;
 }
 
@@ -50,7 +50,7 @@ test.each([
 test.each([
   ["shorter", -1],
   ["longer", 1],
-])("a body that is %s than announced is not stored", async (_, difference) => {
+])("a body that is %s than declared is not stored", async (_, difference) => {
   const bytes = fileOf(5 * mebibyte);
   const announced = bytes.byteLength - difference;
   const body = toPieces(chunked(bytes, 65_536), announced);
@@ -59,7 +59,7 @@ test.each([
   expect(await env.ASSETS.head("assets/x/wrong")).toBeNull();
 });
 
-test("a body over the limit is not stored, whether it says so or not", async () => {
+test("a body over the limit is not stored, whether it declares its length or not", async () => {
   for (const length of [3 * mebibyte, undefined]) {
     const body = toPieces(chunked(fileOf(3 * mebibyte), 65_536), length);
     await expect(storeFile(env.ASSETS, "assets/x/large", body, { type: "video/mp4", length, maxBytes: 2 * mebibyte })).rejects.toThrow(

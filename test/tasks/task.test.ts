@@ -1,4 +1,4 @@
-/** The transitions of a task's record: what is due when, who may claim it, and that final states are final. */
+/** The transitions of a task's record: which step is due when, which message may claim it, and that final states do not change. */
 
 import { expect, test } from "vitest";
 import * as afterEnd from "../../src/tasks/after-end.ts";
@@ -91,7 +91,7 @@ test.each<[string, Task, boolean]>([
   expect(transitions.claimed(task, "lease-9", 1_000, true, start + 5_000) !== undefined).toBe(may);
 });
 
-test("an expired lease is taken over if the work may be repeated, and fails the task if not", () => {
+test("after a lease has expired the work is leased again if it may be repeated, otherwise the task fails", () => {
   const later = start + 60_000;
   expect(transitions.claimed(starting, "lease-9", 1_000, true, later)?.step).toMatchObject({ do: "starting", lease: "lease-9" });
   expect(transitions.claimed(unrepeatable, "lease-9", 1_000, true, later)).toBeUndefined();
@@ -138,7 +138,7 @@ test("work that may have been accepted is retried on the same route, never on an
   expect(transitions.claimed(starting, "lease-9", 1_000, true, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
 });
 
-test("after a certain refusal nothing is looked up", () => {
+test("after a refusal that certainly accepted nothing, no look-up is made", () => {
   const fault = { reason: "429", retryable: true, isUntouched: true };
   const again = transitions.claimed(outcomes.startFailed(starting, fault, start + 1_000), "lease-2", 1_000, true, start + 5_000)!;
   expect(again.isUnknown).toBeUndefined();
@@ -158,7 +158,7 @@ test("a provider that asks for a long wait is replaced at once if there is anoth
   expect(outcomes.startFailed({ ...starting, route: 1 }, fault, start)).toMatchObject({ route: 1, step: { at: start + 30_000 } });
 });
 
-test("after a provider's own failure the next route is used, after a verdict on the content it is not", () => {
+test("after a provider's own failure the next route is used, after a refusal of the content it is not", () => {
   const working = outcomes.accepted(starting, { operation: "operation", pollAfterMs: 1_000 }, true, start);
   const next = outcomes.providerFailed(working, "provider_error", "failed", start);
   expect(next).toMatchObject({ status: "in_progress", route: 1, faults: 0, step: { do: "start", at: start } });
@@ -201,7 +201,7 @@ test("progress without reports grows with time to 95, and never decreases when r
   expect(outcomes.failed(running, "provider_error", start + 5_000).progress).toBe(47);
 });
 
-test("the expected seconds are at least one and a tenth of the elapsed ones, and none when final", () => {
+test("the expected seconds are at least one and at least a tenth of the elapsed ones, and undefined when final", () => {
   const rows: [passed: number, left: number][] = [
     [0, 10],
     [9_500, 1],

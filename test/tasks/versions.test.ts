@@ -1,4 +1,4 @@
-/** What newer code wrote is put off, and what older code wrote is read: neither is lost or misread. */
+/** Messages of newer code are delivered again later, and those of older code are read: neither is lost or misread. */
 
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -33,7 +33,7 @@ function raise(object: object, method: string, times = 1): void {
   });
 }
 
-test("messages have a version, and one without is read as before", async () => {
+test("messages have a version, and one without a version is read as an older one", async () => {
   const send = spyOn(bindings.queue(), "send");
   const account = await newAccount();
   const id = await submit(account, path, image);
@@ -67,14 +67,14 @@ test("a submission of a newer version is refused, and nothing is held or stored"
   expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 
-test("a hold of a newer version is refused, and its task is not made", async () => {
+test("a hold of a newer version is refused, and its task is not created", async () => {
   const account = await newAccount();
   raise(WalletObject.prototype, "reserve", 10);
   expect((await call(path, { key: account.key, body: image })).status).toBe(503);
   expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 
-test("a settlement of a newer version is repeated until the wallet knows it", async () => {
+test("a settlement of a newer version is repeated until the wallet supports it", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image);
   raise(WalletObject.prototype, "settle");

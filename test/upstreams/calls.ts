@@ -1,4 +1,4 @@
-/** The calls that emulated makers make to the URLs that they were given, with their own signatures. */
+/** The emulated makers' calls of callback URLs, with the makers' own signatures. */
 
 import { createHash, createHmac, randomUUID, sign } from "node:crypto";
 import type { Call } from "./emulator.ts";
@@ -8,13 +8,13 @@ type Sender = "plain" | "replicate" | "fal";
 
 const expected: { prompt: string; url: string; sender: Sender; bodies: () => object[] }[] = [];
 
-/** The maker accepted work with a URL to call: `bodies` are those of its calls, when the work has ended. Throws for a URL that no maker takes. */
+/** Records a URL for accepted work: `bodies` are those of its calls, when the work has ended. Throws for a URL in a format that no maker accepts. */
 export function expectCalls(prompt: string, url: string, sender: Sender, bodies: () => object[]): void {
   if (!url.startsWith("https://")) throw new Error(`not https: ${url}`);
   expected.push({ prompt, url, sender, bodies });
 }
 
-/** All calls for prompts that contain this, as they are sent at a time (milliseconds). */
+/** All calls for prompts that contain this, with the signatures of this time (milliseconds). */
 export const callsFor = (match: string, at: number): Call[] =>
   expected
     .filter(({ prompt }) => prompt.includes(match))

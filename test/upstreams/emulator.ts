@@ -1,4 +1,4 @@
-/** What the emulated upstreams share: directives in prompts, broken connections, and a record of their calls. */
+/** Shared by the emulated upstreams: directives in prompts, broken connections, and a record of their calls. */
 
 /** Thrown by an emulator: the connection breaks without an answer. */
 export class Dropped extends Error {
@@ -32,7 +32,7 @@ export interface Entry {
   body?: unknown;
 }
 
-/** A call to a URL that an upstream was given, as it sends it. */
+/** A call of a callback URL, as an upstream sends it. */
 export interface Call {
   url: string;
   headers: Record<string, string>;

@@ -1,4 +1,4 @@
-/** Random reserves, ends, repeats, crashes and faults of D1, in any order: after each of them the wallet's invariants hold. `WALLET_SEEDS` ("7", "1-200") chooses other runs. */
+/** Random reservations, settlements, repeats, crashes and faults of D1, in any order: after each of them the wallet's invariants hold. `WALLET_SEEDS` ("7", "1-200") chooses other runs. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -14,11 +14,11 @@ const steps = 60;
 
 type Statement = D1PreparedStatement & { statement: string; params: unknown[] };
 
-/** D1 as it is on a bad day: batches and single statements that fail before or after they take effect, and some that take effect long after. */
+/** A D1 with faults: batches and single statements that fail before or after they take effect, and some that take effect much later. */
 function injectFaults(random: Random): { late: (() => Promise<unknown>)[]; end: () => void } {
   const late: (() => Promise<unknown>)[] = [];
   const { batch } = bindings.database();
-  // The same once more, without the object that made it.
+  // The same statement, prepared outside of the object that created it.
   const again = ({ statement, params }: Statement) => env.DB.prepare(statement).bind(...params);
   const watch = (
     target: Record<string, (...values: unknown[]) => Promise<unknown>>,
@@ -103,7 +103,7 @@ test.each(seeds)("seed %i", async (seed) => {
   try {
     for (let step = 0; step < steps; step++) {
       const name = random.pick([...names, "reserve", "reserve", "settle", "settle", "wake"]);
-      // A fault of D1 may reach whoever changes a quota; nothing else throws.
+      // A fault of D1 may reach the caller of a quota change; no other call throws.
       const outcome = await actions[name]!().catch((error: unknown) => {
         if (!["raise", "lower"].includes(name) || !(error instanceof Error)) throw error;
         return error.message;

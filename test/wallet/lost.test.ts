@@ -1,4 +1,4 @@
-/** A wallet object that lost its storage: what it held stays granted, its tasks say what they hold, and the rest goes back. Amounts in millionths. */
+/** A wallet object that lost its storage: the amount that it held stays granted, its tasks report what they hold, and the rest is returned. Amounts in millionths. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -17,7 +17,7 @@ async function lose(account: Account): Promise<void> {
   await crashWallet(account);
 }
 
-test("what a lost object held stays granted, is charged when its tasks end, and the rest goes back by a reconcile", async () => {
+test("the holds of an object that lost its storage stay granted and are charged when their tasks end; a reconcile returns the rest", async () => {
   const account = await newAccount(1);
   const [open, failing, written, unwritten, never] = Array.from({ length: 5 }, () => newCharge(account));
   for (const charge of [open, failing, written]) await walletOf(account).reserve(charge!, 1_000, {});
@@ -30,7 +30,7 @@ test("what a lost object held stays granted, is charged when its tasks end, and 
   await lose(account);
   const shown = async () => (await walletOf(account).balances([account.keyId]))[account.id]!;
   expect(await shown()).toMatchObject({ quota: 1_000_000, used: 900, reserved: granted });
-  // Each end is told again, those too that D1 has or the lost object had taken.
+  // Each end is reported again, also those that D1 or the lost object had already accepted.
   for (let time = 0; time < 2; time++) {
     await walletOf(account).settle(open!, 700, "completed", 1_000);
     await walletOf(account).settle(unwritten!, 800, "completed", 1_000);
@@ -58,7 +58,7 @@ test("what a lost object held stays granted, is charged when its tasks end, and 
   await expectFinal(account, known);
 });
 
-test("without D1 a task's end waits for the object that lost its storage, and is told again", async () => {
+test("without D1 a task's settlement waits for the object that lost its storage, and is reported again", async () => {
   const account = await newAccount(1);
   const charge = newCharge(account);
   await walletOf(account).reserve(charge, 1_000, {});
@@ -71,7 +71,7 @@ test("without D1 a task's end waits for the object that lost its storage, and is
   await expectSound(account, [{ charge, amount: 1_000, charged: 700 }]);
 });
 
-test("the task objects of an account tell its lost wallet what they hold and were charged", async () => {
+test("an account's task objects report to its wallet, which lost its storage, what they hold and were charged", async () => {
   const account = await newAccount(1);
   const stranger = await newAccount(1);
   const image = () => ({ model: "imgA-4", prompt: unique() });

@@ -1,4 +1,4 @@
-/** A wallet object as tests drive it: its calls, its alarm, a crash, and what has to hold at every moment. */
+/** A wallet object in tests: its calls, its alarm, a crash, and the invariants that hold at every moment. */
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -11,7 +11,7 @@ export const walletOf = ({ id }: Account) => env.WALLETS.getByName(id);
 
 let tasks = 0;
 
-/** A charge with a task of its own. */
+/** A charge with a new task id. */
 export const newCharge = (account: Account, kind = "image"): Charge => ({
   taskId: `task_${String(++tasks).padStart(8, "0")}_${crypto.randomUUID().slice(0, 8)}`,
   accountId: account.id,
@@ -23,7 +23,7 @@ export const newCharge = (account: Account, kind = "image"): Charge => ({
 /** Runs the object's alarm if one is set. */
 export const wake = (account: Account) => runDurableObjectAlarm(walletOf(account));
 
-/** The object crashes where it stands: what it stored stays, what it had in memory and in flight is gone. */
+/** The object crashes: its storage remains, its memory and running calls are lost. */
 export const crashWallet = async (account: Account): Promise<void> => {
   await runInDurableObject(walletOf(account), (_, ctx) => ctx.abort("scripted crash")).catch(() => undefined);
 };
@@ -45,7 +45,7 @@ export const entriesOf = async ({ id }: Account) =>
       .run<EntryRow>()
   ).results;
 
-/** What a test knows to be true of a task or chat. */
+/** The test's record of a task or chat. */
 export interface Known {
   charge: Charge;
   amount: number;
@@ -53,7 +53,7 @@ export interface Known {
   charged?: number;
 }
 
-/** Invariants 1 to 4, while nothing is under way: sums of D1, of the object and of what callers were told agree to the millionth. */
+/** Invariants 1 to 4 while no call is running: the sums of D1, of the object and of the answers to callers agree to the millionth. */
 export async function expectSound(account: Account, known: Iterable<Known>): Promise<void> {
   const all = [...known];
   const sum = (of: (task: Known) => number) => all.reduce((total, task) => total + of(task), 0);
@@ -78,7 +78,7 @@ export async function expectSound(account: Account, known: Iterable<Known>): Pro
   for (const { charge } of all) expect(places.has(charge.taskId), `${charge.taskId} is in no book`).toBe(true);
 }
 
-/** Everything has ended and is written: nothing is granted, and each task has the entry that it should have. */
+/** Everything has ended and is written: nothing is granted, and each task has the expected entry. */
 export async function expectFinal(account: Account, known: Iterable<Known>): Promise<void> {
   const row = await rowOf(account);
   expect(row).toMatchObject({ granted: 0, reserved: 0 });

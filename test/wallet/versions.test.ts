@@ -1,4 +1,7 @@
-/** The version before wallet objects beside this one: what it reserved in D1 ends there, and both together sell no more than the quota. */
+/**
+ * The version before wallet objects beside this one: its reservations in D1 are settled there, and both together reserve no more than the
+ * quota.
+ */
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -15,7 +18,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/images/generations";
 
-/** Turns a task into one of the version before: its record does not say who holds its price, and D1's own ledger does. */
+/** Turns a task into one of the version before: its record does not say where its price is held, and D1's own ledger holds it. */
 async function makeOld(account: Account, taskId: string): Promise<void> {
   const charge = { taskId, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
   await runInDurableObject(walletOf(account), (_, { storage }) => storage.deleteAll());
@@ -41,7 +44,7 @@ test.each(["completed", "cancelled"])("a task that was open at the deployment is
   expect((await call("/v1/events", { key: account.key })).body.data).toMatchObject([{ task: id }]);
 });
 
-test("a record of the version before that holds nothing yet is given up", async () => {
+test("a record of the previous version that holds nothing yet is given up", async () => {
   const account = await newAccount(1);
   const id = await submit(account, path, { model: "imgA-4", prompt: unique() });
   await makeOld(account, id);
@@ -58,7 +61,7 @@ test("a record of the version before that holds nothing yet is given up", async 
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(404);
 });
 
-test("a Worker of the version before reserves in D1 beside the object: together no more than the quota is sold", async () => {
+test("a Worker of the previous version reserves in D1 beside the object: together they reserve no more than the quota", async () => {
   const account = await newAccount(0.001);
   const old = newCharge(account);
   expect(await walletOf(account).reserve(newCharge(account), 400, {})).toEqual({ answer: "reserved" });
@@ -71,7 +74,7 @@ test("a Worker of the version before reserves in D1 beside the object: together 
   expect(await walletOf(account).reserve(newCharge(account), 500, {})).toEqual({ answer: "reserved" });
 });
 
-test("a chat of a Worker of the version before is held by the wallet, and one that D1 held before ends in D1", async () => {
+test("a chat of a Worker of the previous version is held by the wallet, and a chat that D1 held before is settled in D1", async () => {
   const account = await newAccount(1);
   const holds = () => env.HOLDS.get(env.HOLDS.newUniqueId());
   const [mine, early] = [holds(), holds()];

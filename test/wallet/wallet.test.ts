@@ -1,4 +1,4 @@
-/** The wallet object: what it answers, what it writes to D1 and when. Amounts in millionths. */
+/** The wallet object: its answers, and what it writes to D1 and when. Amounts in millionths. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -13,10 +13,10 @@ afterEach(() => vi.restoreAllMocks());
 const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 const unit = 1_000_000;
 
-/** Statements that D1 is asked from here on. */
+/** Counts the statements sent to D1 from now on. */
 const asked = () => spyOn(bindings.database(), "prepare").mockClear();
 
-test("a hold is granted once and then costs no call to D1, nor does its end", async () => {
+test("after its first grant, a hold and its settlement need no D1 call", async () => {
   const account = await newAccount(100);
   const wallet = walletOf(account);
   const [first, second] = [newCharge(account), newCharge(account)];
@@ -37,7 +37,7 @@ test("a hold is granted once and then costs no call to D1, nor does its end", as
   ]);
 });
 
-test("what has ended is written within five seconds, and what is not used goes back after a minute", async () => {
+test("ended entries are written within five seconds, and unused grants are returned after a minute", async () => {
   const account = await newAccount(100);
   const charge = newCharge(account);
   await walletOf(account).reserve(charge, 500, {});
@@ -52,7 +52,7 @@ test("what has ended is written within five seconds, and what is not used goes b
   expect(await wake(account)).toBe(false);
 });
 
-test("a quota is sold to the last millionth, whoever asks at once", async () => {
+test("parallel reservations use a quota to the last millionth", async () => {
   const account = await newAccount(0.001);
   const wallet = walletOf(account);
   const charges = Array.from({ length: 30 }, () => newCharge(account));
@@ -65,7 +65,7 @@ test("a quota is sold to the last millionth, whoever asks at once", async () => 
   expect((await wallet.balances())[account.id]).toMatchObject({ quota: 1_000, used: 0, reserved: 1_000 });
 });
 
-test("blocks grow with what is spent, and take at most a tenth of what is left", async () => {
+test("grants grow with the recent spending, and are at most a tenth of the remaining quota", async () => {
   const account = await newAccount(1);
   const wallet = walletOf(account);
   for (let count = 0; count < 20; count++) await wallet.reserve(newCharge(account), 20_000, {});
@@ -74,7 +74,7 @@ test("blocks grow with what is spent, and take at most a tenth of what is left",
   expect(granted - 400_000).toBeLessThanOrEqual(60_000);
 });
 
-test("a key's quota binds to the millionth, an unlimited one leaves it to the account", async () => {
+test("a key's quota limits to the millionth; with an unlimited one only the account's quota limits", async () => {
   const account = await newAccount(null, 0.0005);
   const wallet = walletOf(account);
   expect(await wallet.reserve(newCharge(account), 400, {})).toEqual({ answer: "reserved" });
@@ -84,7 +84,7 @@ test("a key's quota binds to the millionth, an unlimited one leaves it to the ac
   expect([whole!.quota, whole!.reserved, key!.quota, key!.reserved]).toEqual([null, 500, 500, 500]);
 });
 
-test("too many open tasks are refused, of the account and of a key; chats are not counted", async () => {
+test("too many open tasks are refused, of the account and of a key; chats do not count", async () => {
   const account = await newAccount();
   const wallet = walletOf(account);
   const rules = { maxOpenTasks: 2 };
@@ -97,7 +97,7 @@ test("too many open tasks are refused, of the account and of a key; chats are no
   expect(await wallet.reserve(newCharge(account), 1, rules)).toEqual({ answer: "reserved" });
 });
 
-test("a chat's hold goes back after its deadline", async () => {
+test("a chat's hold is released after its deadline", async () => {
   const account = await newAccount(1);
   const chat = newCharge(account, "chat");
   await walletOf(account).reserve(chat, 700, { deadline: Date.now() + 660_000 });
@@ -112,7 +112,7 @@ test("a chat's hold goes back after its deadline", async () => {
   await expectSound(account, [{ charge: chat, amount: 700, charged: 0 }]);
 });
 
-test("a task that was given up before its hold arrived holds nothing, and D1 does not hear of it", async () => {
+test("a task that was given up before its hold arrived holds nothing, and D1 gets no entry", async () => {
   const account = await newAccount(1);
   const charge = newCharge(account);
   await walletOf(account).settle(charge, 50, "cancelled");
@@ -122,7 +122,7 @@ test("a task that was given up before its hold arrived holds nothing, and D1 doe
   expect((await walletOf(account).balances())[account.id]).toMatchObject({ used: 0, reserved: 0 });
 });
 
-test("without D1, holds within the grant go on, others are unavailable, and ends are taken", async () => {
+test("without D1, holds within the grant succeed, others are unavailable, and settlements are accepted", async () => {
   const account = await newAccount(100);
   const wallet = walletOf(account);
   const first = newCharge(account);
@@ -177,7 +177,7 @@ test.each([false, true])("a batch whose answer is lost (done: %s) is written onc
   await expectFinal(account, known);
 });
 
-test("a hundred ends are written at once", async () => {
+test("a hundred settled entries are written at once", async () => {
   const account = await newAccount(1);
   const wallet = walletOf(account);
   const charges = Array.from({ length: 100 }, () => newCharge(account, "chat"));
@@ -191,7 +191,7 @@ test("a hundred ends are written at once", async () => {
   ).toEqual([{ charged: 4_000, returned: 6_000, completed: 100, failed: 0 }]);
 });
 
-test("a quota is raised, lowered to what is used and held, and not below", async () => {
+test("a quota can be raised, and lowered to the used and held amount but not below", async () => {
   const account = await newAccount(1);
   const wallet = walletOf(account);
   for (let count = 0; count < 5; count++) await wallet.reserve(newCharge(account), 1_000, {});
@@ -210,7 +210,7 @@ test("a quota is raised, lowered to what is used and held, and not below", async
   expect(await wallet.reserve(newCharge(account), 1, {})).toEqual({ answer: "reserved" });
 });
 
-test("a budget of a day counts what is held and charged, and begins anew the next day; without the object's memory too", async () => {
+test("a daily budget includes held and charged amounts, and starts at zero the next day; also if the object lost its memory", async () => {
   const account = await newAccount(null);
   const wallet = walletOf(account);
   vi.setSystemTime(Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 3_600_000);
@@ -239,7 +239,7 @@ test("a budget of a day counts what is held and charged, and begins anew the nex
   expect(await walletOf(account).reserve(newCharge(account), 5_000, {})).toMatchObject({ answer: "budget" });
 });
 
-test("a database that is restored to an hour ago gets what it lost, and its grant", async () => {
+test("a database that is restored to an hour ago gets its lost entries again, and the object its grant", async () => {
   const account = await newAccount(1);
   const wallet = walletOf(account);
   const known: Known[] = [];

@@ -1,8 +1,8 @@
-/** The gateway's HTTP API as the models use it: submissions that are made once, waiting, files. */
+/** The gateway's HTTP API for the model classes: submissions that are charged once, waiting, files. */
 
 import { APICallError, type SharedV4ProviderOptions } from "@ai-sdk/provider";
 
-/** What a call of a model brings along. */
+/** The parameters of a model call. */
 export interface CallOptions {
   abortSignal?: AbortSignal | undefined;
   headers?: Record<string, string | undefined> | undefined;
@@ -26,14 +26,14 @@ export class GatewayApi {
     private readonly fetch: typeof globalThis.fetch,
   ) {}
 
-  /** Submits once, however often it has to be sent: a key stands for the call unless the caller's headers bring one. Returns the task's id. */
+  /** Submits with an idempotency key for the call, unless the caller's headers contain one, so that repeats are one task. Returns the task's id. */
   async submit(path: string, body: object, options: CallOptions): Promise<string> {
     const headers = { "content-type": "application/json", "idempotency-key": crypto.randomUUID(), ...lowerCased(options.headers) };
     const { id } = await this.ask<{ id: string }>(path, { method: "POST", headers, body: JSON.stringify(body) }, options.abortSignal);
     return id;
   }
 
-  /** A task as it is, or as it is when it has ended or `wait` seconds have passed. */
+  /** Returns a task; with `wait`, when it has ended or this many seconds have passed. */
   async task(id: string, { abortSignal, headers }: CallOptions, wait = 0): Promise<Task> {
     const query = wait > 0 ? `?wait=${wait}` : "";
     return (await this.ask<{ data: Task }>(`/v1/tasks/${encodeURIComponent(id)}${query}`, { headers: lowerCased(headers) }, abortSignal))
@@ -46,7 +46,7 @@ export class GatewayApi {
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  /** Asks again, after growing waits, when the gateway cannot be reached or is busy: a retry of the SDK would be another submission. */
+  /** Retries with growing delays if the gateway cannot be reached or is busy: a retry by the SDK would be another submission. */
   private async ask<T>(path: string, init: RequestInit, signal: AbortSignal | undefined): Promise<T> {
     const url = this.origin + path;
     const headers = { authorization: `Bearer ${this.apiKey}`, ...(init.headers as Record<string, string>) };
@@ -70,7 +70,7 @@ export class GatewayApi {
     try {
       message = (JSON.parse(responseBody) as { error: { message: string } }).error.message;
     } catch {
-      // Not an answer of the gateway: the status says what there is to say.
+      // Not an answer of the gateway: only the status is known.
     }
     return new APICallError({ message, url, requestBodyValues, statusCode: response.status, responseBody, isRetryable: false });
   }
@@ -79,10 +79,10 @@ export class GatewayApi {
 const lowerCased = (headers: Record<string, string | undefined> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name.toLowerCase(), value]])));
 
-/** Fields of the gateway's own that a call gives in `providerOptions.generationGateway`: `quality`, `metadata`, `max_cost`, `reference` ... */
+/** The gateway's own fields in `providerOptions.generationGateway`: `quality`, `metadata`, `max_cost`, `reference` ... */
 export const ownFields = (options: SharedV4ProviderOptions): object => options["generationGateway"] ?? {};
 
-/** An image of a call as the gateway takes it: a URL or a data URI. */
+/** An image of a call in the gateway's format: a URL or a data URI. */
 export function toImage(file: { type: "url"; url: string } | { type: "file"; mediaType: string; data: string | Uint8Array }): string {
   if (file.type === "url") return file.url;
   const base64 = typeof file.data === "string" ? file.data : btoa(Array.from(file.data, (byte) => String.fromCharCode(byte)).join(""));
@@ -91,5 +91,5 @@ export function toImage(file: { type: "url"; url: string } | { type: "file"; med
 
 export const toResponse = (modelId: string) => ({ timestamp: new Date(), modelId, headers: undefined });
 
-/** The error of a task that failed: asking again is the caller's decision. */
+/** The error of a failed task. Not retryable: the caller decides whether to submit again. */
 export const failure = ({ error }: Task) => `${error?.code}: ${error?.message}`;

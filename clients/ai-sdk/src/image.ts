@@ -1,9 +1,9 @@
-/** `generateImage`: a submission, and its task's files. */
+/** `generateImage`: submits and returns the task's files. */
 
 import { APICallError, type ImageModelV4, type SharedV4Warning } from "@ai-sdk/provider";
 import { failure, type GatewayApi, ownFields, toImage, toResponse } from "./api.js";
 
-/** The gateway's ratios by their pixels; other sizes it refuses. */
+/** The gateway's ratios by their size in pixels; it refuses other sizes. */
 const ratios: Record<string, string> = {
   "1024x1024": "1:1",
   "1792x1024": "16:9",
@@ -49,7 +49,7 @@ export function imageModel(api: GatewayApi, modelId: string): ImageModelV4 {
       return {
         images: await Promise.all(urls.map((url) => api.file(url, options.abortSignal))),
         warnings,
-        // The SDK keeps what belongs to each image alone.
+        // The SDK keeps only the metadata of each image.
         providerMetadata: {
           generationGateway: { images: urls.map((url) => ({ url, taskId: id, charged: (task.cost.charged ?? 0) / urls.length })) },
         },

@@ -1,4 +1,4 @@
-/** Provider of the generation gateway for the AI SDK: `generateImage`, `generateVideo`, `generateText` and what is built on them. */
+/** Provider of the generation gateway for the AI SDK: `generateImage`, `generateVideo`, `generateText` and functions based on them. */
 
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import {
@@ -13,7 +13,7 @@ import { imageModel } from "./image.js";
 import { videoModel } from "./video.js";
 
 export interface GatewaySettings {
-  /** Where the gateway is, without `/v1`. */
+  /** The gateway's URL without `/v1`. */
   baseURL: string;
   apiKey: string;
   fetch?: typeof globalThis.fetch;
@@ -28,7 +28,7 @@ export interface GatewayProvider extends ProviderV4 {
   videoModel(modelId: string): VideoModelV4;
 }
 
-/** The models of a gateway, in the name of an API key. */
+/** The models of a gateway, called with an API key. */
 export function createGenerationGateway({ baseURL, apiKey, fetch = globalThis.fetch }: GatewaySettings): GatewayProvider {
   const origin = baseURL.replace(/\/+$/, "");
   const api = new GatewayApi(origin, apiKey, fetch);

@@ -1,4 +1,4 @@
-/** `generateVideo` by its start and status calls: the operation is the task's id, so that another process can go on with it. */
+/** `generateVideo` by its start and status calls: the operation is the task's id, so that another process can continue with it. */
 
 import type {
   Experimental_VideoModelV4 as VideoModelV4,
@@ -24,7 +24,7 @@ export function videoModel(api: GatewayApi, modelId: string): VideoModelV4 {
       const providerMetadata = { generationGateway: { taskId, charged: task.cost.charged ?? 0 } };
       if (task.status === "failed") return { status: "error", error: failure(task), providerMetadata, response };
       if (task.status !== "completed") return { status: "pending", providerMetadata, response };
-      // Fetched here, not left to the SDK, which refuses the private addresses of a gateway on the developer's machine.
+      // Downloaded here instead of by the SDK, which refuses the private addresses of a gateway on the developer's machine.
       const urls = (task.result?.videos ?? []).flatMap(({ url }) => url);
       const files = await Promise.all(urls.map((url) => api.file(url, options.abortSignal)));
       const videos = files.map((data) => ({ type: "binary" as const, data, mediaType: "video/mp4" }));

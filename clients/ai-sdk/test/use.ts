@@ -1,4 +1,4 @@
-/** What a user of the package does, run by test/packages. */
+/** A program that uses the package, run by test/packages. */
 
 import { experimental_generateVideo as generateVideo, generateImage, generateText, streamText } from "ai";
 import { createGenerationGateway } from "generation-gateway-ai-sdk";

@@ -1,4 +1,4 @@
-"""What a user of the package does, run by test/packages."""
+"""A program that uses the package, run by test/packages."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-/** The whole API as generated functions and types, and the few that use them together. */
+/** The whole API as generated functions and types, and functions that combine them. */
 
 export * from "./generated/index.js";
 export { createClient } from "./generated/client/index.js";

@@ -1,13 +1,13 @@
-/** From a submission to its files: submits once whatever happens on the way, waits, downloads. */
+/** From a submission to its files: submits once, retries, waits, downloads. */
 
 import { type Client, createClient } from "./generated/client/index.js";
 import { createImage, createVideo, getTask, remixVideo } from "./generated/sdk.gen.js";
 import type { ImageRequest, RemixRequest, Task, VideoRequest } from "./generated/types.gen.js";
 
-/** A client of the gateway at `baseUrl` in the name of an API key, for every function of this package. */
+/** A client of the gateway at `baseUrl` with an API key, for every function of this package. */
 export const connect = ({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }): Client => createClient({ baseUrl, auth: () => apiKey });
 
-/** The gateway refused a request. `body` is its answer: `error.code`, `error.message`, `error.details` with each violated field. */
+/** The gateway answered with an error. `body` is its answer: `error.code`, `error.message`, `error.details` with each violated field. */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
   constructor(
@@ -19,7 +19,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** The task ended as failed; it cost nothing. */
+/** The task failed; it cost nothing. */
 export class TaskFailed extends Error {
   override readonly name = "TaskFailed";
   constructor(readonly task: Task) {
@@ -27,19 +27,22 @@ export class TaskFailed extends Error {
   }
 }
 
-/** What to make: the body of `POST /v1/images/generations`, `/v1/videos/generations` or `/v1/videos/{id}/remix`. */
+/** The request: the body of `POST /v1/images/generations`, `/v1/videos/generations` or `/v1/videos/{id}/remix`. */
 export type Submission = { image: ImageRequest } | { video: VideoRequest } | { remix: RemixRequest; of: string };
 
 export interface SubmitOptions {
-  /** The same key and body are one task and one charge for 24 hours, so that a program that starts again goes on. Random by default. */
+  /**
+   * For 24 hours the same key and body are one task and one charge, so that a restarted program continues with the same task. Random by
+   * default.
+   */
   idempotencyKey?: string;
   /** Called with the task whenever its progress has changed. */
   onProgress?: (task: Task) => void;
-  /** Gives up waiting; the task goes on. */
+  /** Stops waiting; the task continues. */
   signal?: AbortSignal;
 }
 
-/** Submits and waits until the task is completed. Throws `GatewayError` when it is refused and `TaskFailed` when it fails. */
+/** Submits and waits until the task is completed. Throws `GatewayError` if it is refused and `TaskFailed` if it fails. */
 export async function submitAndWait(client: Client, what: Submission, options: SubmitOptions = {}): Promise<Task> {
   const common = { client, signal: options.signal ?? null, headers: { "Idempotency-Key": options.idempotencyKey ?? crypto.randomUUID() } };
   const submitted = await persist(options.signal, async () => {
@@ -51,7 +54,7 @@ export async function submitAndWait(client: Client, what: Submission, options: S
   return waitForTask(client, submitted.id, options);
 }
 
-/** Waits until a task is completed. Throws `TaskFailed` when it fails. */
+/** Waits until a task is completed. Throws `TaskFailed` if it fails. */
 export async function waitForTask(client: Client, taskId: string, { onProgress, signal }: SubmitOptions = {}): Promise<Task> {
   for (let last = -1; ;) {
     const query = { wait: onProgress ? 3 : 30 };
@@ -69,7 +72,7 @@ interface Answered<T> {
   response?: Response;
 }
 
-/** Asks again, after growing waits, when the gateway cannot be reached or is busy. A submission is safe to repeat by its key. */
+/** Retries with growing delays if the gateway cannot be reached or is busy. A submission is safe to repeat because of its key. */
 async function persist<T>(signal: AbortSignal | undefined, ask: () => Promise<Answered<T>>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     signal?.throwIfAborted();
@@ -89,7 +92,7 @@ export interface GatewayFile {
   bytes: Uint8Array;
 }
 
-/** The files of a completed task: images, a video with its thumbnail, or a character's picture. Links are good for 24 hours. */
+/** The files of a completed task: images, a video with its thumbnail, or a character's image. Links are valid for 24 hours. */
 export async function download({ result }: Task): Promise<GatewayFile[]> {
   if (!result) throw new TypeError("The task has no files: it is not completed.");
   const urls =

@@ -1,12 +1,12 @@
-/** Proof without asking the gateway: that a callback is its own, and that a receipt is. WebCrypto alone. */
+/** Verification without calling the gateway: of callbacks and of receipts. Uses only WebCrypto. */
 
 const encoder = new TextEncoder();
 const toBytes = (base64: string) => Uint8Array.from(atob(base64.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
 const fromJson = (part: string): unknown => JSON.parse(new TextDecoder().decode(toBytes(part)));
 
 /**
- * Verifies a callback by the account's secret (`whsec_...`) and returns its parsed body. `body` is the text as it arrived. Throws when
- * no signature is right or the callback is more than five minutes old.
+ * Verifies a callback with the account's secret (`whsec_...`) and returns its parsed body. `body` is the received text. Throws if no
+ * signature is valid or the callback is more than five minutes old.
  */
 export async function verifyCallback(
   secret: string,
@@ -18,7 +18,7 @@ export async function verifyCallback(
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", toBytes(secret.replace(/^whsec_/, "")), algorithm, false, ["verify"]);
   const signed = encoder.encode(`${id}.${timestamp}.${body}`);
-  // Two while a secret is being rotated.
+  // There are two signatures while a secret is being rotated.
   for (const signature of signatures.split(" "))
     if (signature.startsWith("v1,") && (await crypto.subtle.verify("HMAC", key, toBytes(signature.slice(3)), signed)))
       return JSON.parse(body);
@@ -26,8 +26,8 @@ export async function verifyCallback(
 }
 
 /**
- * Verifies a receipt (`GET /v1/tasks/{id}/receipt`) with the gateway's keys (`GET /.well-known/jwks.json`) and returns what was signed.
- * Throws when the signature is wrong or the receipt is another than the signed one.
+ * Verifies a receipt (`GET /v1/tasks/{id}/receipt`) with the gateway's keys (`GET /.well-known/jwks.json`) and returns the signed payload.
+ * Throws if the signature is invalid or the receipt differs from the signed one.
  */
 export async function verifyReceipt<T>(answer: { receipt: T; jws: string }, jwks: { keys: (JsonWebKey & { kid?: string })[] }): Promise<T> {
   const [header = "", payload = "", signature = ""] = answer.jws.split(".");

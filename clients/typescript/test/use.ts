@@ -1,4 +1,4 @@
-/** What a user of the package does, run by test/packages. */
+/** A program that uses the package, run by test/packages. */
 
 import { readFileSync } from "node:fs";
 import { connect, download, GatewayError, submitAndWait, TaskFailed, verifyCallback, verifyReceipt } from "generation-gateway-client";

@@ -1,4 +1,4 @@
-/** Events that are posted to callback addresses, and the record of their delivery. */
+/** Events that are posted to receivers, and the record of their delivery. */
 
 import { ended, ids } from "./common.ts";
 import { completedVideo, failedTask } from "./tasks.ts";

@@ -1,4 +1,4 @@
-/** What the examples share: ids, times, signed URLs, pages of lists. */
+/** Shared by the examples: ids, times, signed URLs, pages of lists. */
 
 export const ids = {
   image: "task_3FKqS2mV0bWmXv7oLz5R1AqY8tGd4nJ6cHu9eKpZx0E",

@@ -35,7 +35,7 @@ const balanceOperation = (id: string, summary: string, description: string): Ope
   description,
   answers: {
     200: {
-      description: "In balance units. `-1` remains where there is no limit.",
+      description: "In balance units. `remain_balance` is `-1` if there is no limit.",
       headers: ["access-control-allow-origin"],
       content: json(balance, {
         limited: { success: true, remain_balance: 98.89, used_balance: 1.08, unlimited_quota: false },
@@ -44,19 +44,19 @@ const balanceOperation = (id: string, summary: string, description: string): Ope
     },
   },
 });
-const ofKey = "What is left and used of the calling key's own quota.";
-const ofAccount = "What is left and used of the whole account.";
+const ofKey = "What the calling key has left and has used.";
+const ofAccount = "What the account has left and has used.";
 
 export const account: Operations = {
   "GET /v1/models": {
     id: "listModels",
     tag: "models",
     summary: "List models",
-    description: "What can be asked for at present, with the JSON Schema of each model's body and its prices.",
+    description: "The models that are available now, with the JSON Schema of each model's body and its prices.",
     headers: ["If-None-Match"],
     answers: {
       200: {
-        description: "Every model that a route is switched on for.",
+        description: "Every model with a usable route.",
         headers: ["etag", "cache-control"],
         content: json(modelList, { models: { object: "list", data: [model] } }),
       },
@@ -87,8 +87,8 @@ export const account: Operations = {
   "DELETE /v1/characters/{character_id}": {
     id: "deleteCharacter",
     tag: "characters",
-    summary: "Forget a character",
-    answers: { 204: { description: "It is gone." } },
+    summary: "Delete a character",
+    answers: { 204: { description: "The character is deleted." } },
     errors: ["not_found"],
   },
   "GET /v1/balance": balanceOperation("getKeyBalance", "Balance of the key", ofKey),
@@ -107,7 +107,7 @@ export const account: Operations = {
     id: "getUsage",
     tag: "account",
     summary: "Usage by day, model, key or reference",
-    description: "What the account was charged, at most 92 days at once. Days are UTC.",
+    description: "What the account was charged, at most 92 days in one request. Days are in UTC.",
     query: usageQuery(),
     answers: {
       200: {

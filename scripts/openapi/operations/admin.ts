@@ -14,7 +14,7 @@ const badQuota = { param: "quota", rule: "bad_amount" };
 export const admin: Operations = {
   "POST /admin/accounts": forOperator({
     id: "createAccount",
-    summary: "Make an account",
+    summary: "Create an account",
     body: { schema: newAccount(), examples: { account: { email: "mara@shop.example", name: "Mara's shop", quota: 100 } } },
     answers: { 201: accountAnswer("The account.") },
     errors: ["conflict"],
@@ -36,7 +36,7 @@ export const admin: Operations = {
     id: "changeAccount",
     summary: "Change an account",
     description:
-      "`quota` sets what it may spend in all, `add` changes that by an amount; not both. A disabled account's keys stop working within ten seconds.",
+      "`quota` sets the quota, `add` changes it by an amount; not both. The keys of a disabled account stop working within ten seconds.",
     body: { schema: accountChange(), examples: { add: { add: 50 }, disable: { disabled: true } } },
     answers: { 200: accountAnswer("The account as it is now.") },
     violation: { param: "quota", rule: "below_use" },
@@ -45,16 +45,16 @@ export const admin: Operations = {
     id: "eraseAccount",
     summary: "Erase an account and its owner",
     description:
-      "Keys, the user with sessions and logins, characters, files and records of tasks. Open tasks are cancelled. The ledger keeps amounts without names. It cannot be undone.",
+      "Deletes keys, the user with sessions and logins, characters, files and records of tasks, and cancels open tasks. The ledger keeps amounts without names. This cannot be undone.",
     body: "none",
     answers: {
-      202: { description: "The account is gone. The files and records of its many tasks follow within the next minutes." },
-      204: { description: "It is gone." },
+      202: { description: "The account is erased. The files and records of its tasks are deleted within the next minutes." },
+      204: { description: "The account is erased." },
     },
   }),
   "POST /admin/accounts/{account_id}/keys": forOperator({
     id: "createKey",
-    summary: "Make an API key",
+    summary: "Create an API key",
     description: "`models`, `kinds` and `max_open_tasks` narrow what it may be used for.",
     body: {
       schema: newKey(),
@@ -76,15 +76,15 @@ export const admin: Operations = {
   "GET /admin/accounts/{account_id}/keys": forOperator({
     id: "listKeys",
     summary: "List an account's keys",
-    answers: { 200: { description: "All of them.", content: json(apiKeyList, { keys: example.page(example.apiKey) }) } },
+    answers: { 200: { description: "All keys that are not deleted.", content: json(apiKeyList, { keys: example.page(example.apiKey) }) } },
   }),
   "POST /admin/accounts/{account_id}/invitations": forOperator({
     id: "inviteToAccount",
-    summary: "Invite a person to an account's console",
+    summary: "Invite a user to an account",
     body: "none",
     answers: {
       201: {
-        description: "A link to give to the person.",
+        description: "A link with which the user signs up.",
         content: json(invitation, {
           invitation: { url: "https://gateway.example/console/sign-up?invitation=Zk3mT8", expires_at: 1_795_910_400 },
         }),
@@ -94,7 +94,7 @@ export const admin: Operations = {
   "PATCH /admin/keys/{key_id}": forOperator({
     id: "changeKey",
     summary: "Change an API key",
-    description: "What is not given stays; `null` takes a limit away. A narrower scope holds within ten seconds.",
+    description: "A field that is absent stays as it is; `null` removes a limit. A narrower scope takes effect within ten seconds.",
     body: {
       schema: keyChange(),
       examples: { narrow: { models: ["imgA-4"], max_open_tasks: 5 }, widen: { models: null, max_open_tasks: null } },
@@ -105,18 +105,18 @@ export const admin: Operations = {
   "DELETE /admin/keys/{key_id}": forOperator({
     id: "deleteKey",
     summary: "Delete an API key",
-    description: "It is refused everywhere within ten seconds.",
+    description: "Requests with the key are refused everywhere within ten seconds.",
     body: "none",
-    answers: { 204: { description: "It is gone." } },
+    answers: { 204: { description: "The key is deleted." } },
   }),
   "GET /admin/audit": forOperator({
     id: "auditLedger",
     summary: "Compare balances with the ledger",
-    description: "`drift` lists every account or key whose sums disagree; it is empty when all is well.",
+    description: "`drift` lists every account or key whose balance disagrees with the ledger; it is empty if all agree.",
     query: auditQuery(),
     answers: {
       200: {
-        description: "What was compared, and what disagrees.",
+        description: "How much was compared, and what disagrees.",
         content: json(audit, {
           agreed: {
             accounts: 1,
@@ -132,9 +132,9 @@ export const admin: Operations = {
   }),
   "POST /admin/reconcile": forOperator({
     id: "reconcile",
-    summary: "Settle again what is open",
+    summary: "Settle open entries again",
     description:
-      "Asks the task of every open entry to settle again, returns holds whose task is gone, returns what a wallet had been granted whose storage was lost a day ago, and writes again what a restored database lost. One call does a share: repeat it with `after` until that is `null`.",
+      "Asks the task of every open entry to settle again, returns reservations whose task is gone, returns the grants of wallets that lost their storage more than a day ago, and writes again what a restored database lacks. One call does a part: repeat it with the answer's `after` until that is `null`.",
     query: reconcileQuery(),
     body: "none",
     answers: {

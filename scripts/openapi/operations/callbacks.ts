@@ -8,7 +8,7 @@ import * as example from "../examples/index.ts";
 
 const endpoint = { url: "https://shop.example/hooks/videos" };
 const secret = {
-  description: "The secret; not to be kept by caches.",
+  description: "The secret; never cached.",
   headers: ["cache-control" as const],
   content: json(webhookSecret, { secret: { secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" } }),
 };
@@ -20,7 +20,7 @@ export const callbacks: Operations = {
     id: "setWebhook",
     tag: "callbacks",
     summary: "Set or remove the account's endpoint",
-    description: "Called for each task without a `callback_url` of its own. `null` removes it.",
+    description: "Gets the callback of each task without a `callback_url`. `null` removes it.",
     body: { schema: webhookChange(), examples: { set: endpoint, remove: { url: null } } },
     answers: { 200: endpointAnswer },
     violation: { param: "url", rule: "bad_callback_url" },
@@ -29,11 +29,11 @@ export const callbacks: Operations = {
     id: "testWebhook",
     tag: "callbacks",
     summary: "Send a test event",
-    description: "Sends one signed event of the type `test` to the account's endpoint and answers how that went.",
+    description: "Sends one signed event of the type `test` to the account's endpoint and returns the outcome.",
     body: "none",
     answers: {
       200: {
-        description: "What the receiver answered, or why it did not.",
+        description: "The receiver's HTTP status, or why there is none.",
         content: json(webhookTest, {
           delivered: { object: "webhook.test", ...endpoint, delivered: true, at: 1_795_305_614, status: 204, ms: 84 },
           unreachable: { object: "webhook.test", ...endpoint, delivered: false, at: 1_795_305_614, ms: 10_000, fault: "timeout" },
@@ -51,15 +51,15 @@ export const callbacks: Operations = {
   "POST /v1/webhook_secret": {
     id: "rotateWebhookSecret",
     tag: "callbacks",
-    summary: "Make a new secret",
-    description: "For 24 hours the old one signs too.",
+    summary: "Rotate the secret that signs callbacks",
+    description: "For 24 hours the previous secret signs too.",
     body: "none",
     answers: { 200: secret },
   },
   "GET /v1/tasks/{task_id}/callback": {
     id: "getTaskCallback",
     tag: "callbacks",
-    summary: "Show how a task's callback stands",
+    summary: "Show a task's callback",
     answers: { 200: { description: "Its state and attempts.", content: json(taskCallback, { delivered: example.callback }) } },
     errors: ["task_not_found"],
   },
@@ -67,7 +67,7 @@ export const callbacks: Operations = {
     id: "repeatTaskCallback",
     tag: "callbacks",
     summary: "Send a task's callback again",
-    description: "At once, and answers before the receiver does.",
+    description: "Sends it at once; does not wait for the receiver's answer.",
     body: "none",
     answers: {
       200: {
@@ -82,7 +82,7 @@ export const callbacks: Operations = {
     tag: "callbacks",
     summary: "List ended tasks",
     description:
-      "In the order in which they ended, seven days back, oldest first: read on from the last `id` and miss nothing. `wait` holds an empty answer.",
+      "Tasks of the last seven days in the order in which they ended, oldest first. Continue after the last `id` to miss none. `wait` holds an empty answer.",
     query: eventsQuery(),
     answers: { 200: { description: "A page of events.", content: json(eventList, { events: example.page(example.event) }) } },
   },

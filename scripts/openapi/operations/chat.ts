@@ -14,7 +14,7 @@ export const chat: Operations = {
     tag: "chat",
     summary: "Answer a conversation",
     description:
-      "Speaks OpenAI's chat completions. Fields that the model does not honour and that change no price are named in `x-dropped-params`; a field that changes the kind of output and cannot be honoured is 400. A fault within a stream is one event with an `error`, and no `[DONE]` follows it.",
+      "In the format of OpenAI's chat completions. Unsupported fields that change neither the kind of output nor the price are left out and named in `x-dropped-params`; an unsupported field that changes the kind of output is 400. An error within a stream is one event with an `error`, and no `[DONE]` follows it.",
     query: submissionQuery(),
     body: {
       schema: "ChatRequest",
@@ -34,7 +34,7 @@ export const chat: Operations = {
     },
     answers: {
       200: {
-        description: "The answer: whole, as a stream of chunks that `data: [DONE]` ends, or with `dry_run=true` what it would cost.",
+        description: "The answer: whole, as a stream of chunks that ends with `data: [DONE]`, or with `dry_run=true` its price.",
         headers: ["x-dropped-params", "cache-control"],
         content: {
           "application/json": {

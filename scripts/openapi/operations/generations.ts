@@ -5,13 +5,13 @@ import { submissionQuery } from "../../../src/api/schema/queries.ts";
 import type { Failure, Media, Operation, Operations } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
-/** What all submissions have in common. */
+/** Shared by all submissions. */
 const submit = (parts: {
   id: string;
   summary: string;
   description: string;
   body: Media;
-  /** Tasks as the answer shows them. */
+  /** The tasks in the answers' examples. */
   submitted: Record<string, object>;
   errors?: Failure[];
 }): Operation => ({
@@ -25,7 +25,7 @@ const submit = (parts: {
   body: parts.body,
   answers: {
     200: {
-      description: "The task, or with `dry_run=true` what it would cost.",
+      description: "The task, or with `dry_run=true` its price.",
       headers: ["location", "retry-after", "idempotent-replayed"],
       content: {
         "application/json": {
@@ -69,7 +69,7 @@ export const generations: Operations = {
     id: "createImage",
     summary: "Make images",
     description:
-      "Submits images and answers with a task at once. Follow it with `GET /v1/tasks/{task_id}`. `n` images are reserved in advance; fewer made are fewer charged.",
+      "Submits images and returns a task at once. Query it with `GET /v1/tasks/{task_id}`. The price of `n` images is reserved; only the images that were made are charged.",
     body: {
       schema: "ImageRequest",
       examples: {
@@ -83,7 +83,7 @@ export const generations: Operations = {
     id: "createVideo",
     summary: "Make a video, or a character from a video",
     description:
-      "Submits a video and answers with a task at once. Which fields a body has depends on the model. A `vidA` body with `timestamps` and either `url` or `from_task` makes a character; follow that with `GET /v1/characters_tasks/{task_id}`.",
+      "Submits a video and returns a task at once. The fields depend on the model. A `vidA` body with `timestamps` and either `url` or `from_task` makes a character; query that with `GET /v1/characters_tasks/{task_id}`.",
     body: {
       schema: "VideoRequest",
       examples: {
@@ -103,7 +103,7 @@ export const generations: Operations = {
   "POST /v1/videos/{video_id}/remix": submit({
     id: "remixVideo",
     summary: "Remix a video",
-    description: "Makes a new video out of a completed one of the same account, as the prompt says.",
+    description: "Makes a new video from a completed video of the same account, changed as the prompt says.",
     body: { schema: "RemixRequest", examples: { remix: example.remixRequest } },
     submitted: { remix: example.remixSubmission },
     errors: ofSource,

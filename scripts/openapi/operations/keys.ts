@@ -17,9 +17,9 @@ export const keys: Operations = {
   "POST /v1/tokens": {
     id: "createToken",
     tag: "account",
-    summary: "Make a token for browsers",
+    summary: "Create a token for browsers",
     description:
-      "The token submits at most `tasks` tasks that reserve at most `max_cost` together, and reads, follows and cancels those. It ends after `expires_in` seconds, or with the key that made it. With `origin` only that site's pages may use it.",
+      "The token can submit at most `tasks` tasks that reserve at most `max_cost` together, and read and cancel those. It stops working after `expires_in` seconds, or with the key that created it. With `origin`, only that site's pages may use it.",
     body: {
       schema: newToken(),
       examples: {

@@ -9,7 +9,7 @@ export const receipts: Operations = {
     id: "getReceipt",
     tag: "receipts",
     summary: "Show a task's receipt",
-    description: "Made when it is first asked for, and the same from then on. Verify `jws` with `/.well-known/jwks.json`.",
+    description: "Created at the first request; later requests return the same receipt. Verify `jws` with `/.well-known/jwks.json`.",
     answers: {
       200: { description: "The receipt, and the same as a compact JWS.", content: json(receiptAnswer, { receipt: example.receiptAnswer }) },
     },
@@ -19,7 +19,7 @@ export const receipts: Operations = {
     id: "getReceiptKeys",
     tag: "receipts",
     summary: "Show the keys that verify receipts",
-    description: "As a JSON Web Key Set (RFC 7517): the key that signs, then retired ones.",
+    description: "As a JSON Web Key Set (RFC 7517): the current key first, then retired ones.",
     security: "none",
     answers: {
       200: {

@@ -12,17 +12,17 @@ const file = (id: string, summary: string, ...types: string[]): Operation => ({
   id,
   tag: "assets",
   summary,
-  description: "Follow the URL that an answer gave as it is: its query carries the signature. No key is needed.",
+  description: "Use the URL of an answer unchanged: its query has the signature. No key is needed.",
   security: "none",
   headers: ["Range", "If-Range", "If-None-Match"],
   answers: {
     200: { description: "The file.", headers: [...ofFile, "content-length"], content: files(...types) },
     206: {
-      description: "The range that was asked for.",
+      description: "The requested range.",
       headers: [...ofFile, "content-length", "content-range"],
       content: files(...types),
     },
-    304: { description: "The file is there already.", headers: [...ofFile] },
+    304: { description: "The file has not changed.", headers: [...ofFile] },
   },
   errors: ["invalid_signature", "asset_expired", "range_not_satisfiable"],
 });
@@ -33,8 +33,8 @@ export const service: Operations = {
   "GET /": {
     id: "getLinks",
     tag: "service",
-    summary: "Where to go on",
-    description: "Programs get these links. To an `Accept` with `text/html` the answer is the landing page.",
+    summary: "Show the entry points",
+    description: "Links for programs. With `text/html` in `Accept` the answer is the landing page.",
     security: "none",
     answers: {
       200: {
@@ -64,16 +64,16 @@ export const service: Operations = {
   "GET /healthz": {
     id: "getHealth",
     tag: "service",
-    summary: "Whether the gateway runs",
+    summary: "Check that the gateway runs",
     security: "none",
     answers: { 200: { description: "It runs.", content: json(okAnswer, { ok: { status: "ok" } }) } },
   },
   "GET /status": {
     id: "getStatus",
     tag: "service",
-    summary: "How the service does",
+    summary: "Show the service status",
     description:
-      "What became of the last hour's tasks and chats of all accounts, by kind. To an `Accept` with `text/html` the answer is a page. Up to half a minute old.",
+      "How the tasks and chats of all accounts ended in the last hour, by kind. With `text/html` in `Accept` the answer is a page. At most 30 seconds old.",
     security: "none",
     answers: {
       200: {
@@ -100,12 +100,12 @@ export const service: Operations = {
   "GET /readyz": {
     id: "getReadiness",
     tag: "service",
-    summary: "Whether everything that it needs answers",
+    summary: "Check database, bucket and objects",
     security: "none",
     answers: {
-      200: { description: "Everything answers.", headers: ["cache-control"], content: json(okAnswer, { ok: { status: "ok" } }) },
+      200: { description: "All of them answer.", headers: ["cache-control"], content: json(okAnswer, { ok: { status: "ok" } }) },
       503: {
-        description: "With the names of what did not answer within five seconds.",
+        description: "`failing` names those that did not answer within five seconds.",
         headers: ["cache-control", "retry-after"],
         content: {
           "application/json": {
@@ -119,7 +119,7 @@ export const service: Operations = {
   "GET /openapi.json": {
     id: "getDescription",
     tag: "service",
-    summary: "This description",
+    summary: "Show this description",
     security: "none",
     headers: ["If-None-Match"],
     answers: {

@@ -17,7 +17,7 @@ const status = (id: string, summary: string, description: string, schema: ZodMin
   headers: ["If-None-Match"],
   answers: {
     200: {
-      description: "How the task stands. `Retry-After` is there while it is not final.",
+      description: "The state of the task, with `Retry-After` until it is final.",
       headers: ["etag", "cache-control", "retry-after"],
       content: json(schema, examples),
     },
@@ -32,11 +32,11 @@ export const tasks: Operations = {
     id: "listTasks",
     tag: "tasks",
     summary: "List tasks",
-    description: "The account's tasks, newest first. Records are kept seven days after their end.",
+    description: "The account's tasks, newest first. A record is kept for seven days after the task's end.",
     query: tasksQuery(),
     answers: { 200: { description: "A page of tasks.", content: json(taskList, { tasks: example.page(example.completedImage) }) } },
   },
-  "GET /v1/tasks/{task_id}": status("getTask", "Follow a task of any kind", "A failed task is a 200 with `status: failed`.", taskAnswer, {
+  "GET /v1/tasks/{task_id}": status("getTask", "Query a task of any kind", "A failed task is a 200 with `status: failed`.", taskAnswer, {
     in_progress: example.answered(example.runningTask),
     completed_image: example.answered(example.completedImage),
     completed_video: example.answered(example.completedVideo),
@@ -44,14 +44,14 @@ export const tasks: Operations = {
   }),
   "GET /v1/videos/generations/{task_id}": status(
     "getVideo",
-    "Follow a video",
+    "Query a video",
     "For videos and remixes; other kinds are 404. `queued` is called `submitted` here.",
     videoStatus,
     example.videoStatuses,
   ),
   "GET /v1/characters_tasks/{task_id}": status(
     "getCharacterTask",
-    "Follow a character's creation",
+    "Query the creation of a character",
     "For characters; other kinds are 404.",
     characterStatus,
     example.characterStatuses,
@@ -81,9 +81,9 @@ export const tasks: Operations = {
   "GET /v1/tasks/{task_id}/events": {
     id: "streamTask",
     tag: "tasks",
-    summary: "Follow a task by server-sent events",
+    summary: "Stream a task as server-sent events",
     description:
-      "Events of the type `task` whose data is the task, beginning with its present state and ending after the final one. A comment comes every 15 seconds; a stream lasts at most 15 minutes, then clients connect again.",
+      "Events of the type `task` whose data is the task, from its current state to the final one. A comment is sent every 15 seconds. A stream lasts at most 15 minutes; then connect again with `Last-Event-ID`.",
     security: "token",
     headers: ["Last-Event-ID"],
     answers: {
@@ -92,7 +92,7 @@ export const tasks: Operations = {
         headers: ["cache-control", "content-language"],
         content: { "text/event-stream": { schema: taskData } },
       },
-      204: { description: "The final state was seen already: do not connect again." },
+      204: { description: "The client already has the final state: do not connect again." },
     },
     errors: ["task_not_found"],
   },

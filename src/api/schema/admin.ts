@@ -1,4 +1,4 @@
-/** The shape of the operator's answers: accounts, invitations, the audit. */
+/** Schemas of the operator's answers: accounts, invitations, the audit. */
 
 import * as z from "zod/mini";
 import { amount, count, listAnswer, quotaFields, time } from "./shared.ts";
@@ -32,8 +32,8 @@ export const audit = z.strictObject({
 export const reconciliation = z.strictObject({
   object: z.literal("reconciliation"),
   accounts: count,
-  settled: count.check(z.describe("Open entries whose tasks had ended: settled again.")),
-  returned: count.check(z.describe("Holds without a task, and grants of lost wallets: returned to their quotas.")),
-  open: count.check(z.describe("Tasks and chats that are under way, and lost wallets that they may still claim from.")),
-  after: z.nullable(z.string()).check(z.describe("Where to continue with `after`; null when all is done.")),
+  settled: count.check(z.describe("Open entries whose tasks had ended, settled again.")),
+  returned: count.check(z.describe("Reservations without a task, and grants of lost wallets, returned to their quotas.")),
+  open: count.check(z.describe("Open tasks and chats, and lost wallets that they may still claim from.")),
+  after: z.nullable(z.string()).check(z.describe("The `after` of the next call; null when all is done.")),
 });

@@ -1,11 +1,11 @@
-/** The bodies of requests that are no generation: the catalog has those. Also what a caller may say about any submission. */
+/** Schemas of request bodies other than generation requests, which the catalog defines; also the options of every submission. */
 
 import * as z from "zod/mini";
 import { modelNamed, modelNames } from "../../catalog/models.ts";
 import { once } from "../../catalog/once.ts";
 import { taskKinds } from "./words.ts";
 
-/** Printable: no control, format or unassigned characters, no lone surrogates, no line ends. */
+/** Printable text: no control, format or unassigned characters, no lone surrogates, no line ends. */
 const printable = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 
 /** The caller's own name for a submission. */
@@ -15,18 +15,18 @@ export const referenceField = () =>
     z.meta({ minLength: 1, maxLength: 128 }),
   );
 
-/** A price in balance units that is not to be exceeded. */
+/** A maximum price in balance units. */
 const maxCostField = () => z.number().check(z.gte(0));
 const maxCost = () => ({ max_cost: z.optional(maxCostField()) });
-/** What a submission may say beside what is to be made. */
+/** Options of every submission, beside the parameters of the generation. */
 export const taskOptions = once(() =>
   z.object({
     reference: z.optional(referenceField()),
-    store: z.optional(z.boolean().check(z.describe("`false`: the prompt and the addresses of inputs are not kept after the end."))),
+    store: z.optional(z.boolean().check(z.describe("`false`: the prompt and the URLs of inputs are not kept after the task's end."))),
     ...maxCost(),
   }),
 );
-/** The same for a chat. */
+/** Options of a chat. */
 export const chatOptions = once(() => z.object(maxCost()));
 
 export const webhookChange = once(() => z.object({ url: z.nullable(z.string()) }));
@@ -45,7 +45,7 @@ const units = (minimum: number) =>
 /** null is unlimited. */
 const quota = () => z.nullable(units(0));
 
-/** What may be spent in a day or month of UTC; null is unlimited. */
+/** The maximum that may be spent in a day or month of UTC; null is unlimited. */
 const budgetField = () => ({ budget: z.optional(z.nullable(z.object({ amount: units(0), window: z.enum(["day", "month"]) }))) });
 
 export const newAccount = once(() =>
@@ -65,10 +65,10 @@ export const accountChange = once(() =>
   }),
 );
 
-/** A list of these words without an empty one, which would allow nothing. */
+/** A non-empty list of these words: an empty list would allow nothing. */
 const subset = <const T extends string>(words: readonly T[]) => z.array(z.enum(words)).check(z.minLength(1), z.maxLength(words.length));
 
-/** What a key may be used for; null takes a limit away. */
+/** The models and kinds that a key may be used for; null removes a limit. */
 const scopeFields = () => ({
   models: z.optional(z.nullable(subset(modelNames))),
   kinds: z.optional(z.nullable(subset(["chat", ...taskKinds]))),
@@ -90,7 +90,7 @@ export const keyChange = once(() => z.object({ name: z.optional(keyName()), quot
 const taskModels = modelNames.filter((name) => modelNamed(name)?.family !== "chat");
 const isOrigin = (text: string) => /^https?:/.test(text) && URL.parse(text)?.origin === text;
 
-/** What a browser token is for. */
+/** The limits of a browser token. */
 export const newToken = once(() =>
   z.object({
     tasks: z.int().check(z.gte(1), z.lte(20)),

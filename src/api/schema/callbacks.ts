@@ -12,7 +12,7 @@ const happenedAt = z.iso.datetime().check(z.describe("ISO 8601: when the task be
 export const taskEvent = z.strictObject({ type: z.enum(eventTypes), timestamp: happenedAt, data: taskData });
 export const completedEvent = z.extend(taskEvent, { type: z.literal("task.completed") });
 export const failedEvent = z.extend(taskEvent, { type: z.literal("task.failed") });
-/** The body of an alert: a budget of the account, or of one of its keys. */
+/** The body of a budget alert: of the account's budget, or of a key's. */
 export const budgetEvent = z.strictObject({
   type: z.literal("budget.reached"),
   timestamp: z.iso.datetime().check(z.describe("ISO 8601: when it was reached.")),
@@ -21,9 +21,9 @@ export const budgetEvent = z.strictObject({
     key: z.nullable(z.strictObject({ id: z.string(), name: z.string() })).check(z.describe("null: the budget of the whole account.")),
     percent: z
       .literal([80, 100])
-      .check(z.describe("100 also when the window's first request is refused because what is left does not suffice.")),
+      .check(z.describe("100 also when a request is refused for the first time in the window because too little is left.")),
     amount,
-    window: z.enum(["day", "month"]).check(z.describe("Of UTC.")),
+    window: z.enum(["day", "month"]).check(z.describe("In UTC.")),
     spent: amount.check(z.describe("Charged and reserved in the window.")),
     ends_at: time.check(z.describe("When the window ends.")),
   }),
@@ -31,35 +31,33 @@ export const budgetEvent = z.strictObject({
 /** The body of a test event. */
 export const testEvent = z.strictObject({ type: z.literal("test"), timestamp: z.iso.datetime(), data: z.strictObject({}) });
 
-/** One call of a receiver: its HTTP status, or the fault that left it without one. */
+/** One call of a receiver: its HTTP status, or the fault if there was no response. */
 const attemptFields = {
   at: time,
   ms: count.check(z.describe("Milliseconds from the call to the status or fault.")),
   status: z.optional(z.int().check(z.describe("HTTP status of the receiver."))),
   fault: z.optional(z.enum(["timeout", "unreachable", "blocked_url", "interrupted"]).check(z.describe("Why there is no HTTP status."))),
 };
-/** The callback of a task: where it goes, how it stands and its latest attempts. */
+/** The callback of a task: its URL, its state and its latest attempts. */
 export const taskCallback = z.strictObject({
   object: z.literal("task.callback"),
   task: taskId,
   event: eventId.check(z.describe("The `webhook-id` of every attempt.")),
-  url: z.nullable(z.string()).check(z.describe("Where the next attempt would go; null when there is no address.")),
+  url: z.nullable(z.string()).check(z.describe("Where the next attempt would go; null if there is no URL.")),
   state: z
     .enum(["none", "pending", "delivered", "gone", "failed"])
-    .check(
-      z.describe("`gone` after the receiver answered 410, `failed` after the last attempt, `none` when the task was never called back."),
-    ),
+    .check(z.describe("`gone` after the receiver answered 410, `failed` after the last attempt, `none` if no callback was sent.")),
   next_attempt_at: z.optional(time),
   attempts: z.array(z.strictObject(attemptFields)).check(z.describe("Oldest first.")),
 });
 export const webhook = z.strictObject({
-  url: z.nullable(z.string()).check(z.describe("Called for each task without a `callback_url`; null when there is none.")),
+  url: z.nullable(z.string()).check(z.describe("Gets the callback of each task without a `callback_url`; null if not set.")),
 });
 export const webhookSecret = z.strictObject({
   secret: z.string().check(z.startsWith("whsec_"), z.describe("Signs every callback of the account.")),
 });
 export const webhookTest = z.strictObject({ object: z.literal("webhook.test"), url: z.string(), delivered: z.boolean(), ...attemptFields });
-/** An ended task. */
+/** A final task. */
 export const event = z.strictObject({ id: eventId, type: z.enum(eventTypes), at: time, task: taskId });
 /** The account's final tasks, oldest first. */
 export const eventList = listAnswer(event);

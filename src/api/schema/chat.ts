@@ -1,4 +1,4 @@
-/** The shape of chat completions, whole and as the chunks of a stream: what of an upstream's answer reaches the caller. */
+/** Schemas of chat completions, whole and as chunks of a stream: the fields of an upstream's answer that the caller gets. */
 
 import * as z from "zod/mini";
 import { count, time } from "./shared.ts";
@@ -6,7 +6,7 @@ import { count, time } from "./shared.ts";
 const text = z.optional(z.nullable(z.string()));
 const called = z.strictObject({
   name: z.optional(z.string()),
-  arguments: z.optional(z.unknown().check(z.describe("JSON as a text."))),
+  arguments: z.optional(z.unknown().check(z.describe("JSON as a string."))),
 });
 
 const toolCall = z.strictObject({
@@ -72,7 +72,7 @@ const answerFields = {
 
 export const chatMessage = z.strictObject({ role: z.optional(z.literal("assistant")), ...messageFields });
 
-/** A whole answer. */
+/** A complete answer. */
 export const chatCompletion = z.strictObject({
   ...answerFields,
   object: z.literal("chat.completion"),
@@ -80,7 +80,7 @@ export const chatCompletion = z.strictObject({
   usage: z.optional(chatUsage),
 });
 
-/** The data of an event of a stream; after the last one comes `[DONE]`. */
+/** The data of one event of a stream; the last event is followed by `[DONE]`. */
 export const chatChunk = z.strictObject({
   ...answerFields,
   object: z.literal("chat.completion.chunk"),

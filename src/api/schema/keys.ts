@@ -1,4 +1,4 @@
-/** The shape of API keys, as the operator and they themselves see them, and of browser tokens. */
+/** Schemas of API keys, as the operator and the key's owner see them, and of browser tokens. */
 
 import * as z from "zod/mini";
 import { count, listAnswer, quotaFields, time } from "./shared.ts";
@@ -11,14 +11,14 @@ const keyFields = {
   created_at: time,
   expires_at: z.nullable(time),
   ...quotaFields,
-  models: z.nullable(z.array(z.string())).check(z.describe("The only models that it may use; null is all.")),
-  kinds: z.nullable(z.array(z.enum(["chat", ...taskKinds]))).check(z.describe("The only kinds that it may submit; null is all.")),
-  max_open_tasks: z.nullable(count).check(z.describe("How many of its tasks may be open at once; null is as many as the account's.")),
+  models: z.nullable(z.array(z.string())).check(z.describe("The only models that the key may use; null is all.")),
+  kinds: z.nullable(z.array(z.enum(["chat", ...taskKinds]))).check(z.describe("The only kinds that the key may submit; null is all.")),
+  max_open_tasks: z.nullable(count).check(z.describe("How many of the key's tasks may be open at once; null is the account's limit.")),
 };
 export const apiKey = z.strictObject({ ...keyFields, account_id: z.string() });
 export const apiKeyList = listAnswer(apiKey);
 /** The only answer that shows the key itself. */
-export const newApiKey = z.extend(apiKey, { key: z.string().check(z.startsWith("sk-"), z.describe("Shown this once.")) });
+export const newApiKey = z.extend(apiKey, { key: z.string().check(z.startsWith("sk-"), z.describe("Shown only in this answer.")) });
 /** The calling key. */
 export const ownKey = z.strictObject({
   ...keyFields,
@@ -27,6 +27,6 @@ export const ownKey = z.strictObject({
 });
 
 export const browserToken = z.strictObject({
-  token: z.string().check(z.regex(/^st-[\w-]{71}$/), z.describe("Shown this once.")),
+  token: z.string().check(z.regex(/^st-[\w-]{71}$/), z.describe("Shown only in this answer.")),
   expires_at: time,
 });

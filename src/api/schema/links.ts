@@ -1,10 +1,10 @@
-/** The shape of `/` for programs: where to go on. */
+/** The schema of `/` for programs: links to other paths. */
 
 import * as z from "zod/mini";
 
 const url = z.url();
 
-/** Without a console there are neither pages nor a description. */
+/** Missing if the console is not deployed, which serves the pages and the API description. */
 export const linksAnswer = z.strictObject({
   object: z.literal("gateway"),
   api: url,

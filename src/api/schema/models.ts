@@ -1,4 +1,4 @@
-/** The shape of `/v1/models`. */
+/** The schema of `/v1/models`. */
 
 import * as z from "zod/mini";
 import { amount, time } from "./shared.ts";

@@ -1,4 +1,4 @@
-/** What the query of each path takes, once: handlers check requests by these, the description of the API is made from them. */
+/** Schemas of each path's query: handlers validate requests with them, and the API description is generated from them. */
 
 import * as z from "zod/mini";
 import { modelNames } from "../../catalog/models.ts";
@@ -18,7 +18,7 @@ const wholeNumber = (minimum: number, maximum: number) =>
     z.transform(Number),
   );
 
-/** `wait`: the maximum seconds to hold an answer. */
+/** `wait`: the maximum seconds until the answer. */
 export const waitField = once(() => wholeNumber(1, 60));
 
 /** The parameters of every list: 1 to 100 rows, 20 by default, after the row with this id. */
@@ -26,7 +26,7 @@ const pageFields = () => ({ limit: z._default(wholeNumber(1, 100), 20), after: z
 
 export const pageQuery = once(() => z.object(pageFields()));
 export const statusQuery = once(() => z.object({ wait: z.optional(waitField()) }));
-/** Parameters of submissions and chats; `isDryRun` reads it before the request is counted. */
+/** Parameters of submissions and chats; `isDryRun` reads the same parameter before the request counts against the rate limit. */
 export const submissionQuery = once(() => z.object({ dry_run: z.optional(z.enum(["true", "false"])) }));
 
 export const tasksQuery = once(() =>
@@ -45,7 +45,7 @@ export const accountsQuery = once(() => z.object({ ...pageFields(), email: z.opt
 /** Audits only this account. */
 export const auditQuery = once(() => z.object({ account: z.optional(z.string()) }));
 
-/** Reconciles only this account, or continues after a place that an earlier answer named. */
+/** Reconciles only this account, or continues after a place from an earlier answer. */
 export const reconcileQuery = once(() => z.object({ account: z.optional(z.string()), after: z.optional(z.string()) }));
 
 /** A day in UTC, as its first millisecond. */
@@ -68,9 +68,9 @@ export const usageQuery = once(() =>
 
 function toDay(text: string): number | undefined {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  // 31 February is parsed as a day of March.
+  // `Date` parses 31 February as a day of March.
   return Number.isNaN(at) || toDate(at) !== text ? undefined : at;
 }
 
-/** `YYYY-MM-DD` of a time. */
+/** A time as `YYYY-MM-DD`. */
 export const toDate = (at: number) => new Date(at).toISOString().slice(0, 10);

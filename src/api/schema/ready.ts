@@ -1,11 +1,11 @@
-/** The shape of `/healthz`, `/readyz` and `/status`. */
+/** Schemas of `/healthz`, `/readyz` and `/status`. */
 
 import * as z from "zod/mini";
 import { time } from "./shared.ts";
 import { taskKinds } from "./words.ts";
 
 export const okAnswer = z.strictObject({ status: z.literal("ok") });
-/** With the names of the parts that did not answer. */
+/** `failing` has the names of the dependencies that did not answer. */
 export const notReadyAnswer = z.strictObject({
   status: z.literal("unavailable"),
   failing: z.array(z.enum(["database", "bucket", "object"])).check(z.minLength(1)),
@@ -18,7 +18,7 @@ export const statusAnswer = z.strictObject({
   kinds: z.array(
     z.strictObject({
       kind: z.enum(["chat", ...taskKinds]),
-      completion_rate: z.number().check(z.gte(0), z.lte(1), z.describe("Without tasks that their callers cancelled or that were refused.")),
+      completion_rate: z.number().check(z.gte(0), z.lte(1), z.describe("Excludes tasks that were cancelled or refused.")),
       median_seconds: z.nullable(z.number().check(z.gte(0))),
     }),
   ),

@@ -1,4 +1,4 @@
-/** The shape of receipts and of the keys that verify them. */
+/** Schemas of receipts and of the keys that verify them. */
 
 import * as z from "zod/mini";
 import { amount, count, taskId, time } from "./shared.ts";
@@ -6,7 +6,7 @@ import { taskKinds } from "./words.ts";
 
 const sha256 = z.string().check(z.regex(/^[0-9a-f]{64}$/));
 
-/** What a final task was asked for, what it cost and what came of it; what its record does not contain is null. */
+/** The request of a final task, its cost and its outcome; fields that its record does not contain are null. */
 export const receipt = z.strictObject({
   object: z.literal("generation.receipt"),
   id: taskId,
@@ -20,14 +20,14 @@ export const receipt = z.strictObject({
   ended_at: time,
   request_sha256: z
     .nullable(sha256)
-    .check(z.describe("SHA-256 of the request's body in canonical JSON (RFC 8785), inline images as they were sent.")),
+    .check(z.describe("SHA-256 of the request's body in canonical JSON (RFC 8785), with inline images as sent.")),
   price: z
     .nullable(z.strictObject({ unit: z.enum(["USD", "CNY", "TOKENS"]), version: z.string(), amounts: z.record(z.string(), amount) }))
     .check(z.describe("The prices that were used; equal tables have equal versions.")),
   reserved: amount,
   charged: amount,
   returned: amount,
-  attempts: count.check(z.describe("How many upstreams were asked.")),
+  attempts: count.check(z.describe("How many upstreams were called.")),
   files: z.array(z.strictObject({ name: z.string(), type: z.string(), bytes: count, sha256 })),
 });
 export const receiptAnswer = z.strictObject({
@@ -46,5 +46,5 @@ export const receiptKeys = z.strictObject({
         use: z.literal("sig"),
       }),
     )
-    .check(z.describe("The newest first.")),
+    .check(z.describe("The current key first.")),
 });

@@ -1,4 +1,4 @@
-/** The kinds of values that many answers have. Amounts in balance units, times in Unix seconds. */
+/** Schemas of values that many answers contain. Amounts in balance units, times in Unix seconds. */
 
 import * as z from "zod/mini";
 
@@ -9,7 +9,7 @@ export const percent = z.int().check(z.gte(0), z.lte(100));
 export const taskId = z.string().check(z.regex(/^task_[A-Za-z0-9_-]{1,59}$/));
 /** An amount, or null where there is no limit. */
 const limited = z.nullable(amount);
-/** What an account or key may spend, and has spent. */
+/** The spending limit of an account or key, and the amount spent. */
 export const quotaFields = {
   quota: limited.check(z.describe("null is unlimited.")),
   used: amount,
@@ -21,11 +21,11 @@ export const quotaFields = {
         amount,
         window: z.enum(["day", "month"]),
         spent: amount.check(z.describe("Charged and reserved in this window.")),
-        remaining: amount.check(z.describe("What is left of the amount in this window.")),
+        remaining: amount.check(z.describe("Left of the amount in this window.")),
         ends_at: time.check(z.describe("When the window ends and the next begins, UTC.")),
       }),
     )
-    .check(z.describe("What it may spend in a day or month; null is unlimited.")),
+    .check(z.describe("What may be spent in a day or month; null is unlimited.")),
 };
 export const characterId = z.string().check(z.startsWith("ch_"));
 

@@ -1,4 +1,4 @@
-/** The shape of every answer about tasks: the submission's record and the three status queries. */
+/** Schemas of every answer about tasks: the submission's answer and the three status queries. */
 
 import * as z from "zod/mini";
 import { taskKinds, taskStatuses } from "./words.ts";
@@ -29,7 +29,7 @@ const taskBasics = {
   model: z.string().check(z.describe("The model's name; never an alias.")),
 };
 
-/** 2.1 of the interface: the answer to every submission. */
+/** The answer to every submission (interface, 2.1). */
 export const submission = z.strictObject({
   ...taskBasics,
   status: z.literal("queued"),
@@ -44,8 +44,8 @@ export const dryRun = z.strictObject({
   model: z.string(),
   kind: z.enum(["chat", ...taskKinds]),
   price: amount.check(z.describe("Balance units that would be reserved.")),
-  remaining_after: z.number().check(z.gte(-1)).check(z.describe("What key and account would have left; -1 where there is no limit.")),
-  estimated_time: count.check(z.describe("Seconds that it usually takes.")),
+  remaining_after: z.number().check(z.gte(-1)).check(z.describe("What key and account would have left; -1 if there is no limit.")),
+  estimated_time: count.check(z.describe("Seconds that such a task usually takes.")),
   metadata: z.looseObject({ kind: z.string(), reserved: amount }),
 });
 
@@ -82,7 +82,7 @@ export const characterResult = z.strictObject({
   }),
 });
 
-/** What a task costs; what was charged and returned is known once the task is final. */
+/** The cost of a task; the charged and returned amounts are set once the task is final. */
 export const taskCost = z.strictObject({ reserved, charged: z.optional(amount), returned: z.optional(amount) });
 
 /** `data` of the generic status query. */
@@ -101,7 +101,7 @@ export const taskData = z.strictObject({
   error: z.optional(failure),
 });
 
-/** 2.3: the generic status query. */
+/** The generic status query (interface, 2.3). */
 export const taskAnswer = z.strictObject({
   code: z.literal(200),
   data: taskData,
@@ -109,7 +109,7 @@ export const taskAnswer = z.strictObject({
 });
 export const taskList = listAnswer(taskData);
 
-/** 2.2: the video status query, where `queued` is called `submitted`. */
+/** The video status query (interface, 2.2), where `queued` is called `submitted`. */
 export const videoStatus = z.strictObject({
   id: taskId,
   object: z.literal("video.generation"),
@@ -127,7 +127,7 @@ export const videoStatus = z.strictObject({
   error: z.optional(z.strictObject({ message: z.string() })),
 });
 
-/** 2.4: the character status query. */
+/** The character status query (interface, 2.4). */
 export const characterStatus = z.strictObject({
   ...taskBasics,
   status: taskStatus,

@@ -8,7 +8,7 @@ import { type Login, loginNames, configuredLogins } from "../auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, readForm, person, signedIn, nothingHere } from "../frame.tsx";
 import { pageOfConsole } from "../return-to.ts";
 
-/** Error codes of a failed sign-in with our own messages; the provider's text is not shown. */
+/** Error codes of a failed sign-in for which we have messages; the provider's text is not shown. */
 const problems = {
   signup_disabled: "sign_up_closed",
   account_not_linked: "login_not_linked",
@@ -25,7 +25,7 @@ export function loginProblem(c: ConsoleContext): string | undefined {
   return c.get("t")(Object.hasOwn(problems, code) ? problems[code as keyof typeof problems] : "login_failed");
 }
 
-/** The buttons of the logins that the operator has set up. */
+/** The buttons of the logins that the operator has configured. */
 export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefined }) => {
   const logins = configuredLogins(c.env);
   if (logins.length === 0) return null;
@@ -46,7 +46,7 @@ export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefi
 
 const isLogin = (c: ConsoleContext, name: string | undefined): name is Login => configuredLogins(c.env).includes(name as Login);
 
-/** Redirects to a login; the return path is ours, never taken from the request. */
+/** Redirects to a login; the return path is fixed, never taken from the request. */
 async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-social", back: string): Promise<Response> {
   const to = pageOfConsole(c, (await readForm(c))("to")) ?? "/console";
   const login = c.req.param("login");

@@ -14,7 +14,7 @@ import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Facts } from "../parts/table.tsx";
 
-/** The messages after an action, by fixed codes, because anyone can write a URL. */
+/** The messages after an action, selected by fixed codes, because any site can link to the page with a query. */
 const outcomes = {
   name: "name_changed",
   email_sent: "change_email_sent",

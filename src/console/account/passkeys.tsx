@@ -33,10 +33,8 @@ export async function passkeysSection(c: ConsoleContext) {
   const passkeys = await listPasskeys(c);
   return (
     <section>
-      <div class="sub">
-        <h2>{t("passkeys")}</h2>
-        <p class="muted t13">{t("passkeys_hint")}</p>
-      </div>
+      <h2>{t("passkeys")}</h2>
+      <p class="muted t13">{t("passkeys_hint")}</p>
       {passkeys.length > 0 && (
         <ul class="card flush rows">
           {passkeys.map(({ id, name, createdAt }) => (

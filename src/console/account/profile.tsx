@@ -17,13 +17,13 @@ export function profileSection(c: ConsoleContext) {
   const { t, user } = c.var;
   return (
     <section class="duo">
-      <form method="post" action="/console/account/name" class="stack">
+      <form method="post" action="/console/account/name" class="stack narrow">
         <TextField name="name" label={t("name")} value={user.name} autocomplete="name" maxlength={maxNameLength} required />
         <p>
           <button class="btn">{t("change_name")}</button>
         </p>
       </form>
-      <form method="post" action="/console/account/email" class="stack">
+      <form method="post" action="/console/account/email" class="stack narrow">
         <TextField
           name="email"
           type="email"

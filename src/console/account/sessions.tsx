@@ -44,7 +44,7 @@ export async function sessionsSection(c: ConsoleContext) {
       </div>
       <Table
         label={t("sessions")}
-        columns={[t("browser"), { name: t("since"), isExtra: true }, t("last_seen"), { name: "", isNumber: true }]}
+        columns={[t("browser"), { name: t("since"), isExtra: true }, { name: t("last_seen"), isExtra: true }, { name: "", isNumber: true }]}
       >
         {sessions.map(({ id, userAgent, createdAt, updatedAt }) => (
           <tr>
@@ -52,7 +52,7 @@ export async function sessionsSection(c: ConsoleContext) {
             <td class="hide-s">
               <DateTime ms={createdAt.getTime()} />
             </td>
-            <td>
+            <td class="hide-s">
               <DateTime ms={updatedAt.getTime()} />
             </td>
             <td class="num">

@@ -124,7 +124,7 @@ async function inviteInto(c: ConsoleContext, account: Account) {
   );
 }
 
-/** Asks for the account's address, then erases the account and its owner. */
+/** Asks for the account's address as confirmation, then erases the account and its owner. */
 async function eraseAccount(c: ConsoleContext, account: Account) {
   const { t } = c.var;
   const back = `/console/admin/accounts/${account.id}`;

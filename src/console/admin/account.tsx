@@ -22,14 +22,14 @@ import { balanceUnit, signup } from "../settings.ts";
 
 const changesShown = 20;
 
-/** Why the quota or the budget was not changed, and what was typed. */
+/** The error for a quota or budget form, and the typed values. */
 interface Refused {
   quota?: string;
   budget?: string;
   typed?: TypedQuota;
 }
 
-/** The account's page, also after a refused form. */
+/** The account's page, also shown again after an invalid form. */
 export async function accountPage(c: ConsoleContext, account: Account, refused: Refused = {}) {
   const { t } = c.var;
   const { DB } = c.env;
@@ -72,7 +72,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
         ]}
       />
       <div class="duo gap">
-        <section>
+        <section class="stack">
           <div class="card">
             <Facts
               of={[
@@ -86,11 +86,6 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
               ]}
             />
           </div>
-        </section>
-        <section>
-          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={refused.quota} typed={refused.typed} />
-        </section>
-        <section>
           <form method="post" action={`${path}/budget`} class="card stack">
             <h2>{t("admin_change_budget")}</h2>
             <Problem text={refused.budget} />
@@ -99,6 +94,9 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
               <button class="btn">{t("admin_change_budget")}</button>
             </p>
           </form>
+        </section>
+        <section>
+          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={refused.quota} typed={refused.typed} />
         </section>
       </div>
       <section>

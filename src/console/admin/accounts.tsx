@@ -17,7 +17,7 @@ import { balanceUnit } from "../settings.ts";
 
 const pageSize = 20;
 
-/** The values of a refused form, to be corrected. */
+/** The values of an invalid form, shown again for correction. */
 interface Refused {
   problem: string;
   email: string;
@@ -37,7 +37,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
     <>
       <search>
         <form class="row sub">
-          <div class="icon-in">
+          <div class="icon-in search">
             <Icon name="search" />
             <input
               class="in"

@@ -1,4 +1,4 @@
-/** What the admin pages share: access for admins only, their navigation, and a log line for each action. */
+/** Shared by the admin pages: access for admins only, their navigation, and a log line for each action. */
 
 import type { MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
@@ -50,7 +50,7 @@ interface QuestionProps {
   problem?: Child;
   /** True if the action is destructive. */
   destroys?: boolean;
-  /** What has to be filled in. */
+  /** The inputs of the confirmation. */
   children?: Child;
 }
 

@@ -9,7 +9,7 @@ import { Pill } from "../parts/status.tsx";
 import { Stats, Table } from "../parts/table.tsx";
 import { adminPage } from "./frame.tsx";
 
-/** How long an alert that is over is shown. */
+/** How long an ended alert is shown. */
 const shownMs = 7 * 86_400_000;
 
 /** Every alert that is active, and those that ended in the last week. */
@@ -85,7 +85,7 @@ export const ReconcileForm = ({ c, after }: { c: ConsoleContext; after?: string 
   );
 };
 
-/** Reconciles a share of the accounts, and shows what was done. */
+/** Reconciles a share of the accounts, and shows the result. */
 export async function reconcile(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
   const after = (await readForm(c))("after");

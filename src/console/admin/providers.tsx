@@ -23,7 +23,7 @@ function standing({ providers, routes }: Upstreams, model: string, route: Route)
   return provider.aside ? "last" : "used";
 }
 
-/** What the model costs, and for prices that the operator set what the catalog says. */
+/** The model's price, and the catalog's price if the operator changed it. */
 const Prices = ({ c, model, overrides }: { c: ConsoleContext; model: Model; overrides: PriceOverrides }) => {
   const { t } = c.var;
   const own = shownPrice(model.price);
@@ -64,7 +64,7 @@ async function list(c: ConsoleContext) {
         <div class="sub">
           <h2>{t("admin_routes")}</h2>
         </div>
-        <div class="cols even">
+        <div class="cols routed">
           {allModels().map((model) => (
             <section class="card stack tight">
               <h3>{model.id}</h3>
@@ -74,10 +74,12 @@ async function list(c: ConsoleContext) {
                   {t("admin_not_served")}
                 </Note>
               )}
-              <ol class="t13">
+              <ol class="routes t13">
                 {configuredRoutes(model.id, upstreams.routes).map((route) => (
                   <li>
-                    {route.provider} · <code>{route.model}</code> · {t(`admin_route_${standing(upstreams, model.id, route)}`)}
+                    <span>{route.provider}</span>
+                    <code title={route.model}>{route.model}</code>
+                    <span class="meta">{t(`admin_route_${standing(upstreams, model.id, route)}`)}</span>
                   </li>
                 ))}
               </ol>

@@ -10,7 +10,7 @@ import { Table } from "../parts/table.tsx";
 
 export const maxReason = 200;
 
-/** What was typed into the form. */
+/** The typed values of the form. */
 export interface TypedQuota {
   how: string;
   amount: string;
@@ -71,7 +71,7 @@ export const QuotaForm = ({ path, unit, problem, typed }: QuotaFormProps) => {
   );
 };
 
-/** Credits and debits: the changes of the quota, with who made them and why. */
+/** Credits and debits: the changes of the quota, with the admin and the reason. */
 export const Moves = ({ changes }: { changes: QuotaChange[] }) => {
   const { t } = useAround();
   if (changes.length === 0) return <p class="muted">{t("admin_no_moves")}</p>;

@@ -1,4 +1,6 @@
-/** One task for the operator: its step, routes and faults, without prompt and outputs. It can be ended here, which returns its money. */
+/**
+ * One task for the operator: its step, routes and faults, without prompt and outputs. It can be cancelled here, which releases its price.
+ */
 
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
@@ -78,7 +80,7 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
         <code>{submission.accountId}</code>
       </a>,
     ],
-    [t("model"), `${submission.model} · ${submission.kind}`],
+    [t("model"), `${submission.model} · ${t(`kind_${submission.kind}`)}`],
     [t("status"), <StatusPill task={task} />],
     task.error !== undefined && [t("admin_reason"), <code>{task.error}</code>],
     [t("created"), <DateTime ms={task.createdAt} />],
@@ -125,7 +127,7 @@ async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 4
   );
 }
 
-/** Cancels like the owner would: only the task object decides, and returns the money in any case. */
+/** Cancels like the owner would: only the task object decides, and releases the price in any case. */
 async function cancel(c: ConsoleContext) {
   const { t } = c.var;
   const { accountId, taskId } = asked(c);

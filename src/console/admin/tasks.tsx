@@ -51,7 +51,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   );
 };
 
-/** `{milliseconds}_{task}`, as the link to the next page has it. */
+/** `{milliseconds}_{task}` in the link to the next page. */
 function parsePlace(text = ""): Place | undefined {
   const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
   return at && taskId ? { at: Number(at), taskId } : undefined;

@@ -1,4 +1,4 @@
-// Images in the playground's chat: chosen, pasted or dropped, made smaller here, and put into the form beside the message.
+// Images in the playground's chat: chosen, pasted or dropped, scaled down here, and added to the form with the message.
 
 const longestSide = 1_024;
 const smallBytes = 200_000;
@@ -22,7 +22,7 @@ const toDataUri = (blob) =>
     reader.readAsDataURL(blob);
   });
 
-/** The image as a data URI; large ones become smaller: models look at no more. @param {File} file */
+/** The image as a data URI; large ones are scaled down to the size that models use. @param {File} file */
 async function prepare(file) {
   const bitmap = await createImageBitmap(file);
   const scale = Math.min(1, longestSide / Math.max(bitmap.width, bitmap.height));

@@ -1,6 +1,6 @@
-// Script of the playground's chat: the answer appears while it arrives, and can be stopped.
+// Script of the playground's chat: the answer appears as it arrives, and can be stopped.
 
-/** Replaces parts of the page by HTML of the console's own. @param {string} text @param {string} target */
+/** Replaces parts of the page by HTML from the console. @param {string} text @param {string} target */
 const swap = (text, target) =>
   htmx.swap({ text, target: document.querySelector(target), swap: "outerHTML", sourceElement: document.querySelector("#play") });
 
@@ -28,11 +28,11 @@ function ask(form, more, signal) {
   return fetch("/console/playground", { method: "POST", body, headers, signal });
 }
 
-/** Sends the conversation, or asks `again` for the last answer, and shows it as it arrives. @param {HTMLFormElement} form @param {string} how */
+/** Sends the conversation, or requests the last answer `again`, and shows it as it arrives. @param {HTMLFormElement} form @param {string} how */
 async function send(form, how) {
   running = new AbortController();
   let said = "";
-  /** What was sent; the form is replaced meanwhile. */
+  /** The sent values, read before the form is replaced. */
   const sent = new FormData(form);
   try {
     const response = await ask(form, { do: how }, running.signal);

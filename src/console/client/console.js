@@ -91,7 +91,7 @@ document.addEventListener("htmx:after:swap", () => {
   prepare(document);
 });
 
-// Live parts ask again by themselves: that the gateway does not answer is said once, until it answers again.
+// Live parts refresh themselves. If the gateway does not answer, one message is shown until it answers again.
 /** @type {HTMLElement | undefined} */
 let lost;
 document.addEventListener("htmx:error", ({ detail }) => {
@@ -103,7 +103,7 @@ document.addEventListener("htmx:after:request", () => {
   lost = undefined;
 });
 
-// A page in the background does not refresh itself; it does as soon as it is in front again.
+// A page in the background does not refresh; it does as soon as it is visible again.
 document.addEventListener("htmx:config:request", (event) => {
   if (document.hidden && event.target instanceof Element && event.target.matches("[hx-trigger^=every]")) event.preventDefault();
 });
@@ -114,7 +114,7 @@ document.addEventListener("visibilitychange", () => {
 /** A submitted form shows its progress on the button; returning to the page by "back" resets it. */
 document.addEventListener("submit", (event) => {
   const { submitter, defaultPrevented } = event;
-  // A download leaves the page as it is.
+  // A download does not leave the page.
   if (defaultPrevented || !(submitter instanceof HTMLButtonElement) || submitter.hasAttribute("data-stay")) return;
   // Runs after the browser has collected the form's values: a disabled button would send none.
   setTimeout(() => {
@@ -130,7 +130,7 @@ addEventListener("pagehide", () => {
   for (const part of document.querySelectorAll("[data-htmx-powered]")) part.dispatchEvent(new Event("htmx:abort"));
 });
 
-/** A language that is chosen in one block of code is chosen in all, also on the next page. @param {string} language */
+/** Choosing a language in one block of code selects it in all, also on the next page. @param {string} language */
 function chooseCode(language) {
   for (const input of document.querySelectorAll(".lang input"))
     if (input instanceof HTMLInputElement && input.value === language) input.checked = true;
@@ -143,7 +143,7 @@ document.addEventListener("change", ({ target }) => {
   localStorage.setItem("code-language", target.value);
 });
 
-/** The slash goes to the search, unless something is being typed. */
+/** The slash key focuses the search field, unless the user is typing. */
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target instanceof Element && event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;

@@ -12,7 +12,7 @@ function tick() {
     const until = Date.parse(moment.getAttribute("data-countdown") ?? "");
     const seconds = Math.max(0, Math.ceil((until - Date.now()) / 1000));
     const shown = moment.querySelector("[aria-hidden]") ?? moment.appendChild(document.createElement("strong"));
-    // Screen readers read the time, not the passing seconds.
+    // Screen readers get the time itself, not the countdown.
     shown.setAttribute("aria-hidden", "true");
     shown.textContent = ` ${clock(seconds)}`;
     if (seconds > 0 || told.has(moment)) continue;

@@ -1,4 +1,5 @@
-// The gallery: choosing tiles, videos that play under the pointer, thumbnails of videos that have none. The lightbox is in lightbox.js.
+// The gallery: selecting tiles, videos that play under the pointer, and thumbnails for videos that lack one. The lightbox is in
+// lightbox.js.
 
 const form = document.getElementById("chosen");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -6,7 +7,7 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 /** @returns {HTMLInputElement[]} */
 const boxes = () => [...(form?.querySelectorAll("input[name=task]") ?? [])].filter((box) => box instanceof HTMLInputElement);
 
-/** The ids of the chosen tasks: the gallery is replaced while tasks run. @type {Set<string>} */
+/** The ids of the selected tasks, kept here because the gallery's HTML is replaced while tasks run. @type {Set<string>} */
 const chosen = new Set();
 
 function showChosen() {
@@ -16,14 +17,14 @@ function showChosen() {
   if (count && count.textContent !== text) count.textContent = chosen.size === 0 ? "" : text;
 }
 
-/** Takes over what the boxes say, also after "back". */
+/** Reads the state of the checkboxes, also after "back". */
 function readChosen() {
   chosen.clear();
   for (const box of boxes()) if (box.checked) chosen.add(box.value);
   showChosen();
 }
 
-/** The box of the last click, from which Shift chooses a row of tiles. @type {HTMLInputElement | undefined} */
+/** The checkbox of the last click: a click with Shift selects all tiles between the two. @type {HTMLInputElement | undefined} */
 let last;
 
 form?.addEventListener("click", (event) => {
@@ -81,7 +82,7 @@ form?.addEventListener("pointerout", (event) => {
   link.querySelector("video")?.remove();
 });
 
-// The first frame of a video that has no thumbnail is drawn here, once, and kept by the gateway.
+// Draws the first frame of a video without a thumbnail once; the gateway stores it.
 const width = 480;
 const maxBytes = 40_000;
 

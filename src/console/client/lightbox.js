@@ -3,7 +3,7 @@
 const dialog = document.getElementById("light");
 const tiles = () => [...document.querySelectorAll("a[data-open]")].filter((tile) => tile instanceof HTMLAnchorElement);
 
-/** The tile that is shown; its task's id, since tiles are replaced while tasks run. */
+/** The id of the displayed task, because tiles are replaced while tasks run. */
 let current = "";
 /** @type {AbortController | undefined} */
 let asked;
@@ -31,7 +31,7 @@ async function open(tile, fromEnd = false) {
   const answer = await fetch(tile.getAttribute("data-open") ?? "", { signal, headers: { "hx-request": "true" } }).catch(() => undefined);
   if (signal.aborted) return;
   const text = answer?.ok ? await answer.text() : "";
-  // Signed out, expired, or no connection: the task's page says which.
+  // The session has expired or there is no connection: the task's page shows which.
   if (text === "") return location.assign(tile.href);
   if (signal.aborted) return;
   dialog.innerHTML = text;
@@ -61,7 +61,7 @@ document.addEventListener("click", (event) => {
   }
   const button = event.target.closest("#light [data-step]");
   if (button) step(Number(button.getAttribute("data-step")));
-  // Beside the image is "away from it".
+  // A click beside the image closes the lightbox.
   else if (event.target instanceof HTMLElement && event.target.matches("#light figure") && dialog instanceof HTMLDialogElement)
     dialog.close();
 });
@@ -74,7 +74,7 @@ dialog?.addEventListener("keydown", (event) => {
   step(by);
 });
 
-// A video must not play on behind a closed dialog; the focus goes to the tile that was shown last.
+// Stops the video when the dialog closes; the focus moves to the tile that was displayed last.
 dialog?.addEventListener("close", () => {
   asked?.abort();
   dialog.replaceChildren();

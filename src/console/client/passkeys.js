@@ -1,4 +1,5 @@
-// Passkeys: the browser's dialogue between two requests to the console. Elements with `data-passkey` are shown where it is supported.
+// Passkeys: the browser's dialogue between two requests to the console. Elements with `data-passkey` are shown if the browser supports
+// passkeys.
 
 /** A passkey belongs to a host name, never to an IP address. */
 const isNamed = !/^[\d.]+$|^\[/.test(location.hostname);

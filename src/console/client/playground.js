@@ -16,7 +16,7 @@ document.addEventListener("keydown", (event) => {
   if (button instanceof HTMLButtonElement) button.click();
 });
 
-// Enter in a line of text sends no form: only the button that names the price does.
+// Enter in a text input does not submit the form: only the button with the price does.
 document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.target instanceof HTMLInputElement && event.target.form === form()) event.preventDefault();
 });
@@ -33,7 +33,7 @@ function showResult({ detail }) {
   if (out && out.getBoundingClientRect().top > innerHeight / 2) out.scrollIntoView({ block: "start" });
 }
 
-/** The focus moves to what is wrong with the form. @param {Event} event */
+/** Moves the focus to the form's error. @param {Event} event */
 function focusProblem({ detail }) {
   const problem = document.querySelector("#form [data-focus]");
   if (detail.ctx.hx?.retarget === "#form" && problem instanceof HTMLElement) problem.focus();
@@ -44,7 +44,7 @@ document.addEventListener("htmx:after:swap", (event) => {
   focusProblem(event);
 });
 
-// An earlier run is shown as a result, whatever pane is open.
+// Shows an earlier run as a result, whatever pane is open.
 document.addEventListener("click", ({ target }) => {
   if (target instanceof Element && target.closest("#strip a")) openPane("result");
 });
@@ -60,7 +60,7 @@ document.addEventListener("change", ({ target }) => {
   if (list instanceof HTMLElement) limitChoices(list);
 });
 
-/** A second click of a page without htmx would send a form twice. */
+/** On a page without htmx a second click would send the form twice. */
 const secondClickMs = 10_000;
 let sentAt = -Infinity;
 document.addEventListener("submit", (event) => {

@@ -12,10 +12,10 @@ function report(text) {
   problem.hidden = text === "";
 }
 
-/** The roles that the model knows: pairs of value and word. */
+/** The roles that the model supports: pairs of value and label. */
 const roles = () => (more()?.dataset["roles"] ?? "").split("|").flatMap((pair) => (pair === "" ? [] : [pair.split("=")]));
 
-/** The role that a new image has: the first that is free; references stay together. */
+/** The role of a new image: `reference` if another image has it, else the first that is not used. */
 function nextRole() {
   const used = new Set(items().map((item) => item.querySelector("select")?.value));
   const names = roles().map(([value]) => value);
@@ -65,7 +65,7 @@ function setValue(item, name, value) {
   if (input instanceof HTMLInputElement) input.value = value;
 }
 
-/** Adds files; each is an input of its own. @param {Iterable<File>} files */
+/** Adds files; each gets a separate input. @param {Iterable<File>} files */
 function addFiles(files) {
   for (const file of files) {
     const { notImage = "", tooLarge = "", maxBytes } = more()?.dataset ?? {};
@@ -98,7 +98,7 @@ function addUrl() {
   if (isAdded) input.value = "";
 }
 
-/** The roles of another model; without a tray, its images wait unseen. */
+/** Shows the roles of another model; if it has no tray, its images are hidden. */
 function adapt() {
   more()?.removeAttribute("hidden");
   const known = roles();

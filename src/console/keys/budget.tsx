@@ -1,4 +1,4 @@
-/** Budgets of keys and accounts on pages: the fields of forms, and what is left of the window. */
+/** Budgets of keys and accounts on pages: the form fields, and the remaining amount. */
 
 import type { Budget } from "../../db/grants.ts";
 import type { WalletView } from "../../tasks/wallet-limits.ts";
@@ -23,7 +23,7 @@ export const BudgetFields = ({ c, budget }: { c: ConsoleContext; budget?: Budget
         hint={t("budget_hint", { unit: balanceUnit(c.env) })}
       />
       <label class="field">
-        {t("budget_window")}
+        <span class="label">{t("budget_window")}</span>
         <select class="in" name="window">
           {windows.map((window) => (
             <option value={window} selected={window === (budget?.window ?? "month")}>

@@ -1,4 +1,4 @@
-/** Changes of an API key: what its form has, rotation, deletion. */
+/** Changes of an API key: editing, rotation, deletion. */
 
 import { type Context, Hono } from "hono";
 import { changeKey, deleteKey, rotateKey, setExpiry } from "../../db/api-keys.ts";
@@ -64,7 +64,7 @@ async function change(c: ConsoleContext, key: Key) {
   await changeBudget(c, key.accountId, key.walletId, given.budget);
   await changeKey(c.env.DB, key, given.name, given.scope);
   if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, key, given.expiresAt);
-  return c.redirect("/console/keys", 303);
+  return c.redirect("/console/keys?done=changed", 303);
 }
 
 function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
@@ -140,6 +140,6 @@ export const keyChanges = new Hono<ConsoleEnvironment>()
     "/:id/delete",
     ofKey(async (c, key) => {
       await deleteKey(c.env.DB, key.id);
-      return c.redirect("/console/keys", 303);
+      return c.redirect("/console/keys?done=deleted", 303);
     }),
   );

@@ -1,4 +1,4 @@
-/** The form of an API key: its fields when it is created and when it is changed, and what they contain. */
+/** The form of an API key, for creating and changing one: its fields and their values. */
 
 import type { Budget } from "../../db/grants.ts";
 import type { KeyScope } from "../../db/callers.ts";
@@ -16,7 +16,7 @@ const toDay = (ms: number | null) => (ms === null ? "" : new Date(ms).toISOStrin
 interface FieldsOfKey {
   c: ConsoleContext;
   name?: string;
-  /** As typed digits. */
+  /** The typed text. */
   quota?: string;
   budget?: Budget | null;
   scope?: KeyScope;
@@ -50,7 +50,7 @@ interface GivenKey {
   expiresAt: number | null;
 }
 
-/** What the fields contain, or the error. The day of the expiry that the key has may also be in the past. */
+/** The values of the fields, or the error. A key's existing day of expiry may be in the past. */
 export function readKey(c: ConsoleContext, field: (name: string) => string, expiresAt: number | null = null): GivenKey | string {
   const { t } = c.var;
   const name = field("name");

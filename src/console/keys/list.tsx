@@ -31,6 +31,7 @@ const Expiry = ({ ms }: { ms: number | null }) => {
 
 async function keysPage(c: ConsoleContext, problem?: string) {
   const { t } = c.var;
+  const done = c.req.query("done");
   const keys = await readAccountKeys(c);
   const wallets = await readBalances(
     c,
@@ -65,7 +66,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
       </section>
     </>,
     problem === undefined ? 200 : 400,
-    { lead: t("keys_lead") },
+    { lead: t("keys_lead"), toast: done === "changed" || done === "deleted" ? t(`key_${done}`) : undefined },
   );
 }
 
@@ -157,7 +158,7 @@ async function create(c: ConsoleContext) {
   const { apiKey, key, statement } = await insertKey(c.env.DB, accountId, name, expiresAt, { scope });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, quota)]);
   if (created?.results.length === 0) return keysPage(c, c.var.t("too_many_keys"));
-  // Before the user sees the key: it never spends without its budget.
+  // Set before the user sees the key, so that the key never spends without its budget.
   await changeBudget(c, accountId, apiKey.walletId, budget);
   return shownOnce(c, name, key);
 }

@@ -1,4 +1,4 @@
-/** What a key may be used for: the fields of its forms, and what they say. */
+/** The models and kinds that a key may be used for: form fields and display. */
 
 import { taskKinds } from "../../api/schema/words.ts";
 import { allModels } from "../../catalog/models.ts";
@@ -14,7 +14,7 @@ interface Choice {
   text: string;
 }
 
-/** Boxes of which none means all. */
+/** Checkboxes; none checked means all. */
 const Boxes = ({
   legend,
   hint,
@@ -40,7 +40,7 @@ const Boxes = ({
   </fieldset>
 );
 
-/** The fields of a key's scope; folded while the key has none. */
+/** The fields of a key's scope; folded if the key has none. */
 export const ScopeFields = ({ c, scope = {} }: { c: ConsoleContext; scope?: KeyScope }) => {
   const { t } = c.var;
   return (
@@ -71,7 +71,7 @@ export const ScopeFields = ({ c, scope = {} }: { c: ConsoleContext; scope?: KeyS
   );
 };
 
-/** What the fields say, or what is wrong with them. */
+/** The values of the fields, or the error. */
 export function readScope(c: ConsoleContext, field: (name: string) => string): KeyScope | string {
   const open = field("open");
   if (open !== "" && !/^[1-9]\d{0,5}$/.test(open)) return c.var.t("bad_open");

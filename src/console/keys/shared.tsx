@@ -1,4 +1,4 @@
-/** What the pages of API keys share: the user's keys, and the only page that shows a secret. */
+/** Shared by the pages of API keys: the user's keys, and the only page that shows a secret. */
 
 import { type ApiKey, listKeys } from "../../db/api-keys.ts";
 import { type ConsoleContext, page } from "../frame.tsx";

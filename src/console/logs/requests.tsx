@@ -1,4 +1,4 @@
-/** Requests as rows: when, what, with which outcome, by which key, how long, under which id. */
+/** Requests as table rows: time, method and path, status, key, duration and id. */
 
 import type { RequestEntry } from "../../db/requests.ts";
 import { Copy } from "../parts/copy.tsx";
@@ -8,7 +8,7 @@ import { cutId } from "../parts/ids.ts";
 import { Pill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 
-/** The look of a status: what succeeded, what the caller may try again, what was refused or failed. */
+/** The colour of a status: success, refusals that may be retried, other errors. */
 function look(status: number): { icon: string; tone: "" | "good" | "warn" | "bad" } {
   if (status < 400) return { icon: "ok", tone: "good" };
   return status === 429 || status === 503 ? { icon: "again", tone: "warn" } : { icon: "bad", tone: "bad" };

@@ -3,7 +3,7 @@
 export default {
   en: {
     budget: "Budget",
-    budget_hint: "In {unit}; what is reserved counts. Empty for none",
+    budget_hint: "In {unit}, including reserved amounts. Empty for no budget",
     budget_window: "For each",
     budget_day: "day (UTC)",
     budget_month: "month (UTC)",
@@ -14,13 +14,13 @@ export default {
     budget_of_account: "The operator set this budget for all keys of the account together.",
     admin_change_budget: "Change the budget",
     mail_budget_subject: "{percent} % of a budget is reached",
-    mail_budget_key: "The key {name} has reached {percent} % of its budget: {spent} of {amount}, what is reserved included.",
-    mail_budget_account: "Your account has reached {percent} % of its budget: {spent} of {amount}, what is reserved included.",
+    mail_budget_key: "The key {name} has reached {percent} % of its budget: {spent} of {amount}, including reserved amounts.",
+    mail_budget_account: "Your account has reached {percent} % of its budget: {spent} of {amount}, including reserved amounts.",
     mail_budget_until: "Requests above the budget are refused until {until} UTC.",
   },
   zh: {
     budget: "预算",
-    budget_hint: "单位 {unit}；已预留的也计入。留空表示不设预算",
+    budget_hint: "单位 {unit}，含已预留的金额。留空表示不设预算",
     budget_window: "周期",
     budget_day: "每天（UTC）",
     budget_month: "每月（UTC）",
@@ -37,7 +37,7 @@ export default {
   },
   ko: {
     budget: "예산",
-    budget_hint: "단위 {unit}; 예약액도 포함됩니다. 비워 두면 예산 없음",
+    budget_hint: "단위 {unit}, 예약액 포함. 비워 두면 예산 없음",
     budget_window: "기간",
     budget_day: "하루(UTC)",
     budget_month: "한 달(UTC)",
@@ -54,7 +54,7 @@ export default {
   },
   ja: {
     budget: "予算",
-    budget_hint: "単位 {unit}。予約分も含みます。空欄で予算なし",
+    budget_hint: "単位 {unit}、予約額を含みます。空欄で予算なし",
     budget_window: "期間",
     budget_day: "1 日（UTC）",
     budget_month: "1 か月（UTC）",
@@ -65,8 +65,8 @@ export default {
     budget_of_account: "運営者が設定した、アカウントのすべてのキーに共通の予算です。",
     admin_change_budget: "予算を変更",
     mail_budget_subject: "予算の {percent}% に達しました",
-    mail_budget_key: "キー {name} が予算の {percent}% に達しました。{amount} のうち {spent}（予約分を含む）です。",
-    mail_budget_account: "アカウントが予算の {percent}% に達しました。{amount} のうち {spent}（予約分を含む）です。",
+    mail_budget_key: "キー {name} が予算の {percent}% に達しました。{amount} のうち {spent}（予約額を含む）です。",
+    mail_budget_account: "アカウントが予算の {percent}% に達しました。{amount} のうち {spent}（予約額を含む）です。",
     mail_budget_until: "{until} UTC まで、予算を超えるリクエストは拒否されます。",
   },
 };

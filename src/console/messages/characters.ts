@@ -8,6 +8,7 @@ export default {
     copy_username: "Copy @{username}",
     delete_character: "Delete the character {name}?",
     delete_character_warning: "Prompts can no longer mention @{username}. Videos with this character are kept until they expire.",
+    character_deleted: "The character is deleted.",
     delete_named: "Delete {name}",
   },
   zh: {
@@ -16,7 +17,8 @@ export default {
     characters_hint: "在视频提示词中写入用户名，该角色就会出现。",
     copy_username: "复制 @{username}",
     delete_character: "删除角色 {name}？",
-    delete_character_warning: "提示词将无法再使用 @{username}。已有的视频会保留到过期。",
+    delete_character_warning: "提示词将无法再使用 @{username}。含此角色的视频会保留到过期。",
+    character_deleted: "已删除角色。",
     delete_named: "删除 {name}",
   },
   ko: {
@@ -27,6 +29,7 @@ export default {
     delete_character: "{name} 캐릭터를 삭제할까요?",
     delete_character_warning:
       "프롬프트에서 더 이상 @{username}을(를) 사용할 수 없습니다. 이 캐릭터가 나오는 동영상은 만료될 때까지 유지됩니다.",
+    character_deleted: "캐릭터를 삭제했습니다.",
     delete_named: "{name} 삭제",
   },
   ja: {
@@ -36,6 +39,7 @@ export default {
     copy_username: "@{username} をコピー",
     delete_character: "キャラクター {name} を削除しますか？",
     delete_character_warning: "プロンプトで @{username} を使えなくなります。このキャラクターの動画は期限まで残ります。",
+    character_deleted: "キャラクターを削除しました。",
     delete_named: "{name} を削除",
   },
 };

@@ -3,7 +3,8 @@
 export default {
   en: {
     logs: "Logs",
-    logs_lead: "Requests with your API keys and runs from these pages, some seconds after their answer. No content is kept.",
+    logs_lead:
+      "Requests with your API keys and runs from these pages appear here a few seconds after the answer. Their content is not stored.",
     logs_search: "Request or task id",
     logs_succeeded: "Succeeded",
     logs_refused: "Refused (4xx)",
@@ -27,11 +28,11 @@ export default {
   },
   zh: {
     logs: "日志",
-    logs_lead: "使用您的 API 密钥发出的请求以及从这些页面发起的运行，在应答后数秒内出现。不保存任何内容。",
+    logs_lead: "使用您的 API 密钥发出的请求以及从这些页面发起的运行，在响应后数秒内出现。不保存其内容。",
     logs_search: "请求或任务 ID",
     logs_succeeded: "成功",
-    logs_refused: "被拒绝 (4xx)",
-    logs_failed: "失败 (5xx)",
+    logs_refused: "被拒绝（4xx）",
+    logs_failed: "失败（5xx）",
     logs_any_key: "任意密钥",
     logs_live: "实时",
     logs_live_stop: "停止实时",
@@ -76,8 +77,8 @@ export default {
     logs_lead: "API キーによるリクエストとこれらのページからの実行が、応答の数秒後に表示されます。内容は保存されません。",
     logs_search: "リクエストまたはタスクの ID",
     logs_succeeded: "成功",
-    logs_refused: "拒否 (4xx)",
-    logs_failed: "失敗 (5xx)",
+    logs_refused: "拒否（4xx）",
+    logs_failed: "失敗（5xx）",
     logs_any_key: "すべてのキー",
     logs_live: "ライブ",
     logs_live_stop: "ライブを停止",

@@ -4,6 +4,7 @@ export default {
   en: {
     models: "Models",
     models_lead: "The available models and their prices.",
+    model_details: "Fields and code",
     about_seconds: "about {seconds} s",
     usual_time: "Usual time",
     other_names: "Aliases",
@@ -31,6 +32,7 @@ export default {
   zh: {
     models: "模型",
     models_lead: "目前可用的模型及其价格。",
+    model_details: "字段与代码",
     about_seconds: "约 {seconds} 秒",
     usual_time: "通常用时",
     other_names: "别名",
@@ -58,6 +60,7 @@ export default {
   ko: {
     models: "모델",
     models_lead: "지금 사용할 수 있는 모델과 가격입니다.",
+    model_details: "필드와 코드",
     about_seconds: "약 {seconds}초",
     usual_time: "보통 걸리는 시간",
     other_names: "다른 이름",
@@ -85,6 +88,7 @@ export default {
   ja: {
     models: "モデル",
     models_lead: "現在利用できるモデルと料金です。",
+    model_details: "フィールドとコード",
     about_seconds: "約 {seconds} 秒",
     usual_time: "通常の所要時間",
     other_names: "別名",

@@ -3,7 +3,7 @@
 export default {
   en: {
     status_page: "Status",
-    status_lead: "How this service does now, and what became of the last hour's tasks.",
+    status_lead: "The present state of this service, and how the tasks of the last hour ended.",
     status_api: "API",
     status_submissions: "Submissions",
     status_operational: "Operational",
@@ -21,7 +21,7 @@ export default {
     status_api: "API",
     status_submissions: "任务提交",
     status_operational: "正常",
-    status_degraded: "性能下降",
+    status_degraded: "服务降级",
     status_unavailable: "不可用",
     status_completed: "完成率",
     status_median: "中位时间",
@@ -49,12 +49,12 @@ export default {
     status_api: "API",
     status_submissions: "タスクの送信",
     status_operational: "正常",
-    status_degraded: "低下",
+    status_degraded: "性能低下",
     status_unavailable: "利用不可",
     status_completed: "完了率",
     status_median: "所要時間の中央値",
     status_none: "直近 1 時間に終了したタスクはありません。",
     status_seconds: "{seconds} 秒",
-    status_hint: "呼び出し元が取り消したタスクと、入力が拒否されたタスクは含みません。",
+    status_hint: "呼び出し元がキャンセルしたタスクと、入力が拒否されたタスクは含みません。",
   },
 };

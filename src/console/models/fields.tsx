@@ -35,10 +35,10 @@ const Allowed = ({ field }: { field: Field }) => {
   }
 };
 
-/** The default of a field. */
-const fallback = ({ fallback: value }: Field): string => {
-  if (value === undefined) return "–";
-  return typeof value === "string" ? value : JSON.stringify(value);
+/** What a field is when it is left out. */
+const Fallback = ({ field: { isRequired, fallback } }: { field: Field }) => {
+  if (isRequired) return <strong>{useAround().t("field_required")}</strong>;
+  return fallback === undefined ? <>–</> : <code>{typeof fallback === "string" ? fallback : JSON.stringify(fallback)}</code>;
 };
 
 export const FieldTable = ({ action, fields, label }: { action: Action; fields: Field[]; label: string }) => {
@@ -53,9 +53,11 @@ export const FieldTable = ({ action, fields, label }: { action: Action; fields: 
           <td class="wrap">
             <Allowed field={field} />
           </td>
-          <td>{field.isRequired ? <strong>{t("field_required")}</strong> : <code>{fallback(field)}</code>}</td>
+          <td>
+            <Fallback field={field} />
+          </td>
           <td class="hide-s wrap">
-            {fieldLabel(language, field.name)}
+            {fieldLabel(language, field.name, action)}
             {fieldHint(language, field.name, action) !== undefined && <span class="hint"> {fieldHint(language, field.name, action)}</span>}
           </td>
         </tr>

@@ -1,7 +1,6 @@
 /** The available models: the list, and each with its fields, price, usual time and code examples. */
 
 import { Hono } from "hono";
-import { modelNamed } from "../../catalog/models.ts";
 import { type ConsoleContext, type ConsoleEnvironment, nothingHere, page, signedIn } from "../frame.tsx";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -10,8 +9,9 @@ import { buildBody } from "../playground/body.ts";
 import { type Choice, readChoices, groups, toRequest } from "../playground/choices.ts";
 import { carriedOver } from "../playground/fields.ts";
 import { buildSnippets } from "../playground/snippets.ts";
+import { Sample } from "../site/sample.tsx";
 import { FieldTable } from "./fields.tsx";
-import { listPrices } from "./prices.ts";
+import { listPrices, usualTime } from "./prices.ts";
 
 const kinds = ["image", "video", "chat"] as const;
 const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
@@ -21,7 +21,6 @@ export const otherActions = (choices: Choice[], model: string) => choices.filter
 
 const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choices: Choice[] }) => {
   const { t } = c.var;
-  const { typicalSeconds = 0 } = modelNamed(choice.model) ?? {};
   return (
     <li class="card stack tight">
       <div class="row between">
@@ -30,25 +29,24 @@ const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choic
             {choice.model}
           </a>
         </h3>
-        <span class="meta">{t("about_seconds", { seconds: typicalSeconds })}</span>
+        <span class="meta">{usualTime(t, choice)}</span>
       </div>
       <p class="meta num">
-        {listPrices(c, choice)
-          .map(([name, amount]) => `${name} ${amount}`)
-          .join(" · ")}
+        {[
+          ...listPrices(c, choice).map(([name, amount]) => `${amount} ${name}`),
+          ...otherActions(choices, choice.model).map(({ action }) => t(`model_group_${action}`)),
+        ].join(" · ")}
       </p>
-      <div class="row between">
-        <span class="meta">
-          {otherActions(choices, choice.model)
-            .map(({ action }) => t(`model_group_${action}`))
-            .join(" · ")}
-        </span>
+      <div class="row">
         <a
           class="btn sm"
           href={`/console/playground?model=${encodeURIComponent(choice.id)}`}
           aria-label={t("try_model", { model: choice.model })}
         >
           {t("try")}
+        </a>
+        <a class="btn ghost sm" href={`/console/models/${choice.model}`} aria-label={`${t("model_details")}: ${choice.model}`}>
+          {t("model_details")}
         </a>
       </div>
     </li>
@@ -98,7 +96,7 @@ const sample = (c: ConsoleContext, choice: Choice) =>
     ]),
   );
 
-/** What a model does: its path, its fields and the programs that ask for it. */
+/** A model's action: its path, its fields and example programs. */
 export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
   const { t } = c.var;
   const request = toRequest(choice, buildBody(choice.fields, sample(c, choice), new Map()));
@@ -137,19 +135,21 @@ async function one(c: ConsoleContext) {
   const choices = await readChoices(c);
   const choice = choices.find(({ id, aliases }) => id === name || aliases.includes(name));
   if (!choice || !groups.includes(choice.action) || choice.id !== choice.model) return nothingHere(c);
-  const { typicalSeconds = 0 } = modelNamed(choice.model) ?? {};
   return page(
     c,
     choice.model,
     <>
-      <section class="card">
-        <Facts
-          of={[
-            [t("usual_time"), t("about_seconds", { seconds: typicalSeconds })],
-            ...listPrices(c, choice),
-            choice.aliases.length > 0 && [t("other_names"), choice.aliases.join(", ")],
-          ]}
-        />
+      <section class="cols sampled">
+        <Sample c={c} choice={choice} />
+        <div class="card">
+          <Facts
+            of={[
+              [t("usual_time"), usualTime(t, choice)],
+              ...listPrices(c, choice),
+              choice.aliases.length > 0 && [t("other_names"), choice.aliases.join(", ")],
+            ]}
+          />
+        </div>
       </section>
       {[choice, ...otherActions(choices, choice.model)].map((action) => (
         <ActionSection c={c} choice={action} />

@@ -1,11 +1,21 @@
-/** What a model costs, as pages show it. */
+/** Prices and usual durations of models for display. */
 
+import { modelNamed } from "../../catalog/models.ts";
 import { formatAmount } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
+import type { Translate } from "../messages.ts";
 import type { Choice } from "../playground/choices.ts";
 
 type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
 
-/** Prices with what each is for: `["an image", "$0.03"]`. */
+/** Prices with the unit of each: `["an image", "$0.03"]`. */
 export const listPrices = (c: ConsoleContext, { price }: Choice): (readonly [name: string, amount: string])[] =>
   Object.entries(price).map(([name, units]) => [c.var.t(`model_price_${name as PriceName}`), formatAmount(c, Math.round(units * 1e6))]);
+
+/** `about 15 s`, `about 2 min` */
+export function usualTime(t: Translate, { model }: Choice): string {
+  const { typicalSeconds = 0 } = modelNamed(model) ?? {};
+  return typicalSeconds < 120
+    ? t("about_seconds", { seconds: typicalSeconds })
+    : t("about_minutes", { minutes: Math.round(typicalSeconds / 60) });
+}

@@ -1,7 +1,7 @@
 /** For an account without tasks: three steps, examples to open in the playground, a first request. */
 
 import { Code } from "../parts/code.tsx";
-import { useAround } from "../parts/context.ts";
+import { useAround, useGap } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { buildSnippets } from "../playground/snippets.ts";
@@ -46,6 +46,7 @@ interface StepsProps {
 /** The three steps. They disappear when all are done. */
 export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
   const { t } = useAround();
+  const gap = useGap();
   return (
     <section class="card flush">
       <ol class="steps">
@@ -55,7 +56,9 @@ export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
           title={t("step_account")}
           hint={
             <>
-              {t("step_account_hint")} <Money millionths={left} />
+              {t("step_account_hint")}
+              {gap}
+              <Money millionths={left} />
             </>
           }
         />

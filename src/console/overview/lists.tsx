@@ -1,5 +1,6 @@
 /** The lists of the overview: running tasks, latest outputs, used models, failures. */
 
+import { percentText } from "../amounts.ts";
 import type { ModelUse } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -96,7 +97,6 @@ export const Recent = ({ tasks, previews }: { tasks: TaskData[]; previews: Map<s
 
 export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
   const { t, language } = useAround();
-  const percent = (part: number) => part.toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
   const number = (name: string, isExtra = false) => ({ name, isNumber: true, isExtra });
   return (
     <div>
@@ -114,7 +114,7 @@ export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
             <tr>
               <th scope="row">{model}</th>
               <td class="num">{runs.toLocaleString(language)}</td>
-              <td class="num hide-s">{percent(completed / runs)}</td>
+              <td class="num hide-s">{percentText(language, completed / runs)}</td>
               <td class="num">
                 <Money millionths={charged} />
               </td>
@@ -136,7 +136,7 @@ export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
       {tasks.length === 0 ? (
         <p class="muted">{t("no_failures")}</p>
       ) : (
-        <Table label={t("latest_failures")} columns={[t("task"), t("status"), { name: t("created"), isNumber: true }]}>
+        <Table label={t("latest_failures")} columns={[t("task"), t("status"), { name: t("created"), isNumber: true, isExtra: true }]}>
           {tasks.map((task) => (
             <tr>
               <th scope="row" class="cut">
@@ -147,7 +147,7 @@ export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
               <td title={task.error?.message}>
                 <StatusPill task={task} />
               </td>
-              <td class="num">
+              <td class="num hide-s">
                 <DateTime ms={1000 * task.created_at} />
               </td>
             </tr>

@@ -1,4 +1,4 @@
-/** The outcome of calls to receivers of callbacks, on a task's page and on that of the webhooks. */
+/** The outcome of calls to receivers of callbacks, for a task's page and the webhooks page. */
 
 import type { CallbackAttempt } from "../answers.ts";
 import { useAround } from "./context.ts";
@@ -14,7 +14,7 @@ export const AttemptResult = ({ attempt }: { attempt: Pick<CallbackAttempt, "sta
   return <Pill icon={isGood ? "ok" : "bad"} tone={isGood ? "good" : "bad"} text={text} />;
 };
 
-/** The state of a callback, and when it is tried again (milliseconds). */
+/** The state of a callback, and the time of the next attempt (milliseconds). */
 export const CallbackState = ({ state, nextAt }: { state: string; nextAt?: number | undefined }) => {
   const { t } = useAround();
   switch (state) {

@@ -5,11 +5,11 @@ import { Icon } from "./icon.tsx";
 interface ChoiceProps {
   /** Unique on the page. */
   name: string;
-  /** What the button says while nothing is chosen. */
+  /** The button's text without a choice. */
   any: string;
   options: readonly { value: string; text: string }[];
   chosen: string | undefined;
-  /** The page with this choice; undefined is any. */
+  /** The URL of the page with this choice; undefined is any. */
   to: (value: string | undefined) => string;
 }
 

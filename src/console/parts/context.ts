@@ -13,3 +13,6 @@ interface Around {
 export const AroundContext = createContext<Around>({ language: "en", t: translator("en"), unit: "USD" });
 
 export const useAround = (): Around => useContext(AroundContext);
+
+/** What stands between two sentences: Chinese and Japanese have no space after a full stop. */
+export const useGap = () => (["zh", "ja"].includes(useAround().language) ? "" : " ");

@@ -3,7 +3,7 @@
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
 
-/** Copies the text of the element with the id `of`. `label` describes it, if the word "copy" is not enough; with `isIcon` it is not written. */
+/** Copies the text of the element with the id `of`. `label` describes it, if the word "copy" is not enough; with `isIcon` the label is only for screen readers. */
 export const Copy = ({ of, label, isIcon = false }: { of: string; label?: string; isIcon?: boolean }) => {
   const { t } = useAround();
   return (

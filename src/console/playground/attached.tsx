@@ -1,4 +1,6 @@
-/** Images in a conversation: kept in the form as data URIs beside the words of their message, so that they survive every answer. */
+/**
+ * Images in a conversation: stored in the form as data URIs with the text of their message, so that they are still there after an answer.
+ */
 
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -7,7 +9,10 @@ import type { Typed } from "./fields.ts";
 
 /** Images of one message. */
 export const maxAttached = 4;
-/** Characters of all images of a conversation: the API takes chats of 10 MiB. The page's script makes images far smaller. */
+/**
+ * The maximum total length of all images of a conversation, because the API accepts chats of 10 MiB. The page's script makes images far
+ * smaller.
+ */
 const maxAttachedLength = 6 * 1024 * 1024;
 
 const pictureTypes = "image/png,image/jpeg,image/webp";
@@ -24,7 +29,7 @@ export function withFiles(typed: Typed, images: Images): Typed {
   return all;
 }
 
-/** Why a conversation with these images cannot be sent: the message's key. */
+/** The message key of the reason why a conversation with these images cannot be sent; undefined if it can. */
 export function findTooMuch(messages: Message[]): "images_too_many" | "images_too_large" | undefined {
   if (messages.some(({ images }) => images.length > maxAttached)) return "images_too_many";
   return messages.flatMap(({ images }) => images).reduce((sum, { length }) => sum + length, 0) > maxAttachedLength
@@ -32,7 +37,7 @@ export function findTooMuch(messages: Message[]): "images_too_many" | "images_to
     : undefined;
 }
 
-/** The images of a message that was sent. */
+/** The images of a sent message. */
 export const Attached = ({ images }: { images: string[] }) => {
   const { t } = useAround();
   if (images.length === 0) return null;
@@ -45,7 +50,7 @@ export const Attached = ({ images }: { images: string[] }) => {
   );
 };
 
-/** An image of the message that is being written. */
+/** An image of the unsent message. */
 const Draft = ({ name, at, image }: { name: string; at: number | string; image: string }) => {
   const { t } = useAround();
   return (
@@ -59,7 +64,7 @@ const Draft = ({ name, at, image }: { name: string; at: number | string; image: 
   );
 };
 
-/** The images of the message that is being written, `name` of the form; the page's script adds to them. */
+/** The images of the unsent message, in the form's field `name`; the page's script adds to them. */
 export const AttachedDraft = ({ name, images }: { name: string; images: string[] }) => {
   const { t } = useAround();
   return (

@@ -25,10 +25,10 @@ export function buildBody(fields: Field[], typed: Typed, images: Images): Record
   return body;
 }
 
-/** The value of one field; undefined leaves it out. */
+/** The value of one field; undefined if the body must not contain it. */
 function buildValue(field: Field, typed: Typed, images: Images): unknown {
   const { name } = field;
-  // Browsers send lines of a text area with CR LF.
+  // Browsers submit the lines of a text area with CR LF.
   const textAt = (at: string) => (typed.get(at)?.[0] ?? "").replaceAll("\r\n", "\n");
   const text = textAt(name);
   switch (field.as) {
@@ -68,7 +68,7 @@ function buildValue(field: Field, typed: Typed, images: Images): unknown {
   }
 }
 
-/** The words, with images in parts. */
+/** The text, as a list of parts if there are images. */
 function toContent({ content, images }: Message, message: number): unknown {
   const text = content.replaceAll("\r\n", "\n");
   const files = images.flatMap((uri, at) => ImageFile.fromDataUri(uri, `image-${message}-${at + 1}`) ?? []);
@@ -103,9 +103,9 @@ export function picturesIn(typed: Typed, images: Images): Picture[] {
 export interface Message {
   role: string;
   content: string;
-  /** What an answer took and cost, as it was shown; empty for other messages. */
+  /** The tokens, cost and duration of an answer, as displayed; empty for other messages. */
   used: string;
-  /** As data URIs. */
+  /** Images as data URIs. */
   images: string[];
 }
 
@@ -125,7 +125,7 @@ function parseJson(text: string): unknown {
     const value: unknown = JSON.parse(text);
     return isDeeperThan(value, maxDepth) ? text : value;
   } catch {
-    return text; // a word where one is allowed, else an error that the API reports
+    return text; // a word if the field allows words, else an error that the API reports
   }
 }
 
@@ -133,7 +133,7 @@ function parseJson(text: string): unknown {
 export function computeHold({ model, action, fields, price: shown }: Choice, body: Record<string, unknown>): number | null {
   const price = priceFromShown(shown);
   if (action === "chat") {
-    // What an image costs does not depend on it.
+    // The price of an image does not depend on this field.
     const plain = JSON.parse(JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? "data:" : value))) as object;
     const { violations, output } = parseBody({ ...plain, model }, "chat");
     return violations.length > 0 ? null : chatReservation(price, output as ChatBody).amount;

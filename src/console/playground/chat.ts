@@ -1,4 +1,4 @@
-/** A chat's answer while it arrives: as events for the page's script, or as a page that browsers render while they receive it. */
+/** A chat's answer while it arrives: as events for the page's script, or as a page that browsers render while it arrives. */
 
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { chatPrice, priceFromShown } from "../../catalog/prices.ts";
@@ -18,20 +18,20 @@ interface Chunk {
   usage?: { prompt_tokens: number; completion_tokens: number } | null;
 }
 
-/** Requests are streamed, with the usage at the end. */
+/** Chats are requested as streams, with the usage at the end. */
 export const asStream = { stream: true, stream_options: { include_usage: true } };
 
 /** Escapes text for HTML. */
 const escaped = (text: string) => text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** What is known of an answer when it has ended. */
+/** The facts of an answer that has ended. */
 interface Answer {
   text: string;
-  /** Tokens, cost and seconds; or that it broke off. */
+  /** Tokens, cost and seconds; or a message that the answer broke off. */
   used: string;
 }
 
-/** The texts of an answer as they arrive; returns the whole. Cancels the upstream when it is no longer read. */
+/** Yields the text of an answer as it arrives; returns the whole text. Cancels the upstream if the reader stops. */
 async function* textsOf(c: ConsoleContext, { choice }: Shown, upstream: ReadableStream<Uint8Array>): AsyncGenerator<string, Answer> {
   const start = Date.now();
   let text = "";
@@ -65,7 +65,7 @@ async function* textsOf(c: ConsoleContext, { choice }: Shown, upstream: Readable
 const saidIn = ({ content, tool_calls: calls = [] }: Delta) =>
   (content ?? "") + calls.map(({ function: called }) => `${called?.name ? `\n${called.name} ` : ""}${called?.arguments ?? ""}`).join("");
 
-/** Continues the conversation: the answer becomes part of it. */
+/** The conversation with the answer added to it. */
 export const answered = (typed: Typed, { text, used }: Answer): Typed =>
   withMessage(typed, { role: "assistant", content: text, used, images: [] });
 
@@ -73,7 +73,7 @@ export const answered = (typed: Typed, { text, used }: Answer): Typed =>
 export const withMessage = (typed: Typed, draft: Message | undefined): Typed =>
   withMessages(typed, [...messagesIn("messages", typed), ...(draft ? [draft] : [])]);
 
-/** The conversation without its last answer, to be asked again, and what is being written. */
+/** The conversation without its last answer, to request it again, and the unsent text. */
 export function withoutAnswer(typed: Typed): { typed: Typed; draft: Message | undefined } {
   const messages = messagesIn("messages", typed);
   const draft = messages.at(-1)?.role === "user" ? messages.pop() : undefined;
@@ -84,7 +84,7 @@ export function withoutAnswer(typed: Typed): { typed: Typed; draft: Message | un
 /** The form with other messages, and without its key. */
 function withMessages(typed: Typed, messages: Message[]): Typed {
   const rest = [...typed].filter(([name]) => !name.startsWith("messages.") && name !== "key");
-  // The system message is always the first, also when it is empty.
+  // The first message is always the system message, also if it is empty.
   const all = messages[0]?.role === "system" ? messages : [{ role: "system", content: "", used: "", images: [] }, ...messages];
   return new Map([
     ...rest,
@@ -97,7 +97,7 @@ function withMessages(typed: Typed, messages: Message[]): Typed {
   ]);
 }
 
-/** A stream of what a generator makes, read as slowly as its reader reads; ends the generator when the reader gives up. */
+/** A stream of a generator's values, produced only as fast as they are read; ends the generator when the reader cancels. */
 function toStream(parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
   const texts = new ReadableStream<string>(
     {
@@ -116,8 +116,8 @@ function toStream(parts: AsyncGenerator<string, void>): ReadableStream<Uint8Arra
 }
 
 /**
- * Streams the page with the API's answer in it. `render` gives the whole page: with a mark in the answer's place, or with the
- * conversation continued. Everything above the answer is sent at once, the part below when the answer is complete.
+ * Streams the page with the API's answer in it. `render` returns the whole page: with a marker in the answer's place, or with the
+ * conversation continued. Everything above the answer is sent at once, the part below it when the answer is complete.
  */
 export async function writtenPage(
   c: ConsoleContext,
@@ -133,20 +133,20 @@ export async function writtenPage(
     const texts = textsOf(c, shown, upstream);
     let next = await texts.next();
     for (; !next.done; next = await texts.next()) yield escaped(next.value);
-    // The answer is above: what follows it continues the conversation.
+    // The answer has been sent; the rest of the page continues the conversation.
     const after = (await render(answered(shown.typed, next.value), mark)).split(mark).at(-1) ?? "";
     yield after;
   }
 
-  // A compressed page would be held back until it is complete.
+  // A compressed page would be buffered until it is complete.
   const headers = { "content-type": "text/html; charset=UTF-8", "content-encoding": "identity" };
   return c.body(toStream(parts()), 200, headers);
 }
 
-/** What the page's script is sent. */
+/** The events for the page's script. */
 type Event = { html: string; text?: never } | { text: string; html?: never };
 
-/** Answers the page's script: HTML to put in place, then the answer's text as it arrives, then HTML again. */
+/** Answers the page's script: HTML to insert, then the answer's text as it arrives, then HTML again. */
 export function answerEvents(
   c: ConsoleContext,
   shown: Shown,

@@ -12,14 +12,14 @@ export interface Choice {
   aliases: string[];
   action: Action;
   fields: Field[];
-  /** As in `/v1/models`. */
+  /** The schema from `/v1/models`. */
   price: Record<string, number>;
 }
 
 /** The path of a remix names its source video; the schema only has the body. */
 const source: Field = { as: "text", isUrl: false, name: "video_id", key: "video_id", isRequired: true };
 
-/** The groups of the list, in its order. */
+/** The groups of the list, in display order. */
 export const groups: readonly Action[] = ["chat", "image", "video", "character", "remix"];
 
 export async function readChoices(c: ConsoleContext): Promise<Choice[]> {

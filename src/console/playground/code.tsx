@@ -1,4 +1,4 @@
-/** The panes beside the result: the same request as programs, and as JSON with the answer to it. */
+/** The panes beside the result: the same request as programs, and as JSON with its answer. */
 
 import { useAround } from "../parts/context.ts";
 import { Code } from "../parts/code.tsx";
@@ -18,7 +18,7 @@ function buildPrograms({ choice: { action }, request, typed }: View, base: strin
   };
 }
 
-/** JSON of a body; images in it are named. */
+/** A body as JSON, with the names of images instead of their content. */
 const jsonText = (value: unknown) =>
   JSON.stringify(value, (_, item: unknown) => (item instanceof ImageFile ? `data:${item.type};base64,… (${item.name})` : item), 2);
 
@@ -66,7 +66,7 @@ export const JsonPane = ({ view, isSwapped }: { view: View; isSwapped?: boolean 
   );
 };
 
-/** The texts of both panes, each for its place on the page. */
+/** The contents of both panes, each for its element of the page. */
 export const Texts = ({ view, base }: { view: View; base: string }) => {
   const code = buildPrograms(view, base);
   return (

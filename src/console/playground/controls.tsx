@@ -3,20 +3,17 @@
 import type { Child } from "hono/jsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { fieldHint, fieldLabel, valueLabel } from "../messages/playground-fields.ts";
+import { fieldHint, fieldLabel, labelParts, valueLabel } from "../messages/playground-fields.ts";
 import type { Field } from "./fields.ts";
 import { type ControlProps, type FormState, one, Segments, Shapes, listValues, VideoSelect } from "./segments.tsx";
 import { Tray } from "./tray.tsx";
 
 /** Long texts get a text area, short ones a line. */
 const longText = 200;
-/** The label's words, and its unit in parentheses. */
-const labelParts = (label: string) => /^(.*?)\s*[(（](.+)[)）]$/.exec(label)?.slice(1) ?? [label];
-
 /** A field's label without its unit. */
 export const shortLabel = (language: Parameters<typeof fieldLabel>[0], name: string) => labelParts(fieldLabel(language, name))[0] ?? name;
 
-/** Fields with several controls are a named group, others have a label. */
+/** Fields with several controls are a labelled group, others have a label. */
 const isGroup = (field: Field) =>
   field.as === "pictures" || (field.as === "choice" && field.fallback === undefined ? false : listValues(field) !== undefined);
 

@@ -1,4 +1,4 @@
-/** A chat as a conversation: the messages so far, the answer on its way, the line to write in. */
+/** A chat as a conversation: the messages so far, the arriving answer, the input line. */
 
 import type { Child } from "hono/jsx";
 import { useAround } from "../parts/context.ts";
@@ -9,15 +9,15 @@ import { type Message, messagesIn } from "./body.ts";
 import { Examples } from "./examples.tsx";
 import type { View } from "./view.ts";
 
-/** An answer that is being written, or was written into the page. */
+/** An answer that is arriving, or was sent within the page. */
 export interface Answering {
-  /** What stands in its place: a mark that the text replaces. */
+  /** The content of its element: a marker that the answer's text replaces. */
   text: string;
 }
 
 const fence = /```(\w*)\n([^]*?)(?:```|$)/g;
 
-/** Paragraphs, and what stands between three backticks as code. */
+/** Splits text into paragraphs, and code between three backticks. */
 function Said({ text, id }: { text: string; id: string }) {
   const parts: Child[] = [];
   let from = 0;
@@ -44,7 +44,7 @@ function Said({ text, id }: { text: string; id: string }) {
   return <>{parts}</>;
 }
 
-/** The values of a message, sent with the next one. */
+/** Hidden inputs with a message's values, sent with the next message. */
 const Values = ({ at, role, content, used, images }: Message & { at: number }) => (
   <>
     <input type="hidden" form="form" name={`messages.${at}.role`} value={role} />
@@ -56,7 +56,7 @@ const Values = ({ at, role, content, used, images }: Message & { at: number }) =
   </>
 );
 
-/** `written` stands in the place of an answer that was written into the page while it arrived. */
+/** `written` replaces an answer whose text was sent within the page while it arrived. */
 const Turn = ({ at, message, written, isLast }: { at: number; message: Message; written?: string | undefined; isLast: boolean }) => {
   const { t } = useAround();
   const { role, content, used, images } = message;
@@ -105,7 +105,7 @@ export function parseTurns(view: Pick<View, "typed">): Message[] {
   return messages[0] && ["system", "developer"].includes(messages[0].role) ? messages.slice(1) : messages;
 }
 
-/** The messages that have been sent. A last message of the user that has no answer yet is a draft: the input line shows it. */
+/** The messages that have been sent. A last user message without an answer is unsent: the input line shows it. */
 const sentTurns = (turns: Message[], isAnswering: boolean) => (turns.at(-1)?.role === "user" && !isAnswering ? turns.slice(0, -1) : turns);
 
 export function Conversation({ view, answering }: { view: View; answering?: Answering | undefined }) {
@@ -136,7 +136,7 @@ export function Conversation({ view, answering }: { view: View; answering?: Answ
   );
 }
 
-/** The line to write in, with the button that sends it; while an answer arrives, the one that stops it. */
+/** The input line, with the button that sends it; while an answer arrives, the button that stops it. */
 export function Composer({ view, isAnswering = false, isSwapped }: { view: View; isAnswering?: boolean; isSwapped?: boolean }) {
   const { t } = useAround();
   const all = parseTurns(view);

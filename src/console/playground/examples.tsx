@@ -1,4 +1,4 @@
-/** What stands beside an empty form: examples that fill it. */
+/** Shown beside an empty form: examples that fill it. */
 
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";

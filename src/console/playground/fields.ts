@@ -79,7 +79,7 @@ function toShape(schema: Schema): Shape {
   }
 }
 
-/** The catalog's lists of texts are images, its lists of objects are images with roles or a conversation. */
+/** In the catalog, lists of texts are images; lists of objects are images with roles or a conversation. */
 function toListShape({ type, properties }: Schema, most: number): Shape {
   if (type === "string") return { as: "images", most };
   const roles = properties?.["role"]?.enum?.map(String);
@@ -87,7 +87,7 @@ function toListShape({ type, properties }: Schema, most: number): Shape {
   return roles && properties?.["content"] ? { as: "messages", roles } : { as: "json" };
 }
 
-/** The fields of a form: one tray for all images takes the place of the schema's two lists. */
+/** The fields of a form: one tray for all images replaces the schema's two lists. */
 export function formFields(fields: Field[]): Field[] {
   const lists = fields.filter(({ as }) => as === "images" || as === "roles");
   const [first] = lists;
@@ -117,14 +117,14 @@ export function toTyped(fields: Field[], parameters: Record<string, unknown> = {
   return typed;
 }
 
-/** The images of a record, with their roles as the gateway resolves them. */
+/** The images of a record, with the roles that the gateway resolved. */
 function readPictures({ roles }: Field & { as: "pictures" }, { images = [], image_with_roles: listed = [] }: Record<string, unknown>) {
   const plain = (images as string[]).map((url, _, { length }) => ({ url, role: length === 1 ? "first_frame" : "reference" }));
   const all = [...plain, ...(listed as { url: string; role: string }[])];
   return all.map(({ url, role }) => ({ url, role: roles.includes(role) ? role : "" }));
 }
 
-/** Strings unchanged, everything else as JSON. */
+/** Strings unchanged, other values as JSON. */
 export const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** Uploaded images are not in a record: only those with a URL are restored. */
@@ -158,20 +158,20 @@ function toTexts(field: Field, value: unknown): [name: string, text: string][] {
   }
 }
 
-/** True for the ratio of a video that may follow its first frame: the field is then left out. */
+/** True if a video has the ratio of its first frame: the field is then not sent. */
 export const mayFollowImage = ({ name }: Field, fields: Field[]) =>
   name === "size" && fields.some((field) => field.as === "pictures" && field.roles.length > 0);
 
 const unset = ({ fallback }: Field) => (fallback === undefined ? [] : [plain(fallback)]);
 
-/** False for a choice that a field does not offer, and for a number out of its range. */
+/** False for a value that the field does not offer, and for a number out of its range. */
 function fits(field: Field, text: string | undefined): boolean {
   if (field.as === "choice") return field.options.some((option) => String(option) === text);
   if (field.as !== "number" || text === undefined || !Number.isFinite(Number(text))) return true;
   return Number(text) >= (field.minimum ?? -Infinity) && Number(text) <= (field.maximum ?? Infinity);
 }
 
-/** The values of another model's form that fit into this one; defaults for the rest, also where the other form had its default. */
+/** The values of another model's form that are valid for this one; defaults for the rest, also if the other form had its default. */
 export function carriedOver(fields: Field[], typed: Typed, others: Field[] = []): Typed {
   const untouched = toTyped(others);
   const changed = [...typed].filter(([name, [text]]) => text !== untouched.get(name)?.[0]);

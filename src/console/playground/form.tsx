@@ -1,8 +1,8 @@
-/** The left pane: the model, its fields, and the bar with the price on the button that spends it. */
+/** The left pane: the model, its fields, and the bar with the submit button, which shows the price. */
 
 import { FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { Money } from "../parts/money.tsx";
-import { useAround } from "../parts/context.ts";
+import { useAround, useGap } from "../parts/context.ts";
 import { decimal, exactAmount, roundedAmount } from "../amounts.ts";
 import { messagesIn } from "./body.ts";
 import { Labelled, shortLabel } from "./controls.tsx";
@@ -11,7 +11,7 @@ import { Compare, Picker } from "./picker.tsx";
 import type { FormState } from "./segments.tsx";
 import type { View } from "./view.ts";
 
-/** The fields in sight, in this order; all others are folded. */
+/** The fields that are always visible, in this order; all others are folded. */
 const inSight = [
   "video_id",
   "url",
@@ -32,10 +32,10 @@ const inSight = [
 /** Fields that share a line. */
 const paired = new Set(["n", "quality"]);
 
-/** Names of the form's own inputs, which are no values of a field. */
+/** Names of the form's own inputs, which are not fields of the model. */
 const own = new Set(["model", "shown", "key", "do", "kind", "with", "run"]);
 
-/** Values of other models' fields: they are there again when their model is chosen again. */
+/** Values of other models' fields: they are restored when their model is chosen again. */
 function Kept({ fields, typed }: { fields: Field[]; typed: Typed }) {
   const isShown = (name: string) =>
     own.has(name) || name.startsWith("pictures.") || fields.some((field) => name === field.name || name.startsWith(`${field.name}.`));
@@ -67,7 +67,7 @@ const readSystem = (typed: Typed): string => {
 function Fields({ state }: { state: FormState }) {
   const { t } = useAround();
   const { fields, typed, problems } = state;
-  // A chat gives one answer: its number is not worth a place in sight.
+  // A chat gives one answer: its number of answers is folded.
   const names = state.action === "chat" ? inSight.filter((name) => name !== "n") : inSight;
   const shown = names.flatMap((name) => fields.filter((field) => field.name === name));
   const folded = fields.filter(({ name }) => !names.includes(name));
@@ -105,7 +105,7 @@ function Fields({ state }: { state: FormState }) {
   );
 }
 
-/** What is left of the balance. */
+/** The remaining balance. */
 export const Left = ({ remaining, isSwapped }: { remaining: number | null; isSwapped?: boolean }) => {
   const { t, language, unit } = useAround();
   return (
@@ -115,10 +115,11 @@ export const Left = ({ remaining, isSwapped }: { remaining: number | null; isSwa
   );
 };
 
-/** The button with the price, and what it is made of. */
+/** The button with the price and its calculation. */
 export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean }) {
   const { t, language, unit } = useAround();
   const { choice, amount, remaining, others } = view;
+  const gap = useGap();
   const isChat = choice.action === "chat";
   const price = amount === null ? undefined : roundedAmount(language, unit, amount);
   const isTooDear = amount !== null && remaining !== null && amount > remaining;
@@ -159,7 +160,8 @@ export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean })
               ? t("price_unknown")
               : others.length > 0
                 ? t("price_of_compared", { count: others.length + 1 })
-                : t("price_note")}{" "}
+                : t("price_note")}
+            {gap}
             <Left remaining={remaining} />
           </p>
         </>
@@ -212,7 +214,7 @@ export function PlaygroundForm({ view }: { view: View }) {
           </Note>
         )}
         <input type="hidden" name="shown" value={choice.id} autocomplete="off" />
-        {/* Enter in a line of text presses a form's first button: this one. */}
+        {/* Enter in a text input activates a form's first button: this one. */}
         <button class="vh" name="do" value="preview" tabindex={-1} aria-hidden="true" formnovalidate />
         <Picker choices={choices} choice={choice} />
         <Fields state={state} />

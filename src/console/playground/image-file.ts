@@ -24,7 +24,7 @@ export class ImageFile {
     return `data:${this.type};base64,${bytes.toBase64()}`;
   }
 
-  /** The image of a data URI; undefined if it is another one. */
+  /** The image of a data URI; undefined if the data URI is not a valid image. */
   static fromDataUri(uri: string, name: string): ImageFile | undefined {
     const [, ending, base64] = /^data:image\/(png|jpeg|webp);base64,([\w+/]+=*)$/.exec(uri) ?? [];
     if (!ending || !base64) return undefined;

@@ -1,4 +1,6 @@
-/** Reads a form with images part by part, and writes its body as JSON while it is sent: each image is in memory once and never as text. */
+/**
+ * Reads a form with images part by part, and generates its body as JSON while it is sent: each image is in memory once and never as text.
+ */
 
 import { getMultipartBoundary, MultipartParseError, parseMultipartStream } from "@remix-run/multipart-parser";
 import { boundedBody } from "../../net/bounded-body.ts";
@@ -8,9 +10,9 @@ import type { Typed } from "./fields.ts";
 import { ImageFile } from "./image-file.ts";
 
 const MiB = 1024 * 1024;
-/** The API's limit. */
+/** The API's size limit of an image. */
 export const maxImageBytes = 10 * MiB;
-/** Five such images, and room for the other values. */
+/** The size of five such images and the other values. */
 const maxFormBytes = 52 * MiB;
 /** Forms up to this size need no permit. */
 const smallEnough = MiB;
@@ -20,12 +22,12 @@ export interface Form {
   images: Map<string, ImageFile[]>;
 }
 
-/** Fields with only the name of an image: the preview during typing sends no files. */
+/** Fields that contain only the name of an image: the preview during typing sends no files. */
 const nameEnding = ".name";
-/** More than a field allows; the page writes each of them into the code examples. */
+/** More images than a field allows; the page writes each of them into the code examples. */
 const maxNames = 50;
 
-/** Decodes the characters that browsers escape in a file's name. */
+/** Decodes the characters that browsers escape in a file name. */
 const decodeName = (filename: string) =>
   filename.replace(/%(22|0D|0A)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
@@ -62,7 +64,7 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
   return form;
 }
 
-/** JSON text of a body; images in it become data URIs while it is read. */
+/** A body as JSON text, in which images become data URIs while it is read. */
 export function toJson(body: object): string | ReadableStream<Uint8Array> {
   const images: ImageFile[] = [];
   const mark = crypto.randomUUID();
@@ -108,7 +110,7 @@ function* base64Of(chunks: Uint8Array[]): Generator<string> {
 
 const turns = new Semaphore({ maxAtOnce: 1, longestMs: 120_000, longestWaitMs: 10_000 });
 
-/** Runs the work of a form, large forms one at a time: an isolate has 128 MB. Throws the error that `busy` creates if the wait is too long. */
+/** Processes large forms one at a time, because an isolate has 128 MB. Throws the error that `busy` creates if the wait is too long. */
 export function inTurn<T>(request: Request, work: () => Promise<T>, busy: () => Error): Promise<T> {
   const length = request.headers.get("content-length");
   return length !== null && Number(length) <= smallEnough ? work() : turns.take(work, busy);

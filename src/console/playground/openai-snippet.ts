@@ -9,7 +9,7 @@ interface OpenAiProgram {
   /** The gateway's URL without a trailing slash. */
   base: string;
   action: Action;
-  /** As for the gateway's own API. */
+  /** The same as for the gateway's own API. */
   body: Record<string, unknown>;
   /** The source of a remix. */
   source?: string | undefined;
@@ -27,11 +27,11 @@ function literal(value: unknown): string {
 
 const dataUri = ({ name, type }: ImageFile) => `\`data:${type};base64,\${readFileSync(${JSON.stringify(name)}, "base64")}\``;
 
-/** An image as the client takes it: a file, or the answer to a request for it. */
+/** An image in the form that the client accepts: a file, or the response to a request for it. */
 const upload = (image: unknown) =>
   image instanceof ImageFile ? `createReadStream(${JSON.stringify(image.name)})` : `await fetch(${JSON.stringify(image)})`;
 
-/** The images of a body, whatever list they are in. */
+/** The images in all lists of a body. */
 const imagesIn = ({ images = [], image_with_roles: listed = [] }: Body): unknown[] => [
   ...(images as unknown[]),
   ...(listed as { url: unknown }[]).map(({ url }) => url),
@@ -48,7 +48,7 @@ function object(values: Body, expressions: Record<string, string> = {}): string 
   return `{\n${lines.join("\n")}\n}`;
 }
 
-/** The fields that OpenAI's API cannot carry, as a comment. */
+/** A comment with the fields that OpenAI's API does not have. */
 const left = (body: Body, carried: string[]) => {
   const names = Object.keys(body).filter((name) => !carried.includes(name));
   return names.length === 0 ? "" : `// Not part of OpenAI's API: ${names.join(", ")}\n`;

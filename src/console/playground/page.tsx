@@ -36,7 +36,7 @@ const Tabs = ({ children }: { children: Child }) => {
   );
 };
 
-/** The way to an empty conversation with the same model. */
+/** The link to an empty conversation with the same model. */
 export const NewChat = ({ view, isSwapped }: { view: View; isSwapped?: boolean }) => {
   const { t } = useAround();
   return (
@@ -49,7 +49,7 @@ export const NewChat = ({ view, isSwapped }: { view: View; isSwapped?: boolean }
   );
 };
 
-/** What the result pane shows of this view. */
+/** The result pane's content for this view. */
 const ResultPane = ({ view, answering }: { view: View; answering?: Answering | undefined }) =>
   view.choice.action === "chat" ? (
     <Conversation view={view} answering={answering} />
@@ -66,7 +66,7 @@ interface PanesProps {
   answering?: Answering | undefined;
 }
 
-/** What is typed or chosen changes price and code; a chosen model has a request of its own. */
+/** Typing or choosing a value updates price and code; choosing a model loads another form. */
 const watched = ["input", "change"].map((event) => `${event} from:#play target:":not(#f-model, #tray-url)" delay:250ms`).join(", ");
 
 /** Both panes. */
@@ -119,7 +119,7 @@ export const playgroundPage = (c: ConsoleContext, view: View, status: PageStatus
     { width: "bare" },
   );
 
-/** The balance in the sidebar, in the bar of phones and below the button. */
+/** The balance in the sidebar, in the phone's top bar and below the button. */
 export const Balance = ({ remaining }: { remaining: number | null }) => (
   <>
     {["balance-side", "balance-top"].map((id) => (

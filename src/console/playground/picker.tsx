@@ -1,28 +1,20 @@
-/** Which model runs: the kind, the model with its price and usual time, and other models to compare it with. */
+/** The choice of models: the kind, the model with its price and typical duration, and other models to compare it with. */
 
 import type { Action } from "../../catalog/models.ts";
-import { modelNamed } from "../../catalog/models.ts";
 import { roundedAmount } from "../amounts.ts";
 import type { Translate } from "../messages.ts";
+import { usualTime } from "../models/prices.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { type Choice, groups } from "./choices.ts";
 
 const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
-/** One run and three to compare it with. */
+/** The maximum number of models: one, and three to compare it with. */
 export const maxCompared = 4;
 
 const tabs = ["image", "video", "chat"] as const;
-/** The tab of an action: what is made from a video is a video's. */
+/** The tab of an action: characters and remixes belong to videos. */
 const toTab = (action: Action) => (action === "character" || action === "remix" ? "video" : action);
-
-/** `about 15 s`, `about 2 min` */
-function usualTime(t: Translate, { model }: Choice): string {
-  const { typicalSeconds = 0 } = modelNamed(model) ?? {};
-  return typicalSeconds < 120
-    ? t("about_seconds", { seconds: typicalSeconds })
-    : t("about_minutes", { minutes: Math.round(typicalSeconds / 60) });
-}
 
 /** The price of one image, second, character or million tokens, in one or two lines. */
 function priceLines({ action, price }: Choice, amount: (units: number | undefined) => string, t: Translate): string[] {
@@ -61,7 +53,7 @@ const Option = ({ choice, isChosen }: { choice: Choice; isChosen: boolean }) => 
   );
 };
 
-/** The attributes with which a control shows the form of another model; what was typed stays. */
+/** The attributes with which a control loads the form of another model; typed values stay. */
 const choosing = {
   "hx-post": "/console/playground",
   "hx-include": "#form :is(textarea, select, input:not([type=file])), [form=form]:is(input, textarea)",

@@ -48,7 +48,7 @@ async function open(c: ConsoleContext): Promise<Response> {
 
 const findFirst = (choices: Choice[], action: string) => choices.find((one) => one.action === action);
 
-/** Values from a link. The messages of a chat start with instructions. */
+/** Values from a link. The first message of a chat is its instructions. */
 function queried(query: Record<string, string>): Typed {
   const typed: Typed = new Map(Object.entries(query).map(([name, text]) => [name, [text]]));
   if (typed.has("messages.1.content"))
@@ -60,7 +60,7 @@ function queried(query: Record<string, string>): Typed {
   return typed;
 }
 
-/** Handles a form: shows another model's form, the price and code, or runs it. */
+/** Handles a submitted form: shows another model's form, shows price and code, or runs it. */
 async function answer(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
   const form = await readForm(c.req.raw);
@@ -87,7 +87,7 @@ async function answer(c: ConsoleContext): Promise<Response> {
     case "stopped": {
       const said = text("answer") ?? "";
       const asked = text("was") === "again" ? withoutAnswer(typed) : { typed, draft: undefined };
-      // An answer that was asked for again, and said nothing yet: the earlier one stays.
+      // A repeated answer without text: the earlier answer stays.
       const isKept = text("was") === "again" && said === "";
       const stopped = isKept ? typed : withMessage(answered(asked.typed, { text: said, used: t("answer_stopped") }), asked.draft);
       return part(c, await conversationParts(c, { ...shown, typed: stopped }));
@@ -97,7 +97,7 @@ async function answer(c: ConsoleContext): Promise<Response> {
   }
 }
 
-/** Another model's form, with the values that fit it. */
+/** Another model's form, with the values that are valid for it. */
 async function choose(c: ConsoleContext, shown: Shown): Promise<Response> {
   const { choices, choice, typed } = shown;
   const before = choices.find(({ id }) => id === typed.get("shown")?.[0]);
@@ -142,7 +142,7 @@ async function runTasks(c: ConsoleContext, shown: Shown, { images }: Form): Prom
     const view = await buildView(c, { ...shown, problem, problems, lostImages: images.size > 0 && !isScripted(c) });
     if (!isScripted(c)) return playgroundPage(c, view, status);
     c.header("hx-retarget", "#form");
-    // The status is 200 for the page's script: a browser would report each refusal as an error of the page.
+    // The status is 200 for the page's script: a browser would log each error status as an error of the page.
     return part(c, <PlaygroundForm view={view} />);
   }
   const path = `/console/playground?run=${ids.join(",")}`;
@@ -160,7 +160,7 @@ async function runTasks(c: ConsoleContext, shown: Shown, { images }: Form): Prom
   );
 }
 
-/** The conversation with what belongs to it, for the page's script. */
+/** The conversation and the elements that change with it, for the page's script. */
 async function conversationParts(c: ConsoleContext, shown: Shown, isAnswering = false) {
   const view = await buildView(c, shown);
   return (
@@ -179,7 +179,7 @@ async function conversationParts(c: ConsoleContext, shown: Shown, isAnswering = 
   );
 }
 
-/** Sends the conversation. `draft` is what is being written meanwhile: it stays in its line. */
+/** Sends the conversation. `draft` is the unsent text, which stays in the input line. */
 async function chat(c: ConsoleContext, shown: Shown, draft?: Message): Promise<Response> {
   const [one] = listCandidates(shown);
   if (!one) return nothingHere(c);

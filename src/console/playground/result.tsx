@@ -1,4 +1,4 @@
-/** The right pane of a run: waiting, done, failed; several side by side when models are compared. */
+/** The right pane of a run: waiting, completed or failed; several results side by side if models are compared. */
 
 import { taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
@@ -11,7 +11,7 @@ import { Shots, toMillionths } from "./shots.tsx";
 
 const runsPath = (tasks: TaskData[]) => `/console/playground/runs/${tasks.map(({ id }) => id).join(",")}`;
 
-/** The attributes of a part that asks for itself until its tasks have ended. */
+/** The attributes of an element that refreshes itself until its tasks have ended. */
 const refreshing = (tasks: TaskData[]) => ({
   "hx-get": runsPath(tasks),
   "hx-trigger": "every 2s",
@@ -20,7 +20,7 @@ const refreshing = (tasks: TaskData[]) => ({
   "hx-status:5xx": "swap:none",
 });
 
-/** Time and money of an ended task. */
+/** The duration and cost of an ended task. */
 const Facts = ({ task }: { task: TaskData }) => {
   const { charged = 0 } = task.cost;
   return charged === 0 ? null : (
@@ -31,7 +31,7 @@ const Facts = ({ task }: { task: TaskData }) => {
   );
 };
 
-/** Cancels all open runs in sight. */
+/** Cancels all open runs in the pane. */
 const Cancel = ({ tasks }: { tasks: TaskData[] }) => {
   const { t } = useAround();
   return (
@@ -44,7 +44,7 @@ const Cancel = ({ tasks }: { tasks: TaskData[] }) => {
   );
 };
 
-/** Beside the tabs: the state, what it took, and the way to stop it. */
+/** Beside the tabs: the state, the duration, and the cancel button. */
 export const State = ({ tasks, isSwapped }: { tasks: TaskData[]; isSwapped?: boolean }) => {
   const { t } = useAround();
   const open = tasks.filter(isOpen);
@@ -97,7 +97,7 @@ const Foot = ({ task }: { task: TaskData }) => {
   );
 };
 
-/** The runs' part of the right pane. */
+/** The runs in the right pane. */
 export const Runs = ({ tasks }: { tasks: TaskData[] }) => {
   const [only] = tasks;
   const isOne = only !== undefined && tasks.length === 1;

@@ -1,4 +1,4 @@
-/** Runs a filled form: one task, the same prompt on several models, or a chat. A refusal is shown beside its field. */
+/** Runs a submitted form: one task, the same prompt on several models, or a chat. An error is shown beside its field. */
 
 import { sha256Hex } from "../../ids.ts";
 import { readAnswer, readError, readTask, readTaskId } from "../answers.ts";
@@ -10,14 +10,14 @@ import { ImageFile } from "./image-file.ts";
 import { toJson } from "./images.ts";
 import { type Candidate, listCandidates, left, requestIn, type Shown } from "./view.ts";
 
-/** A refusal, as a page shows it. */
+/** An error as a page shows it. */
 export interface Refused {
   status: number;
   problem: string | undefined;
   problems: Map<string, string[]>;
 }
 
-/** The tasks of a run, or why there are none. */
+/** The tasks of a run, or the errors. */
 export type Outcome = { ids: string[]; refused?: never } | { refused: Refused; ids?: never };
 
 /**
@@ -40,7 +40,7 @@ export async function submit(c: ConsoleContext, one: Candidate, images: Images, 
   });
 }
 
-/** Reads a refusal: each error for its field, in human words. */
+/** Reads an error answer: an error for each field, in plain words. */
 export async function readRefused(
   c: ConsoleContext,
   response: Response,
@@ -63,7 +63,10 @@ export async function readRefused(
   return { status: response.status, problem, problems };
 }
 
-/** Images of the account's own tasks become files: the gateway takes no URLs of its own host. Refuses what does not exist any more. */
+/**
+ * Downloads images of the account's own tasks as files, because the gateway accepts no URLs of its own host. Throws if one does not exist
+ * any more.
+ */
 async function withTaskImages(c: ConsoleContext, { typed }: Shown, images: Images): Promise<Images | Refused> {
   const all = new Map(images);
   for (const [place, { at, task }] of picturesIn(typed, images).entries()) {
@@ -79,7 +82,7 @@ async function withTaskImages(c: ConsoleContext, { typed }: Shown, images: Image
   return all;
 }
 
-/** An image of a task of the account, by `task_…/0`: its bytes as the gateway delivers them. */
+/** An image of the account's task, by `task_…/0`: its bytes from the gateway. */
 export async function openPicture(c: ConsoleContext, from: string): Promise<{ response: Response; name: string } | undefined> {
   const [id = "", number = "0"] = from.split("/");
   const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
@@ -111,7 +114,7 @@ export async function run(c: ConsoleContext, shown: Shown): Promise<Outcome> {
   return ids.length === 0 && refused ? { refused } : { ids };
 }
 
-/** Asks for the price of each, and whether the balance covers them all. */
+/** Requests each price, and checks that the balance covers the sum. */
 async function checkAll(c: ConsoleContext, candidates: Candidate[], images: Images): Promise<Refused | undefined> {
   let sum = 0;
   for (const one of candidates) {

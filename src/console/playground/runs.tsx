@@ -1,4 +1,4 @@
-/** The runs beside the form: refreshed while they run, cancelled; and the account's images for the tray. */
+/** The runs beside the form: refreshing and cancelling them; and the account's images for the tray. */
 
 import { askGateway, type ConsoleContext, nothingHere } from "../frame.tsx";
 import { taskImages, taskPrompt, readTasks, type TaskData } from "../answers.ts";
@@ -12,7 +12,7 @@ import { left, readHistory, readRuns } from "./view.ts";
 
 const answerJson = (tasks: TaskData[]) => JSON.stringify(tasks.length === 1 ? { code: 200, data: tasks[0] } : tasks, null, 2);
 
-/** The result, and what changes with it. `history` and the balance are left out while nothing has ended. */
+/** The result and the elements that change with it. `history` and the balance are only included when a task has ended. */
 export const runParts = (tasks: TaskData[], history?: TaskData[], remaining?: number | null) => (
   <>
     <Runs tasks={tasks} />

@@ -12,7 +12,7 @@ export interface FormState {
   typed: Typed;
   /** The API's errors by field name. */
   problems: Map<string, string[]>;
-  /** Videos of the account that a field may name. */
+  /** Videos of the account that are valid for a field. */
   videos: { id: string; title: string }[];
 }
 
@@ -21,12 +21,12 @@ export interface ControlProps {
   state: FormState;
 }
 
-/** More values than these are a list to choose from. */
+/** A field with more values than this is a select list. */
 const maxSegments = 12;
 
 export const one = (typed: Typed, name: string) => typed.get(name)?.[0];
 
-/** The values of a field with few of them; undefined for all others. */
+/** The values of a field that has only few; undefined for all others. */
 export function listValues(field: Field): (string | number)[] | undefined {
   if (field.as === "choice") return field.options;
   if (field.as !== "number" || !field.isWhole || field.fallback === undefined) return undefined;
@@ -34,7 +34,7 @@ export function listValues(field: Field): (string | number)[] | undefined {
   return maximum - minimum < maxSegments ? Array.from({ length: maximum - minimum + 1 }, (_, at) => minimum + at) : undefined;
 }
 
-/** Ratios as shapes; the first may be that of the first frame. */
+/** Ratios as shapes; the first value may be the ratio of the first frame. */
 export const Shapes = ({ field, state, values }: ControlProps & { values: (string | number)[] }) => {
   const { t } = useAround();
   const chosen = one(state.typed, field.name) ?? "";
@@ -81,7 +81,10 @@ export const VideoSelect = ({ field, state, ...common }: ControlProps & { id: st
   const chosen = one(state.typed, field.name) ?? "";
   const isKnown = chosen === "" || state.videos.some(({ id }) => id === chosen);
   return (
-    <select class="in" name={field.name} {...common}>
+    <select class="in cut-choice" name={field.name} {...common}>
+      <button type="button">
+        <selectedcontent></selectedcontent>
+      </button>
       <option value="">{t(state.videos.length === 0 ? "no_videos" : "choose_video")}</option>
       {!isKnown && (
         <option value={chosen} selected>

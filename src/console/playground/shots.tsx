@@ -1,4 +1,4 @@
-/** What a task has made: the place where it will be, images, a video, a character, or why there is nothing. */
+/** The output of a task: a placeholder, images, a video, a character, or the reason why there is none. */
 
 import { roundedAmount } from "../amounts.ts";
 import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from "../answers.ts";
@@ -8,14 +8,14 @@ import { shownStatus } from "../parts/status.tsx";
 import { isGone, isOpen } from "../tasks/answers.ts";
 import { ratioClass } from "./shape.tsx";
 
-/** The model that makes videos of images. */
+/** The model that makes videos from images. */
 const videoModel = "vidA-2";
 
 export const toMillionths = (units: number) => Math.round(units * 1e6);
-/** The file name's ending of an asset: `.png`. */
+/** The file name extension of an asset: `.png`. */
 const ending = (url = "") => /\.\w+$/.exec(URL.parse(url)?.pathname ?? "")?.[0] ?? "";
 
-/** A place of the same size as what will be there, with the progress in it. */
+/** A placeholder of the output's size, with the progress in it. */
 const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
   const { t } = useAround();
   const { progress, metadata, estimated_time: seconds = 1, status } = task;
@@ -101,7 +101,7 @@ const Character = ({ task }: { task: TaskData }) => {
   ) : null;
 };
 
-/** Why there is nothing to see, and that it cost nothing. */
+/** The reason why there is no output, and that nothing was charged. */
 const Failed = ({ task }: { task: TaskData }) => {
   const { t, language, unit } = useAround();
   const isCancelled = shownStatus(task) === "cancelled";
@@ -120,7 +120,7 @@ const Failed = ({ task }: { task: TaskData }) => {
   );
 };
 
-/** What a task has made so far. */
+/** The task's outputs so far. */
 export function Shots({ task }: { task: TaskData }) {
   const { t } = useAround();
   if (isOpen(task)) {

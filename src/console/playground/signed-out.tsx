@@ -1,4 +1,4 @@
-/** A form that arrives after the session has ended: what was typed is there again after signing in. */
+/** Handles a form that arrives after the session has ended: the typed values are restored after signing in. */
 
 import type { MiddlewareHandler } from "hono";
 import { type ConsoleContext, type ConsoleEnvironment, person } from "../frame.tsx";
@@ -7,14 +7,14 @@ import { readForm } from "./images.ts";
 import { part } from "./page.tsx";
 import { Note } from "../parts/note.tsx";
 
-/** Larger forms have files in them, which are not read for visitors. */
+/** Larger forms contain files, which are not read for visitors. */
 const maxFormBytes = 256 * 1024;
-/** A longer address is refused on its way. */
+/** A longer URL could be refused by browsers or proxies. */
 const maxAddress = 6_000;
 
 const unsent = new Set(["do", "key", "shown", "run", "kind"]);
 
-/** The playground's address with the values of a form in it; without them if they are too long. */
+/** The playground's URL with the values of a form; without them if they are too long. */
 async function readAddress(c: ConsoleContext): Promise<string> {
   const path = "/console/playground";
   if (!(Number(c.req.header("content-length") ?? Infinity) <= maxFormBytes)) return path;
@@ -27,8 +27,8 @@ async function readAddress(c: ConsoleContext): Promise<string> {
 }
 
 /**
- * Admits signed-in users, as `person` does. Visitors are sent to the sign-in page, and from there back to what they typed; a page with script stays as it
- * is, with its files, and says so.
+ * Admits signed-in users, like `person`. Visitors are redirected to the sign-in page, and from there back to their form. With script the
+ * page stays with its files, and shows a message.
  */
 export const keepTyped: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   let isAdmitted = false;

@@ -20,7 +20,7 @@ export const buildSnippets = (program: Program): Record<Language, string> => ({
   python: python(program),
 });
 
-/** A literal of a JSON value, indented: images and words in the language's own syntax. */
+/** A literal of a JSON value, indented, with images and keywords in the program's own syntax. */
 function literal(
   value: unknown,
   words: { image(image: ImageFile): string; true: string; false: string; null: string },

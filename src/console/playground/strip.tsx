@@ -17,7 +17,7 @@ const Thumb = ({ task }: { task: TaskData }) => {
   return image === undefined ? <Icon name={taskVideo(task) ? "film" : "clock"} /> : <img src={image} alt="" loading="lazy" />;
 };
 
-/** `shown` are the tasks in the right pane. */
+/** `shown` are the ids of the tasks in the right pane. */
 export const Strip = ({ tasks, shown, isSwapped }: { tasks: TaskData[]; shown: TaskData[]; isSwapped?: boolean }) => {
   const { t } = useAround();
   const isShown = (id: string) => shown.some((one) => one.id === id);

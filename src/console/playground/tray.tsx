@@ -8,7 +8,7 @@ import type { Field, Typed } from "./fields.ts";
 import { maxImageBytes } from "./images.ts";
 
 const pictureTypes = "image/png,image/jpeg,image/webp";
-/** Inputs without script: more than three at once are rare. */
+/** The number of inputs without script: more than three images at once are rare. */
 const plainRows = 3;
 
 export type PicturesField = Field & { as: "pictures" };

@@ -1,4 +1,4 @@
-/** Everything that the playground's page shows: the form with what was typed, its price, the runs beside it. */
+/** All data of the playground's page: the form with the typed values, its price, the runs beside it. */
 
 import { remaining } from "../../db/ledger.ts";
 import type { TaskData } from "../answers.ts";
@@ -10,17 +10,17 @@ import { type Choice, toRequest } from "./choices.ts";
 import { carriedOver, type Field, formFields, type Typed } from "./fields.ts";
 import { maxCompared } from "./picker.tsx";
 
-/** What a page is made from. */
+/** The input from which a view is built. */
 export interface Shown {
   choices: Choice[];
   choice: Choice;
   typed: Typed;
   images?: Images | undefined;
-  /** Of the whole form. */
+  /** Errors of the whole form. */
   problem?: string | undefined;
-  /** By field. */
+  /** Errors by field. */
   problems?: Map<string, string[]>;
-  /** Images were lost on the way to this page. */
+  /** True if images were not sent with the form. */
   lostImages?: boolean;
   /** The tasks in the right pane, by id. */
   runs?: string[];
@@ -37,9 +37,9 @@ export interface View extends Required<Omit<Shown, "problem" | "runs">> {
   problem: string | undefined;
   /** The form's fields: with the tray for all images. */
   fields: Field[];
-  /** The request as it would be sent. */
+  /** The request for this form. */
   request: { path: string; body: Record<string, unknown> };
-  /** The models to compare with. */
+  /** The models of the comparison. */
   others: string[];
   /** Millionths that all runs reserve together; null if the typed values do not determine it. */
   amount: number | null;
@@ -55,7 +55,7 @@ export interface View extends Required<Omit<Shown, "problem" | "runs">> {
 const historyShown = 12;
 const longestTitle = 60;
 
-/** The models of a form, the chosen one first, each with the values that fit it. */
+/** The models of a form, the chosen one first, each with the values that are valid for it. */
 export function listCandidates({ choices, choice, typed }: Pick<Shown, "choices" | "choice" | "typed">): Candidate[] {
   const wanted = new Set((typed.get("with") ?? []).slice(0, maxCompared - 1));
   const rivals = choices.filter(({ id, action }) => wanted.has(id) && action === choice.action && id !== choice.id);
@@ -71,7 +71,7 @@ export function listCandidates({ choices, choice, typed }: Pick<Shown, "choices"
 /** The request of a model's form. */
 export const requestIn = ({ choice, fields, typed }: Candidate, images: Images) => toRequest(choice, buildBody(fields, typed, images));
 
-/** The tasks with these ids; unknown and foreign ones are left out. */
+/** The tasks with these ids; unknown ones and other accounts' are left out. */
 export async function readRuns(c: ConsoleContext, ids: string[]): Promise<TaskData[]> {
   const read = async (id: string) => {
     const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
@@ -88,7 +88,7 @@ const listTasks = async (c: ConsoleContext, query: string): Promise<TaskData[]> 
 /** The newest tasks, for the strip. */
 export const readHistory = (c: ConsoleContext) => listTasks(c, `limit=${historyShown}`);
 
-/** Videos of the account that a character or a remix can be made from. */
+/** Videos of the account from which a character or a remix can be created. */
 async function readVideos(c: ConsoleContext, { action }: Choice) {
   if (action !== "character" && action !== "remix") return [];
   const tasks = await listTasks(c, "kind=video&status=completed&limit=20");
@@ -97,7 +97,7 @@ async function readVideos(c: ConsoleContext, { action }: Choice) {
 
 export const left = async (c: ConsoleContext) => remaining(await readBalance(c, c.get("account").id));
 
-/** Reads what a page needs beside the form. */
+/** Loads the data that a page needs beside the form. */
 export async function buildView(c: ConsoleContext, shown: Shown): Promise<View> {
   const { choice, typed, images = new Map(), problem, problems = new Map<string, string[]>(), lostImages = false, runs = [] } = shown;
   const isChat = choice.action === "chat";

@@ -1,18 +1,17 @@
-/** The models that can be asked for, as the public pages show them: from the gateway's own `/v1/models`, kept for a minute. */
+/** The available models for the public pages: from the gateway's own `/v1/models`, cached for a minute. */
 
-import { modelNamed } from "../../catalog/models.ts";
 import { alert } from "../../log.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { type Choice, readChoices } from "../playground/choices.ts";
 
-/** What routes are usable changes with a deployment alone. */
+/** The available routes change only with a deployment. */
 const believedMs = 60_000;
 let known: { choices: Choice[]; until: number } | undefined;
 
-/** Every usable model and what it does. Returns an empty list if the gateway does not answer: the rest of the page is still useful. */
+/** Every available model with its actions. Returns an empty list if the gateway does not answer: the rest of the page is still useful. */
 export async function shownModels(c: ConsoleContext): Promise<Choice[]> {
   if (known && known.until > Date.now()) return known.choices;
-  // The models are everybody's: this name stands in for a caller's where reads are counted.
+  // The list needs no account: this name is used for the caller in the rate limit.
   c.set("caller", { accountId: "visitors", keyId: "visitors" });
   try {
     known = { choices: await readChoices(c), until: Date.now() + believedMs };
@@ -22,6 +21,3 @@ export async function shownModels(c: ConsoleContext): Promise<Choice[]> {
     return [];
   }
 }
-
-/** Seconds that a model usually takes. */
-export const typicalSeconds = (choice: Choice): number => modelNamed(choice.model)!.typicalSeconds;

@@ -1,4 +1,4 @@
-/** The order of the documentation: groups of pages, each a file of `docs/`. `index` is the first page, at `/docs` itself. */
+/** The order of the documentation: groups of pages, each a file in `docs/`. `index` is the first page, at `/docs` itself. */
 
 export const contents = [
   { name: "docs_start", pages: ["index", "keys"] },
@@ -24,5 +24,5 @@ export const contents = [
 /** Every page's name, in order. */
 export const pageNames: readonly string[] = contents.flatMap(({ pages }) => [...pages]);
 
-/** Where a page is served. */
+/** The path of a page. */
 export const docPath = (name: string) => (name === "index" ? "/docs" : `/docs/${name}`);

@@ -14,7 +14,7 @@ function make(): { text: string; etag: string } {
 /** Answers a request for the description: for every origin, 304 if the client already has it. */
 export function describeApi({ headers: asked }: Request): Response {
   made ??= make();
-  // Weak, for what is compressed on the way has other bytes.
+  // A weak ETag, because compression on the way changes the bytes.
   const headers = { etag: `W/${made.etag}`, "access-control-allow-origin": "*", "cache-control": "public, no-cache" };
   const known = new Set(
     asked

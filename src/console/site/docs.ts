@@ -20,7 +20,11 @@ const writtenBase = "https://gateway.example";
 /** Text of the repository with the address by which this gateway was reached. */
 export const withBase = (c: ConsoleContext, text: string) => text.replaceAll(writtenBase, new URL(c.req.url).origin);
 
-const atHome = (c: ConsoleContext, html: string) => withBase(c, html).replaceAll("{{icons}}", hashedPath("icons.svg"));
+const atHome = (c: ConsoleContext, html: string) =>
+  withBase(c, html)
+    .replaceAll("{{icons}}", hashedPath("icons.svg"))
+    .replaceAll("{{copy}}", c.var.t("copy"))
+    .replaceAll("{{copied}}", c.var.t("copied"));
 
 /** The pages by their names. */
 export const docs: ReadonlyMap<string, Doc> = new Map(rendered.pages.map((page) => [page.name, page]));

@@ -1,6 +1,6 @@
-/** Text that was rendered when the site was built, put into a page as it is. */
+/** Inserts HTML that was rendered when the site was built. */
 
 import { raw } from "hono/html";
 
-/** `html` comes from this repository alone, never from callers. */
+/** `html` may only come from this repository, never from callers. */
 export const Html = ({ html }: { html: string }) => <>{raw(html)}</>;

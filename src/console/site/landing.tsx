@@ -1,4 +1,4 @@
-/** The landing page: one sentence, what was made, the request that makes it, and what it costs. */
+/** The landing page: one sentence, sample outputs, the request for them, and prices. */
 
 import type { ConsoleContext } from "../frame.tsx";
 import { formatAmount } from "../amounts.ts";
@@ -13,7 +13,7 @@ import { AccountButton, publicPage } from "./layout.tsx";
 import { PriceTable } from "./price-table.tsx";
 import { Video } from "./video.tsx";
 
-/** How large each image of the wall is: tall, wide or plain. */
+/** The size of each image of the wall: tall, wide or plain. */
 const tiles = ["t", "w", "t", "", "", "w", "", "", "", ""];
 
 const Lead = ({ c }: { c: ConsoleContext }) => (

@@ -1,4 +1,4 @@
-/** The frame of the public pages: head, bar with the places of the site, foot with the languages. */
+/** The frame of the public pages: head, navigation bar, footer with the languages. */
 
 import type { Child } from "hono/jsx";
 import { getCookie } from "hono/cookie";
@@ -14,7 +14,7 @@ interface PublicPage {
   title: string;
   /** One sentence for search engines and previews. */
   description: string;
-  /** Address of the same page as Markdown. */
+  /** The URL of the same page as Markdown. */
   markdown?: string;
   children?: Child;
 }
@@ -63,7 +63,7 @@ export const AccountButton = ({ c }: { c: ConsoleContext }) => (
   </a>
 );
 
-/** Answers a whole public page. It differs by language, theme and deployment, so browsers ask for it again. */
+/** Answers a whole public page. It depends on language, theme and deployment, so browsers must revalidate it. */
 export function publicPage(c: ConsoleContext, page: PublicPage, status: 200 | 404 = 200): Response | Promise<Response> {
   const { t, language } = c.var;
   const theme = parseTheme(getCookie(c, themeCookie));

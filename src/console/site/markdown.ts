@@ -1,4 +1,4 @@
-/** The documentation as it was written, for programs: Markdown by the names of its pages. */
+/** The documentation's sources for programs: Markdown by page name. */
 
 import index from "./docs/index.md";
 import keys from "./docs/keys.md";

@@ -1,15 +1,13 @@
-/** The models for everybody: all with their prices, and each with its fields, programs and a sample. */
+/** The public model pages: the list with prices, and each model with its fields, programs and a sample. */
 
 import type { ConsoleContext } from "../frame.tsx";
 import { ActionSection, otherActions } from "../models/page.tsx";
-import { listPrices } from "../models/prices.ts";
+import { listPrices, usualTime } from "../models/prices.ts";
 import { Facts } from "../parts/table.tsx";
-import type { Choice } from "../playground/choices.ts";
-import { hashedPath } from "../static-files.ts";
-import { shownModels, typicalSeconds } from "./catalog.ts";
+import { shownModels } from "./catalog.ts";
 import { docsPage } from "./docs-page.tsx";
 import { PriceTable } from "./price-table.tsx";
-import { Video } from "./video.tsx";
+import { Sample } from "./sample.tsx";
 
 /** Answers the list of models. */
 export async function modelList(c: ConsoleContext): Promise<Response> {
@@ -31,31 +29,7 @@ export async function modelList(c: ConsoleContext): Promise<Response> {
   });
 }
 
-/** What the sandbox made of an image model. */
-const images: Record<string, string> = {
-  "imgA-4": "lighthouse-2.webp",
-  "imgB-4o-image": "sample-imgB-4o-image.webp",
-  "imgC-3-pro-image-preview": "sample-imgC-3-pro-image-preview.webp",
-};
-
-/** A sample of what a model makes; nothing for text. */
-const Sample = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
-  const image = images[choice.model];
-  const shown =
-    image !== undefined ? (
-      <img src={hashedPath(image)} alt="" width={680} height={389} />
-    ) : choice.action === "video" ? (
-      <Video c={c} />
-    ) : undefined;
-  return shown === undefined ? null : (
-    <figure class="sample">
-      {shown}
-      <figcaption class="meta">{c.var.t("site_sandbox")}</figcaption>
-    </figure>
-  );
-};
-
-/** Answers the page of one model, also by another of its names; undefined for a model that cannot be asked for. */
+/** Answers the page of one model by its name or alias; undefined if the model is not available. */
 export async function modelPage(c: ConsoleContext, name: string): Promise<Response | undefined> {
   const { t } = c.var;
   const choices = await shownModels(c);
@@ -77,7 +51,7 @@ export async function modelPage(c: ConsoleContext, name: string): Promise<Respon
         <div class="card">
           <Facts
             of={[
-              [t("usual_time"), t("about_seconds", { seconds: typicalSeconds(choice) })],
+              [t("usual_time"), usualTime(t, choice)],
               ...listPrices(c, choice),
               choice.aliases.length > 0 && [t("other_names"), choice.aliases.join(", ")],
             ]}

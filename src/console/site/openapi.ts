@@ -1,8 +1,8 @@
-/** The description of the API, read for its pages: operations by tag, and schemas as rows of fields. Pure. */
+/** Reads the API description for its pages: operations by tag, and schemas as rows of fields. Pure. */
 
 import description from "./openapi.json";
 
-/** A JSON Schema, as far as the description uses it. */
+/** The parts of JSON Schema that the description uses. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -65,20 +65,20 @@ interface Description {
 
 const document = description as unknown as Description;
 
-/** What the description says of itself, in Markdown. */
+/** The description's own introduction, in Markdown. */
 export const about = document.info.description;
 
 /** The groups of operations, in order. */
 export const { tags } = document;
 
-/** Where a group's page is. */
+/** The path of a group's page. */
 export const tagPath = (name: string) => `/docs/reference/${name}`;
 
 /** A group's name as a title. */
 export const tagTitle = (name: string) => name.slice(0, 1).toUpperCase() + name.slice(1);
 
 export interface Place {
-  /** `GET`, or `webhook` for what the gateway sends. */
+  /** `GET`, or `webhook` for requests that the gateway sends. */
   method: string;
   path: string;
   operation: Operation;
@@ -89,10 +89,10 @@ const asked: Place[] = Object.entries(document.paths).flatMap(([path, methods]) 
 );
 const sent: Place[] = Object.entries(document.webhooks).map(([path, { post }]) => ({ method: "webhook", path, operation: post }));
 
-/** Every operation with a tag: what is asked first, then what is sent. */
+/** Every operation with a tag: requests to the gateway first, then those that it sends. */
 export const operationsTagged = (tag: string): Place[] => [...asked, ...sent].filter(({ operation }) => operation.tags.includes(tag));
 
-/** A value, or what its reference names. */
+/** A value, or the target of its reference. */
 export function resolve<Value extends { $ref?: string }>(value: Value): Value {
   if (value.$ref === undefined) return value;
   const [section = "", name = ""] = value.$ref.replace("#/components/", "").split("/");
@@ -102,7 +102,7 @@ export function resolve<Value extends { $ref?: string }>(value: Value): Value {
 /** The last part of a reference: `VidCRequest`. */
 export const schemaName = ({ $ref }: Schema): string | undefined => $ref?.slice($ref.lastIndexOf("/") + 1);
 
-/** Alternatives of a schema that are objects of their own; none where it is one. */
+/** The alternatives of a schema if they are objects; empty if the schema is a single object. */
 export const variants = (schema: Schema): Schema[] => {
   const { anyOf, oneOf } = resolve(schema);
   const all = anyOf ?? oneOf ?? [];
@@ -110,7 +110,7 @@ export const variants = (schema: Schema): Schema[] => {
 };
 
 export interface Field {
-  /** Dotted and indexed: `metadata.style`, `images[].url`. */
+  /** The path of a field, dotted and indexed: `metadata.style`, `images[].url`. */
   name: string;
   schema: Schema;
   isRequired: boolean;
@@ -118,7 +118,7 @@ export interface Field {
 
 const maxDepth = 3;
 
-/** The fields of an object, those of objects within it under dotted names. */
+/** The fields of an object; those of nested objects have dotted names. */
 export function listFields(schema: Schema, prefix = "", depth = 0): Field[] {
   const { properties = {}, required = [] } = resolve(schema);
   return Object.entries(properties).flatMap(([key, property]) => {
@@ -137,7 +137,7 @@ export function listFields(schema: Schema, prefix = "", depth = 0): Field[] {
 const range = (min: number | undefined, max: number | undefined) =>
   min === undefined && max === undefined ? "" : min === max ? String(min) : max === undefined ? `at least ${min}` : `${min ?? 0}–${max}`;
 
-/** What a value may be, in words: `integer, 1–4`. */
+/** The allowed values of a schema as text: `integer, 1–4`. */
 export function words(schema: Schema): string {
   const one = resolve(schema);
   if (one.const !== undefined) return JSON.stringify(one.const);
@@ -153,7 +153,7 @@ export function words(schema: Schema): string {
   return [type, one.format, characters, range(one.minimum, maximum)].filter(Boolean).join(", ");
 }
 
-/** Examples of a body as JSON text, or as they are where they are text. */
+/** Examples of a body as JSON; text examples unchanged. */
 export const formatExamples = ({ examples = {} }: Content): string[] =>
   Object.values(examples)
     .map((example) => resolve(example).value)

@@ -1,4 +1,4 @@
-/** What programs read: llms.txt (llmstxt.org), robots.txt, the documentation as Markdown. */
+/** Pages for programs: llms.txt (llmstxt.org), robots.txt, the documentation as Markdown. */
 
 import type { ConsoleContext } from "../frame.tsx";
 import { contents } from "./contents.ts";
@@ -19,9 +19,9 @@ export function llmsText(c: ConsoleContext): Response {
   });
   return c.text(`# Gateway
 
-> One HTTP API for text, images, video, characters and remix. Slow work runs as tasks: submit, wait, download. The price is reserved first, and a failed task costs nothing.
+> One HTTP API for text, images, videos, characters and remixes. Slow work runs as tasks: submit, wait, download. The price is reserved first, and a failed task costs nothing.
 
-The API begins at ${origin}/v1. Every request carries \`Authorization: Bearer <API key>\`; keys are made at ${origin}/console. Bodies are JSON.
+The API begins at ${origin}/v1. Every request needs \`Authorization: Bearer <API key>\`; create keys at ${origin}/console. Bodies are JSON.
 Errors are \`{"error": {"message", "type", "code", "param", "details"}}\`.
 
 ${groups.join("\n\n")}
@@ -34,15 +34,15 @@ ${groups.join("\n\n")}
 ## Optional
 
 - [Reference pages](${origin}/docs/reference): the description as pages for people
-- [Agents](${origin}/mcp): the same tools by the Model Context Protocol
+- [Agents](${origin}/mcp): tools for agents, by the Model Context Protocol
 `);
 }
 
-/** Answers which pages search engines may read. Files are signed and short-lived, and the console is for people who are signed in. */
+/** Answers which pages search engines may read. Files are signed and short-lived, and the console needs a login. */
 export const robotsText = (c: ConsoleContext): Response =>
   c.text("User-agent: *\nAllow: /\nDisallow: /admin\nDisallow: /assets\nDisallow: /characters\nDisallow: /console\nDisallow: /v1\n");
 
-/** A page as Markdown, with this gateway's address in its samples; undefined for unknown names. */
+/** A page as Markdown, with this gateway's URL in its samples; undefined for unknown names. */
 export function markdownPage(c: ConsoleContext, name: string): Response | undefined {
   const text = Object.hasOwn(markdown, name) ? markdown[name] : undefined;
   return text === undefined ? undefined : c.body(withBase(c, text), 200, { "content-type": "text/markdown; charset=utf-8" });

@@ -1,12 +1,11 @@
-/** Models and what they cost, in a table. */
+/** A table of models and prices. */
 
 import type { ConsoleContext } from "../frame.tsx";
-import { listPrices } from "../models/prices.ts";
+import { listPrices, usualTime } from "../models/prices.ts";
 import { Table } from "../parts/table.tsx";
 import type { Choice } from "../playground/choices.ts";
-import { typicalSeconds } from "./catalog.ts";
 
-/** Every model that can be asked for, with its prices. */
+/** Every available model with its prices. */
 export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[] }) => {
   const { t } = c.var;
   return (
@@ -36,7 +35,7 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
                 </span>
               ))}
             </td>
-            <td class="num hide-s">{t("about_seconds", { seconds: typicalSeconds(choice) })}</td>
+            <td class="num hide-s">{usualTime(t, choice)}</td>
           </tr>
         ))}
     </Table>

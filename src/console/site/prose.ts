@@ -1,4 +1,4 @@
-/** Sentences of the description as HTML: paragraphs, code and bold, nothing else. */
+/** Converts the description's texts to HTML: paragraphs, code and bold only. */
 
 const escape = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 
@@ -17,7 +17,7 @@ export const paragraphs = (text: string): string =>
 /** One sentence within a cell. */
 export const sentence = inline;
 
-/** JSON with the colours of code: names, then texts. */
+/** JSON with syntax colours: names, then strings. */
 export const colouredJson = (json: string): string =>
   escape(json).replace(/&#34;(?:[^&\\]|\\.|&(?!#34;))*&#34;(\s*:)?/g, (text, colon?: string) =>
     colon === undefined ? `<span class="s">${text}</span>` : `<span class="k">${text.slice(0, -colon.length)}</span>${colon}`,

@@ -1,4 +1,4 @@
-/** The reference: a page for each group of operations, made of the API's description. */
+/** The reference: a page for each group of operations, generated from the API's description. */
 
 import type { ConsoleContext } from "../frame.tsx";
 import { Table } from "../parts/table.tsx";
@@ -46,7 +46,7 @@ const Fields = ({ label, rows }: { label: string; rows: Row[] }) => (
   </Table>
 );
 
-/** A body's fields; of several bodies, each to be opened. */
+/** A body's fields; if there are several bodies, each is folded. */
 const Body = ({ schema, label }: { schema: api.Schema; label: string }) => {
   const variants = api.variants(schema);
   if (variants.length > 0)
@@ -76,7 +76,7 @@ const Example = ({ text }: { text: string }) => (
   </div>
 );
 
-/** An answer of success, whole. */
+/** A complete success answer. */
 const Success = ({ status, answer, of }: { status: string; answer: api.Answer; of: string }) => (
   <>
     <h3>{`Answers ${status}`}</h3>
@@ -184,7 +184,7 @@ export function referencePage(c: ConsoleContext, tag: string): Response | Promis
   });
 }
 
-/** Answers the first page of the reference: what holds for every path, and all of them. */
+/** Answers the first page of the reference: the rules for all paths, and a list of them. */
 export const referenceIndex = (c: ConsoleContext): Response | Promise<Response> =>
   docsPage(c, {
     title: "API reference",

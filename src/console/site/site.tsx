@@ -1,4 +1,4 @@
-/** The public pages: landing page, documentation, models, reference, and what programs read of them. */
+/** The public pages: landing page, documentation, models, reference, and pages for programs. */
 
 import { Hono, type MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
@@ -14,7 +14,7 @@ import { referenceIndex, referencePage } from "./reference.tsx";
 import { showStatus } from "./status.tsx";
 import { llmsText, markdownPage, robotsText } from "./plain.ts";
 
-/** The language. Pages differ by language, theme and deployment: browsers ask again each time. */
+/** Sets the language. Pages depend on language, theme and deployment, so browsers must revalidate them. */
 const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
@@ -24,7 +24,7 @@ const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.header("vary", "Accept, Accept-Language, Cookie");
 };
 
-/** People who are signed in go to the overview. */
+/** Signed-in users are redirected to the overview. */
 async function home(c: ConsoleContext): Promise<Response> {
   if (c.req.header("cookie")?.includes("session_token=")) {
     await startAuth(c);
@@ -48,7 +48,7 @@ const missing = (c: ConsoleContext) =>
     404,
   );
 
-/** A page of the documentation by its name, or with `.md` its Markdown. */
+/** A page of the documentation by its name; with `.md` its Markdown. */
 function written(c: ConsoleContext): Response | Promise<Response> {
   const name = c.req.param("name") ?? "index";
   if (name.endsWith(".md")) return markdownPage(c, name.slice(0, -".md".length)) ?? missing(c);
@@ -56,7 +56,7 @@ function written(c: ConsoleContext): Response | Promise<Response> {
   return doc ? writtenPage(c, doc) : missing(c);
 }
 
-/** A trailing slash is the same page. */
+/** A path with a trailing slash is the same page. */
 function elsewhere(c: ConsoleContext): Response | Promise<Response> {
   const { pathname, search } = new URL(c.req.url);
   return pathname.endsWith("/") ? c.redirect(pathname.replace(/\/+$/, "") + search, 301) : missing(c);

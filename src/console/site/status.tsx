@@ -1,5 +1,6 @@
-/** `/status`: how the service does, for people and, by `Accept`, for programs. It shows sums of all accounts, and nothing of one. */
+/** `/status`: the state of the service, for browsers and, by `Accept`, for programs. It shows only sums of all accounts. */
 
+import { percentText } from "../amounts.ts";
 import type { Kind } from "../../catalog/models.ts";
 import { type KindOutcome, readOutcomes } from "../../db/outcome-sums.ts";
 import { alert } from "../../log.ts";
@@ -10,7 +11,7 @@ import { docsPage } from "./docs-page.tsx";
 
 const hourMs = 3_600_000;
 const keptMs = 30_000;
-/** Below this share of completed tasks of any kind submissions are degraded. */
+/** If a smaller share of any kind's tasks completed, submissions are shown as degraded. */
 const goodRate = 0.9;
 
 type State = "operational" | "degraded" | "unavailable";
@@ -21,7 +22,7 @@ interface Status {
   updatedAt: number;
 }
 
-/** One read serves all visitors of this isolate for half a minute. */
+/** Cached for half a minute for all visitors of this isolate. */
 let known: Promise<Status> | undefined;
 let knownUntil = 0;
 
@@ -34,7 +35,7 @@ function currentStatus(c: ConsoleContext): Promise<Status> {
   return known;
 }
 
-/** Never throws: without the database no task can be submitted. */
+/** Never throws. If the database does not answer, submissions are down. */
 async function readStatus({ env }: ConsoleContext, now: number): Promise<Status> {
   try {
     const kinds = await readOutcomes(env.DB, now - hourMs);
@@ -74,7 +75,7 @@ const looks = {
 function page(c: ConsoleContext, { submissions, kinds }: Status): Response | Promise<Response> {
   const { t, language } = c.var;
   const pill = (state: State) => <Pill {...looks[state]} text={t(`status_${state}`)} />;
-  const percent = (rate: number) => new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 }).format(rate);
+  const percent = (rate: number) => percentText(language, rate);
   const columns = [t("site_kind"), { name: t("status_completed"), isNumber: true }, { name: t("status_median"), isNumber: true }];
   return docsPage(c, {
     title: t("status_page"),

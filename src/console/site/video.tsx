@@ -1,4 +1,4 @@
-/** The video that the sandbox made, with the player of the browser. */
+/** The sandbox's sample video, in the browser's own player. */
 
 import type { ConsoleContext } from "../frame.tsx";
 import { hashedPath } from "../static-files.ts";

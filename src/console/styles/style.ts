@@ -1,4 +1,4 @@
-/** The stylesheet, from its files in order. */
+/** The stylesheet, concatenated from its files. */
 
 import base from "./base.css";
 import buttons from "./buttons.css";
@@ -28,7 +28,7 @@ import tokens from "./tokens.css";
 const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, codeTabs, phone];
 const pages = [playground, results, chat, gallery, task, charts, steps, publicPages, docs, helpers, narrow];
 
-/** The whole stylesheet. `pathOf` gives the path of a served file: fonts are `url("name")` in it. */
+/** The whole stylesheet. `pathOf` returns the path of a served file, for `url("name")` of fonts. */
 export const style = (pathOf: (name: string) => string): string =>
   [tokens, base, ...parts, ...pages]
     .join("\n")

@@ -12,7 +12,7 @@ import { describeFile } from "./result.tsx";
 
 export type FormName = "again" | "cancel" | "remix" | "character" | "callback";
 
-/** A refused form: the message, and the typed values. */
+/** An invalid form: the message, and the typed values. */
 export interface Refused {
   form: FormName;
   refusal: Refusal;
@@ -32,7 +32,7 @@ interface ActionsProps {
   t: Translate;
 }
 
-/** One form of a task's page. Its key makes sure that sending it twice runs it once. */
+/** One form of a task's page. Its idempotency key ensures that submitting it twice runs it once. */
 const Form = ({ task, name, children }: { task: TaskData; name: FormName; children: Child }) => (
   <form method="post" action={`/console/tasks/${task.id}/${name}`} class="stack">
     <input type="hidden" name="key" value={crypto.randomUUID()} />
@@ -40,7 +40,7 @@ const Form = ({ task, name, children }: { task: TaskData; name: FormName; childr
   </form>
 );
 
-/** True if its video still exists for a remix or a character. Private videos cannot be remixed. */
+/** True if its video still exists and can be used for a remix or a character. Private videos cannot be remixed. */
 const videoIn = (task: TaskData) => (isGone(task) ? undefined : taskVideo(task));
 
 /** The remix form's models; undefined if the task cannot be remixed. Private videos cannot be. */
@@ -49,7 +49,7 @@ function remixSchema({ task, models }: ActionsProps) {
   return videoIn(task) && !task.metadata["private"] ? schema : undefined;
 }
 
-/** A form that its button in the row opens: it is the target of a link, so that it opens without script. */
+/** A form that a button in the row opens. The button links to it, so that it opens without script. */
 const Panel = ({ name, title, refused, children }: { name: FormName; title: string; refused: Refused | undefined; children: Child }) => (
   <section id={name} class={refused?.form === name ? "card fold open" : "card fold"} aria-label={title} tabindex={-1}>
     <h2>{title}</h2>
@@ -75,15 +75,18 @@ function Remix(props: ActionsProps) {
     <Panel name="remix" title={t("remix")} refused={refused}>
       <Form task={task} name="remix">
         <label class="field">
-          {t("remix_prompt")}
+          <span class="label">{t("remix_prompt")}</span>
           <textarea class="in" name="prompt" rows={3} maxlength={schema["prompt"]?.maxLength} required>
             {typed("prompt")}
           </textarea>
         </label>
         <div class="cols two">
           <label class="field">
-            {t("model_and_length")}
-            <select class="in" name="choice">
+            <span class="label">{t("model_and_length")}</span>
+            <select class="in cut-choice" name="choice">
+              <button type="button">
+                <selectedcontent></selectedcontent>
+              </button>
               {remixes.map(({ value, text }) => (
                 <option value={value} selected={value === choice}>
                   {text}
@@ -92,7 +95,7 @@ function Remix(props: ActionsProps) {
             </select>
           </label>
           <label class="field">
-            {t("remix_size")}
+            <span class="label">{t("remix_size")}</span>
             <select class="in" name="size">
               {schema["size"]?.enum?.map((ratio) => (
                 <option selected={ratio === size}>{ratio}</option>
@@ -108,7 +111,7 @@ function Remix(props: ActionsProps) {
   );
 }
 
-/** The video that a character can be made from. */
+/** The video for a character. */
 function characterSource({ task, models }: Pick<ActionsProps, "task" | "models">) {
   return models.find(({ id }) => id === task.model)?.actions?.character ? videoIn(task) : undefined;
 }
@@ -126,11 +129,11 @@ function Character({ task, models, amount, refused, t }: ActionsProps) {
       <Form task={task} name="character">
         <div class="cols two">
           <label class="field">
-            {t("from_second")}
+            <span class="label">{t("from_second")}</span>
             <input class="in" {...seconds} name="start" value={typed("start", 0)} />
           </label>
           <label class="field">
-            {t("to_second")}
+            <span class="label">{t("to_second")}</span>
             <input class="in" {...seconds} name="end" value={typed("end", Math.min(3, duration))} />
           </label>
         </div>
@@ -142,7 +145,7 @@ function Character({ task, models, amount, refused, t }: ActionsProps) {
   );
 }
 
-/** Cancelling a running task. What it returns stands beside it. */
+/** Cancels a running task; the returned amount is shown beside it. */
 const Cancel = ({ task, submission, amount, t }: ActionsProps) => (
   <div class="row gap0">
     <Form task={task} name="cancel">
@@ -161,17 +164,18 @@ const Cancel = ({ task, submission, amount, t }: ActionsProps) => (
 
 const DownloadAll = ({ task, files, t }: ActionsProps) => {
   const [first] = files;
+  const count = taskVideo(task) ? 1 : files.length;
   if (!first) return null;
   return (
     <a class="btn primary" href={`/console/tasks/${task.id}/download`} download>
       <Icon name="down" />
-      {files.length > 1 ? t("download_all") : t("download")}
-      <span class="num">{files.length > 1 ? `ZIP, ${files.length}` : describeFile(first)}</span>
+      {count > 1 ? t("download_all") : t("download")}
+      <span class="num">{count > 1 ? "ZIP" : describeFile(first)}</span>
     </a>
   );
 };
 
-/** The row of a final task. Of a failed one, the next step is to change it. */
+/** The actions of a final task. For a failed one the first action is to change the request. */
 const Row = (props: ActionsProps) => {
   const { task, submission, amount, t } = props;
   const isFailed = task.status === "failed";

@@ -1,4 +1,4 @@
-/** Tasks in the gateway API's answers, and its refusals. */
+/** Tasks and errors in the gateway API's answers. */
 
 import { askGateway, type ConsoleContext } from "../frame.tsx";
 import { taskCharacter, type ModelEntry, taskPrompt, readError, readModels, type TaskData } from "../answers.ts";
@@ -6,7 +6,7 @@ import type { Translate } from "../messages.ts";
 
 export const isOpen = ({ status }: TaskData) => status === "queued" || status === "in_progress";
 
-/** True if its files have expired. */
+/** True if the task's files have expired. */
 export const isGone = ({ expires_at }: TaskData) => expires_at !== undefined && 1000 * expires_at <= Date.now();
 
 const longestTitle = /^[^]{0,120}/u;
@@ -25,7 +25,7 @@ export async function usableModels(c: ConsoleContext): Promise<ModelEntry[]> {
   return answer.ok ? readModels(answer) : [];
 }
 
-/** A refusal of the API, with its message in the user's language. */
+/** An error answer of the API, with its message in the user's language. */
 export interface Refusal {
   text: string;
   status: 400 | 404 | 429 | 500;

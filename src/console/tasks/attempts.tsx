@@ -1,4 +1,4 @@
-/** The providers that a task was given to, for admins: callers never see them. */
+/** The providers that were asked to do a task, for admins: callers never see them. */
 
 import type { Task } from "../../tasks/record.ts";
 import { useAround } from "../parts/context.ts";

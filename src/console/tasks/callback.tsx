@@ -1,4 +1,4 @@
-/** A task's callback: where it goes, how each attempt ended, and sending it again. */
+/** A task's callback: its URL, the outcome of each attempt, and sending it again. */
 
 import { readCallback, type TaskCallback } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
@@ -8,7 +8,7 @@ import { TimeOfDay } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Table } from "../parts/table.tsx";
 
-/** The callback of a final task; undefined if it never had one and has no address to send it to. */
+/** The callback of a final task; undefined if it never had one and there is no URL to send it to. */
 export async function readTaskCallback(c: ConsoleContext, id: string): Promise<TaskCallback | undefined> {
   const answer = await askGateway(c, `/v1/tasks/${id}/callback`);
   const callback = answer.ok ? await readCallback(answer) : undefined;

@@ -1,14 +1,14 @@
-/** What is done with several tasks at once, chosen in the gallery: their files are downloaded, or they are deleted after a question. */
+/** Actions on several tasks selected in the gallery: downloading their files, or deleting the tasks after a confirmation. */
 
 import { askGateway, BadForm, type ConsoleContext, page, readBody } from "../frame.tsx";
 import { readTask } from "../answers.ts";
 import { taskTitle } from "./answers.ts";
 import { download } from "./files.ts";
 
-/** More than a page of the gallery has. */
+/** A maximum above the number of tasks on a page of the gallery. */
 const maxChosen = 100;
 
-/** The ids in a form, each once. Throws `BadForm`. */
+/** The ids in a form, without duplicates. Throws `BadForm`. */
 async function readChosen(c: ConsoleContext): Promise<{ ids: string[]; isSure: boolean }> {
   const form = await (await readBody(c)).formData().catch((cause: unknown) => Promise.reject(new BadForm(cause)));
   const ids = form.getAll("task").filter((value) => typeof value === "string");
@@ -21,7 +21,7 @@ export async function downloadChosen(c: ConsoleContext): Promise<Response> {
   return ids.length === 0 ? c.redirect("/console/tasks", 303) : download(c, ids);
 }
 
-/** `POST /console/tasks/delete`: asks first, and deletes with `sure=yes`. Tasks that run or are gone already are left as they are. */
+/** `POST /console/tasks/delete`: asks for confirmation, and deletes with `sure=yes`. Running and already deleted tasks are skipped. */
 export async function deleteChosen(c: ConsoleContext): Promise<Response> {
   const { ids, isSure } = await readChosen(c);
   if (ids.length === 0) return c.redirect("/console/tasks", 303);

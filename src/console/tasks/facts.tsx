@@ -1,11 +1,11 @@
-/** What stands beside a task's result: its details, its timeline, its receipt. */
+/** Shown beside a task's result: its details, its timeline, its receipt. */
 
 import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
 import type { TaskData } from "../answers.ts";
 import { formatAmount } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
-import { fieldLabel } from "../messages/playground-fields.ts";
+import { fieldLabel, labelParts, valueLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
 import { ClockTime, TimeOfDay } from "../parts/date-time.tsx";
@@ -21,20 +21,21 @@ const TaskLink = ({ id }: { id: string }) => (
   </a>
 );
 
-/** A parameter's value: URLs are links, other tasks link to their pages, inline images are only mentioned. */
+/** A parameter's value: URLs become links, task ids link to their pages, inline images are only mentioned. */
 const Value = ({ name, value }: { name: string; value: unknown }): Child => {
-  const { t } = useAround();
+  const { t, language } = useAround();
   if (Array.isArray(value)) return value.map((item: unknown, at) => [at > 0 && <br />, <Value name={name} value={item} />]);
   if (typeof value === "object" && value !== null) {
     const { url, role } = value as { url: string; role: string };
     return (
       <>
-        {role}: <Value name={name} value={url} />
+        {valueLabel(language, role)}: <Value name={name} value={url} />
       </>
     );
   }
   if (typeof value === "boolean") return t(value ? "yes" : "no");
   const text = String(value);
+  if (name === "duration") return `${text} s`;
   if (name === "from_task") return <TaskLink id={text} />;
   if (name.startsWith("image") && text === "inline") return t("inline_image");
   return /^https?:\/\//.test(text) ? (
@@ -42,7 +43,8 @@ const Value = ({ name, value }: { name: string; value: unknown }): Child => {
       {URL.parse(text)?.host ?? text}
     </a>
   ) : (
-    text
+    // Words that a model knows; a reference is the caller's own text.
+    <>{name === "quality" || name === "style" ? valueLabel(language, text) : text}</>
   );
 };
 
@@ -64,7 +66,9 @@ export const Details = ({ task, record, keyName }: { task: TaskData; record: Tas
             t("characters"),
             characters.map(({ id, username }) => [<a href={`/console/characters#${id}`}>@{username}</a>, " "]),
           ],
-          ...Object.entries(parameters).map(([name, value]) => [fieldLabel(language, name), <Value name={name} value={value} />] as const),
+          ...Object.entries(parameters).map(
+            ([name, value]) => [labelParts(fieldLabel(language, name))[0], <Value name={name} value={value} />] as const,
+          ),
           record.result?.kind === "video" && [t("pixels"), `${record.result.width} × ${record.result.height}`],
           keyName !== undefined && [t("task_key"), keyName],
           [
@@ -102,7 +106,7 @@ interface Moment {
   hint?: string | undefined;
 }
 
-/** What happened to the task so far, and what is happening. */
+/** The timeline: the past and current steps of the task. */
 function listMoments(
   task: TaskData,
   { createdAt, startedAt, finalAt, step, callback }: Task,
@@ -117,7 +121,7 @@ function listMoments(
     ...(startedAt === undefined ? [] : [{ at: startedAt, tone: "good" as const, text: t("started_at") }]),
     ...(finalAt === undefined
       ? [{ at: Date.now(), tone: "run" as const, text: t(startedAt === undefined ? "waits_in_queue" : "being_made") }]
-      : [{ at: finalAt, tone, text: `${t("ended_at")}: ${statusWord(t, status)}`, hint: t("after_seconds", { seconds }) }]),
+      : [{ at: finalAt, tone, text: statusWord(t, status), hint: t("after_seconds", { seconds }) }]),
     ...(finalAt !== undefined && status !== "completed" && step.do !== "settle"
       ? [{ at: finalAt, tone: "good" as const, text: t("money_returned") }]
       : []),
@@ -148,7 +152,7 @@ export const Timeline = ({ task, record }: { task: TaskData; record: Task }) => 
 interface ReceiptProps {
   c: ConsoleContext;
   record: Task;
-  /** In millionths; what is charged is null until the task is settled. */
+  /** In millionths; the charge is null until the task is settled. */
   cost: { held: number; charged: number | null };
 }
 

@@ -1,4 +1,4 @@
-/** Downloads: the file of a task under a name of its own, or the files of several as one archive. */
+/** Downloads: the file of a task under a name of its own, or the files of several tasks as one archive. */
 
 import { openAsset } from "../../assets.ts";
 import type { Task } from "../../tasks/record.ts";
@@ -26,10 +26,12 @@ function listFiles({ id, result, expiresAt, finalAt }: Task): File[] {
 
 const attachment = (name: string) => ({ "content-disposition": `attachment; filename="${name}"` });
 
-/** Answers with the files of these tasks of the account: one file as it is, several as an archive. 404 if they have no files. */
+/** Answers with the files of these tasks of the account: a single file unchanged, several as an archive. 404 if they have no files. */
 export async function download(c: ConsoleContext, ids: string[]): Promise<Response> {
   const tasks = await Promise.all(ids.map((id) => c.env.API.record(c.get("account").id, id)));
-  const files = tasks.flatMap((task) => (task ? listFiles(task) : []));
+  const all = tasks.flatMap((task) => (task ? listFiles(task) : []));
+  // Of one video its file: the thumbnail is only in archives of several tasks.
+  const files = ids.length === 1 && tasks[0]?.result?.kind === "video" ? all.slice(0, 1) : all;
   const [first] = files;
   if (!first) return nothingHere(c);
   const open = async (key: string) => (await openAsset(c.env.ASSETS, key))?.body;

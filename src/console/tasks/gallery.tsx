@@ -1,4 +1,4 @@
-/** The account's tasks as tiles: filtered, searched, chosen, in pages, refreshed while one of them runs. */
+/** The account's tasks as tiles: filtered, searched, selectable, in pages, refreshed while one of them runs. */
 
 import { allModels } from "../../catalog/models.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
@@ -57,7 +57,7 @@ const Search = ({ filters: { q, ...others } }: { filters: Filters }) => {
   );
 };
 
-/** What is done with the chosen tiles. It shows itself when one is chosen. */
+/** The actions on the selected tiles; visible if a tile is selected. */
 const Bar = ({ filters, after }: { filters: Filters; after: string | undefined }) => {
   const { t } = useAround();
   return (
@@ -97,7 +97,7 @@ const Empty = ({ isFiltered }: { isFiltered: boolean }) => {
   );
 };
 
-/** What the last form did with the tasks, as the query says it. */
+/** The outcome of the last form, from the query. */
 function readOutcome(c: ConsoleContext): { toast: string | undefined; kept: number } {
   const number = (name: string) => (/^\d{1,3}$/.test(c.req.query(name) ?? "") ? Number(c.req.query(name)) : 0);
   const deleted = number("deleted");

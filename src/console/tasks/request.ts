@@ -15,7 +15,7 @@ interface ApiRequest {
 export const isRepeatable = ({ parameters: { images = [], image_with_roles = [] } }: Submission) =>
   ![...images, ...image_with_roles.map(({ url }) => url)].includes("inline");
 
-/** The request body for the API. Records have the fields of `metadata` on the same level as others; the model's schema says which these are. */
+/** The request body for the API. Records have the fields of `metadata` on the same level as others; the model's schema identifies them. */
 export async function toApiRequest(c: ConsoleContext, { kind, model, parameters, source }: Submission): Promise<ApiRequest> {
   if (kind === "remix") return { path: `/v1/videos/${source?.taskId}/remix`, body: { model, ...parameters } };
   const entry = (await usableModels(c)).find(({ id }) => id === model);

@@ -1,4 +1,4 @@
-/** The result of a task as the first thing on its page: its images, its video or its character; or where it will be. */
+/** The result of a task at the top of its page: its images, its video or its character; or a placeholder. */
 
 import type { Asset } from "../../assets.ts";
 import type { Task } from "../../tasks/record.ts";
@@ -19,7 +19,7 @@ const typeNames: Record<string, string> = { "image/png": "PNG", "image/jpeg": "J
 export const describeFile = ({ type, bytes }: Asset) =>
   `${typeNames[type] ?? type}, ${bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`}`;
 
-/** One of several images, with its own download. Its file's name has the task's id and its number. */
+/** One of several images, with its own download. Its file name contains the task's id and the image's number. */
 const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | undefined; asset: Asset; number: number; of: number }) => {
   const { t } = useAround();
   const title = `${taskTitle(task, t)}, ${number} / ${of}`;
@@ -41,7 +41,7 @@ const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | 
   );
 };
 
-/** A running task: how far it is, in the place where its result will be. */
+/** A running task: its progress, in the place of its result. */
 const Waiting = ({ task }: { task: TaskData }) => {
   const { t } = useAround();
   return (

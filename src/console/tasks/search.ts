@@ -1,24 +1,24 @@
-/** Lists an account's tasks for the gallery, filtered by the API, and searched here: prompts are nowhere but in the tasks' own records. */
+/** Lists an account's tasks for the gallery, filtered by the API and searched here, because only the tasks' records contain prompts. */
 
 import { taskCharacter, taskPrompt, readTasks, type TaskData } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
 import { type Refusal, readRefusal } from "./answers.ts";
 
 const tasksOnPage = 24;
-/** A search reads this many lists of a hundred tasks at most; the rest is behind a link. */
+/** A search reads at most this many lists of a hundred tasks; a link continues it. */
 const maxLists = 5;
 
 export interface Filters {
   kind?: string | undefined;
   status?: string | undefined;
   model?: string | undefined;
-  /** Searched in prompts, references and usernames, without regard to case. */
+  /** Searched in prompts, references and usernames, case-insensitively. */
   q?: string | undefined;
 }
 
 export interface Found {
   tasks: TaskData[];
-  /** Where the next page begins: the last task that was looked at; undefined at the end. */
+  /** The start of the next page: the last task that was examined; undefined at the end. */
   next: string | undefined;
   refusal: Refusal | undefined;
 }

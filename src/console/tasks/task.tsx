@@ -1,4 +1,4 @@
-/** One task's page: its result first, then what can be done with it; beside it its facts. It refreshes itself while the task runs. */
+/** One task's page: its result first, then its actions; beside it its facts. It refreshes itself while the task runs. */
 
 import { listKeys } from "../../db/api-keys.ts";
 import type { Task } from "../../tasks/record.ts";
@@ -22,7 +22,7 @@ import { live } from "./live.ts";
 import { toApiRequest } from "./request.ts";
 import { Result } from "./result.tsx";
 
-/** A callback that is tried again within this time is waited for on the page. */
+/** The page refreshes itself for a callback whose next attempt is within this time. */
 const soonMs = 15_000;
 
 /** When the page refreshes itself: while something happens, and once when its files expire. */

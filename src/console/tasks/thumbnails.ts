@@ -1,4 +1,4 @@
-/** Thumbnails of results: made when one is first shown, and stored beside the file, so that whatever deletes the file deletes its thumbnail. */
+/** Thumbnails of outputs: made when one is first shown, and stored under the same prefix as the file, so that deleting the file's prefix deletes its thumbnail. */
 
 import type { Context } from "hono";
 import { isSignedBy, signedUrl } from "../../asset-urls.ts";
@@ -10,7 +10,7 @@ import { readAll } from "../../net/bounded-body.ts";
 import { type ConsoleContext, nothingHere } from "../frame.tsx";
 
 const maxThumbnailBytes = 40_000;
-/** Tried in this order until the bytes are few enough: noise needs many. */
+/** Tried in this order until the file is small enough: noisy images need many bytes. */
 const widths = [480, 360, 240, 120];
 const stillAtSeconds = 1;
 
@@ -23,7 +23,7 @@ interface Bytes {
   type: string;
 }
 
-/** The stored file behind a URL that the API answered; undefined for other URLs. */
+/** The stored file for a URL in an answer of the API; undefined for other URLs. */
 function fileBehind(url: string): { key: string; digest: string; expiresAt: number } | undefined {
   const { pathname, searchParams } = new URL(url);
   const key = /assets\/task_[\w-]+\/[\w.-]+$/.exec(pathname)?.[0];
@@ -41,7 +41,7 @@ export async function thumbnailPath(env: ConsoleEnv, url: string): Promise<strin
   return isMade ? signedUrl("/console/thumbnails", thumbnailSecret(env), file, file.expiresAt) : undefined;
 }
 
-/** `GET /console/thumbnails/{key}`: everything that it needs to know is in its signed URL, because a page asks for two dozen. */
+/** `GET /console/thumbnails/{key}`: the signed URL contains everything that it needs, because a page requests two dozen. */
 export async function serveThumbnail(c: Context<{ Bindings: ConsoleEnv }>): Promise<Response> {
   const key = c.req.path.slice("/console/thumbnails/".length);
   const { expires = "", digest = "", signature = "" } = c.req.query();

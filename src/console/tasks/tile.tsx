@@ -1,4 +1,4 @@
-/** A task as a tile: its thumbnail, or how it stands. */
+/** A task as a tile: its thumbnail, or its state. */
 
 import { taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
@@ -28,7 +28,7 @@ const Badge = ({ task }: { task: TaskData }) => {
   return count > 1 ? <span class="badge num">×{count}</span> : null;
 };
 
-/** A task without files to show: it runs, has failed, or its files have expired. */
+/** A task without files: it is running, has failed, or its files have expired. */
 const Void = ({ task, title }: { task: TaskData; title: string }) => {
   const { t } = useAround();
   const status = shownStatus(task);
@@ -52,7 +52,7 @@ const Void = ({ task, title }: { task: TaskData; title: string }) => {
   );
 };
 
-/** What a tile shows, without its link. */
+/** The content of a tile, without its link. */
 export const TileFace = ({ task, preview }: { task: TaskData; preview: Preview | undefined }) => {
   const { t } = useAround();
   const title = taskTitle(task, t);

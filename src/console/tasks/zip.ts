@@ -9,7 +9,10 @@ export interface ZipEntry {
   open: () => Promise<ReadableStream<Uint8Array> | undefined>;
 }
 
-/** Files that cannot be opened any more are left out. A file that breaks off breaks the download: no archive is silently short. */
+/**
+ * Files that cannot be opened any more are left out. If a file breaks off, so does the download, so that no archive lacks data without an
+ * error.
+ */
 export function zip(entries: ZipEntry[]): ReadableStream<Uint8Array> {
   async function* files() {
     for (const { name, at, open } of entries) {

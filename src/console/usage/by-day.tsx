@@ -1,5 +1,6 @@
 /** Charges by day and model: the chart, a table by model as its legend, and a table by day. */
 
+import { percentText } from "../amounts.ts";
 import type { Spent } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
@@ -36,7 +37,7 @@ export const ByDay = ({ spent, since, days }: { spent: Spent[]; since: number; d
 const ByModel = ({ series }: { series: Series[] }) => {
   const { t, language } = useAround();
   const total = series.reduce((all, { charged }) => all + charged, 0);
-  const share = (charged: number) => (charged / total).toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
+  const share = (charged: number) => percentText(language, charged / total);
   return (
     <Table
       id="by-model"

@@ -52,7 +52,9 @@ export const Chart = ({ series, since, days }: { series: Series[]; since: number
   const chargedOn = (day: number) => series.reduce((total, { of }) => total + sum(of.filter((one) => one.day === day)), 0);
   const top = roundUp(Math.max(...dayList.map(chargedOn)));
   const amount = (millionths: number) => roundedAmount(language, unit, millionths);
-  const marks = dayList.filter((_, at) => at % Math.ceil(days / 5) === 0);
+  const parts = days < 10 ? 3 : 4;
+  // From the first day to the last, as far apart as the labels below stand.
+  const marks = Array.from({ length: parts + 1 }, (_, part) => since + Math.round((part / parts) * (days - 1)) * dayMs);
   return (
     <div class="plotgrid plot">
       <div class="ylab axis" aria-hidden="true">

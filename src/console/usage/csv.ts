@@ -26,7 +26,7 @@ function field(text: string): string {
 
 const line = (fields: string[]) => `${fields.map(field).join(",")}\r\n`;
 
-/** All entries that `read` pages through since `since` (milliseconds), newest first. What breaks while it is read breaks the download: no file is silently short. */
+/** All entries that `read` pages through since `since` (milliseconds), newest first. An error while reading breaks the download off, so that no file lacks entries without an error. */
 export function csv(
   read: (page: { since: number; limit: number; after?: Place | undefined }) => Promise<Entry[]>,
   since: number,
@@ -35,7 +35,7 @@ export function csv(
   let after: Place | undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      // Without this mark Excel reads a file in an old encoding.
+      // Without a byte order mark Excel reads a file in a legacy encoding.
       controller.enqueue(encoder.encode(`\ufeff${line(Object.keys(columns))}`));
     },
     async pull(controller) {

@@ -1,4 +1,4 @@
-/** Charges by key or by reference, as the API sums them; and the API's table for cost tools. */
+/** Charges by key or by reference, summed by the API; and the API's table for cost tools. */
 
 import { listKeys } from "../../db/api-keys.ts";
 import { readUsage } from "../answers.ts";

@@ -1,4 +1,4 @@
-/** The latest callbacks of the account's tasks: how each stands, and sending it again. */
+/** The latest callbacks of the account's tasks: the state of each, and sending it again. */
 
 import { taskPrompt, readTasks, type TaskData } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
@@ -9,7 +9,7 @@ import { Table } from "../parts/table.tsx";
 import { taskTitle } from "../tasks/answers.ts";
 import type { Callback } from "../../tasks/callback.ts";
 
-/** A callback is in its task's own record: so many of the newest tasks are read. */
+/** The number of newest tasks that are read, because a callback is part of its task's record. */
 export const tasksRead = 50;
 
 export interface Delivery {

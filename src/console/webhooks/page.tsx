@@ -20,7 +20,7 @@ const outcomes = { saved: "webhook_saved", removed: "webhook_removed", rotated: 
 const path = "/console/webhooks";
 
 interface Shown {
-  /** A refused form: what was typed as the endpoint, and the message. */
+  /** An invalid form: the typed endpoint, and the message. */
   refusal?: Refusal | undefined;
   typed?: string | undefined;
   /** The outcome of a test event. */
@@ -53,7 +53,7 @@ const EndpointForm = ({ url, problem, isNew }: { url: string; problem: string | 
   );
 };
 
-/** The secret, behind dots until it is asked for. */
+/** The secret, hidden until the user shows it. */
 const Secret = ({ secret, isShown }: { secret: string; isShown: boolean }) => {
   const { t } = useAround();
   return (
@@ -107,7 +107,7 @@ const Endpoint = ({ url, deliveries, children }: { url: string; deliveries: Deli
 
 async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown = {}) {
   const { t } = c.var;
-  // The database's own row: the API shows the secret only to whoever asks for it.
+  // Read from the database: the API shows the secret only at an explicit request.
   const [{ url, secret }, deliveries] = await Promise.all([readWebhook(c.env.DB, c.get("account").id), latestDeliveries(c)]);
   const onlyFailed = c.req.query("result") === "failed";
   const isChanging = typed !== undefined || c.req.query("change") === "yes";
@@ -170,7 +170,7 @@ async function setEndpoint(c: ConsoleContext, url: string | null) {
   return c.redirect(`${path}?done=${url === null ? "removed" : "saved"}`, 303);
 }
 
-/** Sends a test event, and shows what came of it. */
+/** Sends a test event, and shows its outcome. */
 async function sendTest(c: ConsoleContext) {
   const { t } = c.var;
   const answer = await askGateway(c, "/v1/webhook/test", { method: "POST" });
@@ -188,7 +188,7 @@ async function resend(c: ConsoleContext, id: string) {
   return answer.ok ? c.redirect(path, 303) : webhooksPage(c, { refusal: await readRefusal(answer) });
 }
 
-/** Asks before the endpoint or the secret is replaced. */
+/** Asks for confirmation before the endpoint or the secret is replaced. */
 const question = (name: "rotate" | "remove") => (c: ConsoleContext) => {
   const { t } = c.var;
   return page(

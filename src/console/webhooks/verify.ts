@@ -1,4 +1,4 @@
-/** Programs that check a callback's signature, as the webhooks page shows them. They read the secret from `WEBHOOK_SECRET`. */
+/** The programs on the webhooks page that verify a callback's signature. They read the secret from `WEBHOOK_SECRET`. */
 
 const javascript = `import { createHmac, timingSafeEqual } from "node:crypto";
 

@@ -1,4 +1,4 @@
-/** Builds a response's output items from a chat's answer, whole or in pieces, and the streaming events on the way. */
+/** Builds a response's output items from a chat's answer, whole or in pieces, and the streaming events for them. */
 
 import type { Fields } from "../form.ts";
 import { isFields } from "./request.ts";
@@ -8,7 +8,7 @@ export type Event = { type: string } & Fields;
 
 const newId = (prefix: string) => `${prefix}_${crypto.randomUUID().replaceAll("-", "")}`;
 
-/** Which part of a message some text belongs to, and what its events are called. */
+/** The kind of message part that a text belongs to, and the names of its events. */
 const parts = {
   text: {
     part: (text: string) => ({ type: "output_text", annotations: [], logprobs: [], text }),
@@ -24,7 +24,7 @@ type Open =
   | { kind: PartKind; item: Fields & { content: Fields[] }; text: string }
   | { kind: "call"; item: Fields; index: unknown; isCustom: boolean; text: string };
 
-/** The items made so far. Each method returns the events that its piece causes, in OpenAI's order. */
+/** The items so far. Each method returns the events for its piece, in OpenAI's order. */
 export class Output {
   readonly items: Fields[] = [];
   #open: Open | undefined;
@@ -46,7 +46,7 @@ export class Output {
     return this.#close(status);
   }
 
-  /** Where an event of the open item belongs: it is the last one. */
+  /** The position fields of an event of the open item, which is the last one. */
   #at({ item }: Open) {
     return { item_id: item["id"], output_index: this.items.length - 1 };
   }

@@ -1,4 +1,4 @@
-/** From the body of a response to that of a chat completion. What cannot be honoured is refused, never left out in silence. */
+/** Converts the body of a response to the body of a chat completion. Fields that cannot be honoured are refused, never dropped silently. */
 
 import { refuseField } from "../errors.ts";
 import type { Fields } from "../form.ts";
@@ -12,7 +12,7 @@ interface Message extends Fields {
   tool_calls?: Fields[];
 }
 
-/** What would need an answer that was kept, or work in the background: nothing is kept here. The values that ask for nothing are fine. */
+/** Fields that need a stored response or background work, which this gateway does not have. Values without such a need are accepted. */
 const refused: Record<string, (value: unknown) => boolean> = {
   previous_response_id: () => false,
   conversation: () => false,
@@ -20,7 +20,7 @@ const refused: Record<string, (value: unknown) => boolean> = {
   background: (value) => value === false,
 };
 
-/** Fields whose type decides what is made of them. */
+/** The required types of fields that are converted. */
 const types: Record<string, (value: unknown) => boolean> = {
   string: (value) => typeof value === "string",
   object: isFields,
@@ -36,7 +36,7 @@ const typed: Record<string, keyof typeof types> = {
   stream: "boolean",
 };
 
-/** The chat's body for a response's. Throws 400 with the response's own field. */
+/** Converts a response's body to a chat's body. Throws 400 with the name of the response's field. */
 export function toChat(c: AppContext, fields: Fields): Fields {
   for (const [name, isFine] of Object.entries(refused))
     if (fields[name] !== undefined && !isFine(fields[name])) throw refuseField(c, name, "not_supported");
@@ -82,7 +82,7 @@ function toMessages(c: AppContext, input: unknown): Message[] {
       case "custom_tool_call_output":
         messages.push({ role: "tool", tool_call_id: item["call_id"], content: toContent(c, item["output"], `${param}.output`) });
         return;
-      case "reasoning": // what a model thought of an earlier turn has no place in a chat
+      case "reasoning": // the reasoning of an earlier turn has no field in a chat
         return;
       default:
         throw refuseField(c, `${param}.type`, "not_supported");
@@ -103,7 +103,7 @@ function toMessage(c: AppContext, item: Fields, param: string): Message {
   return { role, content: texts("output_text", "text") + texts("input_text", "text"), ...(refusal && { refusal }) };
 }
 
-/** Calls that follow each other, and what was said before them, are one message of the assistant. */
+/** Consecutive function calls, and the text before them, are one assistant message. */
 function addCall(messages: Message[], { type, call_id: id, name, arguments: args, input }: Fields): void {
   const call =
     type === "function_call"
@@ -140,7 +140,7 @@ function toPart(c: AppContext, part: unknown, param: string): object {
   }
 }
 
-/** Tools of the caller's own; those that OpenAI runs itself are nowhere to be run here. */
+/** The caller's own tools. Tools that OpenAI itself runs are refused. */
 function toTool(c: AppContext, tool: unknown, at: number): object {
   if (!isFields(tool)) throw refuseField(c, `tools[${at}]`, "wrong_type", { expected: "object" });
   const { type, name, description, parameters, strict, format } = tool;
@@ -165,7 +165,7 @@ function toChoice(c: AppContext, choice: unknown): unknown {
 
 const toFormat = ({ type, ...schema }: Fields) => (type === "json_schema" ? { type, json_schema: schema } : { type });
 
-/** The response's field for one of the chat's. */
+/** The response's name of a chat field. */
 export function toResponseParam(param: string): string {
   const names: [RegExp, string][] = [
     [/^messages.*/, "input"],

@@ -1,4 +1,4 @@
-/** OpenAI's `response` object, from the request it answers and what has come of it. */
+/** Builds OpenAI's `response` object from the request and the result of the chat. */
 
 import type { Fields } from "../form.ts";
 import { isFields } from "./request.ts";
@@ -10,12 +10,15 @@ export interface Outcome {
   status: Status;
   output: Fields[];
   usage?: unknown;
-  /** Why it is incomplete. */
+  /** The reason why it is incomplete. */
   reason?: string;
   error?: { code: string; message: string };
 }
 
-/** What all states of one response share: its id, when it began, and the request's fields that are shown again. The others are not held. */
+/**
+ * The parts of a response that do not change: its id, its start, and the request's fields that are echoed. Other fields are not kept in
+ * memory.
+ */
 export function newResponse(fields: Fields, model: string) {
   const begun = {
     id: `resp_${crypto.randomUUID().replaceAll("-", "")}`,
@@ -37,7 +40,7 @@ export function newResponse(fields: Fields, model: string) {
   });
 }
 
-/** The request's fields as a response shows them. */
+/** The request's fields as the response echoes them. */
 const toShown = ({ text, reasoning, ...fields }: Fields) => ({
   instructions: fields["instructions"] ?? null,
   max_output_tokens: fields["max_output_tokens"] ?? null,
@@ -48,7 +51,7 @@ const toShown = ({ text, reasoning, ...fields }: Fields) => ({
   reasoning: { effort: isFields(reasoning) ? (reasoning["effort"] ?? null) : null, summary: null },
   safety_identifier: fields["safety_identifier"] ?? null,
   service_tier: "default",
-  // Nothing is kept, whatever was asked for.
+  // Responses are never stored, whatever was requested.
   store: false,
   temperature: fields["temperature"] ?? 1,
   text: {
@@ -75,7 +78,7 @@ const toUsage = (usage: Fields) => ({
   total_tokens: count(usage["total_tokens"]),
 });
 
-/** How an answer ended, by the chat's `finish_reason`. */
+/** The state of a finished response, by the chat's `finish_reason`. */
 export function toEnd(finish: unknown): { status: "completed" | "incomplete"; reason?: string } {
   if (finish === "length") return { status: "incomplete", reason: "max_output_tokens" };
   return finish === "content_filter" ? { status: "incomplete", reason: "content_filter" } : { status: "completed" };

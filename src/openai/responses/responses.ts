@@ -1,4 +1,4 @@
-/** `responses`: a chat in OpenAI's newer form, answered whole or as its streaming events. Nothing is kept. */
+/** `responses`: a chat in OpenAI's newer format, answered whole or as its streaming events. Nothing is stored. */
 
 import { resolveModel } from "../aliases.ts";
 import { refuseField, renameField, toError } from "../errors.ts";
@@ -12,7 +12,7 @@ import { type Event, Output } from "./output.ts";
 import { isFields, toChat, toResponseParam } from "./request.ts";
 import { newResponse, toEnd } from "./response.ts";
 
-/** Fields that say how something is done and change neither the answer's kind nor its price. */
+/** Fields that change neither the kind of answer nor its price: accepted and not sent. */
 const dropped = [
   "include",
   "truncation",
@@ -45,7 +45,7 @@ export async function respond(c: AppContext): Promise<Response> {
   return c.json(response({ status, output: output.items, usage, ...(reason !== undefined && { reason }) }));
 }
 
-/** The chat, and what of the request is shown again. Throws 400. */
+/** The chat, and the fields that the response echoes. Throws 400. */
 function convert(c: AppContext, fields: Fields) {
   const { model: asked } = fields;
   if (asked === undefined) throw refuseField(c, "model", "required");
@@ -56,7 +56,10 @@ function convert(c: AppContext, fields: Fields) {
   };
 }
 
-/** The chat's chunks as the response's events. One that breaks off breaks this one off: it must not look whole. */
+/**
+ * Converts the chat's chunks to the response's events. If the chat's stream breaks off, so does this one, so that it does not look
+ * complete.
+ */
 function stream(c: AppContext, body: ReadableStream<Uint8Array>, response: ReturnType<typeof newResponse>): Response {
   const output = new Output();
   let sequence = 0;

@@ -4,7 +4,7 @@ import type { JsonPath } from "../../media/json-scanner.ts";
 import { toFault } from "../shared/http.ts";
 import { type Failed, type Output, ProviderError } from "../provider.ts";
 
-/** What one call made. */
+/** The outputs of one call. */
 export type Made = { url: string } | { output: Output };
 
 interface Trouble {
@@ -31,7 +31,7 @@ const statuses: Record<string, number> = {
   "4006": 402,
   "5004": 400,
   "5005": 405,
-  // An input that its schema does not take; not in that list.
+  // An input that violates the model's schema; not in that list.
   "5006": 400,
   "5007": 404,
   "5016": 403,
@@ -45,19 +45,19 @@ const statuses: Record<string, number> = {
   "10000": 403,
 };
 
-/** AI Gateway's guardrails ("Prompt blocked", "Response blocked"), hosted models' filter (3030 and 8007, both shared with others), the makers' own words where they are passed on. */
+/** AI Gateway's guardrails ("Prompt blocked", "Response blocked"), the filter of hosted models (3030 and 8007, which have other causes too), and the makers' own messages if they are passed on. */
 const contentCode =
   /^201[67]$|prompt contains NSFW|moderation_blocked|content_policy|content_filter|SensitiveContentDetected|PROHIBITED_CONTENT/;
-/** Undocumented for the third-party path: words that such codes have elsewhere. */
+/** Undocumented for third-party models: words that such error codes contain elsewhere. */
 const moneyCode = /credit|billing|payment|insufficient_(?:funds|balance|quota)/i;
 
 /**
- * The status of an error without one: those of the binding. Numbers of 2xxx, 5xxx and 7xxx, and HTTP's own 4xx, are refusals of the
- * request, also unlisted ones; the others leave it open whether anything was made.
+ * The status of an error without one, as thrown by the binding. Numbers 2xxx, 5xxx and 7xxx, and HTTP's own 4xx, are refusals of the
+ * request, also if they are not listed; after all others the outcome is unknown.
  */
 const classStatus = (name: string): number => (/^(?:[257]\d{3}|4\d\d)$/.test(name) ? 400 : 500);
 
-/** Maps an error to a verdict or a fault. The error's text stays out of messages: it may repeat the prompt. */
+/** Converts an error to a verdict or a fault. The error's text is not copied to messages, because it may repeat the prompt. */
 export function verdictOn({ code, message = "" }: Trouble, response?: { status: number; headers: Headers }): Failed | ProviderError {
   const name = toText(code) || (/\b(\d{3,5}|[a-z]+(?:_[a-z]+)+): /.exec(message)?.[1] ?? "");
   if (contentCode.test(name) || contentCode.test(message)) return { status: "failed", code: "content_policy_violation" };
@@ -66,7 +66,9 @@ export function verdictOn({ code, message = "" }: Trouble, response?: { status: 
   return toFault({ status, headers: response?.headers ?? new Headers() }, /^\w{1,40}$/.test(name) ? `run ${name}` : "run");
 }
 
-/** Unwraps `{result}` and `{state, result, gatewayMetadata}`, which may be nested; returns the fields, or why there are none. */
+/**
+ * Unwraps `{result}` and `{state, result, gatewayMetadata}`, which may be nested; returns the fields, or the error if there is no result.
+ */
 export function parseResult(value: unknown): { fields: Fields } | { failed: Failed } {
   let at = value;
   while (isFields(at)) {
@@ -77,15 +79,15 @@ export function parseResult(value: unknown): { fields: Fields } | { failed: Fail
   return { fields: {} };
 }
 
-/** A failure that the upstream reports: it made nothing. */
+/** A failure that the upstream reports: it generated nothing. */
 function toFailed(error: Fields): Failed {
   const verdict = verdictOn({ code: toText(error["code"]), message: toText(error["message"]) });
-  // Missing money of the operator is not a verdict on the request.
+  // The operator's lack of money is not a verdict on the request.
   if (verdict instanceof ProviderError && verdict.account) throw verdict;
   return verdict instanceof ProviderError ? { status: "failed", code: "provider_error" } : verdict;
 }
 
-/** Reads the image or video of a result; `outputOf` opens what came in base64. Throws when it has none: something may have been made and billed all the same. */
+/** Reads the image or video of a result; `outputOf` opens Base64 content. Throws if the result has neither: something may have been generated and billed nevertheless. */
 export async function parseMade(value: unknown, outputOf: (text: string) => Promise<Output>): Promise<Made | Failed> {
   const result = parseResult(value);
   if ("failed" in result) return result.failed;
@@ -101,6 +103,6 @@ export async function parseMade(value: unknown, outputOf: (text: string) => Prom
   return { output: await outputOf(text) };
 }
 
-/** Where `parseMade` looks for a file, at whatever depth the result is. */
+/** The field names in which `parseMade` looks for a file, at any depth of the result. */
 export const isFileAt = (path: JsonPath): boolean =>
   path.at(-1) === "image" || path.at(-1) === "video" || (path.at(-2) === "images" && path.at(-1) === 0);

@@ -1,4 +1,4 @@
-/** Workers AI's text models in OpenAI's words: the input, a whole answer, a stream of events. */
+/** Converts between Workers AI's text models and OpenAI's format: the input, a whole answer, an event stream. */
 
 import { parseResult } from "./answers.ts";
 import { ProviderError } from "../provider.ts";
@@ -9,7 +9,7 @@ interface Usage {
   total_tokens?: number;
 }
 
-/** An answer or an event of one: Workers AI's own, or OpenAI's where the model speaks that. */
+/** An answer or one of its events, in Workers AI's own format or in OpenAI's, depending on the model. */
 interface Answer {
   response?: string | object | null;
   tool_calls?: { id?: string; name?: string; arguments?: unknown; function?: object }[] | null;
@@ -18,13 +18,13 @@ interface Answer {
   error?: unknown;
 }
 
-/** The answer's limit: the request always names one. */
+/** The answer's token limit: the request always has one. */
 const maxTokens = (body: Record<string, unknown>) => Number(body["max_completion_tokens"] ?? body["max_tokens"]);
 
-/** Third-party models and the hosted ones of these makers take and give OpenAI's words (workers-types: `ChatCompletionsInput`). */
+/** Third-party models, and the hosted models of these makers, use OpenAI's format (workers-types: `ChatCompletionsInput`). */
 const speaksOpenAi = (model: string) => !model.startsWith("@cf/") || /^@cf\/(?:openai|zai-org|moonshotai)\//.test(model);
 
-/** OpenAI's body as `run` takes it. Other hosted models give their usage without being asked. */
+/** OpenAI's body in the format of `run`. Other hosted models always report their usage. */
 export function toInput({ model, stream_options: options, ...input }: Record<string, unknown>): Record<string, unknown> {
   return { ...input, ...(options !== undefined && speaksOpenAi(String(model)) && { stream_options: options }) };
 }
@@ -32,7 +32,7 @@ export function toInput({ model, stream_options: options, ...input }: Record<str
 const chatId = () => `chatcmpl-${crypto.randomUUID()}`;
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** Workers AI gives arguments as objects, and no ids. */
+/** Workers AI sends arguments as objects, and no ids. */
 const toToolCalls = (calls: NonNullable<Answer["tool_calls"]>) =>
   calls.map(({ id, name, arguments: given, function: called }, index) => ({
     index,
@@ -68,7 +68,7 @@ export function toCompletion(value: unknown, body: Record<string, unknown>): obj
   };
 }
 
-/** It does not say why it stopped. */
+/** The upstream does not report why it stopped. */
 const isCut = (usage: Usage | null | undefined, body: Record<string, unknown>) => (usage?.completion_tokens ?? 0) >= maxTokens(body);
 
 const toUsage = ({ prompt_tokens: prompt = 0, completion_tokens: completion = 0, total_tokens: total }: Usage): Usage => ({
@@ -77,7 +77,7 @@ const toUsage = ({ prompt_tokens: prompt = 0, completion_tokens: completion = 0,
   total_tokens: total ?? prompt + completion,
 });
 
-/** A stream of events. It ends without `[DONE]` when the upstream's does. */
+/** A stream of events. It ends without `[DONE]` if the upstream's does. */
 export function toEventStream(stream: ReadableStream<Uint8Array>, request: Record<string, unknown>): Response {
   const body = stream.pipeThrough(new TextDecoderStream()).pipeThrough(converter(request)).pipeThrough(new TextEncoderStream());
   return new Response(body, { headers: { "content-type": "text/event-stream" } });
@@ -108,7 +108,7 @@ function converter(request: Record<string, unknown>): TransformStream<string, st
       isOpenAi = true;
       return `data: ${data}\n\n`;
     }
-    // It counts up; the last one is the whole.
+    // Usage reports are cumulative; the last one is the total.
     if (event.usage) usage = event.usage;
     const text = toText(event.response);
     const calls = event.tool_calls?.length ? toToolCalls(event.tool_calls) : undefined;

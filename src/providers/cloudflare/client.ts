@@ -8,12 +8,12 @@ import { decodeBase64, readKept } from "../shared/kept.ts";
 import { type Failed, type Job, type Provider, ProviderError } from "../provider.ts";
 
 export interface Client {
-  /** One call, as long as it takes; files in its answer are kept as they come. Throws `ProviderError`. */
+  /** One call, which may take minutes; files in its answer are stored as they arrive. Throws `ProviderError`. */
   run(model: string, input: Record<string, unknown>, signal: AbortSignal, keep: Job["keep"]): Promise<Made | Failed>;
   chat: NonNullable<Provider["chat"]>;
 }
 
-/** A repeated prompt asks for another image: AI Gateway's cache must not answer it. */
+/** Switches AI Gateway's cache off: a repeated prompt must generate another image. */
 const thirdParty = { gateway: { id: "default", skipCache: true } };
 const isHosted = (model: string) => model.startsWith("@cf/");
 
@@ -23,7 +23,7 @@ interface Runner {
 
 export function bindingClient(ai: Pick<Ai, "run">): Client {
   const call = async (model: string, input: Record<string, unknown>, signal: AbortSignal): Promise<unknown> => {
-    // Its types list the models of their date; ids come from the routes.
+    // The type lists only the models of its release date; ids come from the routes.
     return unlessAborted((ai as unknown as Runner).run(model, input, isHosted(model) ? {} : thirdParty), signal);
   };
   return {
@@ -56,7 +56,7 @@ export function bindingClient(ai: Pick<Ai, "run">): Client {
 }
 
 export function restClient(base: string, account: string, token: string): Client {
-  // Workers AI models are reached through a named gateway only (developers.cloudflare.com/ai-gateway/usage/rest-api).
+  // Workers AI models can only be called through a named gateway (developers.cloudflare.com/ai-gateway/usage/rest-api).
   const headers = { authorization: `Bearer ${token}`, "cf-aig-gateway-id": "default", "cf-aig-skip-cache": "true" };
   const post = (path: string, body: object, signal: AbortSignal) =>
     ask(globalThis, `${base}/accounts/${account}/ai/${path}`, { ...jsonPost(body, headers), signal });
@@ -66,7 +66,7 @@ export function restClient(base: string, account: string, token: string): Client
       if (response.ok && response.body && response.headers.get("content-type")?.startsWith("image/"))
         return { output: await keep(response.body) };
       const { value, outputOf } = await readKept<Errors>(response, keep, isFileAt);
-      // A failed run has an envelope of its own, with any status.
+      // The answer of a failed run has a different envelope, with any status.
       const isVerdict = value?.state === "Failed" && response.status >= 500;
       if (isVerdict || (response.ok && value?.success !== false)) return parseMade(value, outputOf);
       const verdict = verdictOn(parseTrouble(value), response);
@@ -101,7 +101,7 @@ function parseTrouble(value: Errors | undefined): { code?: string | number | und
 const chatFault = (verdict: Failed | ProviderError) =>
   verdict instanceof ProviderError ? verdict : new ProviderError("content", "chat: refused");
 
-/** Rejects when the signal aborts. The binding's call itself cannot be cancelled; its result is dropped. */
+/** Rejects when the signal aborts. The binding's call itself cannot be cancelled; its result is discarded. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const stop = () => reject(new ProviderError("unreachable", "no answer in time"));

@@ -1,4 +1,4 @@
-/** Image models behind Cloudflare: what each family takes (cloudflare-docs `catalog-models/*.json`, workers-types 5.20261117.1). */
+/** Image models behind Cloudflare: the input of each family (cloudflare-docs `catalog-models/*.json`, workers-types 5.20261117.1). */
 
 import { toUrl, toDataUri, type Family, inTurn } from "./inputs.ts";
 import { toPrompt } from "../shared/prompt.ts";
@@ -6,7 +6,7 @@ import type { GenerationRequest, Job } from "../provider.ts";
 
 const isHd = ({ quality }: GenerationRequest) => quality === "hd";
 
-/** Seedream takes a ratio and a step of resolution; which steps there are differs by version. */
+/** Seedream has a ratio and a resolution step; the steps differ by version. */
 const seedreamSteps = (model: string): { standard: string; hd?: string } =>
   model.includes("-4.0")
     ? { standard: "1K", hd: "2K" }
@@ -21,7 +21,7 @@ const seedream: Family = {
   ids: /\/seedream-(?!5-pro)/,
   unsupportedField: (request) => {
     if (isHd(request) && seedreamSteps(request.model).hd === undefined) return "quality";
-    // 4.0 has no field for images here.
+    // 4.0 has no field for input images here.
     return request.model.includes("-4.0") && request.images.length > 0 ? "images" : undefined;
   },
   async input(job) {
@@ -35,11 +35,11 @@ const seedream: Family = {
   },
 };
 
-/** Has no ratio: `1K`, `2K`, or pixels. */
+/** It has no ratio field: `1K`, `2K`, or pixels. */
 const seedreamPro: Family = {
   kind: "image",
   ids: /\/seedream-5-pro/,
-  // The most pixels it makes are not documented.
+  // Its maximum size in pixels is not documented.
   unsupportedField: (request) => (isHd(request) && request.size !== "1:1" ? "quality" : undefined),
   async input(job) {
     return {
@@ -52,7 +52,7 @@ const seedreamPro: Family = {
 
 const gptSizes: Record<string, string> = { "1:1": "1024x1024", "3:2": "1536x1024", "2:3": "1024x1536" };
 
-/** Images go in base64 only. */
+/** Images are sent in Base64 only. */
 const gptImage: Family = {
   kind: "image",
   ids: /\/gpt-image-/,
@@ -67,7 +67,7 @@ const gptImage: Family = {
   },
 };
 
-/** Takes strings as images without documenting which: a data URI needs no download. */
+/** It accepts images as strings of undocumented format: a data URI needs no download. */
 const nanoBanana: Family = {
   kind: "image",
   ids: /\/nano-banana/,
@@ -83,7 +83,7 @@ const nanoBanana: Family = {
   },
 };
 
-/** Hosted by Workers AI; takes the size in pixels. */
+/** Hosted by Workers AI; the size is given in pixels. */
 const lucid: Family = {
   kind: "image",
   ids: /^@cf\/leonardo\/lucid/,
@@ -94,7 +94,7 @@ const lucid: Family = {
   },
 };
 
-/** Hosted by Workers AI: only the prompt is common to all. flux-2 takes multipart bodies, which are not supported here. */
+/** Hosted by Workers AI: only the prompt is common to all. flux-2 needs multipart bodies, which are not supported here. */
 const hosted: Family = {
   kind: "image",
   ids: /^@cf\/(?!leonardo\/lucid|.*\/flux-2)/,
@@ -107,11 +107,11 @@ function promptOnly(request: GenerationRequest): string | undefined {
   return isHd(request) ? "quality" : undefined;
 }
 
-/** About a million pixels, in steps that all models take. */
+/** About a million pixels, in multiples that all models accept. */
 function choosePixels({ size = "1:1" }: Pick<Job, "size">): [number, number] {
   const [width = 1, height = 1] = size.split(":").map(Number);
   const step = (side: number) => Math.round((1024 * side) / Math.min(width, height) / 16) * 16;
-  // 16:9 is 1792 wide, the gateway's documented pixels.
+  // 16:9 is 1792 pixels wide, the gateway's documented size.
   return width === 16 ? [1792, 1024] : height === 16 ? [1024, 1792] : [step(width), step(height)];
 }
 

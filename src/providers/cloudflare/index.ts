@@ -10,7 +10,7 @@ import { type InputImage, type Provider, ProviderError, type Succeeded, type Gen
 
 const defaultBase = "https://api.cloudflare.com/client/v4";
 
-/** The settings that switch it on: the binding, or an account and its token. */
+/** The settings that switch the provider on: the binding, or an account and its token. */
 export interface CloudflareSettings {
   AI?: Pick<Ai, "run"> | undefined;
   WORKERS_AI_BASE_URL?: string | undefined;
@@ -18,7 +18,7 @@ export interface CloudflareSettings {
   WORKERS_AI_API_TOKEN?: string | undefined;
 }
 
-/** The provider, through the binding where there is one; undefined when it is not set up. */
+/** The provider; it uses the binding if there is one. undefined if it is not configured. */
 export function cloudflare(settings: CloudflareSettings): Provider | undefined {
   const { AI, WORKERS_AI_BASE_URL: base = defaultBase, WORKERS_AI_ACCOUNT_ID: account, WORKERS_AI_API_TOKEN: token } = settings;
   if (AI) return providerBehind(bindingClient(AI));
@@ -33,7 +33,7 @@ const providerBehind = (client: Client): Provider => ({
   repeatable: false,
   reportsProgress: false,
   answersWhenDone: () => true,
-  // One start makes several images. A video leaves a minute of its task's ten for storing.
+  // One start makes several images. For a video, one of the task's ten minutes remains for storing it.
   startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 540_000),
 
   unsupportedField(request) {
@@ -56,10 +56,10 @@ const providerBehind = (client: Client): Provider => ({
   chat: (request) => client.chat(request),
 });
 
-/** The binding's calls carry 32 MiB, and an input is in memory whole. Base64 is a third longer. */
+/** A call of the binding may have 32 MiB, and an input is in memory completely. Base64 adds a third. */
 const maxImageBytes = 22 * 1024 * 1024;
 
-/** Limits the bytes of all images of a call together. Other routes may take more. */
+/** Limits the total size of a call's images. Other routes may accept more. */
 function withinBytes(): (image: InputImage) => InputImage {
   let total = 0;
   return (image) => ({
@@ -73,7 +73,7 @@ function withinBytes(): (image: InputImage) => InputImage {
   });
 }
 
-/** The outputs. URLs can be returned again by `poll`, bytes cannot. */
+/** The outputs. `poll` can return URLs again, but not bytes. */
 function toSucceeded(made: Made[]): Succeeded {
   const urls = made.flatMap((one) => ("url" in one ? [one.url] : []));
   return {

@@ -1,4 +1,4 @@
-/** Video models behind Cloudflare: what each family takes (cloudflare-docs `catalog-models/*.json`). */
+/** Video models behind Cloudflare: the input of each family (cloudflare-docs `catalog-models/*.json`). */
 
 import { toUrl, toBase64, type Family, inTurn } from "./inputs.ts";
 import { fixedRatio, splitByRole } from "../shared/frames.ts";
@@ -8,7 +8,7 @@ import type { GenerationRequest, InputImage, Job } from "../provider.ts";
 const toSet = (...values: string[]) => new Set(values);
 const isLong = ({ prompt }: GenerationRequest, max: number) => prompt.length > max;
 
-/** The images of a job by role, its characters' among the references. */
+/** The images of a job by role; those of its characters are references. */
 function frameImages({ images, characters }: Job): { first?: InputImage; last?: InputImage; references: InputImage[] } {
   const all = [...images, ...characters.map(({ image }) => image)];
   const { first, last, references } = splitByRole({ images, characters });
@@ -25,7 +25,7 @@ const veoSizes = toSet("16:9", "9:16", "1:1", "auto");
 const veoSeconds = new Set([4, 6, 8]);
 const veoResolutions = toSet("720p", "1080p");
 
-/** Takes one image, the first frame, in bare base64. Every other field is required. */
+/** It accepts one image, the first frame, in bare Base64. Every other field is required. */
 const veo: Family = {
   kind: "video",
   ids: /\/veo-/,
@@ -55,7 +55,7 @@ const seedanceSizes = toSet("16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "auto")
 const maxSeedancePrompt = 2000;
 const maxSeedanceReferences = 4;
 
-/** fast, mini and 2.5 end at 720p. */
+/** fast, mini and 2.5 have at most 720p. */
 const seedanceResolutions = (model: string) =>
   /-(?:fast|mini)|-2\.5/.test(model) ? toSet("480p", "720p") : toSet("480p", "720p", "1080p");
 
@@ -75,7 +75,7 @@ const seedance: Family = {
     // "Cannot be used with 1080p resolution or first/last frame images."
     if (references.length > maxSeedanceReferences || (references.length > 0 && first !== undefined)) return "images";
     if (references.length > 0 && resolution === "1080p") return "metadata.resolution";
-    // "Ignored if an image is used": the video has the ratio of its first frame.
+    // "Ignored if an image is used": the video gets the ratio of its first frame.
     return first !== undefined && size !== "auto" ? "size" : undefined;
   },
   async input(job) {
@@ -106,7 +106,7 @@ const hailuo: Family = {
     if (isLong(request, maxHailuoPrompt)) return "prompt";
     if (request.duration !== 6 && request.duration !== 10) return "duration";
     if (request.resolution !== undefined && request.resolution !== "768p" && request.resolution !== "1080p") return "metadata.resolution";
-    // platform.minimax.io: 1080P videos have six seconds.
+    // platform.minimax.io: 1080P videos are six seconds long.
     if (request.resolution === "1080p" && request.duration === 10) return "metadata.resolution";
     if (request.watermark) return "metadata.watermark";
     if (last !== undefined || references.length > 0) return "images";
@@ -127,7 +127,7 @@ const hailuo: Family = {
 
 const h3Sizes = toSet("21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "auto");
 
-/** The prompt and the images are parts of `content`. A last frame may come alone. */
+/** The prompt and the images are parts of `content`. A last frame is possible without a first one. */
 const h3: Family = {
   kind: "video",
   ids: /\/h3/,

@@ -1,4 +1,4 @@
-/** Chooses the endpoint and input of the fal queue for a request, or names the field that the route cannot honour. Pure. */
+/** Chooses the endpoint and input of the fal queue for a request, or names the field that the route does not support. Pure. */
 
 import { planHailuo, planOtherVideo, planSeedance, planVeo } from "./videos.ts";
 import { planImage } from "./images.ts";
@@ -6,9 +6,9 @@ import type { Plan, Unsupported } from "./plan.ts";
 import type { GenerationRequest } from "../provider.ts";
 
 /**
- * A route names a family: an endpoint's id without its last part, which depends on the inputs and is chosen here
- * (`fal-ai/bytedance/seedream/v4`, `fal-ai/veo3.1/fast`). A whole endpoint id means its family. The tiers of Hailuo are
- * resolutions: `fal-ai/minimax/hailuo-02` has them all, with `/standard` or `/pro` the route offers only that one.
+ * A route names a family: an endpoint id without its last part, which depends on the inputs and is chosen here
+ * (`fal-ai/bytedance/seedream/v4`, `fal-ai/veo3.1/fast`). A complete endpoint id means its family. Hailuo's tiers differ in resolution:
+ * `fal-ai/minimax/hailuo-02` uses all of them; with `/standard` or `/pro` the route uses only that one.
  */
 export function toPlan(request: GenerationRequest): Plan | Unsupported {
   const family = request.model.replace(/\/+$/, "").replace(lastPart, "");

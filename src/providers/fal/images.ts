@@ -1,4 +1,4 @@
-/** What the image families behind the fal queue take. Pure. */
+/** The inputs of the image families behind the fal queue. Pure. */
 
 import type { Plan, Unsupported } from "./plan.ts";
 import type { GenerationRequest } from "../provider.ts";
@@ -16,7 +16,7 @@ export function planImage(request: GenerationRequest, family: string): Plan | Un
 
   if (family.includes("/seedream/")) return plan(["/text-to-image", "/edit"], { image_size: seedreamSize(family, size, pixels, isHd) });
   if (family.includes("/gpt-image-1")) {
-    // Three sizes and no others.
+    // It supports only these three sizes.
     const only = ["1:1", "3:2", "2:3"].includes(size);
     return only ? plan(["", "/edit"], { image_size: `${width}x${height}`, quality: isHd ? "high" : "medium" }) : { unsupported: "size" };
   }
@@ -30,11 +30,11 @@ export function planImage(request: GenerationRequest, family: string): Plan | Un
     if (isHd && !hasResolution) return { unsupported: "quality" };
     return plan(["", "/edit"], { aspect_ratio: size, ...(hasResolution && { resolution: isHd ? "2K" : "1K" }) });
   }
-  // The field that most endpoints have. It is unknown whether this one has a better quality.
+  // The size field that most endpoints have. It is unknown whether this family has a better quality.
   return isHd ? { unsupported: "quality" } : plan(["", "/edit"], { image_size: { width, height } });
 }
 
-/** 4.0 takes 960x960 to 4096x4096 pixels; later ones at least 2560x1440, and 5.0 at most 3072x3072. */
+/** 4.0 accepts 960x960 to 4096x4096 pixels; later versions at least 2560x1440, and 5.0 at most 3072x3072. */
 function seedreamSize(family: string, size: string, pixels: readonly [number, number], isHd: boolean): { width: number; height: number } {
   if (/\/seedream\/v4(?:$|\/)/.test(family)) {
     const [width, height] = pixels;

@@ -1,4 +1,4 @@
-/** The fal queue (fal.ai/docs): submit, status, result, cancel. Which endpoint takes what is in `families.ts`. */
+/** The fal queue (fal.ai/docs): submit, status, result, cancel. The inputs of each endpoint are in `families.ts`. */
 
 import { ask, toFault, readJson, laterFault, outputAt } from "../shared/http.ts";
 import { toPlan } from "./families.ts";
@@ -9,11 +9,11 @@ import { isSigned } from "./webhook.ts";
 
 interface Config {
   key: string;
-  /** Without a slash at the end. */
+  /** The base URL without a trailing slash. */
   baseUrl?: string | undefined;
 }
 
-/** What the queue answers to a submission, and what the operation keeps of it. */
+/** The queue's answer to a submission, and the part of it that the operation contains. */
 interface Urls {
   status: string;
   result: string;
@@ -27,7 +27,7 @@ interface Submitted {
   cancel_url?: string | null;
 }
 
-/** Errors of models are a list, requests' own are a text beside `error_type`, and older endpoints have a text alone (fal.ai/docs, errors). */
+/** Errors of models are a list, errors of requests are a text beside `error_type`, and older endpoints send only a text (fal.ai/docs, errors). */
 interface Trouble {
   detail?: string | ({ loc?: (string | number)[] | null; type?: string } | null)[] | null;
   error_type?: string | null;
@@ -41,7 +41,7 @@ interface Result {
   videos?: File[] | null;
 }
 
-/** Results live as long as the gateway's own assets. */
+/** Results are kept as long as the gateway's own assets. */
 const lifecycle = JSON.stringify({ expiration_duration_seconds: 86_400 });
 
 export function fal({ key, baseUrl }: Config): Provider {
@@ -52,7 +52,7 @@ export function fal({ key, baseUrl }: Config): Provider {
     if (URL.canParse(url) && new URL(url).origin === origin) return;
     throw new ProviderError("unclear", "the queue points to a foreign origin");
   };
-  /** Sends the key to the configured origin only, wherever an answer or a record points. */
+  /** Sends the key to the configured origin only, whatever URL an answer or a record contains. */
   const call = async (url: string, init: RequestInit = {}, headers: Record<string, string> = {}) => {
     checkOrigin(url);
     return ask(globalThis, url, { ...init, headers: { ...headers, authorization: `Key ${key}` } });
@@ -61,7 +61,7 @@ export function fal({ key, baseUrl }: Config): Provider {
   return {
     name: "fal",
     repeatable: false,
-    // A submission is answered at once; the callers' images are read before it.
+    // The queue answers a submission at once; the time is for reading the callers' images before that.
     startTimeoutMs: (kind) => (kind === "image" ? 45_000 : 90_000),
     reportsProgress: false,
 
@@ -85,7 +85,7 @@ export function fal({ key, baseUrl }: Config): Provider {
         throw toFault(response, "submit");
       }
       const urls = requestUrls((await readJson<Submitted>(response)) ?? {}, base, plan.endpoint);
-      // The work was accepted, but the key must not go to these URLs.
+      // The work was accepted, but these URLs must not get the key.
       Object.values(urls).forEach(checkOrigin);
       return { status: "accepted", operation: JSON.stringify(urls) };
     },
@@ -99,7 +99,7 @@ export function fal({ key, baseUrl }: Config): Provider {
         throw toLaterFault(response, "status");
       }
       const status = await readJson<{ status?: string }>(response);
-      // Completed means ended: only the result shows whether it succeeded.
+      // `COMPLETED` means ended: only the result shows whether it succeeded.
       return status?.status === "COMPLETED" ? parseResult(await call(urls.result)) : { status: "pending" };
     },
 
@@ -128,7 +128,7 @@ function toPieces({ input, images }: Plan, all: InputImage[]): Piece[] {
 
 const failed = (code: Failed["code"]): Failed => ({ status: "failed", code });
 
-/** The URLs of an accepted request. Where the answer leaves them out they are made as @fal-ai/client does: from owner and app. */
+/** The URLs of an accepted request. If the answer does not contain them, they are built as in @fal-ai/client: from owner and app. */
 function requestUrls(submitted: Submitted, base: string, endpoint: string): Urls {
   const { request_id: id, status_url, response_url, cancel_url } = submitted;
   if (!id && !(status_url && response_url)) throw new ProviderError("unclear", "the queue's answer names no request");
@@ -139,34 +139,35 @@ function requestUrls(submitted: Submitted, base: string, endpoint: string): Urls
 async function parseResult(response: Response): Promise<Succeeded | Failed> {
   if (response.ok) {
     const result = await readJson<Result>(response);
-    // The video is made and paid for: an HTML page in between is not the queue's answer.
+    // The video is generated and paid for: an HTML page from a proxy is not the queue's answer.
     if (!result) throw new ProviderError("unreachable", "the result is not JSON");
     const files = [result.images, result.image, result.video, result.videos].flat();
     const urls = files.flatMap((file) => (file?.url && /^https?:/.test(file.url) ? [file.url] : []));
     return urls.length > 0 ? { status: "succeeded", outputs: urls.map((url) => outputAt(url)) } : failed("provider_error");
   }
-  // About the account or a passing state, not about this request.
+  // Errors about the account or a temporary state, not about this request.
   if ([401, 402, 403, 408, 429].includes(response.status)) {
     await response.body?.cancel();
     throw toLaterFault(response, "result");
   }
   const verdict = await parseVerdict(response);
   if (verdict) return verdict;
-  // A server error without fal's marks is the queue's own and retryable, and so is a redirect; the rest is an answer to this request.
+  // A server error without fal's error fields comes from the queue itself and is retryable, and so is a redirect; every other answer is
+  // about this request.
   if (response.status >= 500 || response.status < 400) throw toLaterFault(response, "result");
   return failed("provider_error");
 }
 
-/** Accepted work stays accepted, whatever is wrong with our account or the queue now: it is polled again. */
+/** Accepted work stays accepted, whatever error the account or the queue has now: it is polled again. */
 const toLaterFault = (response: Response, what: string) => laterFault(toFault(response, what), true);
 
-/** Reads the verdict on the request from an error; undefined when it holds none. Error texts are not read. */
+/** Reads the verdict on the request from an error; undefined if it has none. Error texts are not interpreted. */
 async function parseVerdict(response: Response): Promise<Failed | undefined> {
   const { status, headers } = response;
   const { detail, error_type } = (await readJson<Trouble>(response)) ?? {};
   if (Array.isArray(detail)) {
     if (detail.some((error) => error?.type === "content_policy_violation")) return failed("content_policy_violation");
-    // The caller's input is in the prompt and the images. The gateway chooses every other field, so another route may succeed.
+    // The caller's input is in the prompt and the images only. The gateway sets all other fields, so another route may succeed.
     const isCallers = detail.length > 0 && detail.every((error) => /^prompt$|_urls?$/.test(String(error?.loc?.[1])));
     const mayPass = headers.get("x-fal-retryable") === "true";
     return failed(status < 500 && isCallers && !mayPass ? "invalid_input" : "provider_error");

@@ -1,12 +1,12 @@
-/** A call of the fal queue as it is planned. Inputs are those of fal-ai/fal-js, `endpoints.ts` of 2026-08-02, where no other source is named. */
+/** A planned call of the fal queue. Input fields are those of fal-ai/fal-js, `endpoints.ts` of 2026-08-02, unless another source is named. */
 
-/** One call. `images` says which images go into which field: by their index among the request's images and, after those, its characters. */
+/** One call. `images` maps input fields to images: by index among the request's images, followed by its characters'. */
 export interface Plan {
   endpoint: string;
   input: Record<string, unknown>;
   images: Record<string, number | number[]>;
 }
-/** The request field that the endpoint cannot honour. */
+/** The request field that the endpoint does not support. */
 export interface Unsupported {
   unsupported: string;
 }

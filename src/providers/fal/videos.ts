@@ -1,4 +1,4 @@
-/** What the video families behind the fal queue take. Pure. */
+/** The inputs of the video families behind the fal queue. Pure. */
 
 import { countCharacters, toPrompt } from "../shared/prompt.ts";
 import { splitByRole } from "../shared/frames.ts";
@@ -16,7 +16,7 @@ export function planVeo(request: GenerationRequest, family: string): Plan | Unsu
   const input = { prompt: toPrompt(request), aspect_ratio: size, duration: `${duration}s`, ...(resolution && { resolution }) };
   const hasFrames = first !== undefined || last !== undefined;
   if (references.length > 0) {
-    // Google's own limits: at most three references, for eight seconds; lite takes none.
+    // Google's own limits: at most three references, for eight seconds; lite supports none.
     if (hasFrames || references.length > 3 || duration !== 8 || family.endsWith("/lite")) return no("images");
     return { endpoint: `${family}/reference-to-video`, input, images: { image_urls: references } };
   }
@@ -32,7 +32,7 @@ interface SeedanceVersion {
   resolutions: string[];
   hasFirst: boolean;
   hasLast: boolean;
-  /** The field of the references, where it takes any. */
+  /** The field of the references, if it supports any. */
   references?: string;
 }
 const upTo720 = ["480p", "720p"];
@@ -75,7 +75,7 @@ export function planSeedance(request: GenerationRequest, family: string): Plan |
 
 const maxHailuoPrompt = 2000;
 
-/** `standard` makes 768p, and 512p from a first frame; `pro` makes 1080p and always six seconds. Videos from text are landscape. */
+/** `standard` generates 768p, and 512p from a first frame; `pro` generates 1080p and always six seconds. Videos from text are landscape. */
 export function planHailuo(request: GenerationRequest, family: string): Plan | Unsupported {
   const { size = "16:9", duration = 6, resolution = "768p", promptOptimizer } = request;
   const { first, last, references } = splitByRole(request);
@@ -105,14 +105,14 @@ export function planHailuo(request: GenerationRequest, family: string): Plan | U
   };
 }
 
-/** A family that is not known here: asked with the fields that most endpoints share, for what most can do. */
+/** An unknown family: gets the fields that most endpoints share, and only what most support. */
 export function planOtherVideo(request: GenerationRequest, family: string): Plan | Unsupported {
   const { size, duration, resolution } = request;
   const { first, last, references } = splitByRole(request);
   if (last !== undefined || references.length > 0) return no("images");
   const input = {
     prompt: toPrompt(request),
-    // `auto` is not common to all; left out, most follow their first frame.
+    // Not all endpoints support `auto`; without it most use the ratio of the first frame.
     ...(size !== undefined && size !== "auto" && { aspect_ratio: size }),
     ...(duration !== undefined && { duration: String(duration) }),
     ...(resolution !== undefined && { resolution }),

@@ -1,14 +1,14 @@
-/** Verifies fal's signature of a webhook: Ed25519, by keys that fal publishes (fal.ai/docs, "Webhooks"). */
+/** Verifies fal's signature of a webhook: Ed25519, with keys that fal publishes (fal.ai/docs, "Webhooks"). */
 
 import { sha256Hex } from "../../ids.ts";
 import { ask } from "../shared/http.ts";
 import { fetchedKeys, readText, recentHeaders } from "../shared/callbacks.ts";
 
 const maxKeys = 8;
-/** The keys of the webhooks of all of fal's users: fetched without the operator's own key. */
+/** The public keys of fal's webhooks, the same for all users: fetched without the operator's key. */
 const fetchKeys = () => ask(globalThis, "https://rest.fal.ai/.well-known/jwks.json", {});
 
-/** Whether the request is signed by one of the keys. */
+/** True if one of the keys signed the request. */
 export async function isSigned(request: Request): Promise<boolean> {
   const [signature = "", ...signed] = recentHeaders(request, "x-fal-webhook-", "signature", "request-id", "user-id", "timestamp");
   if (!/^[0-9a-f]{128}$/.test(signature)) return false;

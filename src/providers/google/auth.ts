@@ -3,7 +3,7 @@
 import { ask, toFault, readJson } from "../shared/http.ts";
 import { ProviderError } from "../provider.ts";
 
-/** The fields used here of the JSON key that Google's console issues. */
+/** The used fields of the JSON key that Google's console issues. */
 interface ServiceAccount {
   client_email: string;
   private_key: string;
@@ -11,19 +11,19 @@ interface ServiceAccount {
   token_uri?: string;
 }
 
-// The values of google-auth-library.
+// The same values as in google-auth-library.
 const tokenUri = "https://oauth2.googleapis.com/token";
 const scope = "https://www.googleapis.com/auth/cloud-platform";
 const assertionSeconds = 3600;
-/** A token is not used in its last minute: a request under way must not outlive it. */
+/** A token is not used in its last minute, because it must not expire during a request. */
 const spareMs = 60_000;
 
-/** By the text of the account's key. Holds tokens, not promises: in Workers a request cannot await another request's promise. */
+/** Keyed by the text of the account's key. Contains tokens, not promises: in Workers a request cannot await another request's promise. */
 const tokens = new Map<string, { token: string; until: number }>();
 
 /**
- * Calls `send` with a token of the account, and again with a fresh one if the answer is 401: the token may have been revoked.
- * Throws what `send` throws, and a fault of the account when no token is issued.
+ * Calls `send` with a token of the account, and again with a new one if the answer is 401, because the token may have been revoked. Throws
+ * the errors of `send`, and an account fault if no token is issued.
  */
 export async function withToken(account: string, send: (headers: { authorization: string }) => Promise<Response>): Promise<Response> {
   const first = await sendWith(account, send);
@@ -44,10 +44,10 @@ async function requestToken(account: string): Promise<string> {
   return token;
 }
 
-/** Requests a token. No fault here means that anything was accepted: the upstream itself was not asked. */
+/** Requests a token. After a fault here nothing was accepted, because the upstream itself was not called. */
 async function freshToken(account: string): Promise<{ token: string; seconds: number }> {
   const { uri, assertion } = await signAssertion(account).catch(() => {
-    // Without the cause, which could quote the key.
+    // Thrown without the cause, which could contain the key.
     throw new ProviderError("account", "the service account's key cannot be used");
   });
   try {

@@ -1,9 +1,9 @@
-/** Google's error answers: verdicts on the request, faults of the operator's account, and when to ask again. */
+/** Google's error answers: verdicts on the request, faults of the operator's account, and retry times. */
 
 import { toFault, readJson, laterFault } from "../shared/http.ts";
 import { type Failed, ProviderError } from "../provider.ts";
 
-/** `google.rpc.Status` as JSON. The Interactions API writes words in `code`. */
+/** `google.rpc.Status` as JSON. In the Interactions API `code` is a word. */
 interface Status {
   code?: number | string | null;
   message?: string | null;
@@ -11,20 +11,20 @@ interface Status {
   details?: ({ "@type"?: string; reason?: string; retryDelay?: string } | null)[] | null;
 }
 
-/** An answer that is not a success, parsed. */
+/** A parsed error answer. */
 export interface Refusal {
-  /** The requested content was refused. */
+  /** True if the requested content was refused. */
   isModeration: boolean;
-  /** It is about an image that came along. */
+  /** True if the error is about an input image. */
   isImage: boolean;
   fault: ProviderError;
 }
 
-/** Whether Google's text is about forbidden content. Its error codes do not say so. */
+/** True if Google's text is about forbidden content. Its error codes do not show that. */
 export const isAboutContent = (text: string) =>
   /usage guidelines|safety|sensitive|prohibited|responsible ai|content.?polic|blocked|violat/i.test(text);
 
-/** Parses an answer that is not a success. `what` names the call in logs; the answer's text is never logged. */
+/** Parses an error answer. `what` names the call in logs; the answer's text is never logged. */
 export async function parseRefusal(response: Response, what: string): Promise<Refusal> {
   const body = await readJson<unknown>(response);
   // Google's front end sometimes puts the whole answer in an array.
@@ -33,8 +33,8 @@ export async function parseRefusal(response: Response, what: string): Promise<Re
   const details = (Array.isArray(error?.details) ? error.details : []).filter((detail) => detail !== null);
   const retryInfo = details.find((detail) => String(detail["@type"]).endsWith("google.rpc.RetryInfo"));
   const words = [error?.status, error?.code, ...details.map(({ reason }) => reason)].filter((word) => typeof word === "string");
-  // A wrong key is 400 INVALID_ARGUMENT and only the reason shows it. A region or plan that is not allowed is
-  // FAILED_PRECONDITION, and missing credit is 429 without a time to wait; the usual 429 mentions billing too.
+  // A wrong key is 400 INVALID_ARGUMENT, and only `reason` shows it. A forbidden region or plan is FAILED_PRECONDITION. Missing credit is
+  // 429 without a retry time; a rate limit's 429 mentions billing too.
   const isAccount =
     words.some((word) => /^API_KEY_|FAILED_PRECONDITION/.test(word)) ||
     (response.status === 429 && !retryInfo && /billing|credit|prepay/i.test(message));
@@ -58,7 +58,7 @@ export async function refusedStart(response: Response, hasImages: boolean): Prom
   throw fault;
 }
 
-/** Returns the verdict of a refused poll: work that is no longer known is lost. Throws when polling again may help. */
+/** Returns the verdict of a refused poll: work that the upstream does not know any more is lost. Throws if polling again may help. */
 export async function refusedPoll(response: Response): Promise<Failed> {
   const { status } = response;
   const { fault } = await parseRefusal(response, "poll");
@@ -66,7 +66,7 @@ export async function refusedPoll(response: Response): Promise<Failed> {
   throw laterFault(fault, true);
 }
 
-/** `34s` or `0.5s` in milliseconds, when that is worth waiting. */
+/** Converts `34s` or `0.5s` to milliseconds; undefined if that is too long to wait. */
 function delayMs(text: string | undefined): number | undefined {
   const match = /^(\d+(?:\.\d+)?)s$/.exec(text ?? "");
   const ms = match ? Math.ceil(Number(match[1]) * 1000) : 0;

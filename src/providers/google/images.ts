@@ -1,4 +1,4 @@
-/** Images by the Gemini API's `generateContent`: one a call, synchronous, in base64. */
+/** Images by the Gemini API's `generateContent`: one per call, synchronous, in Base64. */
 
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
 import { refusedStart } from "./errors.ts";
@@ -21,11 +21,11 @@ interface Answer {
 
 // @google/genai 3.1.0, types of ImageConfig.
 const ratios = new Set(["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"]);
-/** Finish reasons about the content (@google/genai 3.1.0, FinishReason). All others are faults. */
+/** Finish reasons about the content (@google/genai 3.1.0, FinishReason). All others are provider faults. */
 const contentReasons = new Set(
   "SAFETY PROHIBITED_CONTENT SPII RECITATION BLOCKLIST IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION".split(" "),
 );
-/** The second generation of models draws in one size only. */
+/** The second generation of models has only one size. */
 const hasOneSize = (model: string) => model.startsWith("gemini-2");
 const toJson = (mimeType: string, data: string) => ({ inlineData: { mimeType, data } });
 
@@ -62,7 +62,7 @@ export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemin
     const response = await postPieces((init) => ask(globalThis, url, init), pieces, { headers, signal });
     if (!response.ok || !response.body) return refusedStart(response, job.images.length > 0);
     const { value, outputOf } = await readKept<Answer>(response, job.keep, (path) => path.at(-1) === "data");
-    // Made and billed, perhaps, but not to be understood.
+    // An image may have been generated and billed, but the answer cannot be parsed.
     if (!value) throw new ProviderError("unclear", "start: not an answer");
     const answer = value;
     return (
@@ -80,6 +80,6 @@ async function findImage({ candidates }: Answer, outputOf: (data: string) => Pro
   return undefined;
 }
 
-/** Blocked answers are 200: a blocked prompt has feedback and no candidate, a blocked image a finish reason. */
+/** Refusals are 200: a refused prompt has feedback and no candidate, a refused image a finish reason. */
 const isBlocked = ({ candidates, promptFeedback }: Answer) =>
   Boolean(promptFeedback?.blockReason) || contentReasons.has(candidates?.[0]?.finishReason ?? "");

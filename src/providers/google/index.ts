@@ -1,4 +1,4 @@
-/** Google as a provider: images and Omni videos by the Gemini API, Veo videos by Vertex AI. The route's model id says which. */
+/** Google as a provider: images and Omni videos by the Gemini API, Veo videos by Vertex AI. The route's model id selects one. */
 
 import { geminiImages } from "./images.ts";
 import { omniVideos } from "./omni.ts";
@@ -8,7 +8,7 @@ import { type Provider, ProviderError } from "../provider.ts";
 
 const geminiBaseUrl = "https://generativelanguage.googleapis.com";
 
-/** Reads the settings from the environment; undefined when none of Google's parts is switched on. */
+/** Reads the settings from the environment; undefined if none of Google's parts is switched on. */
 export function googleSettings(env: Env): GoogleSettings | undefined {
   const { GEMINI_API_KEY: key, GOOGLE_SERVICE_ACCOUNT: serviceAccount, VERTEX_BASE_URL: baseUrl } = env;
   const settings: GoogleSettings = {
@@ -41,7 +41,8 @@ export function google({ gemini, vertex }: GoogleSettings): Provider {
     name: "google",
     repeatable: false,
     answersWhenDone: ({ kind }) => kind === "image",
-    // An image takes a few seconds to a minute, and several are made one after the other; for a video the answer only says that it was accepted.
+    // An image takes a few seconds to a minute, and several are generated one after the other; for a video the start only waits for the
+    // acceptance.
     startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 120_000),
     reportsProgress: false,
 

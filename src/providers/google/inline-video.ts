@@ -1,4 +1,4 @@
-/** Answers that hold a whole video in base64: a poll reads them up to the video, a download decodes the video as a stream. */
+/** Answers that contain a whole video in Base64: a poll reads them up to the video, a download decodes the video as a stream. */
 
 import { JsonBodyError } from "../../media/json-error.ts";
 import { decodeString, type JsonPart, JsonScanner } from "../../media/json-scanner.ts";
@@ -7,15 +7,15 @@ import { ProviderError } from "../provider.ts";
 
 const maxAnswerBytes = 768 * 1024 * 1024;
 const maxDepth = 64;
-/** How much of each string is kept: enough for a URL. */
+/** How many characters of each string are kept: enough for a URL. */
 const keptCharacters = 16 * 1024;
 /** Twelve bytes in base64: the size of the first box, `ftyp`, and a brand, as every MP4 file begins (ISO/IEC 14496-12, 4.3). */
 const startCharacters = 16;
 
-/** An answer that holds a video, or the whole parsed answer. */
+/** An answer that contains a video, or the whole parsed answer. */
 export type VideoAnswer<T> = { video: true } | { video: false; value: T | undefined };
 
-/** Reads an answer until a video begins in it, or to its end. Throws a retryable fault when it breaks off. */
+/** Reads an answer until a video begins in it, or to its end. Throws a retryable fault if it breaks off. */
 export async function lookForVideo<T>(body: ReadableStream<Uint8Array>): Promise<VideoAnswer<T>> {
   let rest = "";
   let string = 0;
@@ -33,7 +33,7 @@ export async function lookForVideo<T>(body: ReadableStream<Uint8Array>): Promise
   }
 }
 
-/** Decodes the video in an answer as a stream. The stream errors when the answer breaks off or holds no video. */
+/** Decodes the video in an answer as a stream. The stream fails if the answer breaks off or contains no video. */
 export function videoIn(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const pieces = decoded(body);
   return new ReadableStream<Uint8Array>({
@@ -72,10 +72,10 @@ function toBytes(text: string): Uint8Array {
   }
 }
 
-/** Marks that the next string is a video. */
+/** True if the next string is a video. */
 const video = Symbol("video");
 
-/** The parts of an answer. The start of each string comes in one part, long enough to see whether it is a video. */
+/** The parts of an answer. The start of each string is one part, long enough to detect a video. */
 async function* partsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<JsonPart | typeof video, void> {
   const scanner = new JsonScanner(maxDepth);
   let head = "";

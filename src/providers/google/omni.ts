@@ -1,4 +1,6 @@
-/** Omni videos by the Gemini API's interactions: made in the background, delivered as a file behind the key or within the answer. */
+/**
+ * Omni videos by the Gemini API's interactions: generated in the background, delivered as a file that needs the key, or within the answer.
+ */
 
 import { videoIn, lookForVideo } from "./inline-video.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
@@ -26,11 +28,11 @@ interface Interaction {
   usage?: { output_tokens_by_modality?: ({ modality?: string; tokens?: number } | null)[] | null } | null;
 }
 
-/** Ended without a video (@google/genai 3.1.0, InteractionStatus). Unknown statuses are pending. */
+/** Statuses of work that ended without a video (@google/genai 3.1.0, InteractionStatus). Unknown statuses are pending. */
 const failures = new Set(["failed", "cancelled", "incomplete", "budget_exceeded"]);
 const toJson = (mime_type: string, data: string) => ({ type: "image", data, mime_type });
 
-/** Omni 1.0 and 1.1 make videos of up to ten seconds, later ones of up to fifteen. */
+/** Omni 1.0 and 1.1 make videos of up to ten seconds, later versions of up to fifteen. */
 const maxSeconds = (model: string) => (/omni-1\.[01]\b/.test(model) ? 10 : 15);
 
 export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]>): Part {
@@ -58,7 +60,7 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
             type: "video",
             delivery: "uri",
             aspect_ratio: fixedRatio(size),
-            // A number is refused.
+            // The field must be a string; a number is refused.
             duration: `${duration}s`,
             ...(resolution !== undefined && { resolution }),
           },
@@ -77,10 +79,10 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
 
     async poll(handle): Promise<Pending | Succeeded | Failed> {
       const response = await ask(globalThis, at(handle), { headers });
-      // An unknown id is 400 here, and 404 elsewhere.
+      // An unknown id is 400 in this API, and 404 in others.
       if (!response.ok || !response.body) return refusedPoll(response);
       const answer = await lookForVideo<Interaction>(response.body);
-      // The video may come within the answer although a file was asked for.
+      // The video may be in the answer although a file was requested.
       if (answer.video) return { status: "succeeded", outputs: [inlineVideo(handle)] };
       const { status, errors, steps, usage } = answer.value ?? {};
       if (failures.has(status ?? "")) {
@@ -91,7 +93,8 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
       const made = asList(asList(steps).findLast((step) => step?.type === "model_output")?.content);
       const uri = made.find((content) => content?.type === "video")?.uri;
       if (uri) return files.at(uri);
-      // It declines by answering text. A video that was made (its tokens are counted) but is missing is a fault.
+      // The model refuses by answering with text. If it generated a video (its tokens are counted) and the video is missing, that is a
+      // provider fault.
       const wasMade = asList(usage?.output_tokens_by_modality).some(
         (one) => one?.modality?.toLowerCase() === "video" && Number(one.tokens) > 0,
       );
@@ -100,13 +103,13 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
 
     async cancel(handle) {
       const response = await ask(globalThis, `${at(handle)}/cancel`, jsonPost({}, headers));
-      // 400 and 404: it has ended already.
+      // 400 and 404: the work has ended already.
       if (response.ok || response.status === 400 || response.status === 404) await response.body?.cancel();
       else throw (await parseRefusal(response, "cancel")).fault;
     },
   };
 
-  /** The video is within the answer to a poll: opening it polls again. */
+  /** The video is in the answer to a poll: opening it polls again. */
   function inlineVideo(handle: Handle): Output {
     return {
       async open() {
@@ -122,7 +125,7 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
 /** Treats a value that is not a list as empty: a final answer in an unexpected shape must not be polled forever. */
 const asList = <T>(value: T[] | null | undefined): T[] => (Array.isArray(value) ? value : []);
 
-/** The interaction that made the remix's source video. */
+/** The interaction that created the remix's source video. */
 const earlierHandle = ({ sourceOperation }: GenerationRequest): Handle | undefined => {
   const handle = sourceOperation === undefined ? undefined : parseHandle(sourceOperation);
   return handle?.part === "omni" ? handle : undefined;

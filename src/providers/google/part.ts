@@ -1,4 +1,4 @@
-/** What Google's three parts share: settings, their contract with the provider, the handles of accepted work. */
+/** Shared by Google's three parts: settings, their interface to the provider, and the handles of accepted work. */
 
 import type { Accepted, Failed, Job, Pending, Succeeded, GenerationRequest } from "../provider.ts";
 
@@ -9,7 +9,7 @@ export interface GoogleSettings {
   vertex?: { serviceAccount: string; baseUrl: string };
 }
 
-/** One of Google's three ways to make something. Its operations are JSON, and begin with its name. */
+/** One of Google's three APIs. Its operations are JSON and begin with its name. */
 export interface Part {
   unsupportedField(request: GenerationRequest): string | undefined;
   start(job: Job, signal: AbortSignal): Promise<Accepted | Succeeded | Failed>;
@@ -17,14 +17,14 @@ export interface Part {
   cancel?(handle: Handle): Promise<void>;
 }
 
-/** An operation, parsed: the part that accepted it, its name there, and the model where polling needs it. */
+/** A parsed operation: the part that accepted it, its name there, and the model if polling needs it. */
 export interface Handle {
   part: "veo" | "omni";
   name: string;
   model?: string;
 }
 
-/** Parses an operation; undefined when another provider made it. */
+/** Parses an operation; undefined if another provider created it. */
 export function parseHandle(operation: string): Handle | undefined {
   try {
     return JSON.parse(operation) as Handle;

@@ -16,7 +16,7 @@ interface Operation {
   response?: { raiMediaFilteredCount?: number | string | null; raiMediaFilteredReasons?: unknown[] | null } | null;
 }
 
-/** `google.rpc.Code` for a fault of the request. */
+/** `google.rpc.Code` for a fault that the request caused. */
 const invalidArgument = 3;
 const seconds = 8;
 // @google/genai 3.1.0, converters of Image to Vertex.
@@ -93,7 +93,7 @@ export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSetting
     },
   };
 
-  /** The video is only within the answer to a poll: opening it polls again. */
+  /** The video is only in the answer to a poll: opening it polls again. */
   function video(handle: Handle): Output {
     return {
       async open() {

@@ -1,4 +1,4 @@
-/** Characters without an upstream: the gateway keeps a still of the clip, which other providers take as a reference image. */
+/** Characters without an upstream: the gateway stores a frame of the clip, which other providers use as a reference image. */
 
 import { makePortrait } from "../shared/portrait.ts";
 import { type Provider, ProviderError, type Succeeded } from "../provider.ts";

@@ -3,13 +3,13 @@
 import { laterFault, toFault } from "../shared/http.ts";
 import { type Failed, ProviderError } from "../provider.ts";
 
-/** What answers of both versions say about a refusal. Everything may be missing. */
+/** The fields about a refusal in answers of both versions. All are optional. */
 export interface Refusable {
   base_resp?: { status_code?: number | string | null; status_msg?: string | null } | null;
   error?: { code?: number | string | null; message?: string | null } | null;
 }
 
-/** The HTTP statuses that say what these codes say (platform.minimax.io, "Error Codes"). */
+/** The HTTP statuses that are equivalent to these codes (platform.minimax.io, "Error Codes"). */
 const statuses: Record<string, number> = {
   "1000": 500, // unknown
   "1001": 504, // timeout
@@ -28,7 +28,7 @@ const statuses: Record<string, number> = {
 /** The input (1026) or the video (1027) was found sensitive. */
 const sensitive = new Set(["1026", "1027"]);
 
-/** Reads the code of a refusal; undefined when the answer is not a refusal. */
+/** Reads the code of a refusal; undefined if the answer is not a refusal. */
 export function readCode({ base_resp: base, error }: Refusable): string | undefined {
   const places = [base?.status_code, error?.code, /\((\d+)\)\s*$/.exec(error?.message ?? "")?.[1]];
   return places.map((code) => String(code ?? "")).find((code) => /^[1-9]\d{3,}$/.test(code));
@@ -36,7 +36,7 @@ export function readCode({ base_resp: base, error }: Refusable): string | undefi
 
 export const isSensitive = (code: string | undefined) => code !== undefined && sensitive.has(code);
 
-/** Maps an answer to a verdict or a fault; undefined when it is not a refusal. */
+/** Converts an answer to a verdict or a fault; undefined if it is not a refusal. */
 export function parseRefusal(
   step: string,
   response: Response,
@@ -45,9 +45,10 @@ export function parseRefusal(
 ): Failed | ProviderError | undefined {
   const code = readCode(body);
   if (response.ok && code === undefined && !body.error) return undefined;
-  // v2 has 422 for sensitive content and for nothing else.
+  // v2 uses 422 only for sensitive content.
   if (isSensitive(code) || (code === undefined && response.status === 422)) return { status: "failed", code: "content_policy_violation" };
-  // One code stands for every invalid request: only the message distinguishes an invalid image of the caller from a model that was removed.
+  // One code is used for every invalid request: only the message distinguishes an invalid image of the caller from a model that was
+  // removed.
   const sentence = body.base_resp?.status_msg ?? body.error?.message ?? "";
   if (hasImages && code === "2013" && /image|frame|image/i.test(sentence)) return { status: "failed", code: "invalid_input" };
   return toFault({ status: toStatus(response, code), headers: response.headers }, code === undefined ? step : `${step}: ${code}`);
@@ -59,7 +60,7 @@ function toStatus(response: Response, code: string | undefined): number {
   return statuses[code] ?? (response.ok && code.startsWith("2") ? 422 : response.status);
 }
 
-/** The same for work that was accepted: if the upstream does not know it, it is lost; every other fault is retried. */
+/** The same for accepted work: if the upstream does not know it, it is lost; every other fault is retried. */
 export function parseLaterRefusal(step: string, response: Response, body: Refusable): Failed | ProviderError | undefined {
   const refusal = parseRefusal(step, response, body);
   if (!(refusal instanceof ProviderError)) return refusal;

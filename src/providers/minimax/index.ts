@@ -25,7 +25,7 @@ const failed: Failed = { status: "failed", code: "provider_error" };
 const failedBy = (code: string | undefined): Failed =>
   isSensitive(code) ? { status: "failed", code: "content_policy_violation" } : failed;
 
-/** `base` has no slash at its end. Operations are `v1/<task id>` or `v2/<task id>`. */
+/** `base` has no trailing slash. Operations are `v1/<task id>` or `v2/<task id>`. */
 export function minimax({ key, base }: { key: string; base: string }): Provider {
   const call = (path: string, init: RequestInit = {}) => {
     const headers = new Headers(init.headers);
@@ -33,7 +33,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     return ask(globalThis, base + path, { ...init, headers });
   };
 
-  /** Asks about accepted work: the answer, or the verdict that it is lost. Throws retryable faults. */
+  /** Requests the state of accepted work: the answer, or the verdict that it is lost. Throws retryable faults. */
   async function look<T extends Refusable>(step: string, path: string, isVerdict: (body: T) => boolean = () => false) {
     const response = await call(path);
     const body = await readAnswer<T>(response);
@@ -47,7 +47,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
 
   async function pollV1(id: string): Promise<Pending | Succeeded | Failed> {
     const path = `/v1/query/video_generation?task_id=${encodeURIComponent(id)}`;
-    // In a failed task's answer the code says why the work failed, not that this request was refused.
+    // In a failed task's answer the code is the reason of the failure, not a refusal of this request.
     const { body, refusal } = await look<QueryV1>("poll", path, ({ status }) => status === "Fail");
     if (refusal) return refusal;
     if (body.status === "Fail") return failedBy(readCode(body));
@@ -84,7 +84,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
 
   return {
     name: "minimax",
-    // It takes no idempotency key.
+    // It accepts no idempotency key.
     repeatable: false,
     startTimeoutMs: () => 60_000,
     reportsProgress: false,
@@ -114,7 +114,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
 
     readCallback: readUnsigned,
 
-    /** v2 cancels what has not begun. Work that has begun, and anything of v1, cannot be stopped. */
+    /** v2 cancels work that has not started. Work that has started, and all work of v1, cannot be cancelled. */
     async cancel(operation) {
       const [version, id] = parseOperation(operation);
       if (version !== "v2") return;
@@ -130,7 +130,7 @@ function parseOperation(operation: string): [version: string, id: string] {
   return [operation.slice(0, slash), operation.slice(slash + 1)];
 }
 
-/** Reads an answer's JSON body; undefined when it is not JSON. Ids are int64, which JSON numbers would round: they are read as text. */
+/** Reads an answer's JSON body; undefined if it is not JSON. Ids are int64, which JSON numbers would round: they are read as text. */
 async function readAnswer<T>(response: Response): Promise<T | undefined> {
   const text = await readText(response);
   try {

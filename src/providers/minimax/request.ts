@@ -1,10 +1,10 @@
-/** What MiniMax's models can do, and requests in the format of its two APIs: v1 for Hailuo, v2 for H3 and later. */
+/** The capabilities of MiniMax's models, and requests in the format of its two APIs: v1 for Hailuo, v2 for H3 and later. */
 
 import { type Frames, splitByRole } from "../shared/frames.ts";
 import { countCharacters, toPrompt } from "../shared/prompt.ts";
 import type { GenerationRequest } from "../provider.ts";
 
-/** `MiniMax-H3`, `MiniMax-H3-Max`; everything else (`MiniMax-Hailuo-02`, `MiniMax-Hailuo-2.3`) is asked through v1. */
+/** `MiniMax-H3`, `MiniMax-H3-Max`; all other models (`MiniMax-Hailuo-02`, `MiniMax-Hailuo-2.3`) use v1. */
 export const isV2 = (model: string) => /^MiniMax-H\d/i.test(model);
 
 const maxPromptV1 = 2000;
@@ -13,7 +13,7 @@ const maxReferences = 9;
 /** H3's own default is 2K, its most expensive. */
 const plainResolution = "768p";
 
-/** The request field that the model cannot honour. */
+/** The request field that the model does not support. */
 export function unsupportedField(request: GenerationRequest): string | undefined {
   if (request.kind !== "video") return "model";
   const frames = splitByRole(request);
@@ -24,11 +24,11 @@ function unsupportedByV1({ model, duration, resolution, prompt, size }: Generati
   const is23 = /hailuo-2\.3/i.test(model);
   if (countCharacters(prompt) > maxPromptV1) return "prompt";
   if (references.length > 0) return "images";
-  // cloudflare-docs, catalog-models/minimax-hailuo-2.3: a first frame and no other, 768P and 1080P.
+  // cloudflare-docs, catalog-models/minimax-hailuo-2.3: only a first frame, 768P and 1080P.
   if (last !== undefined && (first === undefined || is23)) return "images";
   // novita.ai/docs, minimax-hailuo-2.3-fast-i2v: its image is required.
   if (first === undefined && /-fast$/i.test(model)) return "images";
-  // It has no ratio field: a video follows its first frame, and is landscape without one.
+  // It has no ratio field: a video has the ratio of its first frame, and is landscape without one.
   if (first === undefined && size !== undefined && size !== "16:9") return "size";
   if (duration !== 6 && duration !== 10) return "duration";
   const isPossible =
@@ -43,14 +43,14 @@ function unsupportedByV2(request: GenerationRequest, { first, last, references }
   const { duration, resolution, model, size } = request;
   const isMax = /-max$/i.test(model);
   const hasFrames = first !== undefined || last !== undefined;
-  // A video has frames or references, not both; Max takes no references (@ai-sdk/minimax 3.0.45).
+  // A video has either frames or references; Max supports no references (@ai-sdk/minimax 3.0.45).
   if (references.length > 0 && (hasFrames || isMax || references.length > maxReferences)) return "images";
   if (first === undefined && size !== undefined && !ratios.has(size)) return "size";
   if (duration === undefined || !Number.isInteger(duration) || duration < (isMax ? 5 : 4) || duration > 15) return "duration";
   // H3 has 768P and 2K, Max 480P and 768P (@ai-sdk/minimax 3.0.45).
   const isPossible = resolution === undefined || resolution === "768p" || (resolution === "480p" && !/^minimax-h3$/i.test(model));
   if (!isPossible) return "metadata.resolution";
-  // It has no prompt optimizer: `false` is all that it can honour.
+  // It has no prompt optimizer, so only `false` is supported.
   return request.promptOptimizer ? "metadata.prompt_optimizer" : undefined;
 }
 

@@ -9,10 +9,12 @@ export interface WireError {
   param?: string | null;
 }
 
-/** The account's own limits are used up: its trial quota, or the budget that its owner set. Waiting seconds does not help. */
+/** The account's own limits are exhausted: its trial quota, or the budget that its owner set. A retry after seconds does not help. */
 const accountCodes = new Set(["QuotaExceeded", "SetLimitExceeded"]);
 
-/** Maps an error to the caller's verdict; undefined when the caller did not cause it. Codes: docs.byteplus.com/en/docs/ModelArk/1299023. */
+/**
+ * Converts an error to the caller's verdict; undefined if the caller did not cause it. Codes: docs.byteplus.com/en/docs/ModelArk/1299023.
+ */
 export function toFailure(error: WireError | null | undefined): Failed | undefined {
   const code = String(error?.code ?? "");
   if (code.includes("SensitiveContentDetected")) return { status: "failed", code: "content_policy_violation" };
@@ -20,10 +22,10 @@ export function toFailure(error: WireError | null | undefined): Failed | undefin
   return undefined;
 }
 
-/** Reads the refusal of a submission. Returns a verdict on the caller's input, throws everything else. */
+/** Reads the refusal of a submission. Returns a verdict on the caller's input, throws all other errors. */
 export async function readRefusal(response: Response, what: string, hasImages: boolean): Promise<Failed> {
   const body = await readJson<WireError & { error?: WireError | null }>(response).catch(() => undefined);
-  // Some refusals of images/generations come without the envelope (seen on ap-southeast, 2026-09-30).
+  // Some refusals of images/generations have no envelope (seen on ap-southeast, 2026-09-30).
   const error = body?.error ?? body ?? {};
   const code = typeof error.code === "string" ? error.code : "";
   const { status } = response;
@@ -31,7 +33,8 @@ export async function readRefusal(response: Response, what: string, hasImages: b
   if (status >= 400 && status < 500) {
     const failed = toFailure({ code });
     if (failed) return failed;
-    // Only `param` says which field is wrong. It may be empty (volcengine-go-sdk 144): then the cause is unknown, and another route may do.
+    // Only `param` identifies the invalid field. It may be empty (volcengine-go-sdk 144): then the cause is unknown, and another route may
+    // succeed.
     const isImage = /^(?:image|content)/.test(error.param ?? "");
     if (status === 400 && code.startsWith("InvalidParameter") && hasImages && isImage) return { status: "failed", code: "invalid_input" };
   }

@@ -1,8 +1,8 @@
-/** Seedream: what its versions can do, and how a request for an image is written for them. */
+/** Seedream: the capabilities of its versions, and the body of an image request. */
 
 import type { GenerationRequest } from "../provider.ts";
 
-/** The "2K" row of docs.byteplus.com/en/docs/ModelArk/1541523: at least 3,686,400 pixels, without which 4.5 and 5.0 refuse. */
+/** The "2K" row of docs.byteplus.com/en/docs/ModelArk/1541523: 4.5 and 5.0 refuse sizes below 3,686,400 pixels. */
 const large: Record<string, readonly [number, number]> = {
   "1:1": [2048, 2048],
   "16:9": [2560, 1440],
@@ -14,30 +14,30 @@ const large: Record<string, readonly [number, number]> = {
 };
 
 const maxImages = 14;
-/** The interface's own pixels, 0.9 to 4.2 megapixels, are what 4.0 and 5.0 pro take, too. */
+/** 4.0 and 5.0 pro also accept the interface's own sizes, 0.9 to 4.2 megapixels. */
 const hasSmallSizes = (model: string) => /seedream-(?:4-0|5-0-pro)/.test(model);
 
-/** `hd` is one step up. Beyond "2K" by half only: 5.0 ends at 10,404,496 pixels. */
+/** `hd` is one step larger. Above "2K" only by half: the maximum of 5.0 is 10,404,496 pixels. */
 function chooseSize({ model, size = "1:1", pixels, quality }: GenerationRequest): string | undefined {
   if (hasSmallSizes(model) && quality !== "hd") return pixels?.join("x");
   const scale = quality === "hd" && !hasSmallSizes(model) ? 1.5 : 1;
   return large[size]?.map((side) => side * scale).join("x");
 }
 
-/** The field of a request for images that the model cannot honour. */
+/** The field of an image request that the model does not support. */
 export function unsupportedImage(request: GenerationRequest): string | undefined {
   if (chooseSize(request) === undefined) return "size";
   if (request.images.length > maxImages) return "images";
   return undefined;
 }
 
-/** The body of POST /images/generations, for one image: there is no parameter for their number. */
+/** The body of POST /images/generations, for one image: it has no parameter for the number of images. */
 export const imageBody = (request: GenerationRequest, urls: string[]) => ({
   model: request.model,
   prompt: request.prompt,
   ...(urls.length > 0 && { image: urls }),
   size: chooseSize(request),
   response_format: "url",
-  // Left out, it is on.
+  // The watermark is on by default.
   watermark: request.watermark ?? false,
 });

@@ -20,7 +20,7 @@ interface WireTask {
   error?: WireError | null;
 }
 
-/** A video's task, or the URLs of images that are ready. */
+/** A video's task id, or the URLs of completed images. */
 type Handle = { task: string } | { urls: string[] };
 
 const makersBase = "https://ark.ap-southeast.bytepluses.com/api/v3";
@@ -36,10 +36,11 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
 
   return {
     name: "modelark",
-    // It takes no idempotency key, and its list of tasks does not show their prompts.
+    // It accepts no idempotency key, and its list of tasks does not contain their prompts.
     repeatable: false,
     answersWhenDone: ({ kind }) => kind === "image",
-    // An image task has 120 seconds; the rest is for storing its files. A video's task is created at once, but its input images have to be uploaded.
+    // An image task has 120 seconds; the remaining time is for storing its files. A video's task is created at once, but its input images
+    // have to be uploaded.
     startTimeoutMs: (kind) => (kind === "image" ? 80_000 : 60_000),
     reportsProgress: false,
 
@@ -54,7 +55,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
       if (response.ok) return parseVerdict(await readJson<WireTask>(response));
       await response.body?.cancel();
       if (response.status === 400 || response.status === 404) return ownFailure;
-      // The task stays accepted, whatever is wrong with our account now.
+      // The task stays accepted, whatever error the account has now.
       throw laterFault(toFault(response, "poll"), true);
     },
 
@@ -65,7 +66,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
       if ("urls" in handle) return;
       const response = await call(`${tasks}/${handle.task}`, { method: "DELETE" });
       await response.body?.cancel();
-      // 409: the task runs already and cannot be stopped (InvalidAction.RunningTaskDeletion).
+      // 409: the task is already running and cannot be cancelled (InvalidAction.RunningTaskDeletion).
       if (!response.ok && ![400, 404, 409].includes(response.status)) throw toFault(response, "cancel");
     },
   };
@@ -80,7 +81,7 @@ async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Su
     const response = await postPieces((init) => call("/images/generations", init), pieces, { length, signal });
     if (!response.ok) return readRefusal(response, "start", job.images.length > 0);
     const body = await readJson<WireImages>(response);
-    // The image may be made and billed although the answer cannot be read: do not ask again.
+    // The image may be generated and billed although the answer cannot be parsed: do not submit again.
     if (!body) throw new ProviderError("unclear", "start: not JSON");
     const url = body.data?.find((image) => image?.url)?.url;
     return url ?? toFailure(body.data?.find((image) => image?.error)?.error ?? body.error) ?? ownFailure;

@@ -1,18 +1,18 @@
-/** Seedance: what its versions can do, and how they are asked for a video. */
+/** Seedance: the capabilities of its versions, and the body of a video request. */
 
 import { splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
 import type { GenerationRequest } from "../provider.ts";
 
 interface Version {
-  /** Seconds, whole ones. */
+  /** Duration in whole seconds. */
   from: number;
   to: number;
   resolutions: string[];
-  /** A last frame beside the first one. */
+  /** True if it supports a last frame beside the first one. */
   hasLastFrame: boolean;
   maxReferences: number;
-  /** With a first frame the ratio is the image's, and any other is refused (InvalidParameter.TaskTypeConstraint). */
+  /** With a first frame the ratio must be the image's; another one is refused (InvalidParameter.TaskTypeConstraint). */
   isRatioOfFrame: boolean;
 }
 
@@ -22,7 +22,7 @@ const first: Version = { from: 2, to: 12, resolutions: upTo1080, hasLastFrame: t
 const second: Version = { from: 4, to: 15, resolutions: upTo1080, hasLastFrame: true, maxReferences: 9, isRatioOfFrame: false };
 
 /**
- * The first that matches. Seconds and images: docs.byteplus.com/en/docs/ModelArk/1520757; resolutions of 2.x, and that a frame of
+ * The first match is used. Seconds and images: docs.byteplus.com/en/docs/ModelArk/1520757; resolutions of 2.x, and that a frame of
  * 2.5 sets the ratio: measured on ap-southeast by others in August and September 2026; 30 seconds: TanStack/ai 1146.
  */
 const versions: [RegExp, Version][] = [
@@ -34,7 +34,7 @@ const versions: [RegExp, Version][] = [
   [/seedance-2-0/, second],
   [/seedance-2-5/, { ...second, to: 30, resolutions: upTo720, isRatioOfFrame: true }],
 ];
-/** An endpoint's id does not show the model behind it: only what 2.x and 1.x have in common. */
+/** An endpoint id does not identify its model: only the common capabilities of 2.x and 1.x. */
 const unknown: Version = { ...second, to: 12, maxReferences: 4, isRatioOfFrame: true };
 
 const detectVersion = (model: string): Version => versions.find(([pattern]) => pattern.test(model))?.[1] ?? unknown;
@@ -43,7 +43,7 @@ const ratios = new Set(["16:9", "9:16", "1:1", "4:3", "3:4", "21:9"]);
 const defaultRatio = "16:9";
 const wireRoles = { first_frame: "first_frame", last_frame: "last_frame", reference: "reference_image" } as const;
 
-/** The field of a request for a video that the model cannot honour. */
+/** The field of a video request that the model does not support. */
 export function unsupportedVideo(request: GenerationRequest): string | undefined {
   const version = detectVersion(request.model);
   const { duration = 5, resolution, size = defaultRatio } = request;
@@ -73,7 +73,7 @@ export function videoBody(request: GenerationRequest, urls: string[]) {
     ...(!isSetByFrame && { ratio: size === "auto" ? "adaptive" : size }),
     resolution,
     duration,
-    // Left out, it is on in some versions.
+    // It is on by default in some versions.
     watermark,
     ...(request.thumbnail === true && { return_last_frame: true }),
   };

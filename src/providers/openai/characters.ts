@@ -1,4 +1,4 @@
-/** Characters by `/v1/videos/characters`: takes a clip and a name, returns an id, which `POST /videos` takes beside the name in its prompt. */
+/** Characters by `/v1/videos/characters`: accepts a clip and a name, returns an id, which `POST /videos` needs in addition to the name in its prompt. */
 
 import { ask, readJson } from "../shared/http.ts";
 import { postPieces } from "../shared/streamed-body.ts";
@@ -15,8 +15,8 @@ interface WireCharacter {
 }
 
 /**
- * Makes a character. Its image is cut from the clip, because the format returns none. There is no list of characters: the outcome
- * of a request without an answer stays unknown.
+ * Creates a character. Its image is cut from the clip, because the format returns none. Characters cannot be listed, so the outcome of a
+ * request without an answer stays unknown.
  */
 export async function startCharacter(
   job: Job,
@@ -40,7 +40,7 @@ export async function startCharacter(
   if (!response.ok) return readRefusal(response, "start");
   const made = await readJson<WireCharacter>(response);
   if (typeof made?.id !== "string") throw new ProviderError("unclear", "start: no id");
-  // Prompts must use the upstream's name for it.
+  // Prompts must contain the upstream's name of the character.
   const named = [made.display_name, made.name].find((name) => typeof name === "string" && name !== "" && name.length <= 80);
   return { status: "succeeded", outputs, character: { ...character, ...(named && { displayName: named }), handle: made.id } };
 }

@@ -1,4 +1,4 @@
-/** Chat completions in OpenAI's format, for every upstream that speaks it. */
+/** Chat completions in OpenAI's format, for every upstream that supports it. */
 
 import { readChatFault } from "../shared/chat-errors.ts";
 import { ask, jsonPost } from "../shared/http.ts";

@@ -1,4 +1,4 @@
-/** Maps the error answers of OpenAI's format, for every endpoint and every upstream with the same format. */
+/** Converts the error answers of OpenAI's format, for every endpoint and every upstream with the same format. */
 
 import { contentCodes, moneyCodes } from "../shared/chat-errors.ts";
 import { toFault, readJson } from "../shared/http.ts";
@@ -8,21 +8,21 @@ interface WireError {
   error?: { code?: string | number | null; type?: string | null; param?: string | null } | string | null;
 }
 
-/** The same types: what can be wrong with an image. */
+/** The types of errors about an image, from the same type definitions. */
 const isImageCode = (code: string) =>
   /^(?:image_|invalid_(?:base64_)?image|unsupported_image|empty_image|failed_to_download_image)/.test(code);
 const isInputParam = (param: string) => /^(?:images?|input_reference|video)\b/.test(param);
 
-/** Whether an error code refuses the content. */
+/** True if an error code means that the content was refused. */
 export const isContentCode = (code: unknown) => typeof code === "string" && contentCodes.has(code);
 
 /**
- * Reads a refusal: a verdict on the content, images or clip, or the fault to throw. The upstream's own text is dropped: it may
- * repeat parts of prompts and keys.
+ * Reads a refusal: a verdict on the content, images or clip, or the fault to throw. The upstream's text is not kept, because it may repeat
+ * parts of prompts and keys.
  */
 async function parseRefusal(response: Response, what: string): Promise<Failed | ProviderError> {
   const { status } = response;
-  const body = await readJson<WireError>(response).catch(() => undefined); // its status says enough
+  const body = await readJson<WireError>(response).catch(() => undefined); // the status alone is used
   const { code: given, param: field } = typeof body?.error === "object" && body.error !== null ? body.error : {};
   const code = typeof given === "string" && /^\w{1,60}$/.test(given) ? given : "";
   const param = typeof field === "string" ? field : "";

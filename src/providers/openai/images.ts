@@ -1,4 +1,4 @@
-/** Images in OpenAI's format: `/images/generations`, and `/images/edits` as multipart where the request has images. Both answer with the images. */
+/** Images in OpenAI's format: `/images/generations`, or `/images/edits` as multipart if the request has images. Both answer with the images. */
 
 import { ask, outputAt } from "../shared/http.ts";
 import { readKept } from "../shared/kept.ts";
@@ -7,7 +7,7 @@ import { readRefusal } from "./errors.ts";
 import type { Upstream } from "./upstream.ts";
 import { type Failed, type Job, type Output, ProviderError, type Succeeded, type GenerationRequest } from "../provider.ts";
 
-/** Sides that 16 divides, as gpt-image-2 and later take them (openai 7.55.0, `ImageGenerateParams.size`): 1365 becomes 1360. */
+/** Rounds sides to multiples of 16, which gpt-image-2 and later accept (openai 7.55.0, `ImageGenerateParams.size`): 1365 becomes 1360. */
 const sizes: Record<string, string> = {
   "1:1": "1024x1024",
   "16:9": "1792x1024",
@@ -23,7 +23,7 @@ const firstFamilyRatios = new Set(["1:1", "3:2", "2:3"]);
 const chooseSize = ({ model, size = "1:1" }: GenerationRequest) =>
   firstFamily.test(model) && !firstFamilyRatios.has(size) ? undefined : sizes[size];
 
-/** The field of an image's request that cannot be honoured. */
+/** The field of an image request that is not supported. */
 export const unsupportedImage = (request: GenerationRequest) => (chooseSize(request) === undefined ? "size" : undefined);
 
 interface WireImages {
@@ -43,9 +43,9 @@ export async function startImage(job: Job, signal: AbortSignal, { base, headers 
       : await post("/images/edits", `multipart/form-data; boundary=${job.key}`, toFormParts(fields, job));
   if (!response.ok) return readRefusal(response, "start");
   const { value: made, kept, outputOf } = await readKept<WireImages>(response, job.keep, (path) => path.at(-1) === "b64_json");
-  // An answer that broke off: the images that came whole are made.
+  // The answer broke off: the images that arrived completely are used.
   if (made === undefined && kept.length > 0) return { status: "succeeded", outputs: kept };
-  // The images may be made and billed although the answer cannot be read.
+  // The images may be generated and billed although the answer cannot be parsed.
   if (!Array.isArray(made?.data)) throw new ProviderError("unclear", "start: not an answer");
   const outputs: Output[] = [];
   const urls: string[] = [];
@@ -53,12 +53,12 @@ export async function startImage(job: Job, signal: AbortSignal, { base, headers 
     if (image?.b64_json) outputs.push(await outputOf(image.b64_json));
     else if (image?.url) urls.push(image.url);
   }
-  // The maker always answers base64; others with this format may answer URLs, which can be opened again.
+  // OpenAI always answers with Base64; other upstreams may answer with URLs, which can be opened again.
   if (outputs.length === 0 && urls.length > 0) return outputsAt(urls);
   return outputs.length > 0 ? { status: "succeeded", outputs } : { status: "failed", code: "provider_error" };
 }
 
-/** A form: the JSON body of `/images/edits` takes three sizes only (openai/openai-openapi, August 2026). */
+/** A form, because the JSON body of `/images/edits` supports only three sizes (openai/openai-openapi, August 2026). */
 function toFormParts(fields: Record<string, string | number>, { key, images }: Job): Piece[] {
   const part = (name: string, rest: string) => `--${key}\r\nContent-Disposition: form-data; name="${name}"${rest}`;
   return [
@@ -72,7 +72,7 @@ function toFormParts(fields: Record<string, string | number>, { key, images }: J
   ];
 }
 
-/** Images behind URLs, and the operation by which `poll` returns them again. */
+/** Images with URLs, and the operation by which `poll` returns them again. */
 export const outputsAt = (urls: string[]): Succeeded => ({
   status: "succeeded",
   outputs: urls.map((url) => outputAt(url)),

@@ -9,10 +9,10 @@ import { type Operation, type Provider, ProviderError } from "../provider.ts";
 import type { Upstream } from "./upstream.ts";
 
 const makersBase = "https://api.openai.com/v1";
-/** An image's task has 120 seconds in all; large ones in high quality take most of them. */
+/** An image task has 120 seconds in total; large images in high quality need most of them. */
 const imageStartMs = 105_000;
 
-/** The handle of images behind URLs, or of a video. */
+/** The operation of images with URLs, or of a video. */
 function read(operation: Operation | undefined): { images?: string[] } & Partial<VideoOperation> {
   try {
     return operation === undefined ? {} : JSON.parse(operation);
@@ -26,7 +26,7 @@ const parseVideoOperation = (operation: Operation | undefined) => {
   return video.id === undefined ? undefined : (video as VideoOperation);
 };
 
-/** `media` cuts the clip that a character is taken from, and its image: without it there are no characters. */
+/** `media` cuts the clip and the image of a character; without it characters are not supported. */
 export function openai({
   key,
   base = makersBase,
@@ -41,7 +41,7 @@ export function openai({
 
   return {
     name: "openai",
-    // No endpoint takes idempotency keys, and a video that is not in the list may appear a moment later.
+    // No endpoint accepts idempotency keys, and a video that is not in the list may appear a moment later.
     repeatable: false,
     answersWhenDone: ({ kind }) => kind === "image" || kind === "character",
     startTimeoutMs: (kind) => (kind === "image" ? imageStartMs : videoStartMs),

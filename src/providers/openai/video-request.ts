@@ -1,9 +1,9 @@
-/** Which videos OpenAI's `/v1/videos` format can express: seconds, a size in pixels, a first frame, and its own characters. Pure. */
+/** Converts requests to OpenAI's `/v1/videos` format, which has seconds, a size in pixels, a first frame, and its own characters. Pure. */
 
 import { fixedRatio } from "../shared/frames.ts";
 import type { GenerationRequest } from "../provider.ts";
 
-/** The parameters of a video; kept in its operation, because a remix has the same. */
+/** The parameters of a video; part of its operation, because a remix uses the same. */
 export interface VideoFacts {
   model: string;
   seconds: string;
@@ -33,11 +33,11 @@ export const requestFacts = (request: GenerationRequest): VideoFacts => ({
 });
 
 /**
- * The field of a request for a video that cannot be honoured. `isMaker`: the base URL is the maker's own, where Sora takes 4, 8 or 12
- * seconds; other upstreams serve models of that name with more.
+ * The field of a video request that is not supported. `isMaker`: the base URL is OpenAI's own, where Sora accepts 4, 8 or 12 seconds; other
+ * upstreams serve models of that name with more.
  */
 export function unsupportedVideo(request: GenerationRequest, source: VideoFacts | undefined, isMaker: boolean): string | undefined {
-  // It takes only its own characters, two in a video (developers.openai.com, "Video generation"), and none in a remix.
+  // It supports only its own characters, two in a video (developers.openai.com, "Video generation"), and none in a remix.
   const maxCharacters = request.kind === "remix" ? 0 : 2;
   if (request.characters.length > maxCharacters || request.characters.some(({ handle }) => handle === undefined)) return "prompt";
   if (request.watermark === true) return "metadata.watermark";

@@ -1,4 +1,4 @@
-/** Videos in OpenAI's `/v1/videos` format. The maker shut its own down on 2026-09-24 (developers.openai.com); other upstreams use the format. */
+/** Videos in OpenAI's `/v1/videos` format. OpenAI shut its own down on 2026-09-24 (developers.openai.com); other upstreams use the format. */
 
 import { ask, jsonPost, laterFault, outputBehindKey, readJson, toFault } from "../shared/http.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
@@ -8,7 +8,7 @@ import type { Upstream } from "./upstream.ts";
 import { toPrompt } from "../shared/prompt.ts";
 import { type Accepted, type Failed, type Job, type Pending, ProviderError, type Succeeded } from "../provider.ts";
 
-/** An accepted video, as its operation holds it. */
+/** The operation of an accepted video. */
 export interface VideoOperation extends VideoFacts {
   id: string;
   thumbnail?: true;
@@ -28,10 +28,10 @@ interface WireVideo {
   error?: { code?: string | null } | null;
 }
 
-/** The most that the two clocks may differ. */
+/** The maximum difference between the two clocks. */
 const clocksMs = 5_000;
 const lookupMs = 10_000;
-/** For the submission itself; the lookup after it has its own. */
+/** The time limit of the submission itself; the look-up after it has its own. */
 const submitMs = 75_000;
 export const videoStartMs = submitMs + lookupMs + 5_000;
 
@@ -73,7 +73,7 @@ function submit(
     if (!source) throw new ProviderError("refused", "start: no source");
     return ask(globalThis, `${base}/videos/${encodeURIComponent(source.id)}/remix`, { ...jsonPost({ prompt }, headers), signal });
   }
-  // openai 7.55.0 does not type the characters; its maker's guide to video generation has them.
+  // openai 7.55.0 has no type for `characters`; OpenAI's guide to video generation documents the field.
   const characters = job.characters.map(({ handle }) => ({ id: handle }));
   const { model, seconds, size } = facts;
   const toBody = ([image_url]: string[]) => ({
@@ -89,8 +89,8 @@ function submit(
 }
 
 /**
- * Finds the video of a submission whose answer was lost: the only one in the list that matches. If none matches, the request may
- * still be under way, so nothing is submitted again. With images this returns undefined: a video from another image could match.
+ * Finds the video of a submission whose answer was lost: the only one in the list that matches. If none matches, the request may still be
+ * running, so nothing is submitted again. With images this returns undefined, because a video from another image could match.
  */
 async function lookUp(
   job: Job,

@@ -1,4 +1,4 @@
-/** What a family of models on Replicate takes. */
+/** The inputs of a family of models on Replicate. */
 
 import type { GenerationRequest } from "../provider.ts";
 
@@ -9,6 +9,6 @@ export interface Family {
   of: RegExp;
   kind: "image" | "video";
   unsupportedField(request: GenerationRequest): string | undefined;
-  /** `images` are the request's images in their order, then one of each character, as URLs or data URIs. */
+  /** `images` are the request's images in order, then one of each character, as URLs or data URIs. */
   input(request: GenerationRequest, images: string[]): Input;
 }

@@ -1,4 +1,4 @@
-/** The models on Replicate that make images: one input schema for each family. */
+/** The image models on Replicate: one input schema for each family. */
 
 import type { Family } from "./family.ts";
 

@@ -18,7 +18,9 @@ import { isSignedBy } from "./webhook.ts";
 
 /** The limit of the official client for images within a request (replicate 1.4.0, `MAX_DATA_URI_SIZE`). */
 const maxInlineBytes = 10_000_000;
-/** Seedance writes "flagged as sensitive (E005)", others name their content policy or NSFW; there is no code (replicate.com/docs). */
+/**
+ * Seedance's error says "flagged as sensitive (E005)", others mention their content policy or NSFW; there is no code (replicate.com/docs).
+ */
 const contentPolicy = /flagged|sensitive|\bE005\b|nsfw|content policy/i;
 
 export function replicate({ token, base = "https://api.replicate.com/v1" }: { token: string; base?: string | undefined }): Provider {
@@ -27,7 +29,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     ask(globalThis, base + path, { ...init, headers: { ...headers, authorization } });
   const predictionPath = (id: string) => `/predictions/${encodeURIComponent(id)}`;
 
-  /** Throws a retryable fault when the answer has no id: the prediction may have been created. */
+  /** Throws a retryable fault if the answer has no id: the prediction may have been created. */
   async function create(model: string, body: string, signal: AbortSignal): Promise<string> {
     const headers = { "content-type": "application/json" };
     const response = await call(`/models/${model}/predictions`, { method: "POST", headers, body, signal });
@@ -42,7 +44,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     const page = response.ok ? await readJson<{ results?: Prediction[]; next?: string | null }>(response) : undefined;
     if (page?.results) return page;
     const refusal = await parseRefusal(response, "list");
-    // Whatever is wrong with the list: the earlier submission may have been accepted.
+    // Thrown for every error of the list: the earlier submission may have been accepted.
     if (refusal.account) throw new ProviderError("accountUnclear", refusal.message);
     throw laterFault(refusal, refusal.retryable || response.ok);
   }
@@ -67,7 +69,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
       return Array.isArray(made) ? accepted(made) : made;
     },
 
-    /** Stops at the first prediction that is not done: the ones after it are polled later. */
+    /** Stops at the first prediction that has not ended: the following ones are polled later. */
     async poll(operation): Promise<Pending | Succeeded | Failed> {
       const outputs: Output[] = [];
       let failure: Failed = { status: "failed", code: "provider_error" };
@@ -75,7 +77,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
         const response = await call(predictionPath(id));
         const isGone = [400, 404, 410].includes(response.status);
         if (!response.ok && !isGone) {
-          // Accepted work stays accepted, whatever is wrong with our account now.
+          // Accepted work stays accepted, whatever error the account has now.
           throw laterFault(await parseRefusal(response, "poll"), true);
         }
         const prediction = await readJson<Prediction>(response);
@@ -88,7 +90,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
           case "failed":
             if (contentPolicy.test(toText(prediction.error))) failure = { status: "failed", code: "content_policy_violation" };
             break;
-          // "aborted" is its deadline, before it started (replicate.com/docs, prediction lifecycle).
+          // "aborted" means that it reached its deadline before it started (replicate.com/docs, prediction lifecycle).
           case "canceled":
           case "aborted":
             break;
@@ -116,7 +118,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
 
 const toText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
-/** Reads a refusal. The throttle's end may stand only in its text, `Your rate limit resets in ~30s.` (replicate.com/docs). */
+/** Reads a refusal. The end of a rate limit may be only in its text, `Your rate limit resets in ~30s.` (replicate.com/docs). */
 async function parseRefusal(response: Response, step: string): Promise<ProviderError> {
   const body = response.bodyUsed ? undefined : await readJson<{ detail?: unknown } | null>(response);
   const [, seconds] = /resets in ~?(\d+)\s*s/i.exec(toText(body?.detail)) ?? [];
@@ -125,7 +127,7 @@ async function parseRefusal(response: Response, step: string): Promise<ProviderE
   return toFault({ status: response.status, headers }, step);
 }
 
-/** The request's images, then those of its characters: URLs as they are, others as data URIs. */
+/** The request's images, then those of its characters: URLs unchanged, other images as data URIs. */
 async function imageUrls(job: Job): Promise<string[]> {
   const urls: string[] = [];
   let inlineBytes = 0;
@@ -145,7 +147,7 @@ async function imageUrls(job: Job): Promise<string[]> {
   return urls;
 }
 
-/** Reads a URL or a list of them, which are asked for without the token; small files may come as data URIs. */
+/** Reads a URL or a list of URLs, which are requested without the token; small files may be data URIs. */
 function toOutputs(output: unknown): Output[] {
   return [output].flat().flatMap((file) => {
     if (typeof file !== "string") return [];

@@ -1,4 +1,4 @@
-/** Chooses the family of a route's model on Replicate: what it is sent, and what it cannot honour. */
+/** Chooses the family of a route's model on Replicate: its input, and the fields that it does not support. */
 
 import { toPrompt } from "../shared/prompt.ts";
 import type { GenerationRequest } from "../provider.ts";
@@ -11,7 +11,7 @@ const modelId = /^[\w.-]+\/[\w.-]+$/;
 
 const families = [seedream, nanoBanana, gptImage, seedance, hailuo, veo];
 
-/** An unknown model is sent the fields that most models have; images have no common one. */
+/** An unknown model gets the fields that most models have; they have no common field for images. */
 const unknown = (kind: Family["kind"]): Family => ({
   of: /./,
   kind,
@@ -22,7 +22,7 @@ const unknown = (kind: Family["kind"]): Family => ({
 const findFamily = ({ model, kind }: GenerationRequest) =>
   families.find(({ of }) => of.test(model)) ?? unknown(kind === "image" ? "image" : "video");
 
-/** The request field that the model cannot honour. */
+/** The request field that the model does not support. */
 export function unsupportedField(request: GenerationRequest): string | undefined {
   const family = findFamily(request);
   if (family.kind !== request.kind || !modelId.test(request.model)) return "model";

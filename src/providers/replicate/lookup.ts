@@ -1,8 +1,11 @@
-/** Finds predictions that were accepted although the answer was lost: by model, input and time, for Replicate takes no idempotency keys. */
+/**
+ * Finds predictions that were accepted although the answer was lost: by model, input and time, because Replicate accepts no idempotency
+ * keys.
+ */
 
 import { ProviderError } from "../provider.ts";
 
-/** A prediction (types of replicate 1.4.0), read leniently. */
+/** A prediction (types of replicate 1.4.0), with all fields optional. */
 export interface Prediction {
   id?: string | null;
   model?: string | null;
@@ -18,14 +21,14 @@ interface Page {
   next?: string | null;
 }
 
-/** The most that the two clocks may differ. */
+/** The maximum difference between the two clocks. */
 const slackMs = 5_000;
-/** A page has 100. */
+/** The maximum number of pages that are read; a page has 100 predictions. */
 const maxPages = 5;
 
 /**
- * Returns the ids of the predictions that an earlier start created, or undefined if it created none. Throws a lasting fault when
- * that is not certain: other tasks may have asked for the same at the same time.
+ * Returns the ids of the predictions that an earlier start created, or undefined if it created none. Throws a permanent fault if that is
+ * uncertain: other tasks may have submitted the same input at the same time.
  */
 export async function leftBy(
   asked: { model: string; input: object; n: number; askedAt: number },
@@ -47,7 +50,7 @@ export async function leftBy(
       if (likeness === "same" && id && !Number.isNaN(createdAt)) found.push(id);
       if (likeness !== "other") alike++;
     }
-    // Only the cursor is read from the URL: an answer must not decide where the credentials go.
+    // Only the cursor is taken from the URL: an answer must not decide where the credentials are sent.
     cursor = next && URL.canParse(next) ? (new URL(next).searchParams.get("cursor") ?? undefined) : undefined;
     if (isOlder || cursor === undefined) break;
   }
@@ -56,7 +59,7 @@ export async function leftBy(
   throw toFault(`${found.length} of ${alike} similar predictions match, ${asked.n} wanted`);
 }
 
-/** "similar" where it is uncertain: inline images may come back changed, defaults filled in, data removed. */
+/** "similar" if it is uncertain: the upstream may have changed inline images, filled in defaults or removed data. */
 function compareInputs(sent: object, given: unknown): "same" | "similar" | "other" {
   if (typeof given !== "object" || given === null || Object.keys(given).length === 0) return "similar";
   const theirs = given as Record<string, unknown>;

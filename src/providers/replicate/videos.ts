@@ -1,10 +1,10 @@
-/** The models on Replicate that make videos: one input schema for each family. */
+/** The video models on Replicate: one input schema for each family. */
 
 import { fixedRatio, splitByRole } from "../shared/frames.ts";
 import type { GenerationRequest } from "../provider.ts";
 import type { Family } from "./family.ts";
 
-/** The URLs of a request's images by role; undefined where it has none. */
+/** The URLs of a request's images by role; undefined for roles without an image. */
 function frameUrls(request: GenerationRequest, urls: string[]) {
   const { first, last, references } = splitByRole(request);
   return {
@@ -16,7 +16,7 @@ function frameUrls(request: GenerationRequest, urls: string[]) {
 
 const seedanceVersion = (model: string) => Number(/seedance-(\d+(?:\.\d+)?)/.exec(model)?.[1] ?? "1.5");
 
-/** Whether the model takes reference images beside the frames that a video starts and ends with. */
+/** True if the model supports reference images in addition to a first and last frame. */
 export const hasReferences = (model: string) =>
   /^google\/veo-3\.\d+$/.test(model) || (seedance.of.test(model) && (seedanceVersion(model) >= 2 || model.includes("lite")));
 
@@ -36,7 +36,7 @@ export const seedance: Family = {
     // Documented for 1-lite; unknown for 2.x.
     if (references.length > 0 && resolution === "1080p") return "metadata.resolution";
     if (last !== undefined && (first === undefined || model.includes("pro-fast"))) return "images";
-    // 1.x, aspect_ratio: "Ignored if an image is used". The video has the ratio of its first frame.
+    // 1.x, aspect_ratio: "Ignored if an image is used". The video gets the ratio of its first frame.
     return first !== undefined && version < 2 && size !== "auto" ? "size" : undefined;
   },
   input(request, urls) {
@@ -85,7 +85,7 @@ export const hailuo: Family = {
   },
 };
 
-/** replicate.com/google/veo-3.1{,-fast}/versions/…/api: at most three references, at 16:9 and 8 s only; fast and lite take none. */
+/** replicate.com/google/veo-3.1{,-fast}/versions/…/api: at most three references, only with 16:9 and 8 s; fast and lite support none. */
 export const veo: Family = {
   of: /^google\/veo-3/,
   kind: "video",

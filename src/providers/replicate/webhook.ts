@@ -4,7 +4,7 @@ import { secretsEqual } from "../../ids.ts";
 import { signMessage } from "../../webhook-signature.ts";
 import { readText, recentHeaders } from "../shared/callbacks.ts";
 
-/** Whether the request is signed by the secret, `whsec_` and Base64. The comparison takes constant time. */
+/** True if the secret (`whsec_` and Base64) signed the request. The comparison takes constant time. */
 export async function isSignedBy(secret: string, request: Request): Promise<boolean> {
   const [signatures, id = "", seconds] = recentHeaders(request, "webhook-", "signature", "id", "timestamp");
   if (!signatures) return false;

@@ -26,7 +26,7 @@ interface WireOperation {
 const base = "http://sandbox";
 const failureCodes: Record<string, FailureCode> = { content_policy_violation: "content_policy_violation", invalid_input: "invalid_input" };
 
-/** The sandbox behind its service binding. It takes idempotency keys: a repeated start makes nothing twice. */
+/** The sandbox behind its service binding. It accepts idempotency keys: a repeated start generates nothing twice. */
 export function sandbox(fetcher: Fetcher): Provider {
   const call = (path: string, init: RequestInit = {}) => ask(fetcher, base + path, init);
   const json = async (path: string, init: RequestInit = {}): Promise<WireOperation> => {
@@ -70,7 +70,7 @@ export function sandbox(fetcher: Fetcher): Provider {
 
     async poll(id): Promise<Pending | Succeeded | Failed> {
       const response = await call(`/v1/operations/${id}`);
-      // It was accepted and is forgotten.
+      // The work was accepted, and the sandbox has deleted its record.
       if (response.status === 404) return { status: "failed", code: "provider_error" };
       if (!response.ok) throw toFault(response, "poll");
       const operation = await response.json<WireOperation>();
@@ -113,7 +113,7 @@ const jsonBody = (body: unknown): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-/** Reads the images, so that unusable ones are refused, and sends their type, digest and role. */
+/** Reads the images, so that invalid ones are refused, and sends their type, digest and role. */
 async function operationRequest(job: Job, signal: AbortSignal): Promise<RequestInit> {
   const references = [];
   for (const image of job.images) {

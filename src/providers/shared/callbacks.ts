@@ -1,4 +1,4 @@
-/** What makers' callbacks share: bounded bodies, times, and keys that are fetched and kept for a while. */
+/** Shared by the callbacks of all makers: bounded bodies, timestamps, and signing keys that are cached for a while. */
 
 import { boundedBody } from "../../net/bounded-body.ts";
 import type { CallbackVerdict } from "../provider.ts";
@@ -14,8 +14,8 @@ const keepMs = 600_000;
 export const readText = ({ body }: Request): Promise<string> => new Response(body && boundedBody(body, { maxBytes })).text();
 
 /**
- * Reads a callback of a maker that signs none: a challenge, which it asks of each URL first, goes back; news of work that goes on is not
- * worth a poll.
+ * Reads a callback of a maker that does not sign them. A challenge, which the maker sends to each URL first, is returned; a callback about
+ * work that continues causes no poll.
  */
 export async function readUnsigned(request: Request): Promise<CallbackVerdict> {
   const text = await readText(request);
@@ -28,7 +28,7 @@ export async function readUnsigned(request: Request): Promise<CallbackVerdict> {
   }
 }
 
-/** The headers of these names; none of them if the one named `timestamp` is no time in Unix seconds that is at most five minutes away. */
+/** The headers with these names; empty unless the one named `timestamp` is a time in Unix seconds within five minutes of now. */
 export function recentHeaders({ headers }: Request, prefix: string, ...names: string[]): string[] {
   const seconds = Number(headers.get(`${prefix}timestamp`) ?? Number.NaN);
   return Math.abs(Date.now() / 1000 - seconds) <= toleranceSeconds ? names.map((name) => headers.get(prefix + name) ?? "") : [];
@@ -36,7 +36,7 @@ export function recentHeaders({ headers }: Request, prefix: string, ...names: st
 
 const kept = new Map<string, { keys: unknown; at: number }>();
 
-/** The keys that verify a maker's signatures, as JSON, fetched every ten minutes. Throws when they cannot be fetched. */
+/** The keys that verify a maker's signatures, as JSON, fetched every ten minutes. Throws if they cannot be fetched. */
 export async function fetchedKeys<K>(provider: string, fetchKeys: () => Promise<Response>): Promise<K> {
   let known = kept.get(provider);
   if (!known || Date.now() - known.at > keepMs) {

@@ -1,8 +1,8 @@
-/** The part of a video that a character is taken from. */
+/** The range of a video from which a character is created. */
 
 import { InputError, type InputVideo, type Job } from "../provider.ts";
 
-/** The job's source and the part of it, in seconds. Throws `InputError` when the job has none: only characters are taken from a clip. */
+/** The job's source video and its range in seconds. Throws `InputError` if the job has none: only characters have a range. */
 export function sourceClip({ source, range }: Job): { source: InputVideo; start: number; end: number } {
   if (!source || !range) throw new InputError("the job has no clip");
   return { source, ...range };

@@ -18,5 +18,5 @@ export function splitByRole({ images, characters }: Pick<GenerationRequest, "ima
   return { ...(first !== undefined && { first }), ...(last !== undefined && { last }), references };
 }
 
-/** The ratio to send to a route that cannot follow its first frame. */
+/** The ratio to send to a route that does not support the ratio of the first frame. */
 export const fixedRatio = (size = "16:9"): string => (size === "auto" ? "16:9" : size);

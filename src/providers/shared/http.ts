@@ -1,9 +1,9 @@
-/** What all HTTP upstreams share: sending requests, turning answers into faults, reading files. */
+/** Shared by all HTTP upstreams: sending requests, converting answers to faults, reading files. */
 
 import { type Failed, type Output, ProviderError } from "../provider.ts";
 import type { ProviderErrorKind } from "../provider-error.ts";
 
-/** `Retry-After`, seconds or a date, in milliseconds from now; undefined when it is absent or more than a minute away. */
+/** `Retry-After`, seconds or a date, in milliseconds from now; undefined if it is absent or more than a minute away. */
 function retryAfterMs(headers: Headers): number | undefined {
   const value = headers.get("retry-after");
   if (!value) return undefined;
@@ -11,7 +11,7 @@ function retryAfterMs(headers: Headers): number | undefined {
   return ms > 0 && ms <= 60_000 ? ms : undefined;
 }
 
-/** The kind of fault that an HTTP status means for a submission. A redirect is not followed, so its outcome is unclear. */
+/** The kind of fault for an HTTP status of a submission. Redirects are not followed, so their outcome is unknown. */
 function kindOfStatus(status: number): ProviderErrorKind {
   if (status === 401 || status === 402 || status === 403) return "account";
   if (status === 429 || status === 503) return "busy";
@@ -19,7 +19,7 @@ function kindOfStatus(status: number): ProviderErrorKind {
   return status >= 400 ? "refused" : "unclear";
 }
 
-/** Turns an answer that is no verdict into a fault. 400, 413 and 422 refuse a chat as malformed for this model. */
+/** Converts an answer without a verdict to a fault. 400, 413 and 422 mean that a chat is malformed for this model. */
 export const toFault = ({ status, headers }: { status: number; headers: Headers }, message: string): ProviderError =>
   new ProviderError(kindOfStatus(status), `${message}: ${status}`, {
     retryAfterMs: retryAfterMs(headers),
@@ -28,13 +28,13 @@ export const toFault = ({ status, headers }: { status: number; headers: Headers 
     }),
   });
 
-/** Turns a fault into one after acceptance: the work stays accepted, and the operator may still fix the credentials. `isRetryable` defaults to the fault's own. */
+/** Converts a fault to one after acceptance: the work stays accepted, and the operator may still correct the credentials. `isRetryable` defaults to the fault's own. */
 export const laterFault = (
   { message, retryable, account, retryAfterMs, cause }: ProviderError,
   isRetryable = retryable || account,
 ): ProviderError => new ProviderError(account ? "accountLater" : isRetryable ? "unreachable" : "unclear", message, { retryAfterMs, cause });
 
-/** Sends a request. Throws a retryable fault when no answer comes. Does not follow redirects: they could carry the key elsewhere. */
+/** Sends a request. Throws a retryable fault if no answer arrives. Does not follow redirects, because another host must not get the key. */
 export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetcher.fetch(url, { redirect: "manual", ...init });
@@ -43,14 +43,14 @@ export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: R
   }
 }
 
-/** Reads an answer's text. Throws a retryable fault when it breaks off; its status still says whether anything was accepted. */
+/** Reads an answer's text. Throws a retryable fault if it breaks off; its status still shows whether the work was accepted. */
 export const readText = (response: Response): Promise<string> =>
   response.text().catch((error: unknown) => {
     const { nothingAccepted } = toFault(response, "");
     throw new ProviderError(nothingAccepted ? "busy" : "unreachable", "the answer broke off", { cause: error });
   });
 
-/** Reads an answer's JSON body; undefined when it is not JSON. Throws as `readText` does. */
+/** Reads an answer's JSON body; undefined if it is not JSON. Throws as `readText` does. */
 export async function readJson<T>(response: Response): Promise<T | undefined> {
   const text = await readText(response);
   try {
@@ -60,7 +60,7 @@ export async function readJson<T>(response: Response): Promise<T | undefined> {
   }
 }
 
-/** Builds a POST of JSON. */
+/** Builds a POST request with a JSON body. */
 export const jsonPost = (body: unknown, headers: Record<string, string> = {}): RequestInit => ({
   method: "POST",
   headers: { "content-type": "application/json", ...headers },
@@ -68,8 +68,7 @@ export const jsonPost = (body: unknown, headers: Record<string, string> = {}): R
 });
 
 /**
- * A file behind a URL that an upstream gave, asked for without credentials. A file that is gone (403, 404, 410: signed URLs expire) is
- * a fault that stays.
+ * A file at a URL from an upstream, requested without credentials. A missing file (403, 404, 410: signed URLs expire) is a permanent fault.
  */
 export function outputAt(url: string): Output {
   return {
@@ -85,7 +84,7 @@ export function outputAt(url: string): Output {
   };
 }
 
-/** A file that only the operator's key opens. The key goes to the upstream's own origin; storage that it redirects to is asked without it. */
+/** A file that needs the operator's key. Only the upstream's own origin gets the key; storage that it redirects to does not. */
 export function outputBehindKey(url: string, headers: Record<string, string>, maxRedirects = 3): Output {
   return {
     async open() {
@@ -114,13 +113,16 @@ function toOpened({ headers }: Response, body: ReadableStream<Uint8Array>): Awai
   return { body, type, ...(length !== null && isWhole && { length: Number(length) }) };
 }
 
-/** Decodes a file that came in base64 within an answer. */
+/** Decodes a file that an answer contains as Base64. */
 export function toOutput(base64: string, type: string): Output {
   const bytes = Uint8Array.fromBase64(base64);
   return { open: () => Promise.resolve({ body: new Blob([bytes]).stream(), type, length: bytes.byteLength }) };
 }
 
-/** Makes up to `n` things one after the other. Stops at the first failure and returns what was made, or the failure if nothing was. */
+/**
+ * Generates up to `n` outputs one after the other. Stops at the first failure and returns the outputs so far, or the failure if there are
+ * none.
+ */
 export async function makeSeveral<T>(n: number, make: () => Promise<T | Failed>): Promise<T[] | Failed> {
   const made: T[] = [];
   for (let at = 0; at < n; at++) {
@@ -139,7 +141,7 @@ export async function makeSeveral<T>(n: number, make: () => Promise<T | Failed>)
   return made;
 }
 
-/** Rejects with a retryable fault when the promise takes longer than `ms`. The work behind the promise is not stopped. */
+/** Rejects with a retryable fault if the promise takes longer than `ms`. The work behind the promise is not stopped. */
 export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
   const timeout = new AbortController();
   try {

@@ -1,4 +1,6 @@
-/** Answers with files in Base64: kept while they are read, so that a task never has more than one of them in memory. */
+/**
+ * Answers that contain files as Base64: the files are stored while the answer is read, so that a task has at most one of them in memory.
+ */
 
 import { JsonBodyError } from "../../media/json-error.ts";
 import { readJsonFiles } from "../../media/json-files.ts";
@@ -10,11 +12,11 @@ const limits = { maxBytes: 768 * 1024 * 1024, maxRest: 4 * 1024 * 1024, maxDepth
 const pieceCharacters = 64 * 1024;
 
 export interface KeptAnswer<T> {
-  /** The parsed answer, in which a placeholder for `outputOf` replaces each file; undefined if it is not JSON, or broke off after a file. */
+  /** The parsed answer, with a placeholder for `outputOf` instead of each file; undefined if it is not JSON, or broke off after a file. */
   value: T | undefined;
-  /** The files that were stored while reading, in their order. */
+  /** The stored files in order. */
   kept: Output[];
-  /** Opens the file of a placeholder in `value`. */
+  /** Opens the file that a placeholder in `value` stands for. */
   outputOf: (text: string) => Promise<Output>;
 }
 
@@ -36,7 +38,7 @@ export async function readKept<T>(response: Response, keep: Job["keep"], isFileA
   }
 }
 
-/** The bytes of Base64 that is in memory, or of a data URI, a piece at a time. */
+/** The bytes of a Base64 text in memory, or of a data URI, one piece at a time. */
 export async function* decodeBase64(text: string): AsyncGenerator<Uint8Array, void> {
   const start = text.startsWith("data:") ? text.indexOf(",") + 1 : 0;
   for (let at = start; at < text.length; at += pieceCharacters) yield Uint8Array.fromBase64(text.slice(at, at + pieceCharacters));

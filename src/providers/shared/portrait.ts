@@ -6,7 +6,7 @@ import { InputError, type Job, ProviderError, type Succeeded } from "../provider
 
 type Portrait = Required<Pick<Succeeded, "outputs" | "character">>;
 
-/** Makes a still from the middle of the range, and a name. Throws `InputError` when the clip has no sound or no image. */
+/** Extracts a frame from the middle of the range, and chooses a name. Throws `InputError` if the clip has no sound or no image. */
 export async function makePortrait(job: Job, media: MediaBinding): Promise<Portrait> {
   const { source, start, end } = sourceClip(job);
   const image = await look(async () => {
@@ -19,7 +19,7 @@ export async function makePortrait(job: Job, media: MediaBinding): Promise<Portr
   };
 }
 
-/** Cuts the range out of the source, as MP4. Throws as `makePortrait` does, also while the clip is read. */
+/** Cuts the range out of the source, as MP4. Throws as `makePortrait` does, also while the clip is being read. */
 export async function clipFor(job: Job, media: MediaBinding): Promise<AsyncIterable<Uint8Array>> {
   const { source, start, end } = sourceClip(job);
   const clip = await look(async () => cutClip(media, await source.open(), start, end));
@@ -43,7 +43,7 @@ function toFault(error: unknown): Error {
   return new ProviderError("busy", "media: character", { cause: error });
 }
 
-/** A username unique to the task, the same at each call, and the caller's name for it. */
+/** A username that is unique to the task and equal at each call, and the caller's name for the character. */
 async function makeName({ key, name }: Job): Promise<Portrait["character"]> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
   const tag = new Uint8Array(digest).toHex().slice(0, 10);

@@ -1,10 +1,10 @@
-/** Prompts as upstreams read them. */
+/** Adapts prompts for upstreams. */
 
 import type { GenerationRequest } from "../provider.ts";
 
 type Prompted = Pick<GenerationRequest, "prompt" | "characters" | "style">;
 
-/** Replaces each `@username` by the character's display name, for upstreams that do not know the names. */
+/** Replaces each `@username` by the character's display name, for upstreams that do not have these characters. */
 function replaceUsernames({ prompt, characters }: Prompted): string {
   let text = prompt;
   for (const { username, displayName } of characters)
@@ -16,8 +16,8 @@ function replaceUsernames({ prompt, characters }: Prompted): string {
 export const countCharacters = (text: string): number => Array.from(text).length;
 
 /**
- * The prompt with the characters' display names, and the style in words: no upstream has a field for it. A style that does not fit
- * into `maxCharacters` is left out, for it is advice only.
+ * The prompt with the characters' display names, and the style as text, because no upstream has a field for it. A style that does not fit
+ * into `maxCharacters` is dropped.
  */
 export function toPrompt(request: Prompted, maxCharacters = Infinity): string {
   const prompt = replaceUsernames(request);

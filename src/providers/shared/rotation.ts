@@ -1,9 +1,9 @@
-/** Two secrets of a provider at a time, while one replaces the other. */
+/** A provider with two secrets while one replaces the other. */
 
 import { alert } from "../../log.ts";
 import { type Provider, ProviderError } from "../provider.ts";
 
-/** The provider with its secret, and with the one before where that is refused (401, 402, 403): nothing was accepted then, so the call is repeated. */
+/** The provider with its current secret, and with the previous one if the upstream refuses that (401, 402, 403): nothing was accepted then, so the call is repeated. */
 export function withOlder(provider: Provider, older: Provider): Provider {
   const ask = async <T>(call: (one: Provider) => Promise<T>): Promise<T> => {
     try {

@@ -1,14 +1,16 @@
-/** Request bodies with images or a clip in them, written while they are sent: five images of 10 MiB do not fit into an isolate at once. */
+/**
+ * Request bodies with images or a clip, generated while they are sent, because five images of 10 MiB do not fit into an isolate at once.
+ */
 
 import { InputError, type InputImage, ProviderError } from "../provider.ts";
 
-/** An image within a body: what stands before and after it, and its bytes as base64, or as they are for multipart bodies. */
+/** An image within a body: the text before and after it, and its bytes as Base64, or unchanged for multipart bodies. */
 interface ImagePiece {
   image: InputImage;
   wrap(type: string): [before: string, after: string];
   isRaw?: boolean;
 }
-/** Text, bytes as they come, or an image that is read when its turn comes. */
+/** Text, a stream of bytes, or an image that is read when it is sent. */
 export type Piece = string | AsyncIterable<Uint8Array> | ImagePiece;
 
 const encoder = new TextEncoder();
@@ -17,8 +19,8 @@ const sliceBytes = 3 * 64 * 1024;
 const wrapAsDataUri = (type: string): [string, string] => [`"data:${type};base64,`, '"'];
 
 /**
- * The pieces of a JSON body. `build` makes the body around one value for each image, which it must keep in their order: the image's URL
- * where `passesUrl`, else a mark that becomes a data URI, or JSON of the shape `toJson(type, data)`.
+ * The pieces of a JSON body. `build` builds the body with one value for each image, which must stay in order: the image's URL if
+ * `passesUrl` allows it, else a marker that becomes a data URI, or JSON of the format `toJson(type, data)`.
  */
 export function jsonPieces(
   images: InputImage[],
@@ -57,8 +59,8 @@ export interface PostInit {
 }
 
 /**
- * POSTs the pieces by `send`, as JSON unless `headers` have another content type. With `length` the body has a `content-length`, else it
- * is chunked. Throws what a piece throws: the body breaks off then, and no upstream accepts a part of one.
+ * POSTs the pieces with `send`, as JSON unless `headers` have another content type. With `length` the body has a `content-length`,
+ * otherwise it is chunked. Throws the errors of the pieces: then the body is incomplete, and no upstream accepts an incomplete one.
  */
 export async function postPieces(
   send: (init: PostInit) => Promise<Response>,
@@ -69,11 +71,11 @@ export async function postPieces(
   if (pieces.every((piece) => typeof piece === "string")) return send({ ...init, body: pieces.join(""), signal });
   const { readable, writable } = length === undefined ? new IdentityTransformStream() : new FixedLengthStream(length);
   const writer = writable.getWriter();
-  writer.closed.catch(() => undefined); // `writePieces` rejects too
+  writer.closed.catch(() => undefined); // `writePieces` rejects as well
   const broken = new AbortController();
   let fault: unknown;
   void writePieces(writer, pieces).catch((error: unknown) => {
-    // Any other error is the connection's end, which `send` reports.
+    // Other errors are connection errors, which `send` reports.
     if (error instanceof InputError || error instanceof ProviderError) {
       fault = error;
       broken.abort();
@@ -87,7 +89,7 @@ export async function postPieces(
   } catch (error) {
     fault ??= error;
   } finally {
-    // An answer may come before the body's end: the rest is not sent, and its image is freed.
+    // If the answer arrives before the body's end, the rest is not sent, and its image is freed.
     await writer.abort().catch(() => undefined);
   }
   throw fault;

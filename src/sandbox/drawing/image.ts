@@ -13,7 +13,7 @@ export interface ImageOrder {
   prompt: string;
   /** The caption in the upper corner, `sandbox · imgA-4 · 1/2`. */
   caption: string;
-  /** Every value that should lead to another image. */
+  /** Every value that changes the image. */
   seed: readonly string[];
 }
 

@@ -112,7 +112,7 @@ const shape = z.preprocess(
 /** Checks a caller's schema; booleans become objects. */
 export const jsonSchema = schema;
 
-/** The reason why no value was made for a schema, in words for the caller. */
+/** The reason why no value could be generated for a schema, as text for the caller. */
 export class Unmakeable extends Error {
   override readonly name = "Unmakeable";
 }

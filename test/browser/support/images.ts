@@ -20,7 +20,7 @@ export async function withImage(name: string, use: (path: string) => Promise<voi
   }
 }
 
-/** Drops a file on an element, as a user does who drags it from a folder. */
+/** Drops a file on an element, like a user who drags it from a folder. */
 export async function dropFile(target: Locator, path: string): Promise<void> {
   await target.scrollIntoViewIfNeeded();
   const { x, y, width, height } = (await target.boundingBox())!;

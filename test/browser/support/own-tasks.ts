@@ -1,4 +1,4 @@
-/** Tasks of a user of the console, made through the API with a key of their account. */
+/** Tasks of a console user, created through the API with a key of their account. */
 
 import type { Page } from "playwright-core";
 

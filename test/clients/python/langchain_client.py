@@ -1,4 +1,4 @@
-"""LangChain by the Responses API and by chat: answers, streams, tools, a schema, a picture, errors."""
+"""LangChain by the Responses API and by chat: answers, streams, tools, structured output, an image, errors."""
 
 import functools
 import operator
@@ -30,7 +30,8 @@ assert call["name"] == "get_weather", called
 answer = bound.invoke([question, called, ToolMessage("sunny", tool_call_id=call["id"])])
 assert "sunny" in answer.text, answer
 
-# By chat completions: whole and streamed with usage, tools in a stream, a schema, a picture, errors.
+# By chat completions: whole and streamed with usage, tools in a stream, structured output, an
+# image, errors.
 chat = ChatOpenAI(model="gpt-4o", api_key=os.environ["API_KEY"], base_url=os.environ["OPENAI_BASE"], max_retries=0, stream_usage=True)
 whole = chat.invoke("Good morning")
 streamed = functools.reduce(operator.add, chat.stream("Good morning"))

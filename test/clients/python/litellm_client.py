@@ -19,7 +19,8 @@ assert status.status == "completed", status
 content = litellm.video_content(video_id=video.id, **where)
 assert content[4:8] == b"ftyp", content[:16]
 
-# Chat: whole and streamed with usage, tools whole and streamed, a schema, a picture, errors.
+# Chat: whole and streamed with usage, tools whole and streamed, structured output, an image,
+# errors.
 route = {"model": "openai/gpt-4o", "api_key": os.environ["API_KEY"], "api_base": os.environ["OPENAI_BASE"], "num_retries": 0}
 messages = [{"role": "user", "content": "Good morning"}]
 whole = litellm.completion(messages=messages, **route)

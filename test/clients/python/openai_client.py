@@ -1,4 +1,4 @@
-"""openai-python, unchanged: what scripts of 2025 do with it, at the gateway. Asserts, and says nothing when all is well."""
+"""openai-python, unchanged: what scripts of 2025 do with it, against the gateway. Asserts, and prints nothing on success."""
 
 import io
 import os
@@ -9,7 +9,7 @@ from openai import OpenAI
 
 client = OpenAI(api_key=os.environ["API_KEY"], base_url=os.environ["OPENAI_BASE"])
 
-# Videos: made and waited for by the client's own helper, downloaded, remixed, listed, deleted.
+# Videos: created and awaited with the client's own helper, downloaded, remixed, listed, deleted.
 video = client.videos.create_and_poll(model="sora-2", prompt="A hare on a hill", seconds="4", size="1280x720")
 assert (video.status, video.model, video.seconds, video.size) == ("completed", "sora-2", "4", "1280x720"), video
 content = client.videos.download_content(video.id, variant="video").read()
@@ -26,7 +26,7 @@ try:
 except openai.NotFoundError:
     pass
 
-# Images: by URL, as bytes, and made from files.
+# Images: by URL, as bytes, and from files.
 assert "/assets/" in client.images.generate(model="dall-e-3", prompt="A hare", size="1024x1792").data[0].url
 import base64
 
@@ -37,7 +37,8 @@ assert len(client.images.edit(model="gpt-image-1", prompt="Two hares", image=pic
 framed = client.videos.create_and_poll(model="sora-2", prompt="It runs", input_reference=("a.png", png, "image/png"))
 assert framed.status == "completed", framed
 
-# A client that gives up waiting and repeats by itself pays once: see the test, which looks at the balance.
+# A client that times out and retries is charged once: the test that runs this script checks the
+# balance.
 hasty = client.with_options(timeout=1.0, max_retries=8)
 assert len(hasty.images.generate(model="dall-e-3", prompt="A hare that takes its time").data) == 1
 
@@ -64,14 +65,15 @@ for event in client.responses.create(model="gpt-5", input=[question, made, resul
         text += event.delta
 assert "sunny" in text, text
 
-# Errors are the client's own.
+# Errors are the client's own classes.
 try:
     client.images.generate(model="gpt-image-1", prompt="x", size="3x3")
     raise AssertionError("taken")
 except openai.BadRequestError as error:
     assert error.param == "size", error.body
 
-# Chat: whole and streamed with usage, tools, a schema, a picture, models, errors and what a client repeats.
+# Chat: whole and streamed with usage, tools, structured output, an image, models, errors and the
+# client's retries.
 messages = [{"role": "user", "content": "Good morning"}]
 whole = client.chat.completions.create(model="gpt-5", messages=messages)
 assert "Good morning" in whole.choices[0].message.content and whole.model == "gpt-5", whole

@@ -11,7 +11,7 @@ interface Operation {
   model: string;
   n: number;
   thumbnail: boolean;
-  /** The name that a character is to have. */
+  /** The requested name of the character. */
   name?: string;
 }
 

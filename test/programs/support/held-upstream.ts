@@ -1,21 +1,21 @@
-/** The scripted upstream and a receiver of callbacks for the upgrade test: what a prompt names is not answered before the next revision runs. */
+/** The scripted upstream and a receiver of callbacks for the upgrade test: work named in a prompt is held until the next revision runs. */
 
 import { upstream } from "../../node/support/upstream.ts";
 
-/** Where a task is stopped: the upstream does not answer its start, says that it runs, or sends no file. */
+/** Where a task is held: the upstream does not answer its start, reports it as running, or sends no file. */
 export type Stop = "start" | "poll" | "download" | "chat";
 
 const never = () => new Promise<Response>(() => undefined);
 
-/** The prompts of what is stopped begin with `<stop> <phase>`. */
+/** The prompts of held work begin with `<stop> <phase>`. */
 export const stopped = (stop: Stop, phase: number) => `${stop} ${phase}:`;
 
 export class HeldUpstream {
-  /** Advances with each revision: what was stopped in an earlier phase goes on. */
+  /** Incremented with each revision: work held in an earlier phase continues. */
   phase = 0;
   /** The prompts of operations by their key. */
   readonly prompts = new Map<string, string>();
-  /** What was asked: `<call> <prompt>`. */
+  /** The received requests: `<call> <prompt>`. */
   readonly asked = new Set<string>();
   /** The ids of delivered callbacks. */
   readonly called: string[] = [];

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the proxy counts, and what it does with the answer of the n-th submission, from 1. */
+/** The proxy's counters, and its action for the answer to the n-th submission, from 1. */
 export interface LossyProxy {
   baseUrl: string;
   submissions: number;

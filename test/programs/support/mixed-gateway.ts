@@ -1,4 +1,4 @@
-/** A gateway whose Worker and objects are of two revisions, as in the minutes after a deployment. It can be switched to others with the same state. */
+/** A gateway whose Worker and objects are of two revisions, like in the minutes after a deployment. It can be restarted with other revisions on the same state. */
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -19,7 +19,7 @@ export interface Message {
   body: { taskId?: string };
 }
 
-/** What a gateway asks beside itself: the service binding of the upstream, and everything public. */
+/** The servers that a gateway calls: the upstream's service binding, and all public hosts. */
 interface Outside {
   upstream: (request: Request) => Promise<Response>;
   fetch: (request: Request) => Promise<Response>;
@@ -29,7 +29,9 @@ interface Outside {
 interface Revisions {
   worker: Modules;
   objects: Modules;
-  /** How far the clock is ahead of the real one. */
+  /** The operations Worker; without it the gateway has none. */
+  operations?: Modules | undefined;
+  /** The difference between the test's clock and the real one. */
   shiftMs: number;
   /** Settlements of this model fail. */
   unsettledModel: string;
@@ -48,9 +50,9 @@ export class MixedGateway {
     this.#outside = outside;
   }
 
-  /** Ends the running processes, with what they were doing, and starts these revisions on the same state. */
-  async switchTo({ worker, objects, shiftMs, unsettledModel }: Revisions): Promise<void> {
-    await this.#miniflare?.dispose();
+  /** Ends the running processes without finishing their work, and starts these revisions on the same state. */
+  async switchTo({ worker, objects, operations, shiftMs, unsettledModel }: Revisions): Promise<void> {
+    await this.dispose();
     const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, "wrangler.toml"));
     const { bindings, compatibilityDate, compatibilityFlags } = workerOptions as V4WorkerOptions;
     const common = {
@@ -74,6 +76,7 @@ export class MixedGateway {
         DISPATCH: { name: "queues", entrypoint: "Dispatch" },
         STARTS: { name: "queues", entrypoint: "Starts" },
         NOTIFY: { name: "queues", entrypoint: "Notify" },
+        ...(operations && { OPERATIONS: { name: "operations" } }),
       },
       outboundService: this.#outside.fetch as never,
     };
@@ -82,6 +85,7 @@ export class MixedGateway {
     this.#miniflare = new Miniflare(
       convertV4MiniflareOptions({
         workers: [
+          ...(operations ? [await this.#operations(operations, shiftMs)] : []),
           { ...common, name: "gateway", modules: await toModules(worker), durableObjects: objectsOf({ scriptName: "objects" }) },
           { ...common, name: "objects", modules: await toModules(objects), durableObjects: objectsOf({}) },
           {
@@ -101,6 +105,21 @@ export class MixedGateway {
     await this.#miniflare.ready;
   }
 
+  async #operations(modules: Modules, shiftMs: number) {
+    const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, "src/operations/wrangler.toml"));
+    const { compatibilityDate, compatibilityFlags } = workerOptions as V4WorkerOptions;
+    return {
+      name: "operations",
+      compatibilityDate,
+      compatibilityFlags,
+      modulesRoot: "/",
+      modules: await toModules(modules, "operations-worker.js"),
+      bindings: { CLOCK_SHIFT_MS: shiftMs, LEDGER_DAYS: "9" },
+      d1Databases: { DB: "gateway" },
+      r2Buckets: { ASSETS: "gateway-assets" },
+    };
+  }
+
   async #take(request: Request): Promise<Response> {
     this.#outside.send((await request.json()) as Message);
     return new Response();
@@ -116,7 +135,7 @@ export class MixedGateway {
     return worker.fetch(`https://gateway.example${path}`, init);
   }
 
-  /** Delivers a message to the Worker's consumer. True if it asks for another delivery. */
+  /** Delivers a message to the Worker's consumer. True if it requests another delivery. */
   async deliver({ queue, body }: Message): Promise<boolean> {
     const worker = await this.#running.getWorker("gateway");
     const message = { id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body };
@@ -124,7 +143,7 @@ export class MixedGateway {
     return retryBatch.retry || retryMessages.length > 0;
   }
 
-  /** Applies migrations, as a deployment does before the code. */
+  /** Applies migrations, like a deployment does before the code. */
   async migrate(names: string[]): Promise<void> {
     const db = await this.#running.getD1Database("DB", "gateway");
     for (const name of names) {
@@ -143,20 +162,33 @@ export class MixedGateway {
     ).results;
   }
 
+  /** A file of the bucket; undefined if there is none of this name. */
+  async file(key: string): Promise<Uint8Array | undefined> {
+    const bucket = await this.#running.getR2Bucket("ASSETS", "gateway");
+    const object = await bucket.get(key);
+    return object ? new Uint8Array(await object.arrayBuffer()) : undefined;
+  }
+
+  /** One run of the cron trigger. */
+  async runCron(): Promise<void> {
+    const worker = await this.#running.getWorker("gateway");
+    await worker.scheduled({ cron: "*/5 * * * *" });
+  }
+
+  /** Ends the running processes, with what they were doing. */
   async dispose(): Promise<void> {
-    await this.#miniflare?.dispose();
+    const running = this.#miniflare;
+    this.#miniflare = undefined;
+    await running?.dispose();
   }
 }
 
 /** A revision's modules behind the file that makes it testable. */
-async function toModules(modules: Modules) {
+async function toModules(modules: Modules, main = "upgrade-worker.js") {
   const files = Object.entries(modules).map(([name, contents]) => ({
     type: name.endsWith(".js") ? ("ESModule" as const) : ("Text" as const),
     path: `/${name}`,
     contents,
   }));
-  return [
-    { type: "ESModule" as const, path: "/upgrade-worker.js", contents: await readFile(join(support, "upgrade-worker.js"), "utf8") },
-    ...files,
-  ];
+  return [{ type: "ESModule" as const, path: `/${main}`, contents: await readFile(join(support, main), "utf8") }, ...files];
 }

@@ -1,4 +1,4 @@
-/** The queues of the upgrade test: each message goes to the test, which delivers it when it wants, to the revision that it wants. */
+/** The queues of the upgrade test: each message goes to the test, which delivers it at any time to any revision. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 

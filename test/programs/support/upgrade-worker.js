@@ -1,4 +1,4 @@
-/** A revision of the gateway as the upgrade test runs it: its own code, with a clock that can be moved on and a wallet that can refuse. */
+/** A revision of the gateway for the upgrade test: its own code, with a clock that can be advanced and a wallet that can refuse. */
 
 import { DurableObject, env } from "cloudflare:workers";
 // oxlint-disable-next-line import/no-unresolved -- the bundle of the revision, beside this file in the runtime
@@ -8,7 +8,7 @@ const shiftMs = env.CLOCK_SHIFT_MS;
 const realNow = Date.now.bind(Date);
 Date.now = () => realNow() + shiftMs;
 
-/** The object's alarms are set for the moved clock; one that was set before the clock was moved is due. */
+/** The object's alarms are set for the advanced clock; one that was set before the clock was advanced is due. */
 function moveAlarms(ctx) {
   const { storage } = ctx;
   const setAlarm = storage.setAlarm.bind(storage);
@@ -58,7 +58,7 @@ const calls = () =>
 
 export default {
   ...gateway,
-  /** The gateway, and for the test its objects' methods and what an account's wallet says of its books. */
+  /** The gateway, and for the test its objects' methods and the contents of an account's wallet. */
   async fetch(request, given, ctx) {
     const { pathname } = new URL(request.url);
     if (pathname === "/calls") return Response.json(calls());

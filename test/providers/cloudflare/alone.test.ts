@@ -1,4 +1,4 @@
-/** Only the `[ai]` binding, without provider keys, sandbox or `[media]`: every model with a route to Cloudflare's catalog works. */
+/** With only the `[ai]` binding, without provider keys, sandbox or `[media]`, every model with a route to Cloudflare's catalog works. */
 
 import { expect, test } from "vitest";
 import { providerSecrets } from "../../../scripts/deploy/parts.ts";

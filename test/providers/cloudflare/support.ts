@@ -1,4 +1,4 @@
-/** Both doors to the emulated Cloudflare: the binding, or REST where the gateway has no binding. */
+/** Two ways to the emulated Cloudflare: the binding, or REST if the gateway has no binding. */
 
 import { expect } from "vitest";
 import { call, deliver, pass } from "../../support/gateway.ts";

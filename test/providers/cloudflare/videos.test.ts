@@ -1,4 +1,4 @@
-/** Videos through Cloudflare, one long call each: each family's request and its result, through both doors. */
+/** Videos through Cloudflare, one long call each: each family's request and its result, through the binding and through REST. */
 
 import { expect, test, vi } from "vitest";
 import { books, call, finish, holdTime, unique } from "../../support/gateway.ts";

@@ -1,4 +1,4 @@
-/** What the tests of Google's videos share: how tasks end, and the requests that the emulator received. */
+/** Shared by the tests of Google's videos: how tasks end, and the requests that the emulator received. */
 
 import { expect } from "vitest";
 import { books } from "../../support/gateway.ts";

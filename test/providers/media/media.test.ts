@@ -1,4 +1,4 @@
-/** Characters and thumbnails by the platform's media binding, where no upstream makes them. */
+/** Characters and thumbnails by the platform's media binding, for providers without an upstream for them. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -16,7 +16,7 @@ const byUrl = { model: "vidA-2", url: "https://videos.example/someone.mp4", time
 const host = (body: string) =>
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response(body, { headers: { "content-type": "video/mp4" } })));
 
-test("a character is a still of the clip with a generated name, stored permanently", async () => {
+test("a character is a frame of the clip with a generated name, stored permanently", async () => {
   host("....ftypisom");
   const { account, data } = await generate(routes, videos, byUrl);
   expect(data.status, JSON.stringify(data)).toBe("completed");
@@ -43,7 +43,7 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a video without a thumbnail of its upstream gets a still of itself when a thumbnail is requested", async () => {
+test("a video without a thumbnail from its upstream gets one of its frames when a thumbnail is requested", async () => {
   const h3 = { "vidA-2": [{ provider: "minimax", model: "MiniMax-H3" }] };
   const body = { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } };
   const { data } = await generate(h3, videos, body);

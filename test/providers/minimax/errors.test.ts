@@ -28,7 +28,7 @@ test.each(
     ["[poll-forgotten]", "provider_error", 1],
     ["[expired]", "provider_error", 1],
   ),
-)("%s, ordered %s: %s after %i submissions, and the money returns", async (_, order, code, submissions, routes) => {
+)("%s, prompt %s: %s after %i submissions, and the money is returned", async (_, order, code, submissions, routes) => {
   const prompt = `${unique()} ${order}`;
   const { account, data } = await generate(routes, videos, plain(prompt));
   expect(data, JSON.stringify(data)).toMatchObject({ status: "failed", error: { code } });
@@ -45,7 +45,7 @@ test.each(
     ["[truncated 1]", 1],
     ["[unknown-length]", 1],
   ),
-)("%s, ordered %s: it passes, after %i submissions", async (_, order, submissions, routes) => {
+)("%s, prompt %s: it succeeds, after %i submissions", async (_, order, submissions, routes) => {
   const prompt = `${unique()} ${order}`;
   const { account, data } = await generate(routes, videos, plain(prompt));
   expect(data.status, JSON.stringify(data)).toBe("completed");

@@ -1,4 +1,4 @@
-/** What the tests of MiniMax share: routes, submissions, and the emulator's video. */
+/** Shared by the tests of MiniMax: routes, submissions, and the emulator's video. */
 
 import { expect } from "vitest";
 import { call, unique } from "../../support/gateway.ts";
@@ -20,7 +20,7 @@ export const through = (...models: string[]): Routes =>
 export const v1 = through("MiniMax-Hailuo-02");
 export const v2 = through("MiniMax-H3");
 
-/** A request that both of its APIs can honour. */
+/** A request that both of its APIs support. */
 export const plain = (prompt: string) => ({ model: "vidD-02", prompt, duration: 10 });
 
 /** Generates a video with these routes, of a prompt that begins with a `unique` word: the final answer, and the body that the upstream received. */

@@ -132,7 +132,7 @@ test.each([
   { presence_penalty: 1 },
   { tools: [clock] },
   { functions: [clock.function] },
-])("gpt-5.5 takes %j with reasoning_effort none, which is sent where the caller gave no effort", async (more) => {
+])("gpt-5.5 accepts %j with reasoning_effort none, which is sent if the caller gave no effort", async (more) => {
   const prompt = unique();
   expect((await chat(prompt, more)).status).toBe(200);
   expect((await sentTo(prompt))[0]).toMatchObject({ ...more, reasoning_effort: "none" });
@@ -149,7 +149,7 @@ test.each([
   ["tools", { tools: [clock], reasoning_effort: "low" }],
   ["temperature", { temperature: 0.2, reasoning_effort: "high" }],
   ["reasoning_effort", { reasoning_effort: "minimal" }],
-])("with an effort of the caller's, %s is 400 where no route can honour it, and nothing is reserved", async (param, more) => {
+])("with an effort from the caller, %s is 400 if no route supports it, and nothing is reserved", async (param, more) => {
   const prompt = unique();
   const { account, status, body } = await chat(prompt, more);
   expect([status, body.error]).toMatchObject([400, { type: "invalid_request", code: "unsupported_parameter", param }]);
@@ -222,7 +222,7 @@ const eventsIn = (body: unknown) =>
     .trim()
     .split("\n\n");
 
-test.each([false, true])("marks of the upstream are removed, fields that clients use are kept: streamed %s", async (stream) => {
+test.each([false, true])("fields of other gateways are removed, fields that clients use are kept: streamed %s", async (stream) => {
   const { headers, body } = await chat(`[marks] [reason] [tool] ${unique()}`, { stream, stream_options: { include_usage: true } });
   expect(headers.get("content-type")).toMatch(stream ? /event-stream/ : /json/);
   const text = stream ? eventsIn(body).join("\n") : JSON.stringify(body);

@@ -118,7 +118,7 @@ test.each([
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("images behind URLs, as other services of this format answer, are fetched without the key, and again after a broken download", async () => {
+test("images with URLs, as other services of this format answer, are fetched without the key, and again after a broken download", async () => {
   const prompt = `[elsewhere] [truncated 1] ${unique()}`;
   const { data } = await make(prompt);
   expect(data.status).toBe("completed");

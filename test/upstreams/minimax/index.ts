@@ -75,7 +75,7 @@ function ordered(prompt: string): Refusal<keyof typeof kinds> | undefined {
 function accept(prompt: string, body: Body, url: unknown): Task {
   const task: Task = { id: int64(), prompt, body };
   tasks.set(task.id, task);
-  // The challenge comes first: without an echo within three seconds nothing follows it.
+  // The challenge is sent first: if it is not echoed within three seconds, no callback follows.
   if (typeof url === "string")
     expectCalls(prompt, url, "plain", () => [
       { challenge: `challenge-${task.id}` },

@@ -25,7 +25,7 @@ const image = { model: "seedream-4-5-251128", prompt: "a boat" };
 const video = { model: "dreamina-seedance-2-5-260628", content: [{ type: "text", text: "a boat" }] };
 const frame = (role?: string) => ({ type: "image_url", image_url: { url: "https://images.example/a.png" }, ...(role && { role }) });
 
-test("an image is returned at once, behind a public URL", async () => {
+test("an image is returned at once, with a public URL", async () => {
   const { status, body } = await ask(images, { ...image, size: "2K" });
   expect(status).toBe(200);
   expect(body).toMatchObject({ model: image.model, data: [{ size: "2K" }], usage: { generated_images: 1 } });

@@ -44,7 +44,7 @@ test.each([
   await expect(made).rejects.toThrow(`failed with status ${status}`);
 });
 
-test("its client verifies the webhook that a prediction asked for, by the secret that it fetches", async () => {
+test("its client verifies the requested webhook of a prediction, with the secret that it fetches", async () => {
   const webhook = "https://gateway.example/callbacks/replicate/task/signature";
   const input = { prompt: "z with a webhook", duration: 8 };
   await client().predictions.create({ model: "google/veo-3.1", input, webhook, webhook_events_filter: ["completed"] });

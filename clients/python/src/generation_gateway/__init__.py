@@ -30,5 +30,5 @@ __all__ = [
 
 
 def connect(base_url: str, api_key: str) -> AuthenticatedClient:
-    """A client of the gateway in the name of an API key, for every function of this package."""
+    """A client of the gateway with an API key, for every function of this package."""
     return AuthenticatedClient(base_url=base_url, token=api_key, timeout=60)

@@ -1,4 +1,4 @@
-"""From a submission to its files: submits once whatever happens on the way, waits, downloads. Each function is there twice, sync and async."""
+"""From a submission to its files: submits once, retries, waits, downloads. Each function has a sync and an async version."""
 
 import asyncio
 import json
@@ -36,13 +36,13 @@ Request = (
     | VidA2RemixRequest
 )
 OnProgress = Callable[[Task], None]
-# What to do next: a call of the API, or to sleep so many seconds.
+# The next action: a call of the API, or a number of seconds to sleep.
 _Step = tuple[ModuleType, dict[str, Any]] | float
 _Plan = Generator[_Step, Any, Any]
 
 
 class GatewayError(Exception):
-    """The gateway refused a request. `body` is its answer, with each violated field in `error.details`."""
+    """The gateway answered with an error. `body` is its answer, with each violated field in `error.details`."""
 
     def __init__(self, status: int, body: Any) -> None:
         self.status = status
@@ -52,7 +52,7 @@ class GatewayError(Exception):
 
 
 class TaskFailed(Exception):
-    """The task ended as failed; it cost nothing."""
+    """The task failed; it cost nothing."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -98,7 +98,7 @@ async def wait_for_task_async(client: AuthenticatedClient, task_id: str, on_prog
 
 
 def download(task: Task) -> list[bytes]:
-    """The files of a completed task: images, a video with its thumbnail, or a character's picture. Links are good for 24 hours."""
+    """The files of a completed task: images, a video with its thumbnail, or a character's image. Links are valid for 24 hours."""
     with httpx.Client(timeout=60) as http:
         return [_content(http.get(url)) for url in _urls(task)]
 
@@ -132,7 +132,7 @@ def _waiting(task_id: str, on_progress: OnProgress | None) -> _Plan:
 
 
 def _persist(api: ModuleType, call: dict[str, Any]) -> _Plan:
-    """Asks again, after growing waits, when the gateway cannot be reached or is busy. A submission is safe to repeat by its key."""
+    """Retries with growing delays if the gateway cannot be reached or is busy. A submission is safe to repeat because of its key."""
     for attempt in range(6):
         answer = yield (api, call)
         if isinstance(answer, httpx.TransportError):

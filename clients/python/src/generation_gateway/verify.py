@@ -1,4 +1,4 @@
-"""Proof without asking the gateway: that a callback is its own, and that a receipt is."""
+"""Verification without calling the gateway: of callbacks and of receipts."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ def verify_callback(secret: str, headers: Mapping[str, str], body: bytes) -> dic
     signed = f"{message_id}.{timestamp}.".encode() + body
     digest = hmac.new(base64.b64decode(secret.removeprefix("whsec_")), signed, hashlib.sha256).digest()
     expected = "v1," + base64.b64encode(digest).decode()
-    # Two signatures while a secret is being rotated.
+    # There are two signatures while a secret is being rotated.
     if not any(hmac.compare_digest(expected.encode(), signature.encode()) for signature in signatures.split(" ")):
         raise ValueError("no signature of the callback is right")
     parsed: dict[str, Any] = json.loads(body)
