@@ -50,7 +50,7 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
     return answerDryRun(c, { kind: "chat", model: model.id, price: amount, typicalSeconds: model.typicalSeconds, metadata });
   }
 
-  // No closure has the body: it would be in memory as long as the answer is streamed.
+  // No closure refers to the body, which would otherwise stay in memory while the answer is streamed.
   const given = Object.keys(raw);
   const id = `chatcmpl-${newId("")}`;
   const { accountId, keyId } = c.get("caller");

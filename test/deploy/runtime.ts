@@ -159,7 +159,7 @@ export class Runtime {
           namespace_id: String(id),
           simple: simple as { limit: number; period: 10 | 60 },
         })),
-      } as V4WorkerOptions,
+      },
     ];
   }
 

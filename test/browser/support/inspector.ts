@@ -91,14 +91,10 @@ function inDocument(
     const findings = violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ""}`),
     );
-    // A ground that hides the contrast from the check. Of text on images nothing can be said, of single letters little,
-    // and of the choice that a select shows in its button.
+    // A ground that hides the contrast from the check. Of text on images nothing can be said, and of single letters little.
     for (const { html, any } of incomplete.find(({ id }) => id === "color-contrast")?.nodes ?? [])
       for (const { data } of any)
-        if (
-          !html.startsWith("<select") &&
-          /^(bgGradient|bgOverlap|fgAlpha|pseudoContent)$/.test((data as { messageKey?: string } | null)?.messageKey ?? "")
-        )
+        if (/^(bgGradient|fgAlpha|pseudoContent)$/.test((data as { messageKey?: string } | null)?.messageKey ?? ""))
           findings.push(`the contrast cannot be told (${(data as { messageKey: string }).messageKey}): ${html}`);
     const { scrollWidth, clientWidth } = document.documentElement;
     if (scrollWidth > clientWidth) findings.push(`is ${scrollWidth} pixels wide in a window of ${clientWidth}`);
