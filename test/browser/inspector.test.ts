@@ -46,7 +46,7 @@ test("a page that breaks after loading is reported when it is checked; an expect
   await watch.over(page, { scripted: true });
   await page.goto(address);
   expect(await watch.problems()).toEqual([]);
-  await page.evaluate(() => document.body.append(document.createElement("input")));
+  await page.evaluate(() => document.querySelector("main")!.append(document.createElement("input")));
   watch.expect(/never said/);
   await watch.look(page);
   expect(await watch.problems()).toEqual([expect.stringMatching(/label: <input>/), "did not come: /never said/"]);

@@ -117,7 +117,7 @@ export const Runs = ({ tasks }: { tasks: TaskData[] }) => {
           {tasks.map((task) => (
             <li class="stack tight">
               <div class="row">
-                <h3>{task.model}</h3>
+                <h2>{task.model}</h2>
                 <StatusPill task={task} />
                 {!isOpen(task) && <Facts task={task} />}
               </div>
