@@ -70,7 +70,7 @@ async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Prom
   }
 }
 
-/** Loads the images below the window too, which the image of the whole page shows. */
+/** Also loads the images below the window, because the screenshot shows the whole page. */
 const loadImages = (page: Page) =>
   page.evaluate(async () => {
     const images = [...document.images].filter((image) => image.checkVisibility());

@@ -5,7 +5,7 @@ const stepMs = 50;
 const waiterMs = 1_000;
 
 export interface SemaphoreOptions {
-  /** The sum of the permits' sizes, each 1 if the work does not say otherwise. */
+  /** The maximum sum of the permits' sizes; the size of a permit defaults to 1. */
   maxAtOnce: number;
   /** Maximum permits of one owner, so that others get some; `maxAtOnce` by default. */
   maxOfOne?: number;

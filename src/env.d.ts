@@ -121,7 +121,7 @@ interface Env {
 declare namespace Cloudflare {
   interface Env extends globalThis.Env {
     TEST_MIGRATIONS: import("cloudflare:test").D1Migration[];
-    /** What tests' sessions read in place of DB, see `test/support/replica.ts` */
+    /** Read by tests' sessions instead of DB, see `test/support/replica.ts` */
     REPLICA: D1Database;
   }
   interface GlobalProps {

@@ -1,10 +1,10 @@
-/** Where objects run and store: with JURISDICTION ("eu") only there. */
+/** Restricts all objects to the jurisdiction in JURISDICTION ("eu"): they run and store only there. */
 
 /** The namespaces of objects, of all Workers. */
 const namespaces = ["TASKS", "CLAIMS", "WALLETS", "HOLDS", "TOKENS", "ATTEMPTS"];
 const placed = new WeakMap<object, object>();
 
-/** The bindings, where each namespace makes and finds objects of the jurisdiction alone. Without JURISDICTION they are as they came. */
+/** The bindings, with namespaces that create and find only objects of the jurisdiction. Without JURISDICTION they are unchanged. */
 export function inJurisdiction<E extends { JURISDICTION?: string }>(env: E): E {
   const { JURISDICTION } = env;
   if (!JURISDICTION) return env;

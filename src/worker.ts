@@ -7,11 +7,11 @@ import { bearerToken } from "./api/auth.ts";
 import { balances } from "./api/balance.ts";
 import { callbacks } from "./api/callbacks.ts";
 import { characters } from "./api/characters.ts";
-import { chat } from "./api/chat.ts";
+import { chats } from "./api/chat.ts";
 import { onError, onMethodNotAllowed, pathNotFound } from "./api/errors.ts";
 import { events } from "./api/events.ts";
 import { type AppContext, middleware } from "./api/frame.ts";
-import { images, remixes, videos } from "./api/generations.ts";
+import { submissions } from "./api/generations.ts";
 import { key } from "./api/key.ts";
 import { models } from "./api/models.ts";
 import { markOpenAi } from "./api/openai.ts";
@@ -87,9 +87,6 @@ const app = routing({ strict: false })
   .notFound((c) => onError(pathNotFound(c), c))
   .use(middleware)
   .use(methodNotAllowed({ app: routes, onMethodNotAllowed }))
-  .route("/v1/chat", chat)
-  .route("/v1/images", images)
-  .route("/v1/videos", videos)
   .route("/v1/tasks", tasks)
   .route("/v1/models", models)
   .route("/v1/usage", usage)
@@ -120,7 +117,8 @@ const gateway = routing({ strict: false })
   .route("/", statusQueries)
   .route("/assets", assets)
   .route("/characters", assets)
-  .route("/", remixes);
+  .route("/", submissions)
+  .route("/", chats);
 
 routes.route("/", gateway).route("/", app);
 

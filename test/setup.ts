@@ -15,7 +15,7 @@ declare module "vitest" {
 
 const isEmpty = async () => (await env.DB.prepare("SELECT name FROM sqlite_master WHERE name = 'account'").first()) === null;
 
-/** A call that has not ended yet may still hold the database open: then it is deleted by the next attempt. */
+/** A call that has not ended yet may still hold the database open: then the next attempt deletes it. */
 async function empty(attempts = 20): Promise<void> {
   await reset();
   if (await isEmpty()) return;

@@ -40,7 +40,7 @@ export class CloudflareApi {
     this.#credentials = credentials;
   }
 
-  /** The same for files of a jurisdiction: R2 finds its buckets by a header. */
+  /** The same for files of a jurisdiction: R2 selects its buckets by a header. */
   within(jurisdiction: string | undefined): CloudflareApi {
     return jurisdiction === undefined ? this : new CloudflareApi({ ...this.#credentials, "cf-r2-jurisdiction": jurisdiction }, this.#base);
   }

@@ -196,7 +196,8 @@ async function finish(context: Context): Promise<void> {
   const { run, folder, account, deployment, inventory, state, values, host, email, signal } = context;
   const baseUrl = `https://${host}`;
   await run.step(`wait for ${baseUrl}/readyz`, () => waitUntilReady(baseUrl, signal));
-  // Not before the new code answers: code of before changes keys without announcing it, which a reader of a replica would miss.
+  // Only after the new code answers: the previous version changes keys without announcing it, and a reader of a replica would miss the
+  // change.
   for (const [name, id] of inventory.databases)
     if (!inventory.replicated.has(name)) await run.step(`switch on the read replicas of ${name}`, () => switchOnReplicas(account, id));
   const token = await knownAdminToken(folder, values);

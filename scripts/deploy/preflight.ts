@@ -149,7 +149,7 @@ async function ownDomain({ api, id }: Account, gateway: string, domain: string):
   );
 }
 
-/** Stops where the choices and what is there disagree on the jurisdiction: neither the database's nor the bucket's nor an object's can be changed. */
+/** Stops if the chosen jurisdiction differs from that of an existing resource: it cannot be changed for a database, a bucket or an object. */
 export function checkJurisdiction(gateway: string, { databases, jurisdiction }: Inventory, choices: Choices): void {
   const wanted = choices.jurisdiction;
   if (wanted !== undefined && choices.region !== undefined)

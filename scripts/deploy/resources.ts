@@ -20,9 +20,9 @@ const day = 86_400;
 export interface Inventory {
   /** Ids by name. */
   databases: Map<string, string>;
-  /** Where the databases are bound to be; undefined where nowhere, or where there is none yet. */
+  /** The databases' jurisdiction; undefined if they have none or do not exist yet. */
   jurisdiction: string | undefined;
-  /** The databases whose reads are answered by replicas too. */
+  /** The databases with read replicas. */
   replicated: Set<string>;
   /** File names by database. */
   pendingMigrations: Map<string, string[]>;
@@ -38,7 +38,9 @@ const databaseView = z.object({
   read_replication: z.nullish(z.object({ mode: z.string() })),
 });
 
-/** Reads the state of every resource of the deployment. `jurisdiction` is where the buckets are, if there is no database to tell it. */
+/**
+ * Reads the state of every resource of the deployment. `jurisdiction` is that of the buckets, used if there is no database to read it from.
+ */
 export async function takeInventory(account: Account, deployment: Deployment, jurisdiction?: string): Promise<Inventory> {
   const { api } = account;
   const base = `/accounts/${account.id}`;
@@ -168,7 +170,7 @@ async function setRules(run: Run, bucket: string, rules: Rule[], options: string
   await run.wrangler("r2", "bucket", "lifecycle", "set", bucket, "--file", file, "--force", ...options);
 }
 
-/** Has replicas near the callers answer the reads of a database that may lag. Wrangler has no command for that; repeating is safe. */
+/** Switches on read replicas of a database. Wrangler has no command for that; it may be repeated. */
 export async function switchOnReplicas({ api, id }: Account, databaseId: string): Promise<undefined> {
   await api.call("PUT", `/accounts/${id}/d1/database/${databaseId}`, { read_replication: { mode: "auto" } });
 }

@@ -1,4 +1,4 @@
-/** The check at the end of a lifetime: every unit is where it belongs, by D1, the archive's files, the callers' answers and their receipts. */
+/** The check at the end of a lifetime: D1, the archive's files, the callers' answers and their receipts agree about every unit. */
 
 import { gunzipSync } from "node:zlib";
 import type { MixedGateway } from "../../test/programs/support/mixed-gateway.ts";
@@ -22,7 +22,7 @@ interface Audit {
 
 const maxAudits = 50;
 
-/** Runs the audit until it has seen all accounts. Returns a sentence for what differs. */
+/** Runs the audit until it has checked all accounts. Returns a sentence for each difference. */
 export async function auditFaults(callers: Callers): Promise<string[]> {
   for (let turn = 0; turn < maxAudits; turn++) {
     const { drift, progress } = await callers.admin<Audit>("/audit");
@@ -48,7 +48,7 @@ export async function readEntries(gateway: MixedGateway): Promise<{ written: Ent
   return { written, archived };
 }
 
-/** What is wrong when everything has ended: nothing may be open or held any more. */
+/** The faults after everything has ended: nothing may be open or held any more. */
 export async function finalFaults(gateway: MixedGateway, callers: Callers): Promise<string[]> {
   const faults = await auditFaults(callers);
   const { written, archived } = await readEntries(gateway);

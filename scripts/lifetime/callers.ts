@@ -23,7 +23,7 @@ export interface Accepted {
 }
 
 interface Shown {
-  data: { status: string; metadata: { charged?: number } };
+  data: { status: string };
 }
 
 const stops: readonly Stop[] = ["start", "poll", "download"];
@@ -48,20 +48,20 @@ export class Callers {
     this.#gateway = gateway;
   }
 
-  async ask<T>(path: string, { key = adminToken, method, body }: { key?: string; method?: string; body?: object } = {}) {
+  async ask(path: string, { key = adminToken, method, body }: { key?: string; method?: string; body?: object } = {}) {
     const response = await this.#gateway.fetch(path, {
       method: method ?? (body ? "POST" : "GET"),
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       ...(body && { body: JSON.stringify(body) }),
     });
-    return { status: response.status, body: (await response.json()) as T };
+    return { status: response.status, body: await response.json() };
   }
 
   /** Asks the operator's API. Throws unless the answer is a success. */
   async admin<T>(path: string, method = "GET", body?: object): Promise<T> {
-    const answer = await this.ask<T>(`/admin${path}`, { method, ...(body && { body }) });
+    const answer = await this.ask(`/admin${path}`, { method, ...(body && { body }) });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer.body;
+    return answer.body as T;
   }
 
   async open(count: number): Promise<void> {
@@ -72,6 +72,11 @@ export class Callers {
       const { key } = await this.admin<{ key: string }>(`/accounts/${id}/keys`, "POST", { name: "test", quota: limit });
       this.accounts.push({ id, key, quota: quota === null ? null : micro(quota) });
     }
+  }
+
+  /** Has each wallet do what its alarms would have done while the clock was moved on. */
+  async wakeWallets(): Promise<void> {
+    for (const { id } of this.accounts) await this.ask(`/audit/${id}`);
   }
 
   /** Sends some submissions at once, and waits for the answers that the upstream does not hold back. */
@@ -97,8 +102,10 @@ export class Callers {
     }
     const body = kind === "images" ? { model: "imgA-4", prompt, ...reference } : { model: "vidA-2", duration: 10, prompt, ...reference };
     try {
-      const { status, body: answer } = await this.ask<{ id: string }>(`/v1/${kind}/generations`, { key: account.key, body });
-      if (status < 300) this.tasks.set(answer.id, { account, id: answer.id });
+      const { status, body: answer } = await this.ask(`/v1/${kind}/generations`, { key: account.key, body });
+      if (status >= 300) return;
+      const { id } = answer as { id: string };
+      this.tasks.set(id, { account, id });
     } catch {
       this.lost++;
     }
@@ -107,8 +114,8 @@ export class Callers {
   async #chat(account: Account, content: string): Promise<void> {
     try {
       const body = { model: "textA-1", messages: [{ role: "user", content }] };
-      const { status, body: answer } = await this.ask<{ id: string }>("/v1/chat/completions", { key: account.key, body });
-      if (status === 200) this.chats.set(answer.id, account);
+      const { status, body: answer } = await this.ask("/v1/chat/completions", { key: account.key, body });
+      if (status === 200) this.chats.set((answer as { id: string }).id, account);
     } catch {
       this.lost++;
     }
@@ -153,12 +160,13 @@ export class Callers {
 
   async #lookAt(task: Accepted): Promise<boolean> {
     const { id, account } = task;
-    const { status, body } = await this.ask<Shown>(`/v1/tasks/${id}`, { key: account.key });
+    const { status, body } = await this.ask(`/v1/tasks/${id}`, { key: account.key });
     // Its record is gone after a week: the ledger alone has its end.
     if (status === 404) return false;
     if (status !== 200) return true;
-    if (body.data.status !== "completed" && body.data.status !== "failed") return true;
-    task.seen = body.data.status;
+    const { status: shown } = (body as Shown).data;
+    if (shown !== "completed" && shown !== "failed") return true;
+    task.seen = shown;
     return false;
   }
 
@@ -166,9 +174,9 @@ export class Callers {
   async readReceipts(): Promise<void> {
     for (const task of this.tasks.values()) {
       if (task.seen === undefined || !this.#random.chance(0.5)) continue;
-      const { status, body } = await this.ask<{ receipt: { charged: number } }>(`/v1/tasks/${task.id}/receipt`, { key: task.account.key });
+      const { status, body } = await this.ask(`/v1/tasks/${task.id}/receipt`, { key: task.account.key });
       if (status !== 200) continue;
-      const charged = micro(body.receipt.charged);
+      const charged = micro((body as { receipt: { charged: number } }).receipt.charged);
       if (task.receipt !== undefined && task.receipt !== charged) throw new Error(`${task.id}: receipts of ${task.receipt} and ${charged}`);
       task.receipt = charged;
     }

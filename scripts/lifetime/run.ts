@@ -14,7 +14,7 @@ import { Callers } from "./callers.ts";
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** Wallet objects write what they charged in the last 48 hours to a restored database. */
+/** Wallet objects write the charges of the last 48 hours to a restored database again. */
 const maxBackupAge = 40 * hour;
 const maxTurns = 400;
 
@@ -43,7 +43,7 @@ export async function buildRevisions(): Promise<Revisions> {
   };
 }
 
-/** What happened in a lifetime, for its report. */
+/** The counts of a lifetime, for its report. */
 export interface Lived {
   faults: string[];
   trace: string[];
@@ -52,14 +52,16 @@ export interface Lived {
   archived: number;
 }
 
-/** Runs a seed. An error of the run itself has its trace. */
+/** Runs a seed. An error of the run contains its trace. */
 export async function live(seed: number, revisions: Revisions): Promise<Lived> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-lifetime-"));
   const lifetime = new Lifetime(seed, folder, revisions);
   try {
     return await lifetime.run();
   } catch (error) {
-    throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}\n${lifetime.trace.join("\n")}`, { cause: error });
+    throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}\n${lifetime.trace.join("\n")}`, {
+      cause: error,
+    });
   } finally {
     await lifetime.gateway.dispose();
     await rm(folder, { recursive: true, force: true });
@@ -69,6 +71,7 @@ export async function live(seed: number, revisions: Revisions): Promise<Lived> {
 class Lifetime {
   readonly trace: string[] = [];
   readonly gateway: MixedGateway;
+  /** Decides what happens to the deployment; the callers have their own, because what they draw depends on the processes' speed. */
   readonly #random: Random;
   readonly #folder: string;
   readonly #revisions: Revisions;
@@ -85,7 +88,7 @@ class Lifetime {
       fetch: async () => new Response(),
       send: (message) => this.#callers.mail.push(message),
     });
-    this.#callers = new Callers(this.#random, this.gateway);
+    this.#callers = new Callers(new Random(-seed), this.gateway);
   }
 
   async run(): Promise<Lived> {
@@ -126,7 +129,7 @@ class Lifetime {
       this.#note(
         `epoch ${epoch}: ${worker === old ? "released" : "current"} Worker, ${objects === old ? "released" : "current"} objects, ${this.#shiftMs / hour} h`,
       );
-      await this.#start(worker!, objects!, !isOld);
+      await this.#start(worker, objects, !isOld);
       await this.#migrate(isOld);
       if (epoch === 0) await this.#callers.open(random.int(2, 3));
       if (epoch === restore) await this.#reconcile("restored");
@@ -168,10 +171,11 @@ class Lifetime {
     await cp(place(from), place(to), { recursive: true });
   }
 
-  /** Some minutes of load. What is under way at the end is broken off with its processes. */
+  /** Some minutes of load. At the end the processes are stopped without finishing their work. */
   async #live(epoch: number, withOperations: boolean): Promise<void> {
     const callers = this.#callers;
     callers.upstream.phase = epoch;
+    await callers.wakeWallets();
     await callers.look();
     if (withOperations && this.#random.chance(0.7)) await this.#archive();
     await callers.submit(epoch);
@@ -208,7 +212,7 @@ class Lifetime {
   async #end(epoch: number): Promise<Lived> {
     const callers = this.#callers;
     callers.upstream.phase = epoch + 2;
-    // Past all deadlines: what crashes left behind ends by itself, or is found by the reconciliation.
+    // All deadlines have passed: work that crashes interrupted has ended by itself, or the reconciliation finds it.
     for (const step of [10 * minute, 2 * hour, 2 * hour]) {
       this.#shiftMs += step;
       await this.#start(this.#revisions.gateway, this.#revisions.gateway, true);

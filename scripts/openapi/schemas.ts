@@ -45,7 +45,7 @@ const named: Record<string, z.ZodMiniType> = {
   ChatUsage: chat.chatUsage,
   Balance: account.balance,
   OwnKey: keys.ownKey,
-  NewBrowserToken: bodies.newToken,
+  NewBrowserToken: bodies.newToken(),
   BrowserToken: keys.browserToken,
   UsageList: account.usageList,
   Character: account.character,
@@ -58,7 +58,7 @@ const named: Record<string, z.ZodMiniType> = {
   BudgetReachedEvent: callbacks.budgetEvent,
   TestEvent: callbacks.testEvent,
   Webhook: callbacks.webhook,
-  WebhookChange: bodies.webhookChange,
+  WebhookChange: bodies.webhookChange(),
   WebhookSecret: callbacks.webhookSecret,
   WebhookTest: callbacks.webhookTest,
   Event: callbacks.event,
@@ -69,12 +69,12 @@ const named: Record<string, z.ZodMiniType> = {
   Status: ready.statusAnswer,
   Account: admin.account,
   AccountList: admin.accountList,
-  NewAccount: bodies.newAccount,
-  AccountChange: bodies.accountChange,
+  NewAccount: bodies.newAccount(),
+  AccountChange: bodies.accountChange(),
   ApiKey: keys.apiKey,
   ApiKeyList: keys.apiKeyList,
-  NewApiKey: bodies.newKey,
-  ApiKeyChange: bodies.keyChange,
+  NewApiKey: bodies.newKey(),
+  ApiKeyChange: bodies.keyChange(),
   CreatedApiKey: keys.newApiKey,
   Invitation: admin.invitation,
   Audit: admin.audit,
@@ -102,7 +102,7 @@ export function schemaComponents(): Record<string, object> {
   // Answers in their output form; bodies of requests in their input form, before defaults and conversions.
   const answers = convert("output");
   const taken = convert("input");
-  const requests = new Set<z.ZodMiniType>(Object.values(bodies).filter((value) => value instanceof z.ZodMiniType));
+  const requests = new Set<z.ZodMiniType>(Object.values(bodies).map((make) => make()));
   return {
     ...Object.fromEntries(
       Object.entries(named).map(([name, schema]) => {

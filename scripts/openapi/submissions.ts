@@ -55,7 +55,7 @@ export function submissionSchemas(): Record<string, object> {
 }
 
 function toBody(schema: JsonSchema, action: Action, allowed: string[]): JsonSchema {
-  const options = z.toJSONSchema(action === "chat" ? chatOptions : taskOptions, { io: "input" }) as JsonSchema;
+  const options = z.toJSONSchema(action === "chat" ? chatOptions() : taskOptions(), { io: "input" }) as JsonSchema;
   const described: JsonSchema = {
     ...schema,
     properties: {

@@ -15,7 +15,7 @@ const checkDays = 7;
 export interface Plan {
   tasks: number;
   days: number;
-  /** One in how many is a chat; 0: none is. */
+  /** One in this many tasks is a chat; 0 for no chats. */
   chatEvery: number;
   accounts: number;
   /** Runs of the archiver in a day. */

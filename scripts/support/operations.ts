@@ -92,6 +92,6 @@ export const operations = {
     messages: 0,
     classA: 0,
     classB: 0,
-    logLines: 2,
+    logLines: 1,
   },
 } satisfies Record<string, Operations>;

@@ -1,4 +1,4 @@
-/** Reads which seeds a command is to run. */
+/** Reads the seeds from a command's argument. */
 
 /** "200" means the first 200 seeds, "300-350" these seeds. Anything else ends the process with the command's usage. */
 export function parseSeeds(command: string, text: string): [first: number, last: number] {

@@ -17,7 +17,7 @@ import { readFields, readNoBody } from "./body.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { balanceView, changeScope, keyView } from "./key-scope.ts";
 import { requireRow, toList } from "./page.ts";
-import { query } from "./query.ts";
+import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { accountChange, keyChange, newAccount, newKey } from "./schema/bodies.ts";
 import { accountsQuery, auditQuery, reconcileQuery } from "./schema/queries.ts";
@@ -46,7 +46,7 @@ const tooMany = (now: number) => new ApiError("rate_limit_exceeded", { retryAfte
 export const admin = routing()
   .use(isOperator)
   .post("/accounts", createAccount)
-  .get("/accounts", query(accountsQuery), (c) => listAccounts(c, c.req.valid("query")))
+  .get("/accounts", (c) => listAccounts(c, readQuery(c, accountsQuery)))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
   .delete("/accounts/:id", async (c) => {
@@ -76,14 +76,14 @@ export const admin = routing()
     if (!key || !(await apiKeys.deleteKey(c.env.DB, announceKeys(c.env.WALLETS), key))) throw new ApiError("not_found");
     return c.body(null, 204);
   })
-  .post("/reconcile", query(reconcileQuery), async (c) => {
+  .post("/reconcile", async (c) => {
     await readNoBody(c);
-    const which = c.req.valid("query");
+    const which = readQuery(c, reconcileQuery);
     await requireRow(which.after, async (place) => Boolean(await accounts.accountById(c.env.DB, place.replace(/\..*/, ""))));
     return answer(c, { object: "reconciliation", ...(await operations(c).reconcile(new ObjectsApi(c.env), which)) });
   })
-  .get("/audit", query(auditQuery), async (c) => {
-    const books = await operations(c).audit(new ObjectsApi(c.env), c.req.valid("query").account);
+  .get("/audit", async (c) => {
+    const books = await operations(c).audit(new ObjectsApi(c.env), readQuery(c, auditQuery).account);
     return answer(c, {
       accounts: books.accounts,
       tasks_open: books.tasksOpen,
@@ -144,7 +144,7 @@ async function createAccount(c: AppContext): Promise<Response> {
   return answer(c, await accountView(c, account), 201);
 }
 
-async function listAccounts(c: AppContext, { email, ...page }: z.output<typeof accountsQuery>): Promise<Response> {
+async function listAccounts(c: AppContext, { email, ...page }: z.output<ReturnType<typeof accountsQuery>>): Promise<Response> {
   await requireRow(page.after, async (id) => Boolean(await accounts.accountById(c.env.DB, id)));
   if (email !== undefined) {
     const account = await accounts.accountByEmail(c.env.DB, email);

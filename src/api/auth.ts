@@ -36,12 +36,8 @@ export async function admit(c: AppContext, kind: "submission" | "read", takes?: 
 }
 
 /** Admits a submission. A dry run counts as a read. Browser tokens may not make one, because it shows the account's remaining balance. */
-export const admittedToSubmit =
-  (takes?: "browser tokens"): MiddlewareHandler<AppEnv> =>
-  async (c, next) => {
-    await (isDryRun(c) ? admit(c, "read") : admit(c, "submission", takes));
-    await next();
-  };
+export const admitToSubmit = (c: AppContext, takes?: "browser tokens"): Promise<void> =>
+  isDryRun(c) ? admit(c, "read") : admit(c, "submission", takes);
 
 export const admitted =
   (kind: "submission" | "read", takes?: "browser tokens"): MiddlewareHandler<AppEnv> =>

@@ -36,7 +36,7 @@ function requireUncompressed(c: AppContext): void {
 /** Reads a small body and validates it with a schema; `null` counts as absent, except in the fields `nullable`. Throws 400, 413 or 415. */
 export async function readFields<T extends z.ZodMiniType>(
   c: AppContext,
-  schema: T,
+  schema: () => T,
   nullable: readonly string[] = [],
 ): Promise<z.output<T>> {
   const sent = await readObject(c, smallBody);
@@ -44,7 +44,7 @@ export async function readFields<T extends z.ZodMiniType>(
   const body = { ...withoutNulls(sent, 4), ...Object.fromEntries(kept) };
   const oversized = findOversized(body);
   if (oversized) throw new ApiError("invalid_request", { violations: [oversized] });
-  const result = schema.safeParse(body);
+  const result = schema().safeParse(body);
   if (!result.success) throw new ApiError("invalid_request", { violations: toViolations(result.error, body) });
   return result.data;
 }

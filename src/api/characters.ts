@@ -8,14 +8,14 @@ import { ApiError } from "../errors.ts";
 import { admitted } from "./auth.ts";
 import { answer, assetBase } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
-import { query } from "./query.ts";
+import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { pageQuery } from "./schema/queries.ts";
 
 export const characters = routing()
-  .get("/", admitted("read"), query(pageQuery), async (c) => {
+  .get("/", admitted("read"), async (c) => {
     const { accountId } = c.get("caller");
-    const page = c.req.valid("query");
+    const page = readQuery(c, pageQuery);
     await requireRow(page.after, async (id) => (await characterById(c.env.DB, accountId, id)) !== null);
     const found = await listCharacters(c.env.DB, accountId, { ...page, limit: page.limit + 1 });
     const expiresAt = Date.now() + lifeTimes(c.env).assetMs;

@@ -110,7 +110,7 @@ function generatedBytes(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let bytes = 0;
   for (const [name, item] of Object.entries(value)) {
-    if (name === "role" || name === "type") continue;
+    if (name === "role" || name === "type" || name === "id") continue;
     // Arguments are a string in this format; some upstreams send an object.
     const isObject = (name === "arguments" || name === "input") && typeof item === "object";
     bytes += isObject ? byteLength(JSON.stringify(item)) : generatedBytes(item);

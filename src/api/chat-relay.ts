@@ -64,7 +64,10 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
 /** The answer's fields. Counts the bytes of an answer that breaks off or cannot be parsed, because the upstream generated them. */
 async function readFields(response: Response, meter: ChatMeter): Promise<Fields> {
   const decoder = new TextDecoder();
-  const reader = openReader(response.body ?? new Blob([]).stream());
+  const { headers } = response;
+  // At a length that is known nothing is left to be read: each read costs a turn of the event loop.
+  const length = headers.has("content-encoding") ? Number.NaN : Number(headers.get("content-length") ?? Number.NaN);
+  const reader = openReader(response.body ?? new Blob([]).stream(), length);
   let text = "";
   let bytes = 0;
   try {
@@ -72,6 +75,7 @@ async function readFields(response: Response, meter: ChatMeter): Promise<Fields>
       bytes += part.byteLength;
       if (bytes > maxAnswer) throw new ProviderError("unclear", "chat: too long an answer");
       text += decoder.decode(part, { stream: true });
+      if (bytes === length) break;
     }
     return parseFields(text + decoder.decode());
   } catch (error) {
@@ -87,8 +91,8 @@ interface ByteReader {
   cancel(): void;
 }
 
-/** Reads a stream into a single buffer if possible: a buffer for each read costs more than its processing. */
-function openReader(stream: ReadableStream<Uint8Array>): ByteReader {
+/** Reads a stream into a single buffer if possible, no larger than the stream: a buffer for each read costs more than its processing. */
+function openReader(stream: ReadableStream<Uint8Array>, length = Number.NaN): ByteReader {
   let reader: ReadableStreamBYOBReader;
   try {
     reader = stream.getReader({ mode: "byob" });
@@ -96,7 +100,7 @@ function openReader(stream: ReadableStream<Uint8Array>): ByteReader {
     const plain = stream.getReader(); // a stream made by a script, as from the adapter of the `AI` binding
     return { read: async () => (await plain.read()).value, cancel: () => void plain.cancel().catch(() => undefined) };
   }
-  let buffer = new ArrayBuffer(readBytes);
+  let buffer = new ArrayBuffer(length > 0 && length < readBytes ? length : readBytes);
   return {
     async read() {
       const { value, done } = await reader.read(new Uint8Array(buffer));

@@ -8,6 +8,7 @@ import { recordIncident } from "../db/incidents.ts";
 import { ApiError, type Violation } from "../errors.ts";
 import { alert } from "../log.ts";
 import { isOn, markUnhealthy, providerNamed, unhealthyLast } from "../providers/index.ts";
+import { type Provider } from "../providers/provider.ts";
 import { type Malformed, ProviderError } from "../providers/provider-error.ts";
 import type { Chat } from "./chat-relay.ts";
 import type { AppContext } from "./frame.ts";
@@ -24,18 +25,23 @@ export interface FittedRoute extends Route {
 const cannot = (param: string, rule: "model_not_available" | "unsupported_parameter") =>
   new ApiError(rule, { violations: [{ param, rule }] });
 
-const chatProviders = new WeakMap<Env, Record<string, boolean>>();
+type AskChat = NonNullable<Provider["chat"]>;
+const chatProviders = new WeakMap<Env, Record<string, AskChat | false>>();
 
-/** True if the provider is on and supports chats; computed once per isolate. Throws `VariableError` like `isOn`. */
-function hasChat(env: Env, name: string): boolean {
+/** Asks the provider for a chat; made once per isolate. False if the provider is off or has no chats. Throws `VariableError` like `isOn`. */
+function chatOf(env: Env, name: string): AskChat | false {
   let known = chatProviders.get(env);
   if (!known) chatProviders.set(env, (known = {}));
-  return (known[name] ??= isOn(env, name) && providerNamed(env, name).chat !== undefined);
+  if (known[name] === undefined) {
+    const provider = isOn(env, name) ? providerNamed(env, name) : undefined;
+    known[name] = provider?.chat ? (request) => provider.chat!(request) : false;
+  }
+  return known[name];
 }
 
 /** The routes that support the chat, those of unhealthy providers last. Throws 400 if no route does. */
 export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>, maxTokens: number): FittedRoute[] {
-  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (name) => hasChat(env, name));
+  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (name) => chatOf(env, name) !== false);
   let unsupported: string | undefined;
   const able = routes.flatMap((route): FittedRoute[] => {
     const family = findFamily(route.model, chatFamilies(env));
@@ -82,7 +88,9 @@ export async function askRoutes(
       ms: Date.now() - started,
     });
     try {
-      const response = await providerNamed(c.env, provider).chat!({ body, stream, signal: chat.signal });
+      const ask = chatOf(c.env, provider);
+      if (!ask) throw new ProviderError("refused", "the route's provider has no chats");
+      const response = await ask({ body, stream, signal: chat.signal });
       logStep(c.env, "dispatch", line("answered"));
       return { response, dropped };
     } catch (error) {

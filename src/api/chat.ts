@@ -10,22 +10,28 @@ import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { log } from "../log.ts";
 import { chatDeadlineMs, holdForChat } from "./chat-hold.ts";
-import { admittedToSubmit } from "./auth.ts";
+import { admitToSubmit } from "./auth.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
 import { askRoutes, chatRoutes, type FittedRoute, toChatError } from "./chat-routes.ts";
-import { toErrorObject } from "./errors.ts";
-import { type AppContext, answer } from "./frame.ts";
+import { onError, toErrorObject } from "./errors.ts";
+import { type AppContext, answer, withMiddleware } from "./frame.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { requireScope } from "./key-scope.ts";
 import { withChat } from "./large-body.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
-import { query } from "./query.ts";
+import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { submissionQuery } from "./schema/queries.ts";
 import { chargeVersion } from "../versions.ts";
 
-export const chat = routing().post("/completions", admittedToSubmit(), query(submissionQuery), (c) =>
-  withChat(c, (body) => complete(c, body)),
+/** One handler, as status queries have. */
+export const chats = routing().post(
+  "/v1/chat/completions",
+  withMiddleware(async (c) => {
+    await admitToSubmit(c);
+    readQuery(c, submissionQuery);
+    return withChat(c, (body) => complete(c, body));
+  }, onError),
 );
 
 /** After the caller disconnects the platform allows thirty more seconds; the time left after this delay is for settling. */
@@ -50,12 +56,13 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
     return answerDryRun(c, { kind: "chat", model: model.id, price: amount, typicalSeconds: model.typicalSeconds, metadata });
   }
 
-  // No closure has the body: it would be in memory as long as the answer is streamed.
+  // No closure refers to the body, which would otherwise stay in memory while the answer is streamed.
   const given = Object.keys(raw);
   const id = `chatcmpl-${newId("")}`;
   const { accountId, keyId } = c.get("caller");
   const hold = await holdForChat(env, { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model: model.id }, amount);
   const started = Date.now();
+  const isStream = body.stream === true;
   const stop = new AbortController();
   const deadline = setTimeout(() => stop.abort(), chatDeadlineMs);
   let drain: ReturnType<typeof setTimeout> | undefined;
@@ -78,14 +85,17 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
       isSettled = true;
       clearTimeout(deadline);
       if (drain !== undefined) clearTimeout(drain);
-      await hold.settle(usage && chatPrice(prices, usage.promptTokens, usage.completionTokens));
-      const outcome = usage ? "completed" : "failed";
+      const charged = usage && chatPrice(prices, usage.promptTokens, usage.completionTokens);
+      await hold.settle(charged);
+      const settled = { task: id, charged: charged ?? 0 };
+      // The line of a whole answer follows, and says it too.
+      if (!isStream && !isGone) return c.set("settled", settled);
       log("settle", {
         request: c.get("requestId"),
-        task: id,
+        ...settled,
         account: c.get("caller").accountId,
         model: model.id,
-        outcome,
+        outcome: usage ? "completed" : "failed",
         ms: Date.now() - started,
       });
     },
@@ -95,7 +105,7 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
   if (signal.aborted) one.hangUp();
 
   // A caller that disconnects ends the answer but not the accounting: everything generated is settled.
-  const work = start(c, one, routes, body.stream === true);
+  const work = start(c, one, routes, isStream);
   c.executionCtx.waitUntil(work.then(({ done }) => done).catch(() => undefined)); // its fault is described below
   const made = await work.catch((error: unknown) => {
     throw toChatError(error, c, given);

@@ -9,16 +9,16 @@ import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
 import { admitted } from "./auth.ts";
 import { type AppContext, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
-import { query } from "./query.ts";
+import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { eventsQuery } from "./schema/queries.ts";
 
 /** The interval between D1 queries while a caller waits; each reads at most one row. */
 const waitStepMs = 2_000;
 
-export const events = routing().get("/", admitted("read"), query(eventsQuery), async (c) => list(c, c.req.valid("query")));
+export const events = routing().get("/", admitted("read"), async (c) => list(c, readQuery(c, eventsQuery)));
 
-async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof eventsQuery>): Promise<Response> {
+async function list(c: AppContext, { limit, after, wait = 0 }: z.output<ReturnType<typeof eventsQuery>>): Promise<Response> {
   const { accountId } = c.get("caller");
   const { DB, OPERATIONS, TASKS, WALLETS } = c.env;
   await writeEnded(WALLETS, accountId);

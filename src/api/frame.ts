@@ -22,6 +22,8 @@ export interface AppEnv {
     outcome?: string;
     task?: string;
     model?: string;
+    /** A chat that was settled before its answer, and its price in millionths: in the log alone, because it has no page. */
+    settled?: { task: string; charged: number };
     /** True if the response already has the common headers, because a task object built it for this request. */
     hasCommonHeaders?: boolean;
     /** The origin whose pages may read the answer, "*" for all. */
@@ -73,7 +75,7 @@ function leave(c: AppContext, { status, headers }: Response): void {
   logRequest(c, entry);
   // Successful status queries are by far the most frequent requests and nearly identical: one line is logged for this many of them.
   const every = c.get("hasCommonHeaders") && status < 400 ? statusLogShare(c.env) : 1;
-  if (Math.random() * every < 1) log("request", { ...(every > 1 && { every }), ...entry, account: caller?.accountId });
+  if (Math.random() * every < 1) log("request", { ...(every > 1 && { every }), ...entry, ...c.get("settled"), account: caller?.accountId });
 }
 
 const exposedHeaders =

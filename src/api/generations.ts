@@ -1,19 +1,30 @@
-/** `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix`: submissions. */
+/** `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix`: submissions. One handler for a path, as status queries have. */
 
-import { admittedToSubmit } from "./auth.ts";
-import { middleware } from "./frame.ts";
-import { query } from "./query.ts";
+import { admitToSubmit } from "./auth.ts";
+import { onError } from "./errors.ts";
+import { type AppContext, withMiddleware } from "./frame.ts";
+import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { submissionQuery } from "./schema/queries.ts";
 import { submit } from "./submit.ts";
 
-const dryRunQuery = query(submissionQuery);
+const submitted = (accept: (c: AppContext) => Promise<Response>) =>
+  withMiddleware(async (c) => {
+    await admitToSubmit(c, "browser tokens");
+    readQuery(c, submissionQuery);
+    return accept(c);
+  }, onError);
 
-export const images = routing().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "image"));
-
-export const videos = routing().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "video"));
-
-/** Separate from `videos`: a path parameter beside a fixed name would prevent hono from using its fast router. Uses its own middleware. */
-export const remixes = routing().post("/v1/videos/:id/remix", middleware, admittedToSubmit("browser tokens"), dryRunQuery, (c) =>
-  submit(c, "remix", c.req.param("id")),
-);
+export const submissions = routing()
+  .post(
+    "/v1/images/generations",
+    submitted((c) => submit(c, "image")),
+  )
+  .post(
+    "/v1/videos/generations",
+    submitted((c) => submit(c, "video")),
+  )
+  .post(
+    "/v1/videos/:id/remix",
+    submitted((c) => submit(c, "remix", c.req.param("id") ?? "")),
+  );

@@ -60,7 +60,7 @@ export async function readLargeBody(c: AppContext, taskId: string, { keepsImages
 export const withChat = (c: AppContext, answer: (body: Record<string, unknown>) => Promise<Response>): Promise<Response> =>
   readInTurn(c, chats, undefined, ({ body }) => answer(body));
 
-/** Reads a body and does something with it, a large one with a permit of the semaphore. */
+/** Reads a body and processes it; a large one needs a permit of the semaphore. */
 async function readInTurn<T>(
   c: AppContext,
   semaphore: Semaphore,
@@ -159,7 +159,7 @@ const isImageAt = (path: readonly (string | number)[]) =>
 const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, maxHoldMs: callersPace.deadlineMs, maxWaitMs: 10_000 });
 
 /**
- * A chat is in memory several times over, until its upstream has answered: the next route may need it. So the sum of their bytes is limited;
- * the largest chat of one account leaves some to others. One of unknown length counts as the largest.
+ * A chat is in memory several times until its upstream has answered, because the next route may need it. The sum of all chats' bytes is
+ * therefore limited; one account cannot use all of it. A chat of unknown length counts as the largest one.
  */
 const chats = new Semaphore({ maxAtOnce: 16 * MiB, maxOfOne: largeBody, maxHoldMs: chatDeadlineMs, maxWaitMs: 10_000 });

@@ -8,7 +8,7 @@ import { chatOptions, taskOptions } from "./schema/bodies.ts";
 
 /** The violations in the options of a body. */
 export function optionViolations(body: Record<string, unknown>, of: "task" | "chat"): Violation[] {
-  const result = (of === "task" ? taskOptions : chatOptions).safeParse(body);
+  const result = (of === "task" ? taskOptions : chatOptions)().safeParse(body);
   return result.success ? [] : toViolations(result.error, body);
 }
 

@@ -1,21 +1,23 @@
 /** Validates query parameters; the parameters of each path are defined in `schema/queries.ts`. */
 
-import { zValidator } from "@hono/zod-validator";
 import type * as z from "zod/mini";
 import { toViolations } from "../catalog/parse.ts";
 import { ApiError } from "../errors.ts";
+import type { AppContext } from "./frame.ts";
 
 function refuse(error: z.core.$ZodError, query: unknown): never {
   throw new ApiError("invalid_request", { violations: toViolations(error, query) });
 }
 
-/** Validates the parameters of a path's query; the handler reads them from `c.req.valid("query")`. Unknown ones are ignored. Throws 400. */
-export const query = <T extends z.ZodMiniType>(schema: T) =>
-  zValidator("query", schema, (result) => {
-    if (!result.success) refuse(result.error, result.data);
-  });
+/** The parameters of a request's query, checked; unknown ones are ignored. Throws 400. */
+export function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => T): z.output<T> {
+  const sent = c.get("url").includes("?") ? Object.entries(c.req.queries()) : [];
+  const query: unknown = Object.fromEntries(sent.map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
+  const result = schema().safeParse(query);
+  return result.success ? result.data : refuse(result.error, query);
+}
 
-/** The same for one value: for frequent requests, where a middleware would be too slow. */
+/** The same for one value. */
 export function parseParameter<T extends z.ZodMiniType>(name: string, schema: T, text: string): z.output<T> {
   const result = schema.safeParse(text);
   if (result.success) return result.data;

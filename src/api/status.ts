@@ -78,7 +78,7 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
 
 function waitSeconds(c: AppContext): number {
   const text = queryParameter(c, "wait");
-  return text === undefined ? 0 : parseParameter("wait", waitField, text);
+  return text === undefined ? 0 : parseParameter("wait", waitField(), text);
 }
 
 /** Answers a status query with a view of the task `:id`. */

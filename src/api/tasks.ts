@@ -15,7 +15,7 @@ import { readNoBody } from "./body.ts";
 import { type AppContext, answer } from "./frame.ts";
 import { isOpenAi } from "./openai.ts";
 import { requireRow, toList } from "./page.ts";
-import { query } from "./query.ts";
+import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { tasksQuery } from "./schema/queries.ts";
 import { taskKinds } from "./schema/words.ts";
@@ -30,7 +30,7 @@ const sorts = allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) =
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
 export const tasks = routing()
-  .get("/", admitted("read"), query(tasksQuery), (c) => list(c, c.req.valid("query")))
+  .get("/", admitted("read"), (c) => list(c, readQuery(c, tasksQuery)))
   .delete("/:id", admitted("read"), (c) => remove(c, c.req.param("id")))
   .post("/:id/cancel", admitted("read", "browser tokens"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read", "browser tokens"), (c) => streamTask(c, c.req.param("id")))
@@ -73,7 +73,10 @@ interface ListedTask {
  * The ledger has an account's tasks in order and the outcomes of settled ones; the state of an open task is only in its
  * object. Pages are therefore read from the ledger, and each record from its object.
  */
-async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof tasksQuery>): Promise<Response> {
+async function list(
+  c: AppContext,
+  { limit, after, status, kind, model: name, reference }: z.output<ReturnType<typeof tasksQuery>>,
+): Promise<Response> {
   const { accountId } = c.get("caller");
   // Ask the wallet before D1: a task that is written in between is in both, and is listed once.
   const unwritten = await readUnwritten(c.env.WALLETS, accountId);

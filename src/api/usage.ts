@@ -8,7 +8,7 @@ import { invalid } from "../errors.ts";
 import { admitted } from "./auth.ts";
 import { focusTable } from "./focus.ts";
 import { type AppContext, answer } from "./frame.ts";
-import { query } from "./query.ts";
+import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { toDate, usageQuery } from "./schema/queries.ts";
 
@@ -18,9 +18,9 @@ const defaultDays = 30;
 /** The maximum number of tasks with a reference that one answer reads. */
 const maxReferenced = 20_000;
 
-export const usage = routing().get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")));
+export const usage = routing().get("/", admitted("read"), (c) => readOut(c, readQuery(c, usageQuery)));
 
-async function readOut(c: AppContext, { from, to, group_by: group, format }: z.output<typeof usageQuery>): Promise<Response> {
+async function readOut(c: AppContext, { from, to, group_by: group, format }: z.output<ReturnType<typeof usageQuery>>): Promise<Response> {
   const span = toSpan(from, to);
   if (format === "json") return answer(c, { object: "list", data: (await read(c, span, group, [])).map((used) => toRow(group, used)) });
   c.header("content-type", "text/csv; charset=utf-8");

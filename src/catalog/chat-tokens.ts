@@ -29,7 +29,10 @@ const toolOverhead = 32;
 const encoder = new TextEncoder();
 const pieceCharacters = 64 * 1024;
 
-/** The bytes of a text in UTF-8, counted piece by piece, for it may have 10 MiB; two more for a character that is cut in two. */
+/**
+ * The UTF-8 bytes of a text, counted piece by piece because it may have 10 MiB; up to two too many for each character that is split between
+ * two pieces.
+ */
 function byteLength(text: string): number {
   let bytes = 0;
   for (let at = 0; at < text.length; at += pieceCharacters) bytes += encoder.encode(text.slice(at, at + pieceCharacters)).length;

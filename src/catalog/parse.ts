@@ -92,15 +92,14 @@ export function toParameters(output: Record<string, unknown>): Parameters {
 }
 
 function findModel(name: unknown, endpoint: Endpoint): { model?: Model; violation?: Violation; code: Parsed["code"] } {
-  const allowed = allModels().flatMap((model) =>
-    (endpoint === "remix" ? model.actions.remix : model.family === families[endpoint]) ? [model.id, ...(model.aliases ?? [])] : [],
-  );
+  const isFor = (model: Model) => (endpoint === "remix" ? model.actions.remix !== undefined : model.family === families[endpoint]);
+  const known = typeof name === "string" ? modelNamed(name) : undefined;
+  if (known && isFor(known)) return { model: known, code: "invalid_request" };
+  const allowed = allModels().flatMap((model) => (isFor(model) ? [model.id, ...(model.aliases ?? [])] : []));
   if (name === undefined) return { violation: { param: "model", rule: "required", allowed }, code: "invalid_request" };
   if (typeof name !== "string")
     return { violation: { param: "model", rule: "wrong_type", values: { expected: "string" }, allowed }, code: "invalid_request" };
-  const model = modelNamed(name);
-  if (!model || !allowed.includes(name)) return { violation: { param: "model", rule: "unknown_model", allowed }, code: "model_not_found" };
-  return { model, code: "invalid_request" };
+  return { violation: { param: "model", rule: "unknown_model", allowed }, code: "model_not_found" };
 }
 
 /** A vidA body that names a source video creates a character (mode B). */

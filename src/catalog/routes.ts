@@ -17,7 +17,7 @@ export type Routes = Record<string, Route[]>;
 
 const sandbox = "sandbox";
 
-/** The routes of the build: JSON beside the script, which is parsed once an isolate. */
+/** The built-in routes: JSON in a text file beside the script, parsed once per isolate. */
 export const builtInRoutes = once(() => JSON.parse(text) as Routes);
 
 /** Checks `[vars.ROUTES]` and merges it over `routes.txt`, model by model. Throws a message that names a wrong entry. */

@@ -32,7 +32,7 @@ export const fullAmount = (language: Language, unit: string, millionths: number)
 export const formatAmount = (c: ConsoleContext, millionths: number | null) =>
   millionths === null ? c.get("t")("unlimited") : fullAmount(c.get("language"), balanceUnit(c.env), millionths);
 
-/** A share as `99.5 %`, the space as the language has it. */
+/** A share as `99.5 %`, with the space that the language uses. */
 export function percentText(language: Language, share: number): string {
   const figure = (100 * share).toLocaleString(language, { maximumFractionDigits: 1 });
   return language === "en" ? `${figure}\u00a0%` : `${figure}%`;

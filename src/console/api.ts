@@ -34,7 +34,7 @@ export interface Api {
   changeQuota(accountId: string, id: string, change: { quota: number | null } | { add: number }): Promise<"changed" | "below_use">;
   /** Sets the budget of an account or one of its keys (`id`, its wallet); null removes it. Amounts already spent in its window count. */
   changeBudget(accountId: string, id: string, budget: Budget | null): Promise<void>;
-  /** Announces a change of the account's keys; answers its revision. See `db/key-changes.ts`. */
+  /** Announces a change of the account's keys; returns its revision. See `db/key-changes.ts`. */
   announceKeys(accountId: string): Promise<number>;
   /** The account's tasks and chats that D1 does not have: open ones, and ended ones that are not written yet. Ask before D1. */
   unwritten(accountId: string): Promise<WalletEntry[]>;

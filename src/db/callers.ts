@@ -27,7 +27,7 @@ export interface Caller {
   };
 }
 
-/** What a look-up needs: the database, and the objects that know of changes which a replica may not have yet. */
+/** The dependencies of a look-up: the database, and the wallet objects, which have the revision of changes that a replica may lack. */
 export interface KeyBindings {
   DB: D1Database;
   WALLETS: { getByName(accountId: string): { keysRevision(): Promise<number> } };
@@ -38,7 +38,7 @@ interface KeyRow {
   accountId: string;
   expiresAt: number | null;
   scope: string | null;
-  /** Of the account's keys, see `key-changes.ts` */
+  /** The revision of the account's keys, see `key-changes.ts` */
   revision: number;
 }
 
@@ -66,8 +66,8 @@ export const findCaller = (bindings: KeyBindings, key: string): Promise<Caller |
 export const findCallerByHash = (bindings: KeyBindings, hash: string): Promise<Caller | undefined> => find(bindings, hash, () => hash);
 
 /**
- * The row of a working key. From the nearest replica, if it has the last change of the account's keys, of which the account's wallet
- * object knows; a refusal and everything in doubt is the primary's.
+ * The row of a valid key. Read from the nearest replica if that has the last change of the account's keys, whose revision the account's
+ * wallet object has. In every other case, and before a key is refused, the primary is read.
  */
 async function readKey({ DB, WALLETS }: KeyBindings, hash: string, now: number): Promise<KeyRow | undefined> {
   const read = async (from: D1Database | D1DatabaseSession) => {
@@ -82,7 +82,7 @@ async function readKey({ DB, WALLETS }: KeyBindings, hash: string, now: number):
   };
   const { row, meta } = await read(DB.withSession("first-unconstrained"));
   if (meta.served_by_primary) return row;
-  // An object that does not answer, or has code of the release before, leaves the question to the primary.
+  // If the object does not answer, or runs the previous version, the primary is read.
   const isRecent =
     row &&
     row.revision >=

@@ -1,17 +1,20 @@
-/** Changes of an account's keys, announced to its wallet object first, so that a reader of a replica knows when the replica is behind. */
+/**
+ * Changes of an account's keys. Each is announced to its wallet object first, so that a reader of a replica can detect that the replica
+ * lags.
+ */
 
-/** Announces a change of the account's keys to its wallet object; answers the change's revision. */
+/** Announces a change of the account's keys to its wallet object; returns the change's revision. */
 export type Announce = (accountId: string) => Promise<number>;
 
 const maxAttempts = 5;
 
-/** For a minute after a deployment a Worker or object may be of the release before, in whose time no replica is read. */
+/** For a minute after a deployment a Worker or object may run the previous version; until then no replica is read. */
 const unlessAbsent = (error: unknown): number => {
   if (String(error).includes("does not implement")) return Date.now();
   throw error;
 };
 
-/** Announces a change and makes it, in one transaction. A change that a later announced one overtook is announced again. Throws when it did not take effect, or may not have. */
+/** Announces a change and makes it in one transaction. If a change that was announced later was written first, announces it again. Throws if it did not take effect or its outcome is unknown. */
 export async function changeKeys<T>(
   db: D1Database,
   announce: Announce,
@@ -29,6 +32,6 @@ export async function changeKeys<T>(
   }
 }
 
-/** The revision of the last change, as the primary database knows it. */
+/** The revision of the last change in the primary database. */
 export const readKeysRevision = async (db: D1Database, accountId: string): Promise<number> =>
   (await db.prepare("SELECT keys_revision FROM account WHERE id = ?1").bind(accountId).first<number>("keys_revision")) ?? 0;

@@ -181,7 +181,7 @@ class Skeleton {
 
   parse(): unknown {
     const text = this.text();
-    this.#text = ""; // the value will need as much memory
+    this.#text = ""; // freed, because the parsed value needs as much memory
     try {
       return JSON.parse(text);
     } catch (cause) {

@@ -57,7 +57,7 @@ const maxSeconds = 3;
 async function toSubmission(c: AppContext, fields: Fields, file: Uint8Array[]): Promise<object> {
   const { name, model: asked = defaultModel } = fields;
   if (name === undefined) throw refuseField(c, "name", "required");
-  // A name is used in forms and in prompts.
+  // The name is shown in forms and inserted into prompts, so it must be a single line of printable text.
   if (typeof name !== "string" || !/^[^\p{C}\p{Zl}\p{Zp}]{1,80}$/u.test(name) || name.trim() === "")
     throw refuseField(c, "name", "bad_name");
   const bytes = file.reduce((sum, piece) => sum + piece.length, 0);

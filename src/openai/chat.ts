@@ -38,7 +38,7 @@ export async function sendChat<T>(c: AppContext, convert: (fields: Fields) => Co
   return { answer, kept };
 }
 
-/** The text of a chat is in memory several times, unlike the files of other bodies: the largest takes the place of two of them. */
+/** The text of a chat is in memory several times, unlike the files of other bodies: the largest chat counts as two of them. */
 const countTurns = (c: AppContext) => Math.max(1, 2 * Math.min(1, Number(c.req.header("content-length") ?? maxChatBytes) / maxChatBytes));
 
 export async function complete(c: AppContext): Promise<Response> {

@@ -3,7 +3,7 @@
 interface OpenAiBindings {
   /** Attempts of submissions, so that a repeat is not generated and charged again */
   ATTEMPTS: DurableObjectNamespace<import("./attempt-object.ts").AttemptObject>;
-  /** As the gateway's */
+  /** The same as the gateway's */
   JURISDICTION?: string;
   /** Aliases of the gateway's models, merged over `src/openai/aliases.json` */
   ALIASES?: unknown;

@@ -15,7 +15,7 @@ export interface Objects {
    * lost.
    */
   auditWallet(accountId: string): Promise<WalletSums>;
-  /** Announces a change of the account's keys; answers its revision. See `db/key-changes.ts`. */
+  /** Announces a change of the account's keys; returns its revision. See `db/key-changes.ts`. */
   announceKeys(accountId: string): Promise<number>;
   /** The account's open tasks and chats, and those whose end is not written to D1 yet. */
   unwritten(accountId: string): Promise<WalletEntry[]>;

@@ -99,7 +99,7 @@ function isOver(record: OperationRecord, now: number): boolean {
 
 function progressAt(record: OperationRecord, now: number): number {
   const elapsed = Math.max(0, now - record.createdAt);
-  // An operation that never ends approaches 90.
+  // The progress of an operation that never ends approaches 90 %.
   if (record.readyAt === null) return Math.floor(90 * (1 - Math.exp(-elapsed / SLOW_MS)));
   return Math.min(99, Math.floor((100 * elapsed) / Math.max(1, record.readyAt - record.createdAt)));
 }

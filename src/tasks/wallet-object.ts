@@ -175,7 +175,7 @@ export class WalletObject extends DurableObject<Env> {
     });
   }
 
-  /** Takes note that the account's keys are about to change; answers the revision that the change stores in D1. */
+  /** Notes that the account's keys are about to change; returns the revision that the change stores in D1. */
   announceKeys(): number {
     const { kv } = this.ctx.storage;
     const revision = Math.max(Date.now(), (kv.get<number>("keys") ?? 0) + 1);
@@ -183,7 +183,7 @@ export class WalletObject extends DurableObject<Env> {
     return revision;
   }
 
-  /** The revision of the last announced change of the account's keys: what a replica says with a lower one is out of date. Throws when D1 has to be asked, the first time, and does not answer. */
+  /** The revision of the last announced change of the account's keys: a replica's row with a lower one is out of date. Throws if D1 has to be queried, at the first call, and does not answer. */
   async keysRevision(): Promise<number> {
     const { kv } = this.ctx.storage;
     if (kv.get("keys") === undefined) {

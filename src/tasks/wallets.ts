@@ -28,7 +28,7 @@ export const readUnwritten = async (wallets: Wallets, accountId: string): Promis
 /** Writes every settled task of the account to D1. Throws if D1 does not answer. */
 export const writeEnded = async (wallets: Wallets, accountId: string): Promise<void> => wallets.getByName(accountId).writeEnded();
 
-/** Tells an account's object that its keys are about to change. */
+/** Announces a change of the account's keys to its wallet object. */
 export const announceKeys = (wallets: Wallets) => async (accountId: string) => wallets.getByName(accountId).announceKeys();
 
 /** What the audit asks of an account's object. */

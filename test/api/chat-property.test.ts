@@ -169,6 +169,25 @@ async function newEntry(account: Account, known: Set<string>) {
   return { held: entry!.held, charged: entry!.charged!, reserved: balance!.reserved };
 }
 
+/** After its report the upstream sends one more event, in which nothing is generated but an id stands. */
+const idAfterReport: Scenario = {
+  events: [
+    {
+      line: chunk({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 0 } }),
+      generated: 0,
+      report: { prompt: 1, completion: 0 },
+      begins: true,
+    },
+    deltaEvent({ audio: { id: "audio_1", data: "" } }, 0),
+  ],
+  end: { kind: "done" },
+  isByteStream: false,
+  cuts: [],
+  hangUpAt: undefined,
+  maxTokens: 100,
+  includeUsage: false,
+};
+
 test("whatever the upstream sends and whichever side stops: 0 <= charged <= reserved, and at least the reported or sent amount", async () => {
   const lines = capture();
   const account = await newAccount(1_000_000);
@@ -203,6 +222,6 @@ test("whatever the upstream sends and whichever side stops: 0 <= charged <= rese
       expect(lines.join("\n")).not.toContain(question);
       lines.length = 0;
     }),
-    { numRuns: 120 },
+    { numRuns: 120, examples: [[idAfterReport]] },
   );
 }, 120_000);

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
-import { failOnce } from "../support/faults.ts";
+import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 
 holdTime();
@@ -133,12 +133,11 @@ test("an event of another account, or an open task, is refused as `after`", asyn
 
 test("a page reads only its own rows", async () => {
   const account = await newAccount();
-  const { results } = await env.DB.prepare(
-    `EXPLAIN QUERY PLAN SELECT task_id AS taskId, outcome, closed_at AS at FROM entry
-     WHERE account_id = ?1 AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused' AND closed_at > ?2
-     ORDER BY closed_at LIMIT ?3`,
-  )
-    .bind(account.id, 0, 10)
-    .run<{ detail: string }>();
-  expect(results.map(({ detail }) => detail)).toEqual(["SEARCH entry USING INDEX entry_ended (account_id=? AND closed_at>?)"]);
+  const prepare = spyOn(bindings.database(), "prepare").mockClear();
+  await call("/v1/events", { key: account.key });
+  const asked = prepare.mock.calls.map(([sql]) => String(sql)).filter((sql) => sql.includes("ORDER BY closed_at"));
+  prepare.mockRestore();
+  expect(asked).toHaveLength(1);
+  const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${asked[0]}`).bind(account.id, 0, 10).run<{ detail: string }>();
+  expect(results.map(({ detail }) => detail)).toEqual(["SEARCH entry USING INDEX entry_ended (<expr>=? AND closed_at>?)"]);
 });

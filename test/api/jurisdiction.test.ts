@@ -1,4 +1,4 @@
-/** With JURISDICTION every object is made and found inside it: the Workers use no namespace as it came. */
+/** With JURISDICTION every object is created and found inside it: no Worker uses an unrestricted namespace. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -11,7 +11,7 @@ import { call, newAccount, unique } from "../support/gateway.ts";
 
 const names = ["TASKS", "CLAIMS", "WALLETS", "HOLDS", "TOKENS"] as const;
 
-/** Bindings of a deployment in the EU: a namespace by itself can do nothing but give the one of the jurisdiction, which is the local one here. */
+/** The bindings of a deployment in the EU: an unrestricted namespace can only return that of the jurisdiction, which is the local one here. */
 function inEu() {
   const asked: string[] = [];
   const guarded = names.map((name) => [
@@ -26,7 +26,7 @@ function inEu() {
   return { asked, vars: { JURISDICTION: "eu", ...(Object.fromEntries(guarded) as Partial<Env>) } };
 }
 
-test("requests reach objects of the jurisdiction alone", async () => {
+test("requests reach only objects of the jurisdiction", async () => {
   const { asked, vars } = inEu();
   const { key } = await newAccount();
   const task = await call("/v1/images/generations", { key, vars, body: { model: "imgA-4", prompt: unique() }, headers: { "idempotency-key": unique() } }); // prettier-ignore
@@ -42,7 +42,7 @@ test("requests reach objects of the jurisdiction alone", async () => {
   expect(inJurisdiction(env)).toBe(env);
 });
 
-test("messages and the cron trigger do too", async () => {
+test("messages and the cron trigger reach only objects of the jurisdiction", async () => {
   const { asked, vars } = inEu();
   const batch = { queue: "gateway-dispatch", messages: [] } as unknown as MessageBatch<never>;
   await worker.queue(batch, { ...env, ...vars });

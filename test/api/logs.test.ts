@@ -126,7 +126,7 @@ test("a task's log lines can be found by its id and its request's id", async () 
   expect(of("settle")).toEqual([expect.objectContaining({ ...work, outcome: "completed" })]);
 });
 
-test("in production a task and a chat write two lines each, and one of a hundred status queries writes one", async () => {
+test("in production a task writes two lines, a chat one, a streamed chat two, and one of a hundred status queries writes one", async () => {
   const vars = { LOG: "tasks", LOG_STATUS_EVERY: "100" };
   const account = await newAccount();
   const body = { model: "imgA-4", prompt: unique() };
@@ -151,10 +151,20 @@ test("in production a task and a chat write two lines each, and one of a hundred
   const foreign = await newAccount();
   await call(`/v1/tasks/${id}`, { key: foreign.key, vars });
   expect(lines().at(-1)).toMatchObject({ path: `GET /v1/tasks/${id}`, status: 404 });
-  const before = lines().length;
-  await call("/v1/chat/completions", { key: account.key, body: { model: "textA-1", messages: [{ role: "user", content: "hi" }] }, vars });
-  const chat = lines().slice(before);
-  expect(chat.map(({ unit }) => String(unit)).toSorted()).toEqual(["request", "settle"]);
+  const chat = async (body: object) => {
+    const before = lines().length;
+    await call("/v1/chat/completions", {
+      key: account.key,
+      body: { model: "textA-1", messages: [{ role: "user", content: "hi" }], ...body },
+      vars,
+    });
+    return lines()
+      .slice(before)
+      .map(({ unit }) => String(unit))
+      .toSorted();
+  };
+  expect(await chat({})).toEqual(["request"]);
+  expect(await chat({ stream: true })).toEqual(["request", "settle"]);
 });
 
 test.each([false, true])("a chat's log lines can be found the same way: streamed %s", async (isStream) => {
@@ -167,6 +177,9 @@ test.each([false, true])("a chat's log lines can be found the same way: streamed
   expect(request).toMatchObject({ account: account.id, model: "textA-1", outcome: "ok", ms: expect.any(Number) });
   const known = { request: request!["request"], account: account.id, ms: expect.any(Number) };
   const task = expect.stringMatching(/^chatcmpl-/);
-  expect(of("settle")).toMatchObject({ ...known, task, model: "textA-1", outcome: "completed" });
+  // A whole answer is settled before its own line is written; a stream's line is written when it begins.
+  const settled = isStream ? { unit: "settle", outcome: "completed" } : { unit: "request", outcome: "ok" };
+  expect(of(settled.unit)).toMatchObject({ ...known, ...settled, task, charged: expect.any(Number), model: "textA-1" });
+  expect(lines().filter(({ unit }) => unit === "settle")).toHaveLength(isStream ? 1 : 0);
   expect(of("dispatch")).toMatchObject({ ...known, task, provider: "sandbox", attempt: 1, outcome: "answered" });
 });

@@ -1,4 +1,4 @@
-/** Keys read from a replica that lags by any time: a change holds everywhere within ten seconds, a new key works at once. */
+/** Keys read from a replica that lags by any time: a change takes effect everywhere within ten seconds, a new key works at once. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -20,18 +20,18 @@ const statusOf = async ({ key }: Account) => (await call("/v1/balance", { key })
 const announce = announceKeys(env.WALLETS);
 const walletOf = ({ id }: Account) => env.WALLETS.getByName(id);
 
-/** An account whose key the replica has; this isolate does not know it. */
+/** An account whose key the replica has and this isolate has not cached. */
 async function known(): Promise<Account> {
   const account = await newAccount();
   await replicate();
   return account;
 }
 
-/** Deletes the key as another isolate does it, whose memory this one does not share. */
+/** Deletes the key like another isolate would, without clearing this isolate's cache. */
 const deleteElsewhere = ({ id, keyId }: Account) =>
   changeKeys(env.DB, announce, id, [env.DB.prepare("UPDATE api_key SET deleted_at = 1 WHERE id = ?1").bind(keyId)]);
 
-/** The reads that the primary answered meanwhile. */
+/** Counts the reads that the primary answers meanwhile. */
 function watchPrimary(): () => unknown[] {
   const prepare = vi.spyOn(bindings.database(), "prepare");
   return () => prepare.mock.calls.filter((_, at) => prepare.mock.contexts[at] !== env.REPLICA).map(([sql]) => sql);
@@ -80,7 +80,7 @@ test("a key deleted in another isolate is refused eight seconds later, and not a
   expect(await statusOf(account)).toBe(401);
 });
 
-test("a narrower scope, a lowered quota, and a disabled and enabled account hold at once", async () => {
+test("a narrower scope, a lowered quota, and a disabled and enabled account take effect at once", async () => {
   const account = await known();
   const submitted = async () => (await call("/v1/images/generations", { key: account.key, body: image() })).status;
   expect(await submitted()).toBe(200);
@@ -102,7 +102,7 @@ test("an erased account's keys are refused at once", async () => {
   expect(await statusOf(account)).toBe(401);
 });
 
-test("of two changes at once both hold, also on a replica that has only one of them", async () => {
+test("two parallel changes both take effect, also on a replica that has only one of them", async () => {
   const account = await known();
   let announced = 0;
   await changeKeys(
@@ -132,7 +132,7 @@ test("an object whose storage was lost learns the revision from the primary", as
   expect(await statusOf(account)).toBe(401);
 });
 
-test("an object that cannot tell leaves the question to the primary", async () => {
+test("if the object does not answer, the primary is read", async () => {
   const account = await known();
   vi.spyOn(bindings.namespace(), "getByName").mockImplementation((() => ({ keysRevision: async () => { throw new Error("scripted fault"); } })) as never); // prettier-ignore
   expect((await call("/v1/models", { key: account.key })).status).toBe(200);

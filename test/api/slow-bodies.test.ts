@@ -59,12 +59,12 @@ test("slow uploads of one account do not delay another account's large body, and
   expect(await books(slow)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("large chats share a number of bytes: one account leaves some to others, small ones need none, a disconnect releases them", async () => {
+test("large chats share a limited number of bytes: one account cannot use all, small chats need none, a disconnect releases them", async () => {
   const [slow, other, third] = [await newAccount(), await newAccount(), await newAccount()];
   const chats = "/v1/chat/completions";
   const chat = (content: string) => JSON.stringify({ model: "textA-1", messages: [{ role: "user", content }] });
   const long = chat("x".repeat(100_000));
-  // A length that is not known counts as the largest: the second one waits.
+  // An unknown length counts as the largest: the second chat waits.
   const uploads = [stalled(long.slice(0, 90_000)), stalled(long.slice(0, 90_000))];
   const answers = uploads.map(({ stream }) => send(slow, stream, undefined, chats));
   await scheduler.wait(0);
@@ -83,7 +83,7 @@ test("large chats share a number of bytes: one account leaves some to others, sm
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 400]);
 });
 
-test("a large chat gives its bytes back when its upstream has answered, and one over 10 MiB is refused before it is read", async () => {
+test("a large chat releases its bytes when its upstream has answered, and one over 10 MiB is refused before it is read", async () => {
   const [slow, other] = [await newAccount(), await newAccount()];
   const chats = "/v1/chat/completions";
   const prompt = unique();

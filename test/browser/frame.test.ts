@@ -1,4 +1,4 @@
-/** What every page has: the drawer of phones, the theme, toasts, busy buttons, exact times and amounts, the ways in and back. */
+/** Elements of every page: the drawer of phones, the theme, toasts, busy buttons, exact times and amounts, navigation. */
 
 import { openMenu } from "./support/account-menu.ts";
 import { makeTasks } from "./support/own-tasks.ts";
@@ -33,7 +33,7 @@ test("a chosen theme stays, whatever the system prefers", async ({ signedIn, wat
   expect(await ground()).not.toBe("rgb(255, 255, 255)");
 });
 
-test("a change is answered by a toast that goes after five seconds; its button is busy meanwhile", async ({ signedIn }) => {
+test("a change shows a toast for five seconds; its button is busy meanwhile", async ({ signedIn }) => {
   const page = await signedIn();
   await page.clock.install();
   await page.goto("/console/account");
@@ -55,7 +55,7 @@ test("a change is answered by a toast that goes after five seconds; its button i
   await toast.waitFor({ state: "detached" });
 });
 
-test("a lost connection is said once, and no longer when it is back; the page stays", { timeout: 60_000 }, async ({ signedIn, watch }) => {
+test("a lost connection shows one message until it is back; the page stays", { timeout: 60_000 }, async ({ signedIn, watch }) => {
   const page = await signedIn();
   await page.goto("/console/playground?model=imgA-4&prompt=Dunes+sandbox:slow");
   await page.locator("#run button[value=run]").click();
@@ -77,7 +77,10 @@ test("a lost connection is said once, and no longer when it is back; the page st
   await page.getByText("You cancelled this run.").waitFor();
 });
 
-test("times are relative and amounts rounded, with the exact ones behind, in the user's time zone", async ({ signedIn, gateway }) => {
+test("times are relative and amounts rounded, with the exact values as tooltips, in the user's time zone", async ({
+  signedIn,
+  gateway,
+}) => {
   const page = await signedIn({ timezoneId: "Asia/Tokyo" });
   const [id] = await makeTasks(gateway, page, [{ model: "imgA-4", prompt: "Refused sandbox:flag" }]);
   await page.goto("/console");

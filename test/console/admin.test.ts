@@ -274,7 +274,7 @@ test("an account's tasks are shown without prompts and outputs", async () => {
   expect(page).toContain(id);
   const task = await browser.read(`${pageOf(account)}/tasks/${id}`);
   expect(task).toContain("its files are kept until they expire");
-  expect(task).toContain("sandbox · <code>imgA-4</code> · completed");
+  expect(task).toContain("sandbox · <code>imgA-4</code> · Completed");
   expect(page + task).not.toContain(body.prompt);
   expect((await browser.ask(`${pageOf(account)}/tasks/${id}/cancel`, {})).status).toBe(400);
   expect((await browser.ask(`${pageOf(await newAccount())}/tasks/${id}`)).status).toBe(404);
@@ -371,7 +371,11 @@ test("providers are shown with their state, without secrets and URLs", async () 
   expect(row("openai")).toContain("off: no secret");
   const section = /<h3>imgA-4<\/h3>.*?<\/section>/.exec(page)![0];
   expect(section).toContain("<dt>image</dt><dd>$0.03</dd><dt>HD image</dt><dd>$0.06</dd>");
-  expect([...section.matchAll(/<li>(\w+) · .*?<\/code> · (.*?)<\/li>/g)].map(([, name, state]) => [name, state])).toEqual([
+  expect(
+    [...section.matchAll(/<li><span>(\w+)<\/span><code title=.*?<\/code><span class="meta">(.*?)<\/span><\/li>/g)].map(
+      ([, name, state]) => [name, state],
+    ),
+  ).toEqual([
     ["modelark", "used in order"],
     ["fal", "used last: unhealthy in this isolate"],
     ["replicate", "skipped: off"],

@@ -76,7 +76,7 @@ test("without an overlap the old key is refused at once here, and within eight s
   expect(await statusOf(key)).toBe(401);
 });
 
-test("changes on the console hold at once, however far a replica of the database lags", async () => {
+test("changes on the console take effect at once, however far a replica of the database lags", async () => {
   const { browser, account } = await newKey("");
   const deleted = (await newKey("")).account;
   await startReplica();

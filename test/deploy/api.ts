@@ -132,7 +132,7 @@ async function handle(
     const form = () =>
       new Response(new Uint8Array(body), { headers: { "content-type": incoming.headers["content-type"] ?? "" } }).formData();
     const json = () => JSON.parse(body.toString()) as Record<string, unknown>;
-    const jurisdiction = incoming.headers["cf-r2-jurisdiction"]?.toString();
+    const jurisdiction = incoming.headers["cf-r2-jurisdiction"]?.toString() || undefined;
     const groups = match.slice(1).map(decodeURIComponent);
     return handler(account, { groups, jurisdiction, query: url.searchParams, json, form, body }, runtime);
   }
@@ -148,7 +148,7 @@ function found<T>(value: T | undefined, code: number): T {
 const checkR2 = (account: Account) => {
   if (!account.settings.hasR2) throw new Refusal(403, 10_042, "Please enable R2 through the Cloudflare Dashboard.");
 };
-/** The bucket that the first group names, if it is in the jurisdiction that the call names. */
+/** The bucket named by the first group, if it is in the call's jurisdiction. */
 const bucketOf = (account: Account, { groups: [name = ""], jurisdiction }: Call) => {
   checkR2(account);
   const bucket = found(account.buckets.get(name), 10_006);

@@ -46,7 +46,7 @@ test("a domain, bindings from flags, and secrets from the environment and a file
   expect(secrets("gateway")).toMatchObject({ OPENAI_API_KEY: "sk-openai-operator-key" });
   expect(secrets("gateway-console")).toMatchObject({ GITHUB_CLIENT_ID: "id-of-github-app", GITHUB_CLIENT_SECRET: 'a secret with $ and "' });
   expect(secrets("gateway-console")).not.toHaveProperty("OPENAI_API_KEY");
-  // Database, bucket and objects are inside the jurisdiction, and each Worker is told.
+  // Database, bucket and objects are inside the jurisdiction, and each Worker has the variable.
   expect([...cloud.account.databases.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu"]);
   expect([...cloud.account.buckets.values()].map(({ jurisdiction, rules }) => [jurisdiction, rules.length])).toEqual([["eu", 2]]);
   for (const part of [gateway, console, bound("gateway-operations")]) expect(part["ASSETS"]?.["jurisdiction"]).toBe("eu");

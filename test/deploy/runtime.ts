@@ -11,7 +11,7 @@ const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("
 const { convertV4MiniflareOptions, Miniflare } = requireOfWrangler("miniflare") as typeof import("miniflare");
 
 const databases = "databases";
-const moduleTypes: Record<string, string> = {
+const moduleTypes: Record<string, "ESModule" | "Data" | "CompiledWasm" | "Text"> = {
   "application/javascript+module": "ESModule",
   "application/octet-stream": "Data",
   "application/wasm": "CompiledWasm",
@@ -159,7 +159,7 @@ export class Runtime {
           namespace_id: String(id),
           simple: simple as { limit: number; period: 10 | 60 },
         })),
-      } as V4WorkerOptions,
+      },
     ];
   }
 

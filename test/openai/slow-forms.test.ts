@@ -102,12 +102,10 @@ function gated() {
     };
     return env.OPENAI!.open(request, new GatewayApi(hold, () => api.account()));
   };
-  const send = async ({ key }: Account, path: string, body: string | ReadableStream) => {
-    const headers = {
-      authorization: `Bearer ${key}`,
-      "content-type": "application/json",
-      ...(typeof body === "string" && { "content-length": String(new TextEncoder().encode(body).length) }),
-    };
+  /** Sends a body with its length, or a stream with the length that it declares. */
+  const send = async ({ key }: Account, path: string, body: string | ReadableStream, declared = 0) => {
+    const length = typeof body === "string" ? new TextEncoder().encode(body).length : declared;
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", "content-length": `${length}` };
     const request = new Request(`https://gateway.example${v1}${path}`, { method: "POST", headers, body });
     return worker.fetch(request, { ...env, OPENAI: { open } }, createExecutionContext());
   };
@@ -170,7 +168,7 @@ test("a caller that disconnects releases the permit, while the body is read and 
         hangUps.push(() => controller.error(new Error("gone")));
       },
     });
-  const broken = [send(one, "/responses", half()), send(other, "/chat/completions", half())];
+  const broken = [send(one, "/responses", half(), chat.length), send(other, "/chat/completions", half(), chat.length)];
   await scheduler.wait(50);
   const waiting = [send(other, "/chat/completions", chat), send(third, "/chat/completions", chat)];
   await scheduler.wait(100);

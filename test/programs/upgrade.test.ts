@@ -1,14 +1,15 @@
 /** An upgrade with running work: the released revision and this one share the state, with tasks in each state, and every task ends correctly. */
 
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
-import { bundle, root } from "../../bench/build.ts";
-import { readReleased } from "../../scripts/support/released.ts";
+import { root } from "../../bench/build.ts";
+import { buildRevisions, live } from "../../scripts/lifetime/run.ts";
 import { HeldUpstream, stopped } from "./support/held-upstream.ts";
-import { type Message, MixedGateway, type Modules } from "./support/mixed-gateway.ts";
+import { type Message, MixedGateway } from "./support/mixed-gateway.ts";
 
+const revisions = buildRevisions();
 const folder = await mkdtemp(join(tmpdir(), "gateway-upgrade-"));
 const upstream = new HeldUpstream();
 /** Messages that were sent and not delivered. */
@@ -118,12 +119,7 @@ async function finish(tasks: Map<string, string>): Promise<void> {
 }
 
 test("tasks in each state end correctly while the Worker and its objects have different revisions", async () => {
-  const released = await readReleased();
-  const script = await bundle("wrangler.toml", "src/worker.ts", join(folder, "bundle"));
-  const names = (await readdir(join(folder, "bundle"))).filter((name) => /\.(?:js|txt)$/.test(name));
-  const current: Modules = Object.fromEntries(
-    await Promise.all(names.map(async (name) => [name, await readFile(join(script, "..", name), "utf8")] as const)),
-  );
+  const { released, gateway: current } = await revisions;
   const migrations = (await readdir(join(root, "migrations"))).filter((name) => name.endsWith(".sql")).sort();
   const all = new Map<string, string>();
   const phases = [
@@ -187,4 +183,12 @@ test("tasks in each state end correctly while the Worker and its objects have di
   expect(Object.keys(before).length).toBeGreaterThan(30);
   const broken = Object.entries(before).filter(([method, needed]) => (after[method] ?? Infinity) > needed);
   expect(broken).toEqual([]);
+});
+
+test("a lifetime with an upgrade, archive steps and a restored database (`npm run lifetime`): every unit is where it belongs", async () => {
+  // Its backup is from before the upgrade, and entries are archived before and after it is restored.
+  const { faults, tasks, chats, archived, trace } = await live(14, await revisions);
+  expect(faults, trace.join("\n")).toEqual([]);
+  expect(trace.join("\n")).toMatch(/backup\n[^]*migrations\n[^]*[1-9]\d* archived\n[^]*migrations\n {2}restored, reconciled/);
+  expect([tasks, chats, archived].every((count) => count > 0)).toBe(true);
 });

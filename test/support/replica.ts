@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { bindings } from "./faults.ts";
 
-/** What sessions read, each table after those that it refers to. */
+/** The tables that sessions read, each after those that it refers to. */
 const tables = ["account", "wallet", "api_key", "typical_time"];
 
 /** From now on sessions read a copy of the database as it is now. */
@@ -30,7 +30,7 @@ export async function replicate(): Promise<void> {
   await env.REPLICA.batch([...tables.toReversed().map((table) => env.REPLICA.prepare(`DELETE FROM ${table}`)), ...copies.flat()]);
 }
 
-/** A statement of a session. Its answer says where it comes from, as the platform's does. */
+/** A statement of a session. Its answer states its origin, like the platform's. */
 const statement = (sql: string, values: unknown[] = []) => {
   const run = async () => {
     const answer = await env.REPLICA.prepare(sql)

@@ -79,7 +79,7 @@ export const account: Operations = {
     tag: "characters",
     summary: "List characters",
     description: "The account's characters, newest first.",
-    query: pageQuery,
+    query: pageQuery(),
     answers: {
       200: { description: "A page of characters.", content: json(characterList, { characters: example.page(example.listedCharacter) }) },
     },
@@ -108,7 +108,7 @@ export const account: Operations = {
     tag: "account",
     summary: "Usage by day, model, key or reference",
     description: "What the account was charged, at most 92 days in one request. Days are in UTC.",
-    query: usageQuery,
+    query: usageQuery(),
     answers: {
       200: {
         description: "A row for each group, or a table for cost tools.",

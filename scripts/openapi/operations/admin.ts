@@ -15,7 +15,7 @@ export const admin: Operations = {
   "POST /admin/accounts": forOperator({
     id: "createAccount",
     summary: "Create an account",
-    body: { schema: newAccount, examples: { account: { email: "mara@shop.example", name: "Mara's shop", quota: 100 } } },
+    body: { schema: newAccount(), examples: { account: { email: "mara@shop.example", name: "Mara's shop", quota: 100 } } },
     answers: { 201: accountAnswer("The account.") },
     errors: ["conflict"],
     violation: badQuota,
@@ -24,7 +24,7 @@ export const admin: Operations = {
     id: "listAccounts",
     summary: "List accounts",
     description: "In the order of their ids.",
-    query: accountsQuery,
+    query: accountsQuery(),
     answers: { 200: { description: "A page of accounts.", content: json(accountList, { accounts: example.page(example.account) }) } },
   }),
   "GET /admin/accounts/{account_id}": forOperator({
@@ -37,7 +37,7 @@ export const admin: Operations = {
     summary: "Change an account",
     description:
       "`quota` sets the quota, `add` changes it by an amount; not both. The keys of a disabled account stop working within ten seconds.",
-    body: { schema: accountChange, examples: { add: { add: 50 }, disable: { disabled: true } } },
+    body: { schema: accountChange(), examples: { add: { add: 50 }, disable: { disabled: true } } },
     answers: { 200: accountAnswer("The account as it is now.") },
     violation: { param: "quota", rule: "below_use" },
   }),
@@ -57,7 +57,7 @@ export const admin: Operations = {
     summary: "Create an API key",
     description: "`models`, `kinds` and `max_open_tasks` narrow what it may be used for.",
     body: {
-      schema: newKey,
+      schema: newKey(),
       examples: {
         unlimited: { name: "shop", quota: null },
         limited: { name: "batch", quota: 10 },
@@ -96,7 +96,7 @@ export const admin: Operations = {
     summary: "Change an API key",
     description: "A field that is absent stays as it is; `null` removes a limit. A narrower scope takes effect within ten seconds.",
     body: {
-      schema: keyChange,
+      schema: keyChange(),
       examples: { narrow: { models: ["imgA-4"], max_open_tasks: 5 }, widen: { models: null, max_open_tasks: null } },
     },
     answers: { 200: { description: "The key as it is now.", content: json(apiKey, { key: example.apiKey }) } },
@@ -113,7 +113,7 @@ export const admin: Operations = {
     id: "auditLedger",
     summary: "Compare balances with the ledger",
     description: "`drift` lists every account or key whose balance disagrees with the ledger; it is empty if all agree.",
-    query: auditQuery,
+    query: auditQuery(),
     answers: {
       200: {
         description: "How much was compared, and what disagrees.",
@@ -135,7 +135,7 @@ export const admin: Operations = {
     summary: "Settle open entries again",
     description:
       "Asks the task of every open entry to settle again, returns reservations whose task is gone, returns the grants of wallets that lost their storage more than a day ago, and writes again what a restored database lacks. One call does a part: repeat it with the answer's `after` until that is `null`.",
-    query: reconcileQuery,
+    query: reconcileQuery(),
     body: "none",
     answers: {
       200: {

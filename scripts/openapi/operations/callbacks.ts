@@ -21,7 +21,7 @@ export const callbacks: Operations = {
     tag: "callbacks",
     summary: "Set or remove the account's endpoint",
     description: "Gets the callback of each task without a `callback_url`. `null` removes it.",
-    body: { schema: webhookChange, examples: { set: endpoint, remove: { url: null } } },
+    body: { schema: webhookChange(), examples: { set: endpoint, remove: { url: null } } },
     answers: { 200: endpointAnswer },
     violation: { param: "url", rule: "bad_callback_url" },
   },
@@ -83,7 +83,7 @@ export const callbacks: Operations = {
     summary: "List ended tasks",
     description:
       "Tasks of the last seven days in the order in which they ended, oldest first. Continue after the last `id` to miss none. `wait` holds an empty answer.",
-    query: eventsQuery,
+    query: eventsQuery(),
     answers: { 200: { description: "A page of events.", content: json(eventList, { events: example.page(example.event) }) } },
   },
 };

@@ -20,7 +20,7 @@ const submit = (parts: {
   summary: parts.summary,
   description: parts.description,
   security: "token",
-  query: submissionQuery,
+  query: submissionQuery(),
   headers: ["Idempotency-Key"],
   body: parts.body,
   answers: {

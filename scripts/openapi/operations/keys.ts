@@ -21,7 +21,7 @@ export const keys: Operations = {
     description:
       "The token can submit at most `tasks` tasks that reserve at most `max_cost` together, and read and cancel those. It stops working after `expires_in` seconds, or with the key that created it. With `origin`, only that site's pages may use it.",
     body: {
-      schema: newToken,
+      schema: newToken(),
       examples: {
         one_image: { tasks: 1, max_cost: 0.05, expires_in: 300, kinds: ["image"] },
         narrowed: { tasks: 5, max_cost: 2, expires_in: 3600, models: ["imgA-4"], origin: "https://shop.example" },

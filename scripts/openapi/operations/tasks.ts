@@ -13,7 +13,7 @@ const status = (id: string, summary: string, description: string, schema: ZodMin
   summary,
   description,
   security: "token",
-  query: statusQuery,
+  query: statusQuery(),
   headers: ["If-None-Match"],
   answers: {
     200: {
@@ -33,7 +33,7 @@ export const tasks: Operations = {
     tag: "tasks",
     summary: "List tasks",
     description: "The account's tasks, newest first. A record is kept for seven days after the task's end.",
-    query: tasksQuery,
+    query: tasksQuery(),
     answers: { 200: { description: "A page of tasks.", content: json(taskList, { tasks: example.page(example.completedImage) }) } },
   },
   "GET /v1/tasks/{task_id}": status("getTask", "Query a task of any kind", "A failed task is a 200 with `status: failed`.", taskAnswer, {

@@ -35,7 +35,7 @@ const Allowed = ({ field }: { field: Field }) => {
   }
 };
 
-/** What a field is when it is left out. */
+/** The default of a field. */
 const Fallback = ({ field: { isRequired, fallback } }: { field: Field }) => {
   if (isRequired) return <strong>{useAround().t("field_required")}</strong>;
   return fallback === undefined ? <>–</> : <code>{typeof fallback === "string" ? fallback : JSON.stringify(fallback)}</code>;

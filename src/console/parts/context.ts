@@ -14,5 +14,5 @@ export const AroundContext = createContext<Around>({ language: "en", t: translat
 
 export const useAround = (): Around => useContext(AroundContext);
 
-/** What stands between two sentences: Chinese and Japanese have no space after a full stop. */
+/** The separator of two sentences: Chinese and Japanese have no space after a full stop. */
 export const useGap = () => (["zh", "ja"].includes(useAround().language) ? "" : " ");

@@ -1,18 +1,18 @@
-/** What a model makes, as the sandbox made it. */
+/** The sandbox's samples of a model's output. */
 
 import type { ConsoleContext } from "../frame.tsx";
 import type { Choice } from "../playground/choices.ts";
 import { hashedPath } from "../static-files.ts";
 import { Video } from "./video.tsx";
 
-/** What the sandbox made of an image model. */
+/** The sandbox's sample of an image model. */
 const images: Record<string, string> = {
   "imgA-4": "lighthouse-2.webp",
   "imgB-4o-image": "sample-imgB-4o-image.webp",
   "imgC-3-pro-image-preview": "sample-imgC-3-pro-image-preview.webp",
 };
 
-/** A sample of what a model makes; nothing for text. */
+/** A sample of a model's output; nothing for text. */
 export const Sample = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
   const image = images[choice.model];
   const shown =

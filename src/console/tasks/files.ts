@@ -30,7 +30,7 @@ const attachment = (name: string) => ({ "content-disposition": `attachment; file
 export async function download(c: ConsoleContext, ids: string[]): Promise<Response> {
   const tasks = await Promise.all(ids.map((id) => c.env.API.record(c.get("account").id, id)));
   const all = tasks.flatMap((task) => (task ? listFiles(task) : []));
-  // Of one video its file: the thumbnail is only in archives of several tasks.
+  // A single video is downloaded as its file: only archives of several tasks contain the thumbnail.
   const files = ids.length === 1 && tasks[0]?.result?.kind === "video" ? all.slice(0, 1) : all;
   const [first] = files;
   if (!first) return nothingHere(c);

@@ -162,7 +162,7 @@ export class MixedGateway {
     ).results;
   }
 
-  /** A file of the bucket; undefined if there is none of this name. */
+  /** A file of the bucket; undefined if it does not exist. */
   async file(key: string): Promise<Uint8Array | undefined> {
     const bucket = await this.#running.getR2Bucket("ASSETS", "gateway");
     const object = await bucket.get(key);
@@ -175,7 +175,7 @@ export class MixedGateway {
     await worker.scheduled({ cron: "*/5 * * * *" });
   }
 
-  /** Ends the running processes, with what they were doing. */
+  /** Ends the running processes without finishing their work. */
   async dispose(): Promise<void> {
     const running = this.#miniflare;
     this.#miniflare = undefined;

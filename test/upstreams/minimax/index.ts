@@ -16,7 +16,7 @@ interface Task {
 }
 
 const tasks = new Map<string, Task>();
-/** By the digits of an int64 that a JavaScript number cannot represent. */
+/** Keyed by the digits of an int64, which a JavaScript number cannot represent. */
 const videosById = new Map<string, Task>();
 const upstream = "minimax";
 
