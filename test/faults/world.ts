@@ -73,8 +73,8 @@ export class World {
     const { fetch } = worker;
     vi.spyOn(worker, "fetch").mockImplementation((request, env, ctx) => {
       const { scope } = this.faultInjector;
-      const waitUntil = ctx!.waitUntil.bind(ctx);
-      ctx!.waitUntil = (work) => {
+      const waitUntil = ctx.waitUntil.bind(ctx);
+      ctx.waitUntil = (work) => {
         scope.requests++;
         waitUntil(work.finally(() => scope.requests--));
       };
