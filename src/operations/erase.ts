@@ -58,7 +58,15 @@ export async function continueErasures({ DB, ASSETS }: Bindings, objects: Object
 async function erasePart({ DB, ASSETS }: Bindings, objects: Objects, accountId: string, now: number): Promise<boolean> {
   const erasure = await findErasure(DB, accountId);
   if (!erasure) return true;
-  await erasePerson(DB, (id) => objects.announceKeys(id), accountId, now);
+  // A wallet that does not answer delays no erasure: the keys are refused without an announcement, and the next pass announces it.
+  let fault: unknown;
+  const announce = (id: string) =>
+    objects.announceKeys(id).catch((error: unknown) => {
+      fault = error;
+      return Date.now();
+    });
+  await erasePerson(DB, announce, accountId, now);
+  if (fault) throw fault;
   const isLate = erasure.beganAt + underWayMs < now;
   const isDone = [
     await eraseOpen(objects, accountId),

@@ -137,7 +137,7 @@ test("an internal fault is 500 with a fixed message in each family, without any 
   failOnce(bindings.database(), "batch");
   expect(await asAdmin("/audit")).toMatchObject({ status: 500, body: { error: broken } });
   const { key } = await newAccount();
-  failOnce(bindings.statement(), "first");
+  failOnce(bindings.statement(), "run");
   expect(await call("/v1/models", { key })).toMatchObject({ status: 500, body: { error: broken } });
 });
 

@@ -9,7 +9,7 @@ import { TaskObject } from "../../src/tasks/task-object.ts";
 import worker from "../../src/worker.ts";
 import { call, newAccount, unique } from "../support/gateway.ts";
 
-const names = ["TASKS", "CLAIMS", "WALLETS", "HOLDS", "TOKENS"] as const;
+const names = ["TASKS", "CLAIMS", "WALLETS", "HOLDS", "TOKENS", "ATTEMPTS"] as const;
 
 /** The bindings of a deployment in the EU: an unrestricted namespace can only return that of the jurisdiction, which is the local one here. */
 function inEu() {
@@ -19,7 +19,7 @@ function inEu() {
     {
       jurisdiction: (where: string) => {
         asked.push(`${name} ${where}`);
-        return env[name];
+        return (env as unknown as Record<string, object>)[name];
       },
     },
   ]);

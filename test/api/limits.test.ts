@@ -59,13 +59,16 @@ test.each([...submissions.map((path) => ["POST", path, "60"]), ...[...reads, ...
   },
 );
 
+/** The minute of the real clock: files of the same runtime before this one may have replaced `Date`. */
+const currentMinute = () => Math.floor((performance.timeOrigin + performance.now()) / 60_000);
+
 /** Repeats until the whole run fits into one minute of the clock that the local limiter uses; a run across two minutes proves nothing. */
 async function inOneMinute<T>(run: (account: Account) => Promise<T>): Promise<{ account: Account; sent: T }> {
   for (;;) {
-    const minute = Math.floor(Date.now() / 60_000);
+    const minute = currentMinute();
     const account = await newAccount();
     const sent = await run(account);
-    if (minute === Math.floor(Date.now() / 60_000)) return { account, sent };
+    if (minute === currentMinute()) return { account, sent };
   }
 }
 

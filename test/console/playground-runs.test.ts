@@ -112,7 +112,7 @@ test("the same prompt runs on several models for one price, each with the values
   ]);
   expect(await held(account)).toBe(3_100_000);
   const page = await browser.read(`${path}?run=${ids.join(",")}`);
-  for (const model of ["vidA-2", ...others]) expect(page).toContain(`<h3>${model}</h3>`);
+  for (const model of ["vidA-2", ...others]) expect(page).toContain(`<h2>${model}</h2>`);
 });
 
 test("a comparison that one model refuses, or that costs more than the balance, runs nothing", async () => {

@@ -191,6 +191,8 @@ test("a crash at each call to objects and bucket: the next run erases the rest",
     expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(404);
     await continueErasures(env, new ObjectsApi(env));
     await expectErased(mara);
+    // A run continues the five oldest: this one makes room.
+    await env.DB.prepare("DELETE FROM erasure WHERE account_id = ?1").bind(mara.id).run();
   }
   errors.mockRestore();
 });
