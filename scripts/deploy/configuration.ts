@@ -92,6 +92,7 @@ function derive(source: Configuration, part: Part, environment: string, choices:
   return {
     ...rest,
     ...(limits && !choices.freePlan && { limits }),
+    observability: { ...source.observability, ...(choices.traces !== undefined && { traces: toTraces(choices) }) },
     ...extra,
     name: rename(source.name ?? part.name),
     main: join(folder, source.main ?? ""),
@@ -151,6 +152,13 @@ function derive(source: Configuration, part: Part, environment: string, choices:
     }),
   };
 }
+
+/** Where the platform's traces go: to its own store, and to the destinations that are named. */
+const toTraces = ({ traces = 0, tracesTo = [] }: Choices) => ({
+  enabled: traces > 0,
+  ...(traces > 0 && { head_sampling_rate: traces }),
+  ...(tracesTo.length > 0 && { destinations: tracesTo }),
+});
 
 export const hasDomain = (domain: string | undefined): domain is string => domain !== undefined && domain !== "none";
 

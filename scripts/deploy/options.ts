@@ -17,6 +17,10 @@ export interface Choices {
   mailFrom?: string | undefined;
   email?: string | undefined;
   freePlan?: boolean | undefined;
+  /** The share of requests that is traced. */
+  traces?: number | undefined;
+  /** The account's OpenTelemetry destinations for traces, by name. */
+  tracesTo?: string[] | undefined;
 }
 
 /** The command line of `npm run deploy`. */
@@ -43,6 +47,8 @@ export const deployHelp = `npm run deploy -- [options]
   --with BINDING,...    add the bindings ${extras.join(", ")} ("none" takes them away)
   --mail-from ADDRESS   the sender of e-mail, with --with email
   --email ADDRESS       the first account's address (default: yours at Cloudflare)
+  --traces SHARE        trace this share of the requests, 0 to 1 (default: 0)
+  --traces-to NAME,...  export traces to these OTLP destinations of the account ("none" takes them away)
   --secrets FILE        variables and secrets, NAME=value a line (default: .deploy/<name>.env where it exists)
   --free                deploy to the Workers Free plan, for evaluation
   --dry-run             print the plan and change nothing
@@ -64,6 +70,8 @@ export function readDeployOptions(args: string[]): DeployOptions | undefined {
     with: { type: "string", multiple: true },
     "mail-from": { type: "string" },
     email: { type: "string" },
+    traces: { type: "string" },
+    "traces-to": { type: "string" },
     secrets: { type: "string" },
     free: { type: "boolean" },
     "dry-run": { type: "boolean" },
@@ -88,6 +96,9 @@ export function readDeployOptions(args: string[]): DeployOptions | undefined {
   if (added) choices.with = added as Extra[];
   if (values["mail-from"] !== undefined) choices.mailFrom = values["mail-from"];
   if (values.email !== undefined) choices.email = values.email;
+  if (values.traces !== undefined) choices.traces = readShare(values.traces);
+  const tracesTo = list(values["traces-to"]);
+  if (tracesTo) choices.tracesTo = tracesTo;
   if (values.free) choices.freePlan = true;
   return {
     environment: environment(values.env),
@@ -96,6 +107,13 @@ export function readDeployOptions(args: string[]): DeployOptions | undefined {
     isDryRun: values["dry-run"] ?? false,
     isConfirmed: values.yes ?? false,
   };
+}
+
+function readShare(text: string): number {
+  const share = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(share >= 0 && share <= 1))
+    throw new Stop(`--traces ${text} is not a share of requests.`, "Give a number from 0 to 1, for example --traces 0.01.");
+  return share;
 }
 
 /** Reads the command line of `npm run destroy`: the environment, and the name given with `--yes`. */

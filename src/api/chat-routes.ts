@@ -13,6 +13,7 @@ import { type Malformed, ProviderError } from "../providers/provider-error.ts";
 import type { Chat } from "./chat-relay.ts";
 import type { AppContext } from "./frame.ts";
 import { logStep } from "../step-log.ts";
+import { withSpan } from "../tracing.ts";
 
 /** A route with the body for its model's family. */
 export interface FittedRoute extends Route {
@@ -90,7 +91,9 @@ export async function askRoutes(
     try {
       const ask = chatOf(c.env, provider);
       if (!ask) throw new ProviderError("refused", "the route's provider has no chats");
-      const response = await ask({ body, stream, signal: chat.signal });
+      const response = await withSpan("provider", { kind: "chat", model, provider, task: chat.id }, () =>
+        ask({ body, stream, signal: chat.signal }),
+      );
       logStep(c.env, "dispatch", line("answered"));
       return { response, dropped };
     } catch (error) {

@@ -6,6 +6,7 @@ import { parseBody } from "../catalog/parse.ts";
 import { chatPrice, effectivePrice } from "../catalog/prices.ts";
 import { pricesAndRoutes } from "../config.ts";
 import { toUnits } from "../db/ledger.ts";
+import type { Charge } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { log } from "../log.ts";
@@ -22,6 +23,7 @@ import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { submissionQuery } from "./schema/queries.ts";
+import { withSpan } from "../tracing.ts";
 import { chargeVersion } from "../versions.ts";
 
 /** One handler, as status queries have. */
@@ -39,7 +41,7 @@ const drainMs = 20_000;
 
 async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Response> {
   const { env } = c;
-  const parsed = parseBody(raw, "chat");
+  const parsed = withSpan("validate", { kind: "chat" }, () => parseBody(raw, "chat"));
   const violations = [...parsed.violations, ...optionViolations(raw, "chat")];
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
   const { model } = parsed;
@@ -60,7 +62,9 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
   const given = Object.keys(raw);
   const id = `chatcmpl-${newId("")}`;
   const { accountId, keyId } = c.get("caller");
-  const hold = await holdForChat(env, { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model: model.id }, amount);
+  const charge: Charge = { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model: model.id };
+  const spans = { kind: "chat", model: model.id, task: id } as const;
+  const hold = await withSpan("reserve", spans, () => holdForChat(env, charge, amount));
   const started = Date.now();
   const isStream = body.stream === true;
   const stop = new AbortController();
@@ -86,7 +90,7 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
       clearTimeout(deadline);
       if (drain !== undefined) clearTimeout(drain);
       const charged = usage && chatPrice(prices, usage.promptTokens, usage.completionTokens);
-      await hold.settle(charged);
+      await withSpan("settle", spans, () => hold.settle(charged));
       const settled = { task: id, charged: charged ?? 0 };
       // The line of a whole answer follows, and says it too.
       if (!isStream && !isGone) return c.set("settled", settled);

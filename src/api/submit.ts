@@ -7,6 +7,7 @@ import { retry } from "../retry.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
 import type { Submission, Task } from "../tasks/record.ts";
 import { submissionView, toMetadata } from "../tasks/views.ts";
+import { withSpan } from "../tracing.ts";
 import { readObject, smallBody } from "./body.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { type AppContext, answer, assetBase } from "./frame.ts";
@@ -61,7 +62,9 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
 
   const request = await readRequest(c, taskId, endpoint, videoId);
   const { read } = request;
-  const prepared = await prepare(c, request).catch(removeAndThrow(read.hasInputs));
+  const prepared = await withSpan("validate", { kind: endpoint, task: taskId }, () => prepare(c, request)).catch(
+    removeAndThrow(read.hasInputs),
+  );
   if ("replay" in prepared) {
     if (read.hasInputs) await removeInputs();
     return request.isDryRun ? preview(c, { ...prepared.replay.submission, price: 0 }) : answerTask(c, prepared.replay, true);

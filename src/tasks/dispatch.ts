@@ -17,12 +17,13 @@ import { handleCallback } from "./notify.ts";
 import { BadOutputError, keeping, storeOutputs } from "./outputs.ts";
 import type { TaskMessage } from "./messages.ts";
 import { pollDelayMs } from "./poll-times.ts";
-import { logFields } from "./settle.ts";
+import { logFields, toAttributes, toCallAttributes } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
 import { StartClock } from "./start-clock.ts";
 import type { TaskObject } from "./task-object.ts";
 import { startWhileWanted } from "./while-wanted.ts";
 import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
+import { withSpan } from "../tracing.ts";
 import { isNewer, messageVersion } from "../versions.ts";
 import { logStep } from "../step-log.ts";
 
@@ -102,7 +103,10 @@ const leaseGiver = (message: Message<TaskMessage>, env: Env): LeaseGiver => ({
 });
 
 /** Does leased work and reports the outcome to its object. Throws only errors of the object's `report`. */
-export async function perform({ step, lease, task }: Work, env: Env, object: LeaseGiver): Promise<void> {
+export const perform = (work: Work, env: Env, object: LeaseGiver): Promise<void> =>
+  withSpan("dispatch", toAttributes(work.task), () => performStep(work, env, object));
+
+async function performStep({ step, lease, task }: Work, env: Env, object: LeaseGiver): Promise<void> {
   const started = Date.now();
   // If the object does not answer, the work continues: the object accepts or rejects it when the outcome is reported.
   const isWanted = () => object.holdsLease(lease).catch(() => true);
@@ -138,9 +142,11 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
     const answer =
       step === "start"
         ? await clock.run(provider.startTimeoutMs(submission.kind), (signal) =>
-            startWhileWanted(open.job, isWanted, (job) => provider.start(callbackUrl ? { ...job, callbackUrl } : job, signal)),
+            startWhileWanted(open.job, isWanted, (job) =>
+              withSpan("provider", toCallAttributes(task), () => provider.start(callbackUrl ? { ...job, callbackUrl } : job, signal)),
+            ),
           )
-        : await provider.poll(task.operation!);
+        : await withSpan("provider", toCallAttributes(task), () => provider.poll(task.operation!));
     // The input ended early, and the provider may have accepted the incomplete input.
     if (open.inputFault() !== undefined) throw open.inputFault();
     switch (answer.status) {
@@ -167,7 +173,7 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
 }
 
 const storeWithTimeout = (task: Task, lease: string, made: Succeeded, env: Env) =>
-  withTimeout(storeOutputs(task, lease, made, env), collectTimeoutMs[task.submission.kind]);
+  withSpan("store", toAttributes(task), () => withTimeout(storeOutputs(task, lease, made, env), collectTimeoutMs[task.submission.kind]));
 
 /** Stores the immediate outputs of a start. They are generated and paid for: if storing fails, they are fetched by their operation and never generated again. */
 async function storeImmediateOutputs(task: Task, lease: string, made: Succeeded, env: Env): Promise<StepOutcome> {

@@ -4,7 +4,7 @@ import { chargesCancelled, hedging } from "../config.ts";
 import { recordIncident } from "../db/incidents.ts";
 import { alert } from "../log.ts";
 import { isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
-import { ProviderError } from "../providers/provider.ts";
+import { type Operation, ProviderError } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import * as hedge from "./hedge.ts";
 import { pollDelayMs } from "./poll-times.ts";
@@ -12,10 +12,11 @@ import type { PollTurn } from "./poll-turn.ts";
 import { currentRoute, isFinal, type OpenTask, type Task } from "./record.ts";
 import { sendDispatch } from "./messages.ts";
 import type { RecordStore } from "./record-store.ts";
-import { cancelUpstream, logFields } from "./settle.ts";
+import { cancelUpstream, logFields, toCallAttributes } from "./settle.ts";
 import * as outcomes from "./outcomes.ts";
 import * as transitions from "./task.ts";
 import { logStep } from "../step-log.ts";
+import { withSpan } from "../tracing.ts";
 
 /** The parts of the task object that polling uses. */
 export interface Poller {
@@ -36,13 +37,16 @@ export const currentProvider = (task: Task, env: Env) => providerNamed(env, curr
 export const canCancel = (task: Task, env: Env): boolean =>
   isOn(env, currentRoute(task).provider) && currentProvider(task, env).cancel !== undefined;
 
+const poll = (task: Task, operation: Operation, env: Env) =>
+  withSpan("provider", toCallAttributes(task), () => withTimeout(currentProvider(task, env).poll(operation), pollTimeoutMs));
+
 /** Polls the current route's provider once. */
 export async function pollOperation(task: OpenTask, poller: Poller): Promise<void> {
   const { env, record } = poller;
   const started = Date.now();
   const line = (outcome: string) => logStep(env, "poll", { ...logFields(task), outcome, ms: Date.now() - started });
   try {
-    const answer = await withTimeout(currentProvider(task, env).poll(task.operation!), pollTimeoutMs);
+    const answer = await poll(task, task.operation!, env);
     if (record.task !== task) return; // cancelled during the poll
     const now = Date.now();
     if (answer.status === "failed") line(answer.status);
@@ -92,7 +96,7 @@ export async function pollEarlier(task: Task, { env, record }: Poller): Promise<
     return;
   }
   try {
-    const answer = await withTimeout(currentProvider(route, env).poll(one.operation), pollTimeoutMs);
+    const answer = await poll(route, one.operation, env);
     if (record.task !== task) return; // the next alarm polls again
     const now = Date.now();
     if (answer.status === "succeeded" && hedge.wantsEarlier(task))

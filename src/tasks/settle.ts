@@ -12,6 +12,7 @@ import { insertReference } from "../db/references.ts";
 import { hasEndpoint } from "../db/webhooks.ts";
 import { currentRoute, type FinalTask, isFinal, type Task } from "./record.ts";
 import type { ReserveAnswer } from "./wallet-limits.ts";
+import { withSpan } from "../tracing.ts";
 import { chargeVersion } from "../versions.ts";
 
 const cancelTimeoutMs = 10_000;
@@ -35,6 +36,15 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
   attempt: faults + 1,
 });
 
+/** The attributes of a task's spans. */
+export const toAttributes = ({ id, submission }: Task) => ({ kind: submission.kind, model: submission.model, task: id });
+
+/** The attributes of a call of its current route's provider. */
+export function toCallAttributes(task: Task) {
+  const { provider, model } = currentRoute(task);
+  return { ...toAttributes(task), provider, model };
+}
+
 const openWalletObject = (env: Env, { submission }: Task) => env.WALLETS.getByName(submission.accountId);
 const openTokenObject = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
 
@@ -42,7 +52,9 @@ const openTokenObject = ({ TOKENS }: Env, { submission: { token } }: Task) => to
  * Reserves the task's price, first from the allowance of a browser token: `token` if the allowance does not suffice. Then makes the task
  * findable by its reference; if that cannot be written, the task is not accepted. Throws if the outcome of the reservation is unknown.
  */
-export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer | { answer: "token" }> {
+export const reservePrice = (task: Task, env: Env) => withSpan("reserve", toAttributes(task), () => reserve(task, env));
+
+async function reserve(task: Task, env: Env): Promise<ReserveAnswer | { answer: "token" }> {
   const { id, createdAt, submission } = task;
   const { accountId, reference, price } = submission;
   const token = openTokenObject(env, task);
@@ -59,9 +71,11 @@ export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer 
 
 /** Settles the task's hold in the wallet object or in D1. Keyed by the task: a repeat changes nothing. */
 const settlePrice = (task: Task, env: Env, charged: number, outcome: Outcome, held?: number): Promise<void> =>
-  task.heldBy === "wallet"
-    ? openWalletObject(env, task).settle(toCharge(task), charged, outcome, held)
-    : settle(env.DB, toCharge(task), charged, outcome);
+  withSpan("settle", toAttributes(task), async () =>
+    task.heldBy === "wallet"
+      ? await openWalletObject(env, task).settle(toCharge(task), charged, outcome, held)
+      : await settle(env.DB, toCharge(task), charged, outcome),
+  );
 
 /** Releases what may be reserved for a task whose submission was refused. */
 export async function returnPrice(task: Task, env: Env): Promise<void> {

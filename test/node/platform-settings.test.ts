@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { unstable_readConfig } from "wrangler";
+import { deployment } from "../../scripts/deploy/configuration.ts";
+import { readDeployOptions } from "../../scripts/deploy/options.ts";
 
 const pathOf = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 interface Settings {
@@ -36,6 +38,20 @@ test.each([
 
 test("the platform writes no log line for each RPC, which would cost a third of a task", () => {
   expect(gateway.observability).toMatchObject({ logs: { enabled: true, invocation_logs: false } });
+});
+
+test("traces are off until a deployment asks for a share of them, and go to the destinations that it names", () => {
+  const deployed = (args: string[]) =>
+    deployment("", readDeployOptions(args)!.choices).workers.map(({ configuration }) => configuration.observability);
+  for (const settings of deployed([])) expect(settings).not.toHaveProperty("traces");
+  for (const settings of deployed(["--traces", "0.05", "--traces-to", "honeycomb"]))
+    expect(settings).toMatchObject({
+      redact_query_string: true,
+      logs: { invocation_logs: false },
+      traces: { enabled: true, head_sampling_rate: 0.05, destinations: ["honeycomb"] },
+    });
+  for (const settings of deployed(["--traces", "0", "--traces-to", "none"])) expect(settings).toMatchObject({ traces: { enabled: false } });
+  for (const share of ["5", "-1", "1e-3", "", "half"]) expect(() => deployed([`--traces=${share}`])).toThrow("is not a share of requests");
 });
 
 test("messages arrive one per batch, with the platform's full number of consumers, short and slow work in separate queues", () => {

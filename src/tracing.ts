@@ -1,0 +1,45 @@
+/** Spans of the gateway's own steps in the platform's traces, with the names of OpenTelemetry's GenAI conventions. */
+
+import { tracing } from "cloudflare:workers";
+import type { Submission } from "./tasks/record.ts";
+
+/** `provider` is a call of a provider: it has the name that the conventions give to a call of a model. */
+type Step = "validate" | "reserve" | "dispatch" | "provider" | "store" | "settle";
+
+/** What a span says about its work: no content, and nothing that identifies a caller. */
+interface Attributes {
+  kind: Submission["kind"] | "chat";
+  /** The public name; for a provider's call the provider's own. */
+  model?: string;
+  provider?: string;
+  /** The id of the task or chat. */
+  task?: string;
+}
+
+/**
+ * Does the work in a span; the platform ends it when the work's promise settles, and nests the platform's own spans in it. If the request is
+ * not traced, this costs a call (https://developers.cloudflare.com/workers/observability/traces/).
+ */
+export function withSpan<T>(step: Step, { kind, model, provider, task }: Attributes, work: () => T): T {
+  // The conventions have no name of their own for images and videos.
+  const operation = kind === "chat" ? "chat" : "generate_content";
+  return tracing.enterSpan(step === "provider" ? `${operation} ${model}` : step, (span) => {
+    if (span.isTraced)
+      span.setAttributes({
+        "gen_ai.operation.name": operation,
+        "gen_ai.output.type": outputTypes[kind],
+        "gen_ai.request.model": model,
+        "gen_ai.provider.name": provider,
+        "gateway.task.id": task,
+      });
+    return work();
+  });
+}
+
+const outputTypes: Record<Attributes["kind"], string> = {
+  chat: "text",
+  image: "image",
+  video: "video",
+  remix: "video",
+  character: "image",
+};
