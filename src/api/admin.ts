@@ -46,7 +46,7 @@ const tooMany = (now: number) => new ApiError("rate_limit_exceeded", { retryAfte
 export const admin = routing()
   .use(isOperator)
   .post("/accounts", createAccount)
-  .get("/accounts", (c) => listAccounts(c, readQuery(c, accountsQuery)))
+  .get("/accounts", async (c) => listAccounts(c, await readQuery(c, accountsQuery)))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
   .delete("/accounts/:id", async (c) => {
@@ -78,12 +78,13 @@ export const admin = routing()
   })
   .post("/reconcile", async (c) => {
     await readNoBody(c);
-    const which = readQuery(c, reconcileQuery);
+    const which = await readQuery(c, reconcileQuery);
     await requireRow(which.after, async (place) => Boolean(await accounts.accountById(c.env.DB, place.replace(/\..*/, ""))));
     return answer(c, { object: "reconciliation", ...(await operations(c).reconcile(new ObjectsApi(c.env), which)) });
   })
   .get("/audit", async (c) => {
-    const books = await operations(c).audit(new ObjectsApi(c.env), readQuery(c, auditQuery).account);
+    const { account } = await readQuery(c, auditQuery);
+    const books = await operations(c).audit(new ObjectsApi(c.env), account);
     return answer(c, {
       accounts: books.accounts,
       tasks_open: books.tasksOpen,

@@ -31,7 +31,7 @@ export const chats = routing().post(
   "/v1/chat/completions",
   withMiddleware(async (c) => {
     await admitToSubmit(c);
-    readQuery(c, submissionQuery);
+    await readQuery(c, submissionQuery);
     return withChat(c, (body) => complete(c, body));
   }, onError),
 );
