@@ -1,7 +1,6 @@
 /** The steps of a deployment: preflight, plan, missing resources, migrations, Workers, readiness, a test image, the welcome text. */
 
-import { readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { relative } from "node:path";
 import { root } from "../support/wrangler.ts";
 import { known } from "../../src/known.ts";
 import { ask } from "./command.ts";
@@ -13,7 +12,7 @@ import { Run } from "./run.ts";
 import { adminTokenFile, checkChoices, givenTo, givenValues, knownAdminToken, providersOn, secretsToSet, servingLine } from "./secrets.ts";
 import { stateFolder, readState, type State, writeState } from "./state.ts";
 import { Stop } from "./stop.ts";
-import { AdminClient, smokeTest, waitUntilReady, welcome } from "./verify.ts";
+import { AdminClient, servedBySandboxAlone, smokeTest, waitUntilReady, welcome } from "./verify.ts";
 import { deployWorker, workerDigest, writeConfiguration } from "./workers.ts";
 
 /** The values that the steps of a run use. */
@@ -209,7 +208,9 @@ async function finish(context: Context): Promise<void> {
   run.hide(token);
   const admin = new AdminClient(baseUrl, token);
   if (deployment.workers.some(({ part }) => part.name === "sandbox"))
-    await run.step("smoke test", () => smokeTest(run, baseUrl, admin, email, servedBySandboxAlone(context)));
+    await run.step("smoke test", () =>
+      smokeTest(run, baseUrl, admin, email, servedBySandboxAlone(gatewayWorker(deployment).configuration, context.on, values)),
+    );
   const lines = [`\n${deployment.name} is up at ${baseUrl}`];
   if (!state.isWelcomed)
     await run.step("first account", async () => {
@@ -237,15 +238,6 @@ async function finish(context: Context): Promise<void> {
 async function endRun({ state, folder }: Context): Promise<void> {
   state.deployed = {};
   await writeState(folder, state);
-}
-
-/** True if an image of this model costs nothing: no active provider has a route for it. The operator's routes override the built-in ones. */
-function servedBySandboxAlone({ deployment, on, values }: Context): (model: string) => boolean {
-  const given = values.get("ROUTES");
-  const own: unknown = given === undefined ? gatewayWorker(deployment).configuration.vars?.["ROUTES"] : JSON.parse(given);
-  const builtIn = JSON.parse(readFileSync(join(root, "src/catalog/routes.txt"), "utf8")) as object;
-  const routes = { ...builtIn, ...(own as object | undefined) } as Record<string, { provider: string }[]>;
-  return (model) => !(routes[model] ?? []).some(({ provider }) => on.includes(provider));
 }
 
 /** The Worker with the public address, which is deployed last. */

@@ -1,9 +1,13 @@
 /** Checks a deployed gateway like its callers and its operator use it: readiness, a test image, the first account. */
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
 import { account, accountList, apiKeyList, resultImages, invitation, modelList, newApiKey, taskAnswer } from "../support/api-answers.ts";
 import { ApiClient } from "../support/api-client.ts";
+import { root } from "../support/wrangler.ts";
+import type { Configuration } from "./configuration.ts";
 import type { Run } from "./run.ts";
 import { Stop } from "./stop.ts";
 
@@ -144,4 +148,13 @@ async function makeImage(api: ApiClient, model: string): Promise<string> {
   const faults = [...digestFaults(file), ...pngFaults(file, { width: 1024, height: 1024 })];
   if (faults.length > 0) throw new Error(`the image is not as it should be: ${faults.join("; ")}`);
   return `${model} made an image of ${Math.round(file.bytes.byteLength / 1024)} KB`;
+}
+
+/** True if an image of this model costs nothing: no active provider has a route for it. The operator's routes override the built-in ones. */
+export function servedBySandboxAlone(gateway: Configuration, on: string[], values: Map<string, string>): (model: string) => boolean {
+  const given = values.get("ROUTES");
+  const own: unknown = given === undefined ? gateway.vars?.["ROUTES"] : JSON.parse(given);
+  const builtIn = JSON.parse(readFileSync(join(root, "src/catalog/routes.txt"), "utf8")) as object;
+  const routes = { ...builtIn, ...(own as object | undefined) } as Record<string, { provider: string }[]>;
+  return (model) => !(routes[model] ?? []).some(({ provider }) => on.includes(provider));
 }

@@ -33,9 +33,23 @@ export interface AlertMessage extends Versioned {
   by: "callback" | "mail";
 }
 
+/** The queue accepts a hundred messages at a time. */
+const alertsPerBatch = 50;
+
+/**
+ * Sends the first alerts to the queue, which retries until they are delivered, and removes them from the list. Returns how many; a crash
+ * before the list is stored repeats them with the same ids.
+ */
+export async function sendAlerts(queue: Env["NOTIFY"], alerts: BudgetAlert[]): Promise<number> {
+  const sent = alerts.slice(0, alertsPerBatch);
+  if (sent.length > 0) await queue.sendBatch(sent.flatMap(toMessages));
+  alerts.splice(0, sent.length);
+  return sent.length;
+}
+
 /** Two queue messages for each alert: one for the endpoint, one for the e-mail. */
-export const toMessages = (alerts: BudgetAlert[]): { body: AlertMessage }[] =>
-  alerts.flatMap((budget) => (["callback", "mail"] as const).map((by) => ({ body: { v: messageVersion, budget, by } })));
+const toMessages = (budget: BudgetAlert): { body: AlertMessage }[] =>
+  (["callback", "mail"] as const).map((by) => ({ body: { v: messageVersion, budget, by } }));
 
 /**
  * Handles a message of the callback queue that carries an alert. If delivery fails the queue retries it, up to the limit in wrangler.toml.

@@ -3,13 +3,13 @@
 import { DurableObject } from "cloudflare:workers";
 import type { WalletSums } from "../db/audit.ts";
 import { type Budget, setBudget } from "../db/grants.ts";
-import { readKeysRevision } from "../db/key-changes.ts";
 import type { Charge } from "../db/ledger.ts";
 import { alert } from "../log.ts";
-import { toMessages } from "./budget-alerts.ts";
+import { sendAlerts } from "./budget-alerts.ts";
 import { RecentDemand } from "./recent-demand.ts";
 import { auditWallet, returnLost } from "./wallet-audit.ts";
 import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
+import { announceKeys, keysRevision } from "./wallet-keys.ts";
 import { batchSize, WalletLedger } from "./wallet-ledger.ts";
 import { noteAlerts, refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
 import { missingWindows, type QuotaChange, type WalletState } from "./wallet-state.ts";
@@ -22,8 +22,6 @@ const idleMs = 60_000;
 /** The maximum age of rows for refusing a hold. */
 const staleMs = 5_000;
 const maxAttempts = 5;
-/** The queue accepts a hundred messages at a time. */
-const alertsPerBatch = 50;
 
 const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
 
@@ -175,23 +173,14 @@ export class WalletObject extends DurableObject<Env> {
     });
   }
 
-  /** Notes that the account's keys are about to change; returns the revision that the change stores in D1. */
+  /** See `wallet-keys.ts`. */
   announceKeys(): number {
-    const { kv } = this.ctx.storage;
-    const revision = Math.max(Date.now(), (kv.get<number>("keys") ?? 0) + 1);
-    kv.put("keys", revision);
-    return revision;
+    return announceKeys(this.ctx.storage);
   }
 
-  /** The revision of the last announced change of the account's keys: a replica's row with a lower one is out of date. Throws if D1 has to be queried, at the first call, and does not answer. */
-  async keysRevision(): Promise<number> {
-    const { kv } = this.ctx.storage;
-    if (kv.get("keys") === undefined) {
-      const stored = await readKeysRevision(this.env.DB, this.#accountId);
-      // A change may have been announced meanwhile.
-      if (kv.get("keys") === undefined) kv.put("keys", stored);
-    }
-    return kv.get<number>("keys")!;
+  /** See `wallet-keys.ts`. */
+  keysRevision(): Promise<number> {
+    return keysRevision(this.ctx.storage, this.env.DB, this.#accountId);
   }
 
   /** The object's own sums, and whether D1 has granted what the object holds: first everything that is owed is written, and nothing is under way. */
@@ -222,21 +211,11 @@ export class WalletObject extends DurableObject<Env> {
         const free = this.#ledger.free();
         if (free > 0 && now - this.#book.usedAt >= idleMs) await this.#ledger.giveBack(free);
       });
-      await this.#sendAlerts();
+      if ((await sendAlerts(this.env.NOTIFY, this.#ledger.state?.alerts ?? [])) > 0) this.#store();
       this.#arm(this.#nextAlarm());
     } catch (error) {
       this.#failed(error);
     }
-  }
-
-  /** Sends budget alerts to the queue, which retries until they are delivered. A crash in between repeats them with the same ids. */
-  async #sendAlerts(): Promise<void> {
-    const alerts = this.#ledger.state?.alerts;
-    const sent = alerts?.slice(0, alertsPerBatch) ?? [];
-    if (sent.length === 0) return;
-    await this.env.NOTIFY.sendBatch(toMessages(sent));
-    alerts?.splice(0, sent.length);
-    this.#store();
   }
 
   #nextAlarm(): number {
