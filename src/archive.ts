@@ -44,7 +44,7 @@ const filePrefix = ({ accountId, month, part, entries }: Pick<ArchivePart, "acco
   `${accountPrefix(accountId)}${new Date(month).toISOString().slice(0, 7)}/${part}-${entries}-`;
 
 /** The first millisecond of the month of this time, UTC. */
-export const monthOf = (at: number): number => {
+export const toMonth = (at: number): number => {
   const day = new Date(at);
   return Date.UTC(day.getUTCFullYear(), day.getUTCMonth());
 };

@@ -1,6 +1,6 @@
 /** Pages of an account's entries, from D1 and from the archive. */
 
-import { type ArchivedEntry, type ArchivePart, monthOf, readPart } from "./archive.ts";
+import { type ArchivedEntry, type ArchivePart, toMonth, readPart } from "./archive.ts";
 import { partsIn } from "./db/archive.ts";
 import { keyNames } from "./db/api-keys.ts";
 import { type Entry, type EntryPage, selectEntries } from "./db/ledger-reports.ts";
@@ -32,7 +32,7 @@ export function entryReader(db: Env["DB"], bucket: R2Bucket, accountId: string):
   return async (page) => {
     const { since, limit, after } = page;
     const until = after?.at ?? Number.MAX_SAFE_INTEGER;
-    const months: [number, number] = [monthOf(since), after ? monthOf(after.at) : until];
+    const months: [number, number] = [toMonth(since), after ? toMonth(after.at) : until];
     const select = (skip: number) => partsIn(db, accountId, months, [since, until], { limit: partsAtOnce, skip });
     const isIn = ({ at, taskId }: Entry) => at >= since && (!after || at < after.at || (at === after.at && taskId < after.taskId));
     const [written, first] = await db.batch([selectEntries(db, accountId, page), select(0)]);

@@ -15,7 +15,7 @@ import { submissions } from "./api/generations.ts";
 import { key } from "./api/key.ts";
 import { models } from "./api/models.ts";
 import { markOpenAi } from "./api/openai.ts";
-import { isPartOf } from "./api/request-log.ts";
+import { markAsPart } from "./api/request-log.ts";
 import { showKeys } from "./api/receipts.ts";
 import { ready } from "./api/ready.ts";
 import { routing } from "./api/router.ts";
@@ -58,7 +58,7 @@ const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
   // If the caller disconnects, the forwarded request is aborted too.
   const { signal } = c.req.raw;
   const answer = (asked: Request) => {
-    const request = isPartOf(c, new Request(asked, { signal }));
+    const request = markAsPart(c, new Request(asked, { signal }));
     return ownAnswer(c)(binding === "OPENAI" ? markOpenAi(request) : request);
   };
   const api = new GatewayApi(answer, async () => {

@@ -13,7 +13,7 @@ function table(header: string[], rows: string[][]): string {
   return [line(header), line(header.map((_, at) => (at === 0 ? "---" : "--:"))), ...rows.map(line)].join("\n");
 }
 
-const nameOf = ({ kind, connections }: Load) => `${kind}, ${connections} ${connections === 1 ? "connection" : "connections"}`;
+const toName = ({ kind, connections }: Load) => `${kind}, ${connections} ${connections === 1 ? "connection" : "connections"}`;
 
 /** The costs of each gateway: the medians of all rounds. */
 export function absolute(results: Map<Load, Turns>, names: string[]): string {
@@ -21,7 +21,7 @@ export function absolute(results: Map<Load, Turns>, names: string[]): string {
   const header = ["CPU us per request, requests/s", ...names.flatMap((name) => [name, ""])];
   return table(
     header,
-    [...results].map(([load, turns]) => [nameOf(load), ...names.flatMap((name) => cells(turns[name]))]),
+    [...results].map(([load, turns]) => [toName(load), ...names.flatMap((name) => cells(turns[name]))]),
   );
 }
 
@@ -31,7 +31,7 @@ export function ratios(results: Map<Load, Turns>, own: string, others: string[])
     (turns[own] ?? []).map((turn, at) => turn[field] / (turns[other]?.[at]?.[field] ?? Number.NaN));
   const header = ["ours as a multiple of", ...others.flatMap((name) => [`${name}: CPU`, `${name}: requests/s`])];
   const rows = [...results].map(([load, turns]) => [
-    nameOf(load),
+    toName(load),
     ...others.flatMap((other) => [spread(compare(turns, other, "cpu"), 2), spread(compare(turns, other, "rate"), 2)]),
   ]);
   return table(header, rows);
@@ -43,7 +43,7 @@ export function perChunk(results: Map<Load, Turns>, names: string[]): string {
     [...results].find(([load]) => load.kind === kind && load.connections === connections)?.[1] ?? {};
   const streamed = [...results].filter(([{ kind }]) => kind !== "whole");
   const rows = streamed.map(([load, turns]) => [
-    nameOf(load),
+    toName(load),
     ...names.map((name) => {
       const whole = find("whole", load.connections)[name] ?? [];
       const costs = (turns[name] ?? []).map(({ cpu }, at) => (cpu - (whole[at]?.cpu ?? Number.NaN)) / chunks);

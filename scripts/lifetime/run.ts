@@ -8,7 +8,7 @@ import { bundle, root } from "../../bench/build.ts";
 import { MixedGateway, type Modules } from "../../test/programs/support/mixed-gateway.ts";
 import { Random } from "../support/random.ts";
 import { readReleased, type Released } from "../support/released.ts";
-import { auditFaults, finalFaults, readEntries } from "./books.ts";
+import { auditFaults, finalFaults, readEntries } from "./accounting.ts";
 import { Callers } from "./callers.ts";
 
 const minute = 60_000;

@@ -16,7 +16,7 @@ export function openDatabase(): DatabaseSync {
 }
 
 /** The size of its used pages in bytes: the value that D1 reports as its size. */
-export const sizeOf = (sqlite: DatabaseSync): number => {
+export const measureSize = (sqlite: DatabaseSync): number => {
   const row = sqlite
     .prepare("SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count) AS pages")
     .get();
@@ -44,7 +44,7 @@ class Statement {
       this.#values.map((value, at) => [`?${at + 1}`, value] as const).filter(([name]) => new RegExp(`\\${name}(?!\\d)`).test(this.#sql)),
     );
     const results = this.#sqlite.prepare(this.#sql).all(named);
-    return { results, success: true, meta: { size_after: sizeOf(this.#sqlite) } };
+    return { results, success: true, meta: { size_after: measureSize(this.#sqlite) } };
   }
 
   async run() {

@@ -6,7 +6,7 @@ import { archive } from "../../src/operations/archive.ts";
 import { checkArchive, sweepArchive } from "../../src/operations/archive-check.ts";
 import { expire } from "../../src/operations/expire.ts";
 import { openBucket } from "./bucket.ts";
-import { openDatabase, sizeOf, toBinding } from "./d1.ts";
+import { openDatabase, measureSize, toBinding } from "./d1.ts";
 
 const dayMs = 86_400_000;
 /** Days between two checks of files: each reads five of them. */
@@ -82,7 +82,7 @@ export function simulate(plan: Plan, from: number): Simulation {
         day: day + 1,
         tasks: written,
         rows: count("SELECT count(*) AS n FROM entry"),
-        bytes: sizeOf(sqlite),
+        bytes: measureSize(sqlite),
         archived: count("SELECT coalesce(sum(entries), 0) AS n FROM archive_part"),
         files,
         fileBytes,
@@ -93,14 +93,14 @@ export function simulate(plan: Plan, from: number): Simulation {
   return { db, bucket, accounts, days: days() };
 }
 
-const keyOf = (account: string) => account.replace("acc_", "key_");
+const toKey = (account: string) => account.replace("acc_", "key_");
 
 function openAccount(sqlite: DatabaseSync, id: string, at: number): void {
   sqlite.prepare("INSERT INTO account (id, email, created_at) VALUES (?1, ?1, ?2)").run(id, at);
-  sqlite.prepare("INSERT INTO wallet (id) VALUES (?1), (?2)").run(id, keyOf(id));
+  sqlite.prepare("INSERT INTO wallet (id) VALUES (?1), (?2)").run(id, toKey(id));
   sqlite
     .prepare("INSERT INTO api_key (id, account_id, name, hash, prefix, created_at) VALUES (?1, ?2, 'key', ?1, '', ?3)")
-    .run(keyOf(id), id, at);
+    .run(toKey(id), id, at);
 }
 
 const perStatement = 5_000;
@@ -134,7 +134,7 @@ function toRow(chatEvery: number, accounts: string[], at: number, time: number):
   return [
     isChat ? `chatcmpl-${id.slice(0, 22)}` : `task_${id}`,
     account,
-    keyOf(account),
+    toKey(account),
     kind,
     model,
     isFailed ? 0 : 30_000,

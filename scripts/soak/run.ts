@@ -18,7 +18,7 @@ import { untilAllFinal, watch } from "./queries.ts";
 const killEveryMs = [10_000, 25_000] as const;
 const stayDownMs = [0, 2_000] as const;
 /** The reservation of a crashed submission is returned after thirty seconds; the rest is for slow machines. */
-const booksWithinMs = 75_000;
+const ledgerWithinMs = 75_000;
 /** The alarm of a chat's hold is due eleven minutes after the chat began. */
 const holdsWithinMs = 720_000;
 /** An interrupted stream is settled in this time at the latest. */
@@ -79,7 +79,7 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   const files = await checkTasks(tools);
   for (const fault of endFaults(history, gateway.crashes)) history.fault(fault);
   await checkCharacters(tools, listed);
-  for (const fault of await settledAccounting(tools, listed, { withinMs: booksWithinMs, allowsHolds: true })) history.fault(fault);
+  for (const fault of await settledAccounting(tools, listed, { withinMs: ledgerWithinMs, allowsHolds: true })) history.fault(fault);
   if (options.waitsForHolds) {
     log("waiting for the holds of killed chats");
     for (const fault of await settledAccounting(tools, listed, { withinMs: holdsWithinMs, allowsHolds: false })) history.fault(fault);

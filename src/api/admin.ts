@@ -84,12 +84,12 @@ export const admin = routing()
   })
   .get("/audit", async (c) => {
     const { account } = await readQuery(c, auditQuery);
-    const books = await operations(c).audit(new ObjectsApi(c.env), account);
+    const audited = await operations(c).audit(new ObjectsApi(c.env), account);
     return answer(c, {
-      accounts: books.accounts,
-      tasks_open: books.tasksOpen,
-      reserved: toUnits(books.reserved),
-      drift: books.drift.map((row) => ({
+      accounts: audited.accounts,
+      tasks_open: audited.tasksOpen,
+      reserved: toUnits(audited.reserved),
+      drift: audited.drift.map((row) => ({
         id: row.id,
         reserved: toUnits(row.reserved),
         used: toUnits(row.used),
@@ -97,11 +97,11 @@ export const admin = routing()
         ledger_used: toUnits(row.ledgerUsed),
       })),
       progress: {
-        complete: books.isComplete,
-        accounts_checked: books.accounts,
-        entries_checked: books.entries,
-        account: books.current,
-        started_at: Math.floor(books.startedAt / 1000),
+        complete: audited.isComplete,
+        accounts_checked: audited.accounts,
+        entries_checked: audited.entries,
+        account: audited.current,
+        started_at: Math.floor(audited.startedAt / 1000),
       },
     });
   });

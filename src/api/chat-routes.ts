@@ -30,7 +30,7 @@ type AskChat = NonNullable<Provider["chat"]>;
 const chatProviders = new WeakMap<Env, Record<string, AskChat | false>>();
 
 /** Asks the provider for a chat; made once per isolate. False if the provider is off or has no chats. Throws `VariableError` like `isOn`. */
-function chatOf(env: Env, name: string): AskChat | false {
+function openChat(env: Env, name: string): AskChat | false {
   let known = chatProviders.get(env);
   if (!known) chatProviders.set(env, (known = {}));
   if (known[name] === undefined) {
@@ -42,7 +42,7 @@ function chatOf(env: Env, name: string): AskChat | false {
 
 /** The routes that support the chat, those of unhealthy providers last. Throws 400 if no route does. */
 export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>, maxTokens: number): FittedRoute[] {
-  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (name) => chatOf(env, name) !== false);
+  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (name) => openChat(env, name) !== false);
   let unsupported: string | undefined;
   const able = routes.flatMap((route): FittedRoute[] => {
     const family = findFamily(route.model, chatFamilies(env));
@@ -89,7 +89,7 @@ export async function askRoutes(
       ms: Date.now() - started,
     });
     try {
-      const ask = chatOf(c.env, provider);
+      const ask = openChat(c.env, provider);
       if (!ask) throw new ProviderError("refused", "the route's provider has no chats");
       const response = await withSpan("provider", { kind: "chat", model, provider, task: chat.id }, () =>
         ask({ body, stream, signal: chat.signal }),

@@ -47,7 +47,7 @@ async function fingerprint(path: string, { body, images }: LargeBody): Promise<s
   const identify = async (value: unknown): Promise<unknown> => {
     if (typeof value !== "string" || /^\s*https?:/i.test(value)) return value;
     const extracted = images.get(value);
-    if (extracted) return "problem" in extracted ? extracted.problem : hashOf(extracted);
+    if (extracted) return "problem" in extracted ? extracted.problem : toHash(extracted);
     const image = decodeImage(value, { allowBare: true, maxBytes: maxImageBytes });
     return "problem" in image ? value : new Uint8Array(await crypto.subtle.digest("SHA-256", image.bytes)).toHex();
   };
@@ -67,7 +67,7 @@ async function fingerprint(path: string, { body, images }: LargeBody): Promise<s
 }
 
 /** Images are hashed while they are read only if the request has an idempotency key. */
-function hashOf({ sha256 }: { sha256: string | undefined }): string {
+function toHash({ sha256 }: { sha256: string | undefined }): string {
   if (sha256 === undefined) throw new Error("an image of the body was not hashed");
   return sha256;
 }

@@ -18,7 +18,7 @@ let due = 0;
 const within = new WeakMap<Request, AppContext>();
 
 /** Marks a request as part of a caller's request: only the caller's own request is logged. */
-export function isPartOf(c: AppContext, part: Request): Request {
+export function markAsPart(c: AppContext, part: Request): Request {
   within.set(part, c);
   return part;
 }

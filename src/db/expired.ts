@@ -1,6 +1,6 @@
 /** Rows that have expired, and daily sums that are old enough to be added up by month. */
 
-import { monthOf } from "../archive.ts";
+import { toMonth } from "../archive.ts";
 
 /** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, and sessions, verifications and invitations that expired before `before`. Times in milliseconds. */
 export async function deleteExpired(db: D1Database, before: number, charactersBefore: number, limit: number): Promise<void> {
@@ -17,7 +17,7 @@ export async function deleteExpired(db: D1Database, before: number, charactersBe
 
 /** The month (its first millisecond, UTC) of the first account. */
 export const firstMonth = async (db: D1Database, now: number): Promise<number> =>
-  monthOf((await db.prepare("SELECT min(created_at) AS at FROM account").first<number>("at")) ?? now);
+  toMonth((await db.prepare("SELECT min(created_at) AS at FROM account").first<number>("at")) ?? now);
 
 /**
  * Replaces the daily sums of a month (given by its and the next month's first millisecond) with one sum on its first day, for the next

@@ -30,7 +30,7 @@ export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options
   const { maxBytes, maxRest, maxDepth, isFileAt, take, files } = options;
   const nonce = crypto.randomUUID();
   const scanner = new JsonScanner(maxDepth);
-  const parts = partsOf(body, scanner, maxBytes);
+  const parts = readParts(body, scanner, maxBytes);
   let rest = "";
   const keep = (text: string) => {
     rest += text;
@@ -78,7 +78,7 @@ export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options
 /** Leaving a `for await` loop would end the iterator, so the parts of a string are requested one by one. */
 type Parts = AsyncGenerator<JsonPart, void>;
 
-async function* partsOf(body: ReadableStream<Uint8Array>, scanner: JsonScanner, maxBytes: number): Parts {
+async function* readParts(body: ReadableStream<Uint8Array>, scanner: JsonScanner, maxBytes: number): Parts {
   for await (const text of readText(body, { maxBytes })) yield* scanner.parts(text);
 }
 

@@ -42,7 +42,7 @@ export async function* largeReads(body: ReadableStream<Uint8Array>, pieceBytes =
 }
 
 /** Reads a body of known length into one buffer. `arrayBuffer()` holds it twice for a moment, which takes half as much time again. */
-export async function wholeOf(body: ReadableStream<Uint8Array>, length: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function readWhole(body: ReadableStream<Uint8Array>, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const whole = new Uint8Array(length);
   let at = 0;
   for await (const piece of largeReads(body)) {

@@ -1,6 +1,6 @@
 /** Moves old settled entries from D1 to the archive, a batch at a time. Each step may be repeated; a crash between two steps loses no entry. */
 
-import { type ArchivedEntry, type ArchivePart, DamagedArchiveError, monthOf, newFile, readPart, storePart, sumUp } from "../archive.ts";
+import { type ArchivedEntry, type ArchivePart, DamagedArchiveError, toMonth, newFile, readPart, storePart, sumUp } from "../archive.ts";
 import { databaseBytes, lastPart, moveEntries, nextDueAccount, readDue, readJob, writeJob } from "../db/archive.ts";
 import { alert } from "../log.ts";
 import { recordMs } from "./erase.ts";
@@ -78,8 +78,8 @@ async function archiveBatch(bindings: Pick<Bindings, "DB" | "ASSETS">, accountId
     const due = await readDue(bindings.DB, accountId, cutoff, perBatch);
     const [first] = due;
     if (!first) return undefined;
-    const month = monthOf(first.at);
-    const entries = due.filter(({ at }) => monthOf(at) === month);
+    const month = toMonth(first.at);
+    const entries = due.filter(({ at }) => toMonth(at) === month);
     const bytes = await move(bindings, accountId, month, entries);
     return {
       entries: bytes === undefined ? 0 : entries.length,

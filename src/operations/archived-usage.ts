@@ -2,7 +2,7 @@
  * Answers the gateway's questions about archived entries: usage by reference, and the position of an archived task in its account's lists.
  */
 
-import { type ArchivedEntry, type ArchivePart, monthOf, readPart } from "../archive.ts";
+import { type ArchivedEntry, type ArchivePart, toMonth, readPart } from "../archive.ts";
 import { partsIn, partsToSearch, readJob } from "../db/archive.ts";
 import { type Column, readReferencedUsage, type Span, type Used } from "../db/usage.ts";
 import type { SumsPlace } from "./expire.ts";
@@ -27,9 +27,9 @@ export async function referencedUsage(
   const end = span.last + dayMs - 1;
   const dayOf = await sumDays(DB, accountId);
   // A month whose daily sums were added up counts as a whole, by its first day.
-  const monthEnd = monthOf(monthOf(end) + 32 * dayMs) - 1;
+  const monthEnd = toMonth(toMonth(end) + 32 * dayMs) - 1;
   const lastAt = dayOf(monthEnd) <= span.last ? monthEnd : end;
-  const parts = partsIn(DB, accountId, [monthOf(span.first), monthOf(end)], [span.first, lastAt], { limit: 10 * maxParts, skip: 0 });
+  const parts = partsIn(DB, accountId, [toMonth(span.first), toMonth(end)], [span.first, lastAt], { limit: 10 * maxParts, skip: 0 });
   return readReferencedUsage(DB, accountId, span, columns, maxTasks, {
     parts,
     join: async (written, found, left) => {
@@ -58,7 +58,7 @@ const toName = (used: Used, columns: readonly Column[]) => JSON.stringify([used.
 async function sumDays(db: Env["DB"], accountId: string): Promise<(at: number) => number> {
   const { month: current = 0, after = "" } = (await readJob<SumsPlace>(db, "sums")) ?? {};
   return (at) => {
-    const month = monthOf(at);
+    const month = toMonth(at);
     const isAddedUp = month < current || (month === current && accountId <= after);
     return isAddedUp ? month : Math.floor(at / dayMs) * dayMs;
   };

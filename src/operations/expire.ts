@@ -2,7 +2,7 @@
 
 import { readJob, writeJob } from "../db/archive.ts";
 import { addUpMonth, deleteExpired, firstMonth } from "../db/expired.ts";
-import { monthOf } from "../archive.ts";
+import { toMonth } from "../archive.ts";
 
 /** Daily sums are kept by day for at least this long; one usage query covers at most 92 days. */
 const dailyMs = 400 * 86_400_000;
@@ -23,7 +23,7 @@ export interface SumsPlace {
 export async function expire(db: Env["DB"], now: number): Promise<void> {
   await deleteExpired(db, now - expiredMs, now - characterMs, maxRows);
   const place = (await readJob<SumsPlace>(db, "sums")) ?? { month: await firstMonth(db, now), after: "" };
-  const next = monthOf(place.month + 32 * 86_400_000);
+  const next = toMonth(place.month + 32 * 86_400_000);
   if (next > now - dailyMs) return;
   const last = await addUpMonth(db, place.month, next, place.after, accountsPerRun);
   await writeJob(db, "sums", (last === undefined ? { month: next, after: "" } : { month: place.month, after: last }) satisfies SumsPlace);

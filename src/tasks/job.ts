@@ -3,7 +3,7 @@
 import { type Asset, characterPicture, openAsset } from "../assets.ts";
 import { allowsPrivateNetwork, ownHosts } from "../config.ts";
 import { imagePixels, type ImageRole, maxImageBytes, parseTimestamps } from "../catalog/fields.ts";
-import { wholeOf } from "../media/large-reads.ts";
+import { readWhole } from "../media/large-reads.ts";
 import { detectImageType } from "../media/image-type.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { fetchPublic, type PublicFile } from "../net/fetch-public.ts";
@@ -141,7 +141,7 @@ async function useImage<T>(
 async function stored(key: string, env: Env): Promise<Uint8Array<ArrayBuffer>> {
   try {
     const object = await openAsset(env.ASSETS, key);
-    if (object) return await wholeOf(object.body, object.size);
+    if (object) return await readWhole(object.body, object.size);
   } catch (error) {
     throw new ProviderError("busy", "the stored input could not be read", { cause: error });
   }

@@ -4,7 +4,19 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
-import { type Account, asAdmin, books, call, deliver, finish, holdTime, newAccount, pass, submit, unique } from "../support/gateway.ts";
+import {
+  type Account,
+  asAdmin,
+  readBalance,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  submit,
+  unique,
+} from "../support/gateway.ts";
 
 holdTime();
 
@@ -155,7 +167,7 @@ test("a quota cannot fall below what is used and reserved", async () => {
   const refused = (param: string) => ({ status: 400, body: { error: { type: "invalid_request", param } } });
   expect(await patch(account, { quota: 0.059 })).toMatchObject(refused("quota"));
   expect(await patch(account, { add: -0.95 })).toMatchObject(refused("add"));
-  expect(await books(account)).toEqual({ quota: 1, used: 0.03, reserved: 0.03, remaining: 0.94 });
+  expect(await readBalance(account)).toEqual({ quota: 1, used: 0.03, reserved: 0.03, remaining: 0.94 });
   expect((await patch(account, { quota: 0.06 })).body).toMatchObject({ quota: 0.06, remaining: 0 });
   expect((await call(images, { key: account.key, body: image() })).status).toBe(402);
 });
@@ -211,7 +223,7 @@ test("a deleted key is refused at once and leaves the list, and its open task st
   await pass(id, 2);
   await deliver(id);
   expect((await call(`/v1/tasks/${id}`, { key: second })).body.data.status).toBe("completed");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
 test("a disabled account is 401 everywhere, and works as before when it is enabled again", async () => {

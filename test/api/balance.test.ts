@@ -5,7 +5,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { bindings, failOnce } from "../support/faults.ts";
-import { asAdmin, books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { crashWallet } from "../wallet/support.ts";
 
 holdTime();
@@ -14,7 +14,7 @@ afterEach(() => vi.restoreAllMocks());
 const tokenPaths = ["/v1/balance", "/balance"];
 const userPaths = ["/v1/user/balance", "/user/balance"];
 const paths = [...tokenPaths, ...userPaths];
-const unknownOf = (path: string) => (path.includes("user") ? "Failed to get user quota" : "Failed to get token info");
+const readUnknown = (path: string) => (path.includes("user") ? "Failed to get user quota" : "Failed to get token info");
 const refused = (message: string) => ({ success: false, message });
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
@@ -116,7 +116,7 @@ test.each(paths)("%s with an unknown or mistyped key is 401 with that path's mes
   for (const token of [mistyped, other, "sk-unknown", "x", `${key} ${key}`.replace(" ", "")]) {
     const { status, body } = await call(path, { key: token });
     expect(status).toBe(401);
-    expect(body).toEqual(refused(unknownOf(path)));
+    expect(body).toEqual(refused(readUnknown(path)));
   }
 });
 
@@ -133,7 +133,7 @@ test.each(paths)("%s with a deleted key is 401 at once", async (path) => {
   expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(204);
   const { status, body } = await call(path, { key: account.key });
   expect(status).toBe(401);
-  expect(body).toEqual(refused(unknownOf(path)));
+  expect(body).toEqual(refused(readUnknown(path)));
 });
 
 test.each(paths)("%s of a disabled account is 401", async (path) => {
@@ -143,7 +143,7 @@ test.each(paths)("%s of a disabled account is 401", async (path) => {
   vi.setSystemTime(Date.now() + 10_000);
   const { status, body } = await call(path, { key: account.key });
   expect(status).toBe(401);
-  expect(body).toEqual(refused(unknownOf(path)));
+  expect(body).toEqual(refused(readUnknown(path)));
 });
 
 test.each(paths)("%s: a database fault is 500, whether it hits the key or the balance", async (path) => {
@@ -193,9 +193,9 @@ test("the messages are the same in every language", async () => {
 
 test("reading a balance charges nothing and writes nothing", async () => {
   const account = await newAccount(1, 1);
-  const before = await books(account);
+  const before = await readBalance(account);
   for (const path of paths) await call(path, { key: account.key });
-  expect(await books(account)).toEqual(before);
+  expect(await readBalance(account)).toEqual(before);
 });
 
 test("HEAD returns the headers only", async () => {

@@ -11,8 +11,8 @@ import type { WalletState } from "../../src/tasks/wallet-state.ts";
 import worker from "../../src/worker.ts";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, asAdmin, call, finish, holdTime, newAccount, submit, unique, wakeWallet } from "../support/gateway.ts";
-import { ok, receivers, secretOf, setEndpoint } from "../support/receiver.ts";
-import { crashWallet, walletOf } from "../wallet/support.ts";
+import { ok, receivers, readSecret, setEndpoint } from "../support/receiver.ts";
+import { crashWallet, openWallet } from "../wallet/support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -35,7 +35,7 @@ const buy = async ({ key }: Account, n = 1) => (await call(images, { key, body: 
 
 /** The alerts that the object has stored and not yet sent to the queue. */
 const stored = (account: Account): Promise<BudgetAlert[]> =>
-  runInDurableObject(walletOf(account), (_, { storage }) => storage.kv.get<WalletState>("wallet")?.alerts ?? []);
+  runInDurableObject(openWallet(account), (_, { storage }) => storage.kv.get<WalletState>("wallet")?.alerts ?? []);
 
 /** The account's messages that the alarm has sent to the queue. */
 async function sent(account: Account): Promise<AlertMessage[]> {
@@ -124,7 +124,7 @@ test("the account's budget causes alerts beside the key's; setting the same budg
 test("an alert adds one row to the hold that reaches the threshold, and none to others", async () => {
   const account = await limited(0);
   await changeBudget(env.WALLETS, account.id, account.keyId, null);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   const charge = () => ({ taskId: unique(), accountId: account.id, keyId: account.keyId, kind: "chat", model: "textA-1" });
   // The object has an unused grant, and an alarm earlier than that of any hold.
   const first = charge();
@@ -170,7 +170,11 @@ test("an alert survives crashes and faults of the queue, with the same id, until
   expect(await stored(account)).toEqual([]);
   // Reading the window again after a crash creates no second alert.
   await crashWallet(account);
-  await walletOf(account).reserve({ taskId: unique(), accountId: account.id, keyId: account.keyId, kind: "chat", model: "textA-1" }, 1, {});
+  await openWallet(account).reserve(
+    { taskId: unique(), accountId: account.id, keyId: account.keyId, kind: "chat", model: "textA-1" },
+    1,
+    {},
+  );
   expect(await stored(account)).toEqual([]);
 });
 
@@ -185,7 +189,7 @@ test("the account's endpoint gets a signed event with the key's name; a failed d
   expect(await deliverAlert(callback!, 2)).toBe(30);
   expect(await deliverAlert(callback!, 3)).toBe("ack");
   expect(received.map(({ headers }) => headers["webhook-id"])).toEqual(Array(3).fill(callback!.budget.id));
-  const secret = await secretOf(account);
+  const secret = await readSecret(account);
   for (const { body, headers } of received) {
     const event = budgetEvent.parse(new Webhook(secret).verify(body, headers));
     expect(event).toEqual({

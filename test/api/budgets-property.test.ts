@@ -6,8 +6,8 @@ import { afterEach, expect, test, vi } from "vitest";
 import { windowStart } from "../../src/tasks/budget-window.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { changeBudget } from "../../src/tasks/wallets.ts";
-import { type Account, asAdmin, books, call, finish, holdTime, newAccount, script, unique, wakeWallet } from "../support/gateway.ts";
-import { crashWallet, entriesOf } from "../wallet/support.ts";
+import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, script, unique, wakeWallet } from "../support/gateway.ts";
+import { crashWallet, readEntries } from "../wallet/support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -131,8 +131,8 @@ async function run({ budgets, rounds }: Scenario): Promise<void> {
     }
   }
   for (const id of tasks) await finish(first, id);
-  await books(first); // writes everything to D1
-  const settled = new Map((await entriesOf(first)).map(({ taskId, charged }) => [taskId, charged]));
+  await readBalance(first); // writes everything to D1
+  const settled = new Map((await readEntries(first)).map(({ taskId, charged }) => [taskId, charged]));
   for (const [taskId, { amount }] of known) expect(settled.get(taskId)).toBe(amount);
 }
 

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { budgetLeft, changeBudget } from "../../src/tasks/wallets.ts";
-import { asAdmin, books, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { asAdmin, readBalance, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { crashWallet } from "../wallet/support.ts";
 
 holdTime();
@@ -34,7 +34,7 @@ test("a key's daily budget includes held amounts; above it requests are 402 unti
     expect(refused).toMatchObject({ status: 402, body: { error: { type: "insufficient_quota", code: "budget_exceeded" } } });
     expect(Number(refused.headers.get("retry-after"))).toBe((nextDay() - Date.now()) / 1000);
   }
-  expect(await books(account)).toMatchObject({ reserved: 0.06, used: 0.03 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.06, used: 0.03 });
   await finish(account, open);
   await crashWallet(account);
   expect(await left()).toMatchObject({ left: 10_000 });

@@ -17,7 +17,7 @@ import {
   submit,
   unique,
 } from "../support/gateway.ts";
-import { callBack, callbackOf, hangs, hurryTimeouts, ok, receivers, secretOf, setEndpoint, verified } from "../support/receiver.ts";
+import { callBack, findCallback, hangs, hurryTimeouts, ok, receivers, readSecret, setEndpoint, verified } from "../support/receiver.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -42,10 +42,10 @@ test("a completed task is posted once to its callback_url, signed, with the data
   expect(message).toMatchObject({ url: hook, redirect: "manual", headers: { "content-type": "application/json" } });
   expect(message!.headers).not.toHaveProperty("authorization");
   const { data } = (await call(`/v1/tasks/${id}`, { key: account.key })).body;
-  const event = verified(message!, await secretOf(account));
+  const event = verified(message!, await readSecret(account));
   expect(event).toEqual({ type: "task.completed", timestamp: new Date(data.completed_at * 1000).toISOString(), data });
   expect(message!.headers["webhook-id"]).toBe(id.replace("task_", "evt_"));
-  expect(await callbackOf(account, id)).toEqual({
+  expect(await findCallback(account, id)).toEqual({
     object: "task.callback",
     task: id,
     event: id.replace("task_", "evt_"),
@@ -76,7 +76,7 @@ test("a failed task is posted with its error, in the language of its submission"
   const id = await submit(account, images, { ...image({ callback_url: hook }), prompt }, { "accept-language": "ja" });
   await finish(account, id);
   await callBack(id);
-  const event = verified(received[0]!, await secretOf(account));
+  const event = verified(received[0]!, await readSecret(account));
   const { data } = (await call(`/v1/tasks/${id}?language=ja`, { key: account.key })).body;
   expect(event).toMatchObject({ type: "task.failed", data: { error: { code: "content_policy_violation" } } });
   expect(event.data).toEqual(data);
@@ -88,7 +88,7 @@ test("a cancelled task is posted", async () => {
   const id = await submit(account, images, image({ callback_url: hook }));
   await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
   await callBack(id);
-  expect(verified(received[0]!, await secretOf(account))).toMatchObject({ type: "task.failed", data: { error: { code: "cancelled" } } });
+  expect(verified(received[0]!, await readSecret(account))).toMatchObject({ type: "task.failed", data: { error: { code: "cancelled" } } });
 });
 
 test("the account's endpoint receives the callbacks of tasks without callback_url, also when it was set after the submission", async () => {
@@ -110,7 +110,7 @@ test("without an endpoint and callback_url no message is sent and no request is 
   expect(sends).toHaveBeenCalledTimes(2);
   await callBack(id);
   expect(received).toEqual([]);
-  expect(await callbackOf(account, id)).toMatchObject({ url: null, state: "none", attempts: [] });
+  expect(await findCallback(account, id)).toMatchObject({ url: null, state: "none", attempts: [] });
 });
 
 test("an endpoint that was removed is not called; a changed one is called at its new URL", async () => {
@@ -120,7 +120,7 @@ test("an endpoint that was removed is not called; a changed one is called at its
   const [first, second] = [await completed(account, {}), await completed(account, {})];
   await setEndpoint(account, null);
   await callBack(first);
-  expect(await callbackOf(account, first)).toMatchObject({ url: null, state: "none", attempts: [] });
+  expect(await findCallback(account, first)).toMatchObject({ url: null, state: "none", attempts: [] });
   await setEndpoint(account, other);
   await callBack(second);
   expect(received.map(({ url }) => url)).toEqual([other]);
@@ -132,7 +132,7 @@ test("a failing receiver is called again after 5 s, 30 s, 2 min, 10 min, 1 h and
   const id = await completed(account);
   await callBack(id);
   for (const seconds of [5, 30, 120, 600, 3_600, 21_600]) {
-    const { state, next_attempt_at } = await callbackOf(account, id);
+    const { state, next_attempt_at } = await findCallback(account, id);
     expect([state, next_attempt_at]).toEqual(["pending", Math.floor(Date.now() / 1000) + seconds]);
     const before = received.length;
     await pass(id, seconds - 1);
@@ -141,9 +141,9 @@ test("a failing receiver is called again after 5 s, 30 s, 2 min, 10 min, 1 h and
     await pass(id, 1);
     await callBack(id);
     expect(received).toHaveLength(before + 1);
-    verified(received.at(-1)!, await secretOf(account));
+    verified(received.at(-1)!, await readSecret(account));
   }
-  expect(await callbackOf(account, id)).toMatchObject({ state: "failed", attempts: Array.from({ length: 7 }, () => ({ status: 500 })) });
+  expect(await findCallback(account, id)).toMatchObject({ state: "failed", attempts: Array.from({ length: 7 }, () => ({ status: 500 })) });
   await pass(id, 40_000);
   await callBack(id);
   expect(received).toHaveLength(7);
@@ -163,7 +163,7 @@ test("a receiver that recovers is not called again", async () => {
   await pass(id, 3_600);
   await callBack(id);
   expect(received).toHaveLength(2);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 503 }, { status: 200 }] });
+  expect(await findCallback(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 503 }, { status: 200 }] });
 });
 
 test("410 ends the callback at once, and the attempts show it", async () => {
@@ -174,7 +174,7 @@ test("410 ends the callback at once, and the attempts show it", async () => {
   await pass(id, 21_600);
   await callBack(id);
   expect(received).toHaveLength(1);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "gone", attempts: [{ status: 410 }] });
+  expect(await findCallback(account, id)).toMatchObject({ state: "gone", attempts: [{ status: 410 }] });
 });
 
 test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed and counts as a failed attempt", async (status) => {
@@ -183,7 +183,7 @@ test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed and counts
   const id = await completed(account);
   await callBack(id);
   expect(received.map(({ url }) => url)).toEqual([hook]);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ status }] });
+  expect(await findCallback(account, id)).toMatchObject({ state: "pending", attempts: [{ status }] });
 });
 
 test.each(["https://127.0.0.1/", "https://10.0.0.1/", "https://metadata.google.internal/", "https://gateway.example/v1/webhook"])(
@@ -194,7 +194,7 @@ test.each(["https://127.0.0.1/", "https://10.0.0.1/", "https://metadata.google.i
     const id = await completed(account, { callback_url: url });
     await callBack(id, { ALLOW_PRIVATE_NETWORK: "off" });
     expect(received).toEqual([]);
-    expect(await callbackOf(account, id)).toMatchObject({ state: "failed", attempts: [{ fault: "blocked_url" }] });
+    expect(await findCallback(account, id)).toMatchObject({ state: "failed", attempts: [{ fault: "blocked_url" }] });
   },
 );
 
@@ -206,8 +206,8 @@ test("an attempt times out after ten seconds; a receiver that cannot be reached 
   await callBack(slow);
   await callBack(lost);
   expect(limits).toContain(10_000);
-  expect(await callbackOf(account, slow)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
-  expect(await callbackOf(account, lost)).toMatchObject({ state: "pending", attempts: [{ fault: "unreachable" }] });
+  expect(await findCallback(account, slow)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
+  expect(await findCallback(account, lost)).toMatchObject({ state: "pending", attempts: [{ fault: "unreachable" }] });
 });
 
 test("an endless or dripping response body is not read: only its status counts", async () => {
@@ -229,7 +229,7 @@ test("an endless or dripping response body is not read: only its status counts",
   for (const url of [hook, other]) {
     const id = await completed(account, { callback_url: url });
     await callBack(id);
-    expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 200 }] });
+    expect(await findCallback(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 200 }] });
   }
   expect(seen.cancelled).toBe(2);
   expect(seen.chunks).toBeLessThanOrEqual(2);
@@ -245,7 +245,7 @@ test("if no consumer takes a callback within ten seconds, the task object makes 
   expect(received).toHaveLength(1);
   await callBack(id);
   expect(received).toHaveLength(1);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
+  expect(await findCallback(account, id)).toMatchObject({ state: "delivered" });
 });
 
 test("its owner can send it again at once, with the same id, after success and after failure", async () => {
@@ -260,7 +260,7 @@ test("its owner can send it again at once, with the same id, after success and a
     expect(await repeat()).toMatchObject({ status: 200, body: { state: "pending" } });
     await callBack(id);
     expect(received).toHaveLength(count);
-    expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: { length: count } });
+    expect(await findCallback(account, id)).toMatchObject({ state: "delivered", attempts: { length: count } });
   }
   expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
 });
@@ -281,7 +281,7 @@ test("an open task is refused, another account's task is 404, and a body must be
   const [account, stranger] = [await newAccount(), await newAccount()];
   const id = await submit(account, images, image({ callback_url: hook }));
   const path = `/v1/tasks/${id}/callback`;
-  expect(await callbackOf(account, id)).toMatchObject({ url: hook, state: "none", attempts: [] });
+  expect(await findCallback(account, id)).toMatchObject({ url: hook, state: "none", attempts: [] });
   expect(await call(path, { key: account.key, method: "POST" })).toMatchObject({
     status: 409,
     body: { code: 409, error: { code: "task_not_final" } },
@@ -299,9 +299,9 @@ test("an open task is refused, another account's task is 404, and a body must be
 test("for a day after a rotation both secrets sign, then only the new one", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
-  const before = await secretOf(account);
+  const before = await readSecret(account);
   const after = (await call("/v1/webhook_secret", { key: account.key, method: "POST" })).body.secret as string;
-  expect(await secretOf(account)).toBe(after);
+  expect(await readSecret(account)).toBe(after);
   expect(after).not.toBe(before);
   const id = await completed(account);
   await callBack(id);
@@ -322,7 +322,7 @@ test("a database that does not answer postpones the call without using up an att
   expect(received).toEqual([]);
   await pass(id, 30);
   await callBack(id);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 204 }] });
+  expect(await findCallback(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 204 }] });
 });
 
 test("files and records are deleted on time, whatever the receiver does", async () => {

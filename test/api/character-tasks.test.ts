@@ -1,7 +1,19 @@
 /** Character creation: from a video of the account, or from the caller's URL. Interface 2.4 and 4.3 mode B; contract 1 and 2. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { type Account, books, call, complete, deliver, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import {
+  type Account,
+  readBalance,
+  call,
+  complete,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  script,
+  submit,
+  unique,
+} from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -59,7 +71,7 @@ test("from an earlier task: the character query is complete in each state", asyn
   });
   expect(generic).toEqual({ ...done, expires_at: completed_at + 86_400, cost: { reserved: 0.05, charged: 0.05, returned: 0 } });
   expect((await call(one.profile_picture_url)).headers.get("content-type")).toBe("image/png");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 1.05 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 1.05 });
 });
 
 test("from the caller's URL, which is fetched without headers that identify the gateway", async () => {
@@ -89,7 +101,7 @@ test.each([
     error: { code: "invalid_input", message: "An image or video of the request could not be used." },
   });
   expect(await look(account, id)).not.toHaveProperty("result");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a video that exceeds the limit while it is read fails the task as invalid_input", async () => {

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { bindings, failOnce, stubOf } from "../support/faults.ts";
+import { bindings, failOnce, openStub } from "../support/faults.ts";
 import { type Account, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
@@ -24,7 +24,7 @@ async function character(account: Account, source?: string): Promise<{ task: str
 
 /** The characters that the task's prompt mentions. */
 const namedIn = async (account: Account, prompt: string) =>
-  (await stubOf(await submit(account, videos, { model: "vidA-2", prompt })).read(account.id))!.submission.characters.map(({ id }) => id);
+  (await openStub(await submit(account, videos, { model: "vidA-2", prompt })).read(account.id))!.submission.characters.map(({ id }) => id);
 
 test("the list has the account's characters, newest first, in pages, with image URLs that load", async () => {
   const account = await newAccount();

@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
-import { books, newAccount } from "../support/gateway.ts";
+import { readBalance, newAccount } from "../support/gateway.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
 afterEach(() => {
@@ -57,11 +57,11 @@ test("if the caller has disconnected, an unfinished whole answer is settled by t
   const { account, caller, context, answer } = await begin(false, never);
   caller.abort();
   await vi.advanceTimersByTimeAsync(19_000);
-  expect((await books(account)).reserved).toBeGreaterThan(0);
+  expect((await readBalance(account)).reserved).toBeGreaterThan(0);
   await vi.advanceTimersByTimeAsync(1_000);
   expect((await answer).status).toBe(500);
   await waitOnExecutionContext(context);
-  const { reserved, used } = await books(account);
+  const { reserved, used } = await readBalance(account);
   expect([reserved, used >= promptFloor]).toEqual([0, true]);
 });
 
@@ -70,7 +70,7 @@ test("a caller that keeps waiting is not charged when the upstream never answers
   await vi.advanceTimersByTimeAsync(600_000);
   expect((await answer).status).toBe(500);
   await waitOnExecutionContext(context);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("if the caller has disconnected, an unfinished stream is settled by the received part, tool calls and reasoning included", async () => {
@@ -84,7 +84,7 @@ test("if the caller has disconnected, an unfinished stream is settled by the rec
   caller.abort();
   await vi.advanceTimersByTimeAsync(20_000);
   await waitOnExecutionContext(context);
-  const { reserved, used } = await books(account);
+  const { reserved, used } = await readBalance(account);
   expect([reserved, used >= promptFloor + (8 * 1205) / 1e6]).toEqual([0, true]);
 });
 
@@ -93,7 +93,7 @@ test("a caller that stops reading without disconnecting is charged at the deadli
   await answer;
   await vi.advanceTimersByTimeAsync(600_000);
   await waitOnExecutionContext(context);
-  const { reserved, used } = await books(account);
+  const { reserved, used } = await readBalance(account);
   expect([reserved, used >= promptFloor + (8 * 1000) / 1e6]).toEqual([0, true]);
 });
 
@@ -109,6 +109,6 @@ test("while the upstream is silent a comment is sent every 15 seconds, so that a
   await vi.advanceTimersByTimeAsync(15_000);
   await vi.advanceTimersByTimeAsync(20_000);
   await waitOnExecutionContext(context);
-  const { reserved, used } = await books(account);
+  const { reserved, used } = await readBalance(account);
   expect([reserved, used > 0]).toEqual([0, true]);
 });

@@ -24,7 +24,7 @@ interface Event {
   begins: boolean;
 }
 
-const bytesOf = (text: string) => new TextEncoder().encode(text).length;
+const toBytes = (text: string) => new TextEncoder().encode(text).length;
 const chunk = (fields: object) =>
   `data: ${JSON.stringify({ id: "x", provider: secret, system_fingerprint: secret, object: "chat.completion.chunk", ...fields })}\n\n`;
 const deltaEvent = (delta: object, generated: number): Event => ({
@@ -36,17 +36,17 @@ const deltaEvent = (delta: object, generated: number): Event => ({
 const text = fc.string({ unit: "grapheme", maxLength: 60 });
 const delta = fc.oneof(
   ...["content", "reasoning_content", "reasoning", "refusal", "thoughts"].map((field) =>
-    text.map((value) => deltaEvent({ [field]: value }, bytesOf(value))),
+    text.map((value) => deltaEvent({ [field]: value }, toBytes(value))),
   ),
   fc
     .tuple(text, text)
     .map(([name, args]) =>
-      deltaEvent({ tool_calls: [{ index: 0, id: "call", function: { name, arguments: args } }] }, bytesOf(name + args)),
+      deltaEvent({ tool_calls: [{ index: 0, id: "call", function: { name, arguments: args } }] }, toBytes(name + args)),
     ),
-  text.map((value) => deltaEvent({ tool_calls: [{ index: 0, function: { arguments: { [value]: value } } }] }, 2 * bytesOf(value))),
-  fc.tuple(text, text).map(([name, args]) => deltaEvent({ function_call: { name, arguments: args } }, bytesOf(name + args))),
-  text.map((value) => deltaEvent({ audio: { id: "a", data: value } }, bytesOf(value))),
-  text.map((value) => deltaEvent({ annotations: [{ type: "url_citation", url_citation: { title: value } }] }, bytesOf(value))),
+  text.map((value) => deltaEvent({ tool_calls: [{ index: 0, function: { arguments: { [value]: value } } }] }, 2 * toBytes(value))),
+  fc.tuple(text, text).map(([name, args]) => deltaEvent({ function_call: { name, arguments: args } }, toBytes(name + args))),
+  text.map((value) => deltaEvent({ audio: { id: "a", data: value } }, toBytes(value))),
+  text.map((value) => deltaEvent({ annotations: [{ type: "url_citation", url_citation: { title: value } }] }, toBytes(value))),
   fc.constant(deltaEvent({ role: "assistant", content: null }, 0)),
 );
 const report = fc.record({ prompt: fc.integer({ min: 1, max: 5000 }), completion: fc.nat(5000) }).map(({ prompt, completion }): Event => ({
@@ -93,7 +93,7 @@ function script({ events, end }: Scenario) {
   const whole = new TextEncoder().encode(events.map(({ line }) => line).join("") + ending);
   const bytes = "at" in end ? whole.slice(0, end.at) : whole;
   let length = 0;
-  const arrived = events.filter(({ line }) => (length += bytesOf(line)) <= bytes.length + 1);
+  const arrived = events.filter(({ line }) => (length += toBytes(line)) <= bytes.length + 1);
   return { bytes, arrived };
 }
 
@@ -136,7 +136,7 @@ async function run(account: Account, one: Scenario, upstream: ReadableStream<Uin
   let isBroken = false;
   try {
     for (;;) {
-      if (one.hangUpAt !== undefined && bytesOf(seen) >= one.hangUpAt) {
+      if (one.hangUpAt !== undefined && toBytes(seen) >= one.hangUpAt) {
         await reader.cancel();
         break;
       }
@@ -204,7 +204,7 @@ test("whatever the upstream sends and whichever side stops: 0 <= charged <= rese
       const lastReport = arrived.findLastIndex(({ report }) => report);
       const said = arrived[lastReport]?.report;
       const sent = arrived.slice(lastReport + 1).reduce((sum, { generated }) => sum + generated, 0);
-      const tokens = { prompt: said?.prompt ?? bytesOf(question), completion: (said?.completion ?? 0) + sent };
+      const tokens = { prompt: said?.prompt ?? toBytes(question), completion: (said?.completion ?? 0) + sent };
       const isNothingMade = one.end.kind === "error" && !arrived.some(({ begins }) => begins);
       const least = isNothingMade ? 0 : Math.ceil((tokens.prompt * rates.input + tokens.completion * rates.output) / 1e6);
       expect(charged).toBeGreaterThanOrEqual(Math.min(held, least));

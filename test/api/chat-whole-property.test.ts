@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
-import { type Account, books, call, newAccount } from "../support/gateway.ts";
+import { type Account, readBalance, call, newAccount } from "../support/gateway.ts";
 import { capture } from "../providers/support.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -17,7 +17,7 @@ const rates = { input: 2_000_000, output: 8_000_000 };
 
 const limits = [1, 100, 100_000];
 
-const bytesOf = (text: string) => new TextEncoder().encode(text).length;
+const toBytes = (text: string) => new TextEncoder().encode(text).length;
 const text = fc.string({ unit: "grapheme", maxLength: 60 });
 
 /** A message and the bytes that were generated for it. */
@@ -33,7 +33,7 @@ const message = fc
       audio: { id: "", data: audio },
       provider_specific_fields: {},
     },
-    generated: bytesOf([content ?? "", reasoning, refusal ?? "", name, args, audio].join("")),
+    generated: toBytes([content ?? "", reasoning, refusal ?? "", name, args, audio].join("")),
   }));
 const usage = fc.record({ prompt: fc.integer({ min: 1, max: 5000 }), completion: fc.nat(5000) });
 
@@ -99,7 +99,7 @@ async function run(account: Account, one: Scenario, bytes: Uint8Array) {
 }
 
 /** The hold of such a chat in millionths. */
-async function priceOf(account: Account, maxTokens: number): Promise<number> {
+async function computePrice(account: Account, maxTokens: number): Promise<number> {
   const body = { model: "textA-1", max_tokens: maxTokens, messages: [{ role: "user", content: question }] };
   const { body: answer } = await call("/v1/chat/completions?dry_run=true", { key: account.key, body });
   return Math.round((answer as { price: number }).price * 1e6);
@@ -109,20 +109,20 @@ test("whatever a whole answer contains and whichever side stops: 0 <= charged <=
   const lines = capture();
   const account = await newAccount(1_000_000);
   const holds = new Map<number, number>();
-  for (const maxTokens of limits) holds.set(maxTokens, await priceOf(account, maxTokens));
+  for (const maxTokens of limits) holds.set(maxTokens, await computePrice(account, maxTokens));
   let before = 0;
   await fc.assert(
     fc.asyncProperty(scenario, async (one) => {
       const { bytes, isWhole } = script(one);
       const { status, seen } = await run(account, one, bytes);
-      const { used, reserved } = await books(account);
+      const { used, reserved } = await readBalance(account);
       const charged = Math.round((used - before) * 1e6);
       before = used;
 
       expect(reserved).toBe(0);
       const isMade = one.end.kind !== "error" && one.end.kind !== "refused";
       const isRefused = one.end.kind === "refused" || (one.end.kind === "error" && one.hangsUp === "no");
-      const estimate = bytesOf(question);
+      const estimate = toBytes(question);
       const reported = isMade && isWhole ? one.usage : undefined;
       const sent = !isMade ? 0 : isWhole ? one.message.generated : bytes.length;
       const tokens = { prompt: reported?.prompt ?? estimate, completion: reported?.completion ?? sent };

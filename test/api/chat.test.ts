@@ -5,7 +5,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { conform } from "../support/conform.ts";
 import { bindings, failOnce, stopAt } from "../support/faults.ts";
-import { type Account, asAdmin, books, call, newAccount, unique, upstreamCalls, wakeWallet } from "../support/gateway.ts";
+import { type Account, asAdmin, readBalance, call, newAccount, unique, upstreamCalls, wakeWallet } from "../support/gateway.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -20,23 +20,23 @@ async function stream(account: Account, content: string, more: object = {}): Pro
   return exports.default.fetch(`https://gateway.example${path}`, { method: "POST", headers, body });
 }
 
-const eventsOf = (text: string) =>
+const readEvents = (text: string) =>
   text
     .split("\n\n")
     .filter((event) => event !== "")
     .map((event) => event.replace(/^data: /, ""));
 
-const contentOf = (chunks: { choices: { delta: { content?: string } }[] }[]) =>
+const readContent = (chunks: { choices: { delta: { content?: string } }[] }[]) =>
   chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? "")).join("");
 
 /** Polls until nothing is reserved any more. */
-async function settledBooks(account: Account) {
+async function settledBalance(account: Account) {
   for (let turn = 0; turn < 100; turn++) {
     const { reserved } = (await asAdmin(`/accounts/${account.id}`)).body;
     if (reserved === 0) break;
     await scheduler.wait(5);
   }
-  return books(account);
+  return readBalance(account);
 }
 
 test("a whole answer has our own id and model name, and is charged by its usage to the millionth", async () => {
@@ -52,7 +52,7 @@ test("a whole answer has our own id and model name, and is charged by its usage 
     choices: [{ index: 0, message: { role: "assistant", content: "Hello there" }, finish_reason: "stop" }],
     usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 },
   });
-  expect(await books(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
+  expect(await readBalance(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
   const balance = await call("/v1/balance", { key: account.key });
   expect(balance.body).toEqual({ success: true, remain_balance: 0.999964, used_balance: price, unlimited_quota: false });
 });
@@ -61,7 +61,7 @@ test("each model has its own price, and fractions of a millionth are rounded up"
   const account = await newAccount();
   const { body } = await call(path, { key: account.key, body: { ...chat("hi"), model: "textA-1-mini" } });
   expect(body.model).toBe("textA-1-mini");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.000004 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.000004 });
 });
 
 test("content may be a list of parts", async () => {
@@ -79,18 +79,18 @@ test.each([false, true])(
     expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
     const text = await response.text();
     conform("POST", `https://gateway.example${path}`, { status: 200, headers: response.headers, body: text });
-    const events = eventsOf(text);
+    const events = readEvents(text);
     expect(events.at(-1)).toBe("[DONE]");
     const chunks = events.slice(0, -1).map((event) => JSON.parse(event));
     const id = chunks[0].id as string;
     expect(id).toMatch(/^chatcmpl-/);
     for (const chunk of chunks)
       expect(chunk).toMatchObject({ id, object: "chat.completion.chunk", model: "textA-1", created: expect.any(Number) });
-    expect(contentOf(chunks)).toBe("Hello there");
+    expect(readContent(chunks)).toBe("Hello there");
     const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
     if (include_usage) expect(chunks.at(-1)).toMatchObject({ choices: [], usage });
     else expect(chunks.some((chunk) => "usage" in chunk || chunk.choices.length === 0)).toBe(false);
-    expect(await settledBooks(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
+    expect(await settledBalance(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
   },
 );
 
@@ -100,7 +100,7 @@ test("while a chat runs, its prompt and max_tokens (default 4096) are reserved",
     const response = await stream(account, "hi", more);
     const { reserved } = (await asAdmin(`/accounts/${account.id}`)).body;
     await response.text();
-    await settledBooks(account);
+    await settledBalance(account);
     return Math.round(reserved * 1e6);
   };
   const prompt = (await reservedFor({ max_tokens: 1 })) - 8;
@@ -119,7 +119,7 @@ test.each([
     expect(answer.status).toBe(status);
     expect(answer.body).toEqual({ error: { message: expect.any(String), type: code, code, param: null } });
   }
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each([
@@ -134,13 +134,13 @@ test.each([
     error: { message: "The balance is insufficient.", type: "insufficient_quota", code: "insufficient_quota", param: null },
   });
   expect(await upstreamCalls(prompt)).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each([{}, { stream: true }])("without a usage report the charge is an estimate, never above the reservation: %j", async (more) => {
   const account = await newAccount();
   await call(path, { key: account.key, body: chat("no-usage", { max_tokens: 1, ...more }) });
-  const { reserved, used } = await settledBooks(account);
+  const { reserved, used } = await settledBalance(account);
   expect(reserved).toBe(0);
   expect(used).toBeGreaterThan(0.000008);
   expect(used).toBeLessThan(0.0002);
@@ -156,7 +156,7 @@ test("a broken stream is charged for what was sent, and does not look complete",
   await expect(read()).rejects.toThrow();
   expect(seen.join("")).toContain("Hello");
   expect(seen.join("")).not.toContain("[DONE]");
-  const { reserved, used } = await settledBooks(account);
+  const { reserved, used } = await settledBalance(account);
   expect(reserved).toBe(0);
   expect(used).toBeGreaterThan(0);
 });
@@ -167,7 +167,7 @@ test("a caller that disconnects is charged by the upstream's usage report, and n
   const reader = response.body!.getReader();
   await reader.read();
   await reader.cancel();
-  expect(await settledBooks(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
 test("a caller that disconnects before a whole answer is charged by the upstream's usage report", async () => {
@@ -184,7 +184,7 @@ test("a caller that disconnects before a whole answer is charged by the upstream
   for (let turn = 0; held.mock.settledResults[0]?.type !== "fulfilled" && turn < 1_000; turn++) await scheduler.wait(1);
   hangUp.abort();
   expect(await answer).toBe("hung up");
-  expect(await settledBooks(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
 test("when a Worker crashes, the wallet's alarm returns the reservation once", async () => {
@@ -192,13 +192,13 @@ test("when a Worker crashes, the wallet's alarm returns the reservation once", a
   const reached = stopAt(WalletObject.prototype as never, "settle", false);
   void call(path, { key: account.key, body: chat("hi") });
   await reached();
-  expect((await books(account)).reserved).toBeGreaterThan(0);
+  expect((await readBalance(account)).reserved).toBeGreaterThan(0);
   const [hold] = await env.WALLETS.getByName(account.id).unwritten();
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 661_000 });
   expect(await wakeWallet(account)).toBe(true);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   await env.WALLETS.getByName(account.id).settle({ ...hold!, accountId: account.id }, 1_000, "completed");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   vi.useRealTimers();
 });
 
@@ -206,7 +206,7 @@ test("if the wallet fails while a chat is settled, the settlement is retried; th
   const account = await newAccount();
   failOnce(WalletObject.prototype as never, "settle");
   expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
 test.each([false, true])("if D1 fails while a chat is reserved, the answer is 503 and nothing is held: takes effect %s", async (isDone) => {
@@ -215,7 +215,7 @@ test.each([false, true])("if D1 fails while a chat is reserved, the answer is 50
   const answer = await call(path, { key: account.key, body: chat("hi") });
   expect(answer).toMatchObject({ status: 503, body: { error: { type: "internal_error", code: "unavailable" } } });
   expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a model of another kind is refused with param model", async () => {

@@ -12,7 +12,7 @@ afterEach(() => vi.restoreAllMocks());
 const images = "/v1/images/generations";
 const image = () => ({ model: "imgA-4", prompt: unique() });
 const events = async (account: Account, query = "") => (await call(`/v1/events${query}`, { key: account.key })).body;
-const tasksOf = (body: { data: { task: string }[] }) => body.data.map(({ task }) => task);
+const readTasks = (body: { data: { task: string }[] }) => body.data.map(({ task }) => task);
 const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
 
 test("tasks are listed in the order in which they ended, with their outcome; open tasks, chats and other accounts' tasks are not listed", async () => {
@@ -41,7 +41,7 @@ test("tasks are listed in the order in which they ended, with their outcome; ope
   });
   expect(Math.abs(answer.data[1].at - Date.now() / 1000)).toBeLessThan(10);
   await cancel(account, open);
-  expect(tasksOf(await events(account))).toEqual([second, first, open]);
+  expect(readTasks(await events(account))).toEqual([second, first, open]);
 });
 
 test("paging from the last id returns each task once", async () => {
@@ -54,7 +54,7 @@ test("paging from the last id returns each task once", async () => {
   for (;;) {
     const page = await events(account, `?limit=3${after}`);
     expect(page.data.length).toBeLessThanOrEqual(3);
-    seen.push(...tasksOf(page));
+    seen.push(...readTasks(page));
     after = `&after=${page.data.at(-1).id}`;
     if (!page.has_more) break;
   }
@@ -71,7 +71,7 @@ test("a task settled by a slow clock is listed after the tasks that were settled
   vi.setSystemTime(Date.now() - 60_000);
   await env.WALLETS.getByName(account.id).settle(charge, 0, "cancelled");
   vi.setSystemTime(Date.now() + 60_000);
-  expect(tasksOf(await events(account, `?after=${data[0].id}`))).toEqual([ids[1]]);
+  expect(readTasks(await events(account, `?after=${data[0].id}`))).toEqual([ids[1]]);
 });
 
 test("a refused submission has no event", async () => {
@@ -88,10 +88,10 @@ test("tasks that ended more than seven days ago are not listed", async () => {
   vi.setSystemTime(Date.now() + 6 * 86_400_000);
   const recent = await submit(account, images, image());
   await cancel(account, recent);
-  expect(tasksOf(await events(account))).toEqual([old, recent]);
+  expect(readTasks(await events(account))).toEqual([old, recent]);
   vi.setSystemTime(Date.now() + 86_400_000);
-  expect(tasksOf(await events(account))).toEqual([recent]);
-  expect(tasksOf(await events(account, `?after=${old.replace("task_", "evt_")}`))).toEqual([recent]);
+  expect(readTasks(await events(account))).toEqual([recent]);
+  expect(readTasks(await events(account, `?after=${old.replace("task_", "evt_")}`))).toEqual([recent]);
 });
 
 test("wait holds the answer until a task ends", async () => {
@@ -101,16 +101,16 @@ test("wait holds the answer until a task ends", async () => {
   vi.spyOn(Object.getPrototypeOf(scheduler) as Scheduler, "wait").mockImplementation(async (ms) => {
     waits.push(ms);
     vi.setSystemTime(Date.now() + ms);
-    if (waits.length === 2) await env.TASKS.get(env.TASKS.idFromString(idOf(id))).cancel(question(account));
+    if (waits.length === 2) await env.TASKS.get(env.TASKS.idFromString(readId(id))).cancel(question(account));
   });
-  expect(tasksOf(await events(account, "?wait=60"))).toEqual([id]);
+  expect(readTasks(await events(account, "?wait=60"))).toEqual([id]);
   expect(waits).toEqual([2_000, 2_000]);
   const { data } = await events(account, `?wait=5&after=${id.replace("task_", "evt_")}`);
   expect(data).toEqual([]);
   expect(waits.slice(2)).toEqual([2_000, 2_000, 1_000]);
 });
 
-const idOf = (taskId: string) => Uint8Array.fromBase64(taskId.slice(5), { alphabet: "base64url" }).toHex();
+const readId = (taskId: string) => Uint8Array.fromBase64(taskId.slice(5), { alphabet: "base64url" }).toHex();
 const question = ({ id: accountId }: Account) => ({ accountId, view: "generic", language: "en", base: "https://gateway.example" }) as const;
 
 test.each(["after=", "after=evt_x", "after=task_x", "limit=0", "limit=101", "wait=0", "wait=61", "wait=x"])(

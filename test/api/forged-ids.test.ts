@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { toObjectId, toTaskId } from "../../src/ids.ts";
-import { bindings, nothingStored, storageOf } from "../support/faults.ts";
+import { bindings, nothingStored, openStorage } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { traces } from "../support/traces.ts";
 
@@ -93,7 +93,7 @@ test("an id that the platform signed without a task is 404 too, and its object s
   const before = (await traces()).rows;
   for (const id of Array.from({ length: 5 }, () => toTaskId(env.TASKS.newUniqueId()))) {
     for (const ask of ways) expect(await ask(id, key)).toMatchObject({ status: 404, body: { error: { code: "task_not_found" } } });
-    expect(await storageOf(env.TASKS.get(toObjectId(env.TASKS, id)!))).toEqual(nothingStored);
+    expect(await openStorage(env.TASKS.get(toObjectId(env.TASKS, id)!))).toEqual(nothingStored);
   }
   expect((await traces()).rows).toEqual(before);
 });

@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { sha256Hex } from "../../src/ids.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { failOnce } from "../support/faults.ts";
-import { type Account, asAdmin, books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -19,8 +19,8 @@ const withKey = (account: Account, key: string, body: unknown, path = images) =>
 const isReplay = ({ headers }: { headers: Headers }) => headers.get("idempotent-replayed");
 
 /** The object that stores the claim of the account's key. */
-const claimOf = async (account: Account, key: string) => env.CLAIMS.getByName(await sha256Hex(`${account.id}\n${key}`));
-const tasksOf = async (account: Account) => (await call("/v1/tasks", { key: account.key })).body.data as { id: string }[];
+const findClaim = async (account: Account, key: string) => env.CLAIMS.getByName(await sha256Hex(`${account.id}\n${key}`));
+const readTasks = async (account: Account) => (await call("/v1/tasks", { key: account.key })).body.data as { id: string }[];
 
 const conflict = {
   error: {
@@ -42,13 +42,13 @@ test("the same key and body give the same task, one charge, and the replay heade
   expect(second.status).toBe(200);
   expect(isReplay(second)).toBe("true");
   expect(second.body).toEqual(first.body);
-  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.03, used: 0 });
   await finish(account, first.body.id);
   const third = await withKey(account, key, body);
   expect(third.body).toEqual(first.body);
   expect(isReplay(third)).toBe("true");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
-  expect(await tasksOf(account)).toHaveLength(1);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
+  expect(await readTasks(account)).toHaveLength(1);
 });
 
 /** A body of unknown length. */
@@ -76,7 +76,7 @@ test.each([
   data[100] = 8;
   body.images = [`data:image/png;base64,${data.toBase64()}`];
   expect((await chunked(account, "once", JSON.stringify(body))).status).toBe(409);
-  expect(await tasksOf(account)).toHaveLength(1);
+  expect(await readTasks(account)).toHaveLength(1);
 });
 
 test("bodies are the same if they differ only in field order, white space or nulls", async () => {
@@ -98,7 +98,7 @@ test("another body with the same key is 409 and reserves nothing", async () => {
   const answer = await withKey(account, key, { ...body, n: 2 });
   expect(answer.status).toBe(409);
   expect(answer.body).toEqual(conflict);
-  expect(await books(account)).toMatchObject({ reserved: 0.03 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.03 });
 });
 
 test("the same body at another endpoint is 409", async () => {
@@ -143,7 +143,7 @@ test("a submission refused because of its price leaves no claim and no alarm", a
   const body = image();
   expect((await withKey(account, key, body)).status).toBe(402);
   expect((await withKey(account, key, body)).status).toBe(402);
-  expect(await runDurableObjectAlarm(await claimOf(account, key))).toBe(false);
+  expect(await runDurableObjectAlarm(await findClaim(account, key))).toBe(false);
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { add: 1 } });
   const answer = await withKey(account, key, { ...body, n: 2 });
   expect(answer.status).toBe(200);
@@ -165,8 +165,8 @@ test("ten parallel submissions create one task and one charge", async () => {
   expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
   expect(new Set(answers.map((answer) => answer.body.id)).size).toBe(1);
   expect(answers.filter((answer) => isReplay(answer) !== "true")).toHaveLength(1);
-  expect(await tasksOf(account)).toHaveLength(1);
-  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+  expect(await readTasks(account)).toHaveLength(1);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.03, used: 0 });
 });
 
 test("a key has 1 to 255 printable characters", async () => {
@@ -189,7 +189,7 @@ test("after a day the key can be used again", async () => {
   vi.setSystemTime(start + 86_300_000);
   expect((await withKey(account, key, body)).body.id).toBe(first.body.id);
   vi.setSystemTime(start + 86_401_000);
-  expect(await runDurableObjectAlarm(await claimOf(account, key))).toBe(true);
+  expect(await runDurableObjectAlarm(await findClaim(account, key))).toBe(true);
   const next = await withKey(account, key, body);
   expect(next.status).toBe(200);
   expect(isReplay(next)).toBeNull();
@@ -222,8 +222,8 @@ test("after a crash between the claim and the task, the repeat creates the only 
   const third = await withKey(account, key, body);
   expect(third.body.id).toBe(second.body.id);
   expect(isReplay(third)).toBe("true");
-  expect(await tasksOf(account)).toHaveLength(1);
-  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+  expect(await readTasks(account)).toHaveLength(1);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.03, used: 0 });
 });
 
 test("if the answer is lost after the task was created, the repeat returns that task", async () => {
@@ -235,8 +235,8 @@ test("if the answer is lost after the task was created, the repeat returns that 
   const second = await withKey(account, key, body);
   expect(second.status).toBe(200);
   expect(isReplay(second)).toBe("true");
-  expect(await tasksOf(account)).toHaveLength(1);
-  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+  expect(await readTasks(account)).toHaveLength(1);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.03, used: 0 });
 });
 
 test("an inline image is available to the task that a repeat creates after a crash", async () => {

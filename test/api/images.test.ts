@@ -1,7 +1,7 @@
 /** Images, from submission to delivery: sections 2.1, 2.3 and 4.2 of the interface. */
 
 import { expect, test } from "vitest";
-import { books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 
@@ -24,7 +24,7 @@ test("the answer to a submission has the task record with all defaults resolved"
 test("two images are generated, charged, and delivered under signed URLs", async () => {
   const account = await newAccount(1);
   const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique(), n: 2, size: "16:9" });
-  expect(await books(account)).toEqual({ quota: 1, reserved: 0.06, used: 0, remaining: 0.94 });
+  expect(await readBalance(account)).toEqual({ quota: 1, reserved: 0.06, used: 0, remaining: 0.94 });
   const { body } = await finish(account, id);
   expect(body).toEqual({
     code: 200,
@@ -47,7 +47,7 @@ test("two images are generated, charged, and delivered under signed URLs", async
       },
     },
   });
-  expect(await books(account)).toEqual({ quota: 1, reserved: 0, used: 0.06, remaining: 0.94 });
+  expect(await readBalance(account)).toEqual({ quota: 1, reserved: 0, used: 0.06, remaining: 0.94 });
   const file = await call(body.data.result.images[0].url[0]);
   expect(file.status).toBe(200);
   expect(file.headers.get("content-type")).toBe("image/png");

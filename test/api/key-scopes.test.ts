@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { changeBudget } from "../../src/tasks/wallets.ts";
-import { type Account, asAdmin, books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 
@@ -43,7 +43,7 @@ test("a request outside the key's models and kinds is 403 with the field and the
   expect(await outside(send("/v1/chat/completions", talker, chat()))).toEqual([403, "key_scope", "model", ["textA-1-mini"]]);
   expect((await send("/v1/chat/completions", talker, chat("textA-1-mini"))).status).toBe(200);
   expect((await send(images, narrow, image())).status).toBe(200);
-  expect(await books(account)).toMatchObject({ reserved: 0.03 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.03 });
   // An invalid body is reported before the scope.
   expect((await send(images, narrow, { model: "imgB-4o-image" })).status).toBe(400);
 });

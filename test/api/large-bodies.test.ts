@@ -2,7 +2,7 @@
 
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { type Account, books, call, finish, holdTime, newAccount } from "../support/gateway.ts";
+import { type Account, readBalance, call, finish, holdTime, newAccount } from "../support/gateway.ts";
 
 holdTime();
 
@@ -23,7 +23,7 @@ const inputs = async () => (await env.ASSETS.list({ prefix: "inputs/" })).object
 
 async function refused(account: Account, answer: Awaited<ReturnType<typeof call>>, before: number): Promise<void> {
   expect(await inputs()).toHaveLength(before);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   expect(answer.status).toBe(400);
 }
 
@@ -103,7 +103,7 @@ test("a client that disconnects half-way leaves nothing stored", async () => {
   expect(answer?.status ?? 400).toBe(400);
   for (let turn = 0; turn < 500 && (await inputs()).length > before; turn++) await scheduler.wait(2);
   expect(await inputs()).toHaveLength(before);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a body over 72 MiB is 413, as is one whose text without images is over 10 MiB", async () => {

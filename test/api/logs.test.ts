@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { bindings, failOnce, stubOf } from "../support/faults.ts";
+import { bindings, failOnce, openStub } from "../support/faults.ts";
 import { type Account, call, deliver, finish, holdTime, newAccount, passToPoll, script, submit, unique } from "../support/gateway.ts";
 
 holdTime();
@@ -92,11 +92,11 @@ test("each request writes one line: id, path, status, outcome, duration and call
   const stranger = await call("/v1/balance");
   const common = { unit: "request", ms: expect.any(Number) };
   const who = { account: account.id, key: account.keyId };
-  const idOf = ({ headers }: { headers: Headers }) => headers.get("x-request-id");
+  const readId = ({ headers }: { headers: Headers }) => headers.get("x-request-id");
   expect(lines()).toEqual([
-    { ...common, ...who, request: idOf(ok), path: "GET /v1/tasks", status: 200, outcome: "ok" },
-    { ...common, ...who, request: idOf(missing), path: "GET /v1/tasks/x", status: 404, outcome: "task_not_found", task: "x" },
-    { ...common, request: idOf(stranger), path: "GET /v1/balance", status: 401, outcome: "unauthorized" },
+    { ...common, ...who, request: readId(ok), path: "GET /v1/tasks", status: 200, outcome: "ok" },
+    { ...common, ...who, request: readId(missing), path: "GET /v1/tasks/x", status: 404, outcome: "task_not_found", task: "x" },
+    { ...common, request: readId(stranger), path: "GET /v1/balance", status: 401, outcome: "unauthorized" },
   ]);
 });
 
@@ -132,7 +132,7 @@ test("in production a task writes two lines, a chat one, a streamed chat two, an
   const body = { model: "imgA-4", prompt: unique() };
   const { lines } = capture();
   const { id } = (await call(images, { key: account.key, body, vars })).body;
-  await runInDurableObject(stubOf(id), (object) => void Object.assign(object, { env: { ...env, ...vars } }));
+  await runInDurableObject(openStub(id), (object) => void Object.assign(object, { env: { ...env, ...vars } }));
   const random = vi.spyOn(Math, "random").mockReturnValue(0.5);
   const query = () => call(`/v1/tasks/${id}`, { key: account.key, vars });
   await deliver(id, "gateway-dispatch", vars);

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import worker from "../../src/worker.ts";
 import { conform } from "../support/conform.ts";
-import { type Account, books, call, newAccount, unique } from "../support/gateway.ts";
+import { type Account, readBalance, call, newAccount, unique } from "../support/gateway.ts";
 
 interface Schema {
   type?: string;
@@ -26,7 +26,7 @@ interface Entry {
   price: Record<string, number>;
 }
 
-const modelsOf = async (account: Account): Promise<Entry[]> => (await call("/v1/models", { key: account.key })).body.data;
+const readModels = async (account: Account): Promise<Entry[]> => (await call("/v1/models", { key: account.key })).body.data;
 
 /** Sends a request to a gateway with other variables. */
 async function askWith(changes: object, account: Account, path: string, body?: object) {
@@ -78,7 +78,7 @@ test("the list has OpenAI's format and contains every public model once", async 
 });
 
 test("each entry has its kind, aliases and price", async () => {
-  for (const { id, kind, aliases, price } of await modelsOf(await newAccount())) {
+  for (const { id, kind, aliases, price } of await readModels(await newAccount())) {
     expect(kind).toBe(id.startsWith("text") ? "chat" : id.startsWith("img") ? "image" : "video");
     expect(aliases).toEqual(id === "imgC-3-pro-image-preview" ? ["imgC-alias-pro"] : []);
     expect(Object.keys(price).length).toBeGreaterThan(0);
@@ -87,7 +87,7 @@ test("each entry has its kind, aliases and price", async () => {
 });
 
 test("the parameters of each entry are a JSON Schema with the model in it", async () => {
-  for (const { id, aliases, parameters } of await modelsOf(await newAccount())) {
+  for (const { id, aliases, parameters } of await readModels(await newAccount())) {
     expect(parameters).toMatchObject({ type: "object", $schema: expect.stringContaining("json-schema.org") });
     expect(parameters.properties!["model"]).toEqual({ type: "string", enum: [id, ...aliases] });
     expect(parameters.required).toContain("model");
@@ -97,7 +97,7 @@ test("the parameters of each entry are a JSON Schema with the model in it", asyn
 });
 
 test("the schemas match the interface", async () => {
-  const entries = new Map((await modelsOf(await newAccount())).map((entry) => [entry.id, entry.parameters.properties!]));
+  const entries = new Map((await readModels(await newAccount())).map((entry) => [entry.id, entry.parameters.properties!]));
   const of = (id: string) => entries.get(id)!;
   expect(of("imgA-4")["n"]).toMatchObject({ type: "integer", minimum: 1, maximum: 4, default: 1 });
   expect(of("imgA-4")["size"]!.enum).toEqual(expect.arrayContaining(["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"]));
@@ -114,7 +114,7 @@ test("the schemas match the interface", async () => {
 
 test("the price in the list is the price that is reserved", async () => {
   const account = await newAccount();
-  const prices = new Map((await modelsOf(account)).map(({ id, price }) => [id, price]));
+  const prices = new Map((await readModels(account)).map(({ id, price }) => [id, price]));
   const reservedFor = async (path: string, body: object) =>
     (await call(path, { key: account.key, body: { prompt: unique(), ...body } })).body.metadata.reserved as number;
   expect(await reservedFor("/v1/images/generations", { model: "imgA-4", n: 2 })).toBe(2 * prices.get("imgA-4")!["image"]!);
@@ -139,7 +139,7 @@ test("a model without a usable route is not listed and is refused, and nothing i
   ];
   for (const [path, submission] of submissions) expect(await askWith(changes, account, path, submission)).toMatchObject(notAvailable);
   expect((await askWith(changes, account, "/v1/images/generations", { model: "imgB-4o-image", prompt })).status).toBe(200);
-  expect(await books(account)).toMatchObject({ reserved: 0.04, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.04, used: 0 });
 });
 
 test("a gateway without providers lists no models and refuses them all", async () => {
@@ -163,7 +163,7 @@ test("the list needs a key", async () => {
 
 test("a single model is returned by its name or an alias, as it is in the list", async () => {
   const account = await newAccount();
-  for (const entry of await modelsOf(account))
+  for (const entry of await readModels(account))
     for (const name of [entry.id, ...entry.aliases])
       expect(await call(`/v1/models/${name}`, { key: account.key })).toMatchObject({ status: 200, body: entry });
   const error = { message: expect.any(String), type: "invalid_request", code: "model_not_found", param: null };

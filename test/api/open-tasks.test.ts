@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { asAdmin, books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 
@@ -23,7 +23,7 @@ test("above the limit a submission is 429 with any key and leaves no trace; chat
     expect([status, headers.get("retry-after")]).toEqual([429, "5"]);
     expect(body.error).toMatchObject({ code: "too_many_open_tasks", type: "rate_limit_exceeded", param: null });
   }
-  expect(await books(account)).toMatchObject({ reserved: 0.06 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.06 });
   expect((await call("/v1/tasks", { key: account.key })).body.data).toHaveLength(2);
   const chat = { model: "textA-1", messages: [{ role: "user", content: "hi" }] };
   expect((await call("/v1/chat/completions", { key: account.key, body: chat })).status).toBe(200);

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { bindings, spyOn } from "../support/faults.ts";
-import { type Account, books, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { type Account, readBalance, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 import { expectNoTrace, expectRefusedFor } from "../support/refusal.ts";
 
 holdTime();
@@ -13,7 +13,7 @@ const videos = "/v1/videos/generations";
 const chats = "/v1/chat/completions";
 const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
 const chat = (more: object = {}) => ({ model: "textA-1", messages: [{ role: "user", content: "Hi" }], ...more });
-const idsOf = async (account: Account, query: string) =>
+const readIds = async (account: Account, query: string) =>
   (await call(`/v1/tasks?${query}`, { key: account.key })).body.data.map(({ id }: { id: string }) => id);
 
 test("a price above max_cost is refused, the error states the price, and nothing is reserved", async () => {
@@ -73,19 +73,19 @@ test("a reference is echoed, and the list finds its tasks by page, status, kind 
     );
   }
   const query = `reference=${encodeURIComponent(reference)}`;
-  expect(await idsOf(account, query)).toEqual(ids);
+  expect(await readIds(account, query)).toEqual(ids);
   const first = await call(`/v1/tasks?${query}&limit=2`, { key: account.key });
   expect(first.body).toMatchObject({ has_more: true, data: [{ id: ids[0], reference, metadata: { reference } }, { id: ids[1] }] });
-  expect(await idsOf(account, `${query}&limit=2&after=${ids[1]}`)).toEqual([ids[2], ids[3]]);
+  expect(await readIds(account, `${query}&limit=2&after=${ids[1]}`)).toEqual([ids[2], ids[3]]);
   expect((await call(`/v1/tasks?${query}&limit=2&after=${ids[3]}`, { key: account.key })).body).toMatchObject({
     has_more: false,
     data: [{ id: ids[4] }],
   });
   await finish(account, ids[0]!);
-  expect(await idsOf(account, `${query}&status=completed`)).toEqual([ids[0]]);
-  expect(await idsOf(account, `${query}&status=queued&kind=image`)).toEqual([ids[1], ids[3], ids[4]]);
-  expect(await idsOf(account, `${query}&model=vidA-2`)).toEqual([ids[2]]);
-  expect(await idsOf(account, "reference=never")).toEqual([]);
+  expect(await readIds(account, `${query}&status=completed`)).toEqual([ids[0]]);
+  expect(await readIds(account, `${query}&status=queued&kind=image`)).toEqual([ids[1], ids[3], ids[4]]);
+  expect(await readIds(account, `${query}&model=vidA-2`)).toEqual([ids[2]]);
+  expect(await readIds(account, "reference=never")).toEqual([]);
   expect(await call(`/v1/tasks?${query}&after=task_x`, { key: account.key })).toMatchObject({
     status: 400,
     body: { error: { param: "after" } },
@@ -103,8 +103,8 @@ test("if the reference cannot be written, no task and no hold exist", async () =
   });
   expect((await call(images, { key: account.key, body: image({ reference: "order" }) })).status).toBe(503);
   faults.mockRestore();
-  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
-  expect(await idsOf(account, "reference=order")).toEqual([]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.03, used: 0 });
+  expect(await readIds(account, "reference=order")).toEqual([]);
 });
 
 test("an idempotent replay shows the reference too", async () => {
@@ -115,7 +115,7 @@ test("an idempotent replay shows the reference too", async () => {
   const again = await call(images, { key: account.key, body, headers });
   expect(again.body).toEqual(first.body);
   expect(again.headers.get("location")).toBe(`/v1/tasks/${first.body.id}`);
-  expect(await idsOf(account, "reference=order%208")).toEqual([first.body.id]);
+  expect(await readIds(account, "reference=order%208")).toEqual([first.body.id]);
 });
 
 test("a submission has Location and Retry-After", async () => {
@@ -137,16 +137,16 @@ test("a submission has Location and Retry-After", async () => {
 
 test("a task shows what is reserved, and once it is final what was charged and returned", async () => {
   const account = await newAccount();
-  const costOf = async (id: string) => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.cost;
+  const computeCost = async (id: string) => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.cost;
   const id = await submit(account, images, image({ n: 2 }));
-  expect(await costOf(id)).toEqual({ reserved: 0.06 });
+  expect(await computeCost(id)).toEqual({ reserved: 0.06 });
   await finish(account, id);
-  expect(await costOf(id)).toEqual({ reserved: 0.06, charged: 0.06, returned: 0 });
+  expect(await computeCost(id)).toEqual({ reserved: 0.06, charged: 0.06, returned: 0 });
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "provider_error" }] });
   const failed = await submit(account, images, { model: "imgA-4", prompt });
   await finish(account, failed);
-  expect(await costOf(failed)).toEqual({ reserved: 0.03, charged: 0, returned: 0.03 });
+  expect(await computeCost(failed)).toEqual({ reserved: 0.03, charged: 0, returned: 0.03 });
   const cancelled = await submit(account, images, image());
   const { body } = await call(`/v1/tasks/${cancelled}/cancel`, { key: account.key, method: "POST" });
   expect(body.data.cost).toEqual({ reserved: 0.03, charged: 0, returned: 0.03 });

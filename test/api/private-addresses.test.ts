@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { bindings } from "../support/faults.ts";
-import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+import { readBalance, call, holdTime, newAccount } from "../support/gateway.ts";
 import { traces } from "../support/traces.ts";
 
 holdTime();
@@ -92,7 +92,7 @@ test.each(fields)("%s of %s: every private address is 400 with the field's name,
   expect(fetched).not.toHaveBeenCalled();
   expect(sent).not.toHaveBeenCalled();
   expect(await traces()).toEqual(before);
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  expect(await readBalance(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
 });
 
 test.each(fields)("%s of %s: a public address is accepted, and not requested before its task runs", async (_, path, body) => {

@@ -15,8 +15,8 @@ holdTime();
 const images = "/v1/images/generations";
 const otherKey = "MC4CAQAwBQYDK2VwBCIEIDbQfrjNZC2upgv9Q2WSx7n1NwwzYzbg4grzUIOaOVbj";
 const decode = (text: string) => Uint8Array.fromBase64(text, { alphabet: "base64url" });
-const objectOf = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
-const receiptOf = (id: string, key: string) => call(`/v1/tasks/${id}/receipt`, { key });
+const openObject = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
+const readReceipt = (id: string, key: string) => call(`/v1/tasks/${id}/receipt`, { key });
 
 /** The payload of a JWS, verified with one of these keys. */
 async function verified(jws: string, keys: { kid: string; x: string }[]): Promise<unknown> {
@@ -34,7 +34,7 @@ test("a completed task's receipt contains the request, the cost and the outcome,
   const account = await newAccount();
   const body = { prompt: unique(), n: 2, model: "imgA-4", size: null, reference: "order 7", odd: { "10": 1, "9": [1.5, "é"] } };
   const id = await complete(account, images, body);
-  const { status, body: answer } = await receiptOf(id, account.key);
+  const { status, body: answer } = await readReceipt(id, account.key);
   expect(status).toBe(200);
   const task = (await call(`/v1/tasks/${id}`, { key: account.key })).body.data;
   const [first, second] = task.result.images.map(({ url }: { url: string[] }) => url[0]);
@@ -73,10 +73,10 @@ test("a completed task's receipt contains the request, the cost and the outcome,
 test("a receipt never changes after a rotation of keys, and a retired key verifies it", async () => {
   const account = await newAccount();
   const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
-  const { body: first } = await receiptOf(id, account.key);
+  const { body: first } = await readReceipt(id, account.key);
   const rotated = { ...env, RECEIPT_SIGNING_KEY: otherKey, RECEIPT_SIGNING_KEY_OLD: env.RECEIPT_SIGNING_KEY! };
-  await runInDurableObject(objectOf(id), (object) => void Object.assign(object, { env: rotated }));
-  expect((await receiptOf(id, account.key)).body).toEqual(first);
+  await runInDurableObject(openObject(id), (object) => void Object.assign(object, { env: rotated }));
+  expect((await readReceipt(id, account.key)).body).toEqual(first);
   const { keys } = (await call("/.well-known/jwks.json", { vars: rotated })).body;
   expect(keys).toHaveLength(2);
   expect(await verified(first.jws, keys.slice(1))).toEqual(first.receipt);
@@ -86,7 +86,7 @@ test("a receipt never changes after a rotation of keys, and a retired key verifi
 test("two parallel requests get the same receipt", async () => {
   const account = await newAccount();
   const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
-  const [one, two] = await Promise.all([receiptOf(id, account.key), receiptOf(id, account.key)]);
+  const [one, two] = await Promise.all([readReceipt(id, account.key), readReceipt(id, account.key)]);
   expect(one.status).toBe(200);
   expect(one.body).toEqual(two.body);
 });
@@ -121,7 +121,7 @@ test("a failed task's receipt has no files, and the number of routes that were t
   await script({ match: prompt, polls: [{ failed: "provider_error" }] });
   const id = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt });
   expect((await finish(account, id)).body.data.status).toBe("failed");
-  expect((await receiptOf(id, account.key)).body.receipt).toMatchObject({
+  expect((await readReceipt(id, account.key)).body.receipt).toMatchObject({
     status: "failed",
     charged: 0,
     reserved: 1,
@@ -131,7 +131,7 @@ test("a failed task's receipt has no files, and the number of routes that were t
   });
   const unasked = await submit(account, images, { model: "imgA-4", prompt: unique() });
   await call(`/v1/tasks/${unasked}/cancel`, { key: account.key, method: "POST" });
-  expect((await receiptOf(unasked, account.key)).body.receipt).toMatchObject({ status: "failed", started_at: null, attempts: 0 });
+  expect((await readReceipt(unasked, account.key)).body.receipt).toMatchObject({ status: "failed", started_at: null, attempts: 0 });
 });
 
 test("the digest of a body with large inline images includes their text as it was sent", async () => {
@@ -144,7 +144,7 @@ test("the digest of a body with large inline images includes their text as it wa
   const lines = png(300_000).replaceAll(/.{76}/g, "$&\n");
   const body = { prompt: unique(), model: "vidA-2", images: [`data:image/png;base64,${png(100_000)}`, lines], note: null };
   const id = await complete(account, "/v1/videos/generations", body);
-  expect((await receiptOf(id, account.key)).body.receipt.request_sha256).toBe(await sha256Hex(canonicalJson(body)));
+  expect((await readReceipt(id, account.key)).body.receipt.request_sha256).toBe(await sha256Hex(canonicalJson(body)));
 });
 
 test("a body whose images arrive in canonical order is hashed while it is read, without reading them back", async () => {
@@ -156,7 +156,7 @@ test("a body whose images arrive in canonical order is hashed while it is read, 
   const { status, body: task } = await call(images, { key: account.key, body, vars: { ASSETS: unread } });
   expect(status).toBe(200);
   await finish(account, task.id);
-  expect((await receiptOf(task.id, account.key)).body.receipt.request_sha256).toBe(await sha256Hex(canonicalJson(body)));
+  expect((await readReceipt(task.id, account.key)).body.receipt.request_sha256).toBe(await sha256Hex(canonicalJson(body)));
 });
 
 test("the receipt of a remix has the digest of its body", async () => {
@@ -164,7 +164,7 @@ test("the receipt of a remix has the digest of its body", async () => {
   const source = await complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
   const body = { prompt: unique(), model: "vidA-2", size: null };
   const id = await complete(account, `/v1/videos/${source}/remix`, body);
-  expect((await receiptOf(id, account.key)).body.receipt).toMatchObject({
+  expect((await readReceipt(id, account.key)).body.receipt).toMatchObject({
     kind: "remix",
     request_sha256: await sha256Hex(canonicalJson(body)),
   });
@@ -173,12 +173,12 @@ test("the receipt of a remix has the digest of its body", async () => {
 test("an open task, another account's task and an unknown task have no receipt", async () => {
   const [account, other] = [await newAccount(), await newAccount()];
   const id = await submit(account, images, { model: "imgA-4", prompt: unique() });
-  const open = await receiptOf(id, account.key);
+  const open = await readReceipt(id, account.key);
   expect(open.status).toBe(409);
   expect(open.body.error).toMatchObject({ code: "task_not_final", type: "invalid_request" });
   await finish(account, id);
-  expect((await receiptOf(id, other.key)).status).toBe(404);
-  expect((await receiptOf(`task_${"A".repeat(43)}`, account.key)).status).toBe(404);
+  expect((await readReceipt(id, other.key)).status).toBe(404);
+  expect((await readReceipt(`task_${"A".repeat(43)}`, account.key)).status).toBe(404);
   expect((await call(`/v1/tasks/${id}/receipt`)).status).toBe(401);
   expect((await call(`/v1/tasks/${id}/receipt`, { key: account.key, method: "DELETE" })).headers.get("allow")).toBe("GET, HEAD");
 });
@@ -186,15 +186,15 @@ test("an open task, another account's task and an unknown task have no receipt",
 test("a deleted task has no receipt any more", async () => {
   const account = await newAccount();
   const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
-  expect((await receiptOf(id, account.key)).status).toBe(200);
+  expect((await readReceipt(id, account.key)).status).toBe(200);
   expect((await call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" })).status).toBe(204);
-  expect((await receiptOf(id, account.key)).status).toBe(404);
+  expect((await readReceipt(id, account.key)).status).toBe(404);
 });
 
 test("the receipt of a record from before receipts existed contains the known fields", async () => {
   const account = await newAccount();
   const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
-  const task = (await objectOf(id).read(account.id)) as FinalTask;
+  const task = (await openObject(id).read(account.id)) as FinalTask;
   const { bodyDigest: _digest, priceRule: _rule, ...submission } = task.submission;
   expect(toReceipt({ ...task, submission })).toMatchObject({ request_sha256: null, price: null, reserved: 0.03, charged: 0.03 });
 });

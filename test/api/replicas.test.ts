@@ -16,9 +16,9 @@ afterEach(() => vi.restoreAllMocks());
 
 const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
 const wait = (ms: number) => vi.setSystemTime(Date.now() + ms);
-const statusOf = async ({ key }: Account) => (await call("/v1/balance", { key })).status;
+const readStatus = async ({ key }: Account) => (await call("/v1/balance", { key })).status;
 const announce = announceKeys(env.WALLETS);
-const walletOf = ({ id }: Account) => env.WALLETS.getByName(id);
+const openWallet = ({ id }: Account) => env.WALLETS.getByName(id);
 
 /** An account whose key the replica has and this isolate has not cached. */
 async function known(): Promise<Account> {
@@ -39,7 +39,7 @@ function watchPrimary(): () => unknown[] {
 
 test("a key is read from the replica, with no read of the primary once its wallet object knows the revision", async () => {
   const account = await known();
-  expect(await statusOf(account)).toBe(200);
+  expect(await readStatus(account)).toBe(200);
   wait(8_000);
   const read = watchPrimary();
   const task = await submit(account, "/v1/images/generations", image());
@@ -49,10 +49,10 @@ test("a key is read from the replica, with no read of the primary once its walle
 
 test("a new key works at once, before the replica has it, and an unknown one is refused", async () => {
   const account = await newAccount();
-  expect(await statusOf(account)).toBe(200);
+  expect(await readStatus(account)).toBe(200);
   expect((await call("/v1/balance", { key: newApiKey() })).status).toBe(401);
   const { body } = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "second", quota: null } });
-  expect(await statusOf({ ...account, key: body.key })).toBe(200);
+  expect(await readStatus({ ...account, key: body.key })).toBe(200);
 });
 
 test("a deleted key is refused by every path at once here, however far the replica lags", async () => {
@@ -63,21 +63,21 @@ test("a deleted key is refused by every path at once here, however far the repli
     expect([path, (await call(path, { key: account.key })).status]).toEqual([path, 401]);
   expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(401);
   wait(86_400_000);
-  expect(await statusOf(account)).toBe(401);
+  expect(await readStatus(account)).toBe(401);
 });
 
 test("a key deleted in another isolate is refused eight seconds later, and not accepted again while the replica lags", async () => {
   const account = await known();
-  expect(await statusOf(account)).toBe(200);
+  expect(await readStatus(account)).toBe(200);
   await deleteElsewhere(account);
   wait(7_999);
-  expect(await statusOf(account)).toBe(200);
+  expect(await readStatus(account)).toBe(200);
   wait(1);
-  expect(await statusOf(account)).toBe(401);
+  expect(await readStatus(account)).toBe(401);
   wait(3_600_000);
-  expect(await statusOf(account)).toBe(401);
+  expect(await readStatus(account)).toBe(401);
   await replicate();
-  expect(await statusOf(account)).toBe(401);
+  expect(await readStatus(account)).toBe(401);
 });
 
 test("a narrower scope, a lowered quota, and a disabled and enabled account take effect at once", async () => {
@@ -90,16 +90,16 @@ test("a narrower scope, a lowered quota, and a disabled and enabled account take
   await change({ kinds: null, quota: 0.03 });
   expect(await submitted()).toBe(402);
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: true } });
-  expect(await statusOf(account)).toBe(401);
+  expect(await readStatus(account)).toBe(401);
   await replicate();
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: false } });
-  expect(await statusOf(account)).toBe(200);
+  expect(await readStatus(account)).toBe(200);
 });
 
 test("an erased account's keys are refused at once", async () => {
   const account = await known();
   await asAdmin(`/accounts/${account.id}`, { method: "DELETE" });
-  expect(await statusOf(account)).toBe(401);
+  expect(await readStatus(account)).toBe(401);
 });
 
 test("two parallel changes both take effect, also on a replica that has only one of them", async () => {
@@ -120,7 +120,7 @@ test("two parallel changes both take effect, also on a replica that has only one
     [env.DB.prepare("UPDATE api_key SET deleted_at = 1 WHERE id = ?1").bind(account.keyId)],
   );
   expect(announced).toBe(2);
-  expect(await statusOf(account)).toBe(401);
+  expect(await readStatus(account)).toBe(401);
   const [{ results }] = (await env.DB.batch([env.DB.prepare("SELECT name FROM api_key WHERE id = ?1").bind(account.keyId)])) as [D1Result];
   expect(results).toEqual([{ name: "renamed" }]);
 });
@@ -128,8 +128,8 @@ test("two parallel changes both take effect, also on a replica that has only one
 test("an object whose storage was lost learns the revision from the primary", async () => {
   const account = await known();
   await deleteElsewhere(account);
-  await runInDurableObject(walletOf(account), (_, { storage }) => void storage.kv.delete("keys"));
-  expect(await statusOf(account)).toBe(401);
+  await runInDurableObject(openWallet(account), (_, { storage }) => void storage.kv.delete("keys"));
+  expect(await readStatus(account)).toBe(401);
 });
 
 test("if the object does not answer, the primary is read", async () => {
@@ -139,7 +139,7 @@ test("if the object does not answer, the primary is read", async () => {
   vi.mocked(bindings.namespace()["getByName"]!).mockRestore();
   await deleteElsewhere(account);
   wait(8_000);
-  expect(await statusOf(account)).toBe(401);
+  expect(await readStatus(account)).toBe(401);
 });
 
 test("a change that breaks off after it was announced leaves the key as it was, and can be repeated", async () => {
@@ -147,7 +147,7 @@ test("a change that breaks off after it was announced leaves the key as it was, 
   failOnce(bindings.database(), "batch");
   expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(500);
   wait(8_000);
-  expect(await statusOf(account)).toBe(200);
+  expect(await readStatus(account)).toBe(200);
   expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(204);
-  expect(await statusOf(account)).toBe(401);
+  expect(await readStatus(account)).toBe(401);
 });

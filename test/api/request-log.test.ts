@@ -29,7 +29,7 @@ function keeping(OPERATIONS = env.OPERATIONS!) {
   return { vars, batches, done: () => Promise.allSettled(written) };
 }
 
-const pagesOf = async ({ id }: Pick<Account, "id">) =>
+const readPages = async ({ id }: Pick<Account, "id">) =>
   (
     await env.DB.prepare("SELECT requests, errors, entries FROM request_page WHERE account_id = ?1 ORDER BY began_at DESC")
       .bind(id)
@@ -70,16 +70,16 @@ test("the requests of ten seconds are written together, after their answers, wit
   await vi.advanceTimersByTimeAsync(10_000);
   await done();
   expect(batches.map((batch) => batch.length)).toEqual([4]);
-  const [page, ...others] = await pagesOf(account);
+  const [page, ...others] = await readPages(account);
   expect([page?.requests, page?.errors, others]).toEqual([4, 2, []]);
   for (const secret of ["secret", account.key]) expect(page!.entries).not.toContain(secret);
-  const idOf = ({ headers }: { headers: Headers }) => headers.get("x-request-id");
+  const readId = ({ headers }: { headers: Headers }) => headers.get("x-request-id");
   const { entries } = await read(account.id, {}, { now: Date.now() });
   expect(entries.filter(({ path }) => path !== "GET /v1/balance")).toEqual(
     [
-      { request: idOf(refused), path: "POST /v1/images/generations", status: 400, outcome: "invalid_request" },
-      { request: idOf(missing), path: "GET /v1/tasks/none", status: 404, outcome: "task_not_found", task: "none" },
-      { request: idOf(listed), path: "GET /v1/models", status: 200, outcome: "ok" },
+      { request: readId(refused), path: "POST /v1/images/generations", status: 400, outcome: "invalid_request" },
+      { request: readId(missing), path: "GET /v1/tasks/none", status: 404, outcome: "task_not_found", task: "none" },
+      { request: readId(listed), path: "GET /v1/models", status: 200, outcome: "ok" },
     ]
       .sort((one, other) => (one.request! < other.request! ? 1 : -1))
       .map((one) => expect.objectContaining({ ...one, key: account.keyId, ms: expect.any(Number), at: expect.any(Number) }) as object),
@@ -115,7 +115,7 @@ test("an account's log is bounded: the newest thousands of requests are kept, in
   const id = unique();
   const all = Array.from({ length: 9_000 }, (_, at) => request(id, start - 90_000 + 10 * at));
   for (let at = 0; at < all.length; at += 1_500) await writeRequests(env.DB, all.slice(at, at + 1_500));
-  const pages = await pagesOf({ id });
+  const pages = await readPages({ id });
   expect(pages.length).toBe(40);
   const { entries, hasMore } = await read(id);
   expect(entries.length).toBe(4_000);
@@ -136,12 +136,12 @@ test("an account with few requests sees all of three days, and the checks delete
   expect(entries.map(({ at }) => at)).toEqual(all.slice(0, 37).map(({ at }) => at));
   vi.useFakeTimers({ toFake: ["Date"], now: start });
   await runOnce();
-  const kept = (await pagesOf({ id })).reduce((sum, { requests }) => sum + requests, 0);
+  const kept = (await readPages({ id })).reduce((sum, { requests }) => sum + requests, 0);
   expect(kept).toBeGreaterThanOrEqual(37);
   expect(kept).toBeLessThanOrEqual(39);
   vi.setSystemTime(start + 5 * 24 * hourMs);
   await runOnce();
-  expect(await pagesOf({ id })).toEqual([]);
+  expect(await readPages({ id })).toEqual([]);
 });
 
 test("pages of the list are complete and in order with any filter, also if two isolates wrote in turns", async () => {

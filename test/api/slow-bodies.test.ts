@@ -4,7 +4,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
-import { type Account, books, newAccount, unique } from "../support/gateway.ts";
+import { type Account, readBalance, newAccount, unique } from "../support/gateway.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -56,7 +56,7 @@ test("slow uploads of one account do not delay another account's large body, and
   expect((await send(other, large())).status).toBe(200);
   for (const { end } of uploads) end();
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 400, 400]);
-  expect(await books(slow)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(slow)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("large chats share a limited number of bytes: one account cannot use all, small chats need none, a disconnect releases them", async () => {
@@ -138,5 +138,5 @@ test.each([
   expect({ status, error: body.error }).toMatchObject({ status: 400, error: { type: "invalid_request", code: "body_too_slow" } });
   expect(body.error.message).toContain("64 KB");
   expect((await env.ASSETS.list({ prefix: "inputs/" })).objects).toHaveLength(before);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });

@@ -25,7 +25,7 @@ const kinds: [string, (account: Account) => Promise<string>, string[], string][]
   ["character", submitCharacter, ["/v1/tasks/", "/v1/characters_tasks/"], "5"],
 ];
 
-const statusOf = (body: { status?: string; data?: { status: string } }) => body.data?.status ?? body.status;
+const readStatus = (body: { status?: string; data?: { status: string } }) => body.data?.status ?? body.status;
 
 /** Makes waits return at once and advances the time by the same amount. */
 const stepWaits = () =>
@@ -44,7 +44,7 @@ test.each(kinds)("%s: Retry-After and estimated_time are present until the task 
   await finish(account, id);
   for (const path of paths) {
     const { headers, body } = await call(path + id, { key: account.key });
-    expect(statusOf(body)).toBe("completed");
+    expect(readStatus(body)).toBe("completed");
     expect(headers.get("retry-after")).toBeNull();
     expect(body.data ?? body).not.toHaveProperty("estimated_time");
   }
@@ -96,7 +96,7 @@ test.each(kinds)("%s: ?wait= answers as soon as the task is final", async (_, st
     const before = Date.now();
     const { status, body } = await call(`${path}${id}?wait=60`, { key: account.key });
     expect(status).toBe(200);
-    expect(statusOf(body)).toBe("completed");
+    expect(readStatus(body)).toBe("completed");
     expect(Date.now() - before).toBeLessThan(30_000);
     wait.mockRestore();
   }

@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
-import { stubOf } from "../support/faults.ts";
+import { openStub } from "../support/faults.ts";
 import { call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 import { expectNoTrace, expectRefusedFor } from "../support/refusal.ts";
 
@@ -11,19 +11,19 @@ afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
-const recordOf = (id: string) => runInDurableObject(stubOf(id), (_, ctx) => JSON.stringify(ctx.storage.kv.get("task")));
-const answerOf = async (key: string, id: string) => (await call(`/v1/tasks/${id}`, { key })).body.data;
+const readRecord = (id: string) => runInDurableObject(openStub(id), (_, ctx) => JSON.stringify(ctx.storage.kv.get("task")));
+const readAnswer = async (key: string, id: string) => (await call(`/v1/tasks/${id}`, { key })).body.data;
 
 test("the prompt is stored while the task runs, because it may have to be sent again, and not after its end", async () => {
   const account = await newAccount();
   const word = unique();
   const body = { model: "imgA-4", prompt: word, store: false, size: "16:9" };
   const id = await submit(account, images, body);
-  expect(await recordOf(id)).toContain(word);
-  expect((await answerOf(account.key, id)).metadata.prompt).toBe(word);
+  expect(await readRecord(id)).toContain(word);
+  expect((await readAnswer(account.key, id)).metadata.prompt).toBe(word);
   expect((await finish(account, id)).body.data.status).toBe("completed");
-  expect(await recordOf(id)).not.toContain(word);
-  const { metadata, result } = await answerOf(account.key, id);
+  expect(await readRecord(id)).not.toContain(word);
+  const { metadata, result } = await readAnswer(account.key, id);
   expect(metadata).toMatchObject({ kind: "image", size: "16:9", n: 1, reserved: expect.any(Number) });
   expect(metadata).not.toHaveProperty("prompt");
   expect((await call(result.images[0].url[0])).status).toBe(200);
@@ -42,8 +42,8 @@ test.each(["failed", "cancelled"])("the prompt is not stored after a task has %s
   const id = await submit(account, images, { model: "imgA-4", prompt: word, ...inputs, store: false });
   if (end === "failed") await finish(account, id);
   else await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
-  expect((await answerOf(account.key, id)).status).toBe("failed");
-  expect(await recordOf(id)).not.toContain(word);
+  expect((await readAnswer(account.key, id)).status).toBe("failed");
+  expect(await readRecord(id)).not.toContain(word);
 });
 
 test("a video without a stored prompt is a source for a remix and a character, and a repeat of its submission finds it", async () => {
@@ -63,7 +63,7 @@ test("with store: true or without it the prompt stays stored, and other values a
   for (const store of [true, null, undefined]) {
     const word = unique();
     const id = await complete(account, images, { model: "imgA-4", prompt: word, store });
-    expect((await answerOf(account.key, id)).metadata.prompt).toBe(word);
+    expect((await readAnswer(account.key, id)).metadata.prompt).toBe(word);
   }
   const other = await newAccount();
   for (const store of ["false", 0, {}])

@@ -3,7 +3,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { bindings } from "../support/faults.ts";
-import { type Account, books, call, deliver, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { type Account, readBalance, call, deliver, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -25,7 +25,7 @@ test("cancelling answers like the generic query, with everything returned", asyn
   expect(status).toBe(200);
   expect(body).toEqual((await call(`/v1/tasks/${id}`, { key: account.key })).body);
   expect(body).toMatchObject({ code: 200, message: "The task was cancelled.", data: { status: "failed", error: { code: "cancelled" } } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a final task cannot be cancelled: 409, and it does not change", async () => {

@@ -8,8 +8,20 @@ import { announceKeys } from "../../src/tasks/wallets.ts";
 import { newBrowserToken, sha256Hex, toTaskId, toTokenObjectId } from "../../src/ids.ts";
 import { TokenObject } from "../../src/tasks/token-object.ts";
 import { changeBudget } from "../../src/tasks/wallets.ts";
-import { bindings, crash, failOnce, stopAt, stubOf } from "../support/faults.ts";
-import { type Account, asAdmin, books, call, deliver, finish, holdTime, newAccount, pass, submit, unique } from "../support/gateway.ts";
+import { bindings, crash, failOnce, stopAt, openStub } from "../support/faults.ts";
+import {
+  type Account,
+  asAdmin,
+  readBalance,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  submit,
+  unique,
+} from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -28,7 +40,7 @@ async function newToken({ key }: Account, more: object = {}): Promise<string> {
 
 const send = (token: string, body: object = image(), headers: Record<string, string> = { origin: page }, path = images) =>
   call(path, { key: token, body, headers });
-const errorOf = ({ status, body }: Awaited<ReturnType<typeof call>>) => [status, body.error.code];
+const readError = ({ status, body }: Awaited<ReturnType<typeof call>>) => [status, body.error.code];
 const tokenObject = (token: string) => env.TOKENS.get(toTokenObjectId(env.TOKENS, token)!);
 
 test("a page submits, awaits, follows and downloads a task, and the key is charged", async () => {
@@ -62,7 +74,7 @@ test("a page submits, awaits, follows and downloads a task, and the key is charg
   expect(events.headers.get("access-control-allow-origin")).toBe("*");
   expect(await events.text()).toContain("event: task");
   expect((await call(task.data.result.images[0].url[0])).status).toBe(200);
-  expect(await books(account)).toMatchObject({ used: price, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: price, reserved: 0 });
   expect((await call("/v1/tasks", { key: account.key })).body.data).toHaveLength(1);
 });
 
@@ -72,7 +84,7 @@ test("a token may cancel the tasks that it submitted, once", async () => {
   const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: token, method: "POST" });
   expect(cancelled.body.data.status).toBe("failed");
   expect(cancelled.headers.get("access-control-allow-origin")).toBe("*");
-  expect(errorOf(await call(`/v1/tasks/${id}/cancel`, { key: token, method: "POST" }))).toEqual([409, "task_already_final"]);
+  expect(readError(await call(`/v1/tasks/${id}/cancel`, { key: token, method: "POST" }))).toEqual([409, "task_already_final"]);
 });
 
 test.each<[string, object, string]>([
@@ -107,7 +119,7 @@ test("a token is limited to the number of tasks, kinds and models that it was cr
   expect(await outside(send(token, image({ model: "imgB-4o-image" })))).toEqual([403, "key_scope", "model", models]);
   expect(await outside(send(token, image({ model: "vidA-2" }), {}, videos))).toEqual([403, "key_scope", "kind", ["image", "remix"]]);
   expect((await send(token, image({ model: "imgC-alias-pro" }))).status).toBe(200);
-  expect(await books(account)).toMatchObject({ reserved: 0.12 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.12 });
 });
 
 test("a shared or replayed token submits no more than its maximum number of tasks, also in parallel", async () => {
@@ -119,38 +131,38 @@ test("a shared or replayed token submits no more than its maximum number of task
   expect(refused).toHaveLength(6);
   expect(new Set(refused.map(({ body }) => body.error.code))).toEqual(new Set(["token_exhausted"]));
   expect(refused[0]!.headers.get("access-control-allow-origin")).toBe("*");
-  expect(await books(account)).toMatchObject({ reserved: 0.09 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.09 });
 });
 
 test("a raised price does not raise a token's maximum total cost", async () => {
   const account = await newAccount();
   const token = await newToken(account, { tasks: 20, max_cost: 0.1 });
   expect((await send(token, image({ n: 2 }))).status).toBe(200);
-  expect(errorOf(await send(token, image({ n: 2, max_cost: 100 })))).toEqual([403, "token_exhausted"]);
+  expect(readError(await send(token, image({ n: 2, max_cost: 100 })))).toEqual([403, "token_exhausted"]);
   const vars = { PRICES: { "imgA-4": { image: 41_000 } } };
   expect((await call(images, { key: token, body: image(), vars })).body.error.code).toBe("token_exhausted");
   expect((await send(token)).status).toBe(200);
-  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
-  expect(await books(account)).toMatchObject({ reserved: 0.09 });
+  expect(readError(await send(token))).toEqual([403, "token_exhausted"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.09 });
 });
 
 test("a refused submission does not count against the token", async () => {
   const account = await newAccount(0.05);
   const token = await newToken(account, { tasks: 1 });
   expect((await send(token, image({ n: 9 }))).status).toBe(400);
-  expect(errorOf(await send(token, image({ n: 4 })))).toEqual([402, "insufficient_quota"]);
-  expect(errorOf(await send(token, image({ max_cost: 0.001 })))).toEqual([400, "cost_limit_exceeded"]);
+  expect(readError(await send(token, image({ n: 4 })))).toEqual([402, "insufficient_quota"]);
+  expect(readError(await send(token, image({ max_cost: 0.001 })))).toEqual([400, "cost_limit_exceeded"]);
   expect((await send(token)).status).toBe(200);
-  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
+  expect(readError(await send(token))).toEqual([403, "token_exhausted"]);
 });
 
 test("a submission above the key's budget does not count against the token", async () => {
   const account = await newAccount();
   await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 50_000, window: "day" });
   const token = await newToken(account, { tasks: 1 });
-  expect(errorOf(await send(token, image({ n: 2 })))).toEqual([402, "budget_exceeded"]);
+  expect(readError(await send(token, image({ n: 2 })))).toEqual([402, "budget_exceeded"]);
   expect((await send(token)).status).toBe(200);
-  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
+  expect(readError(await send(token))).toEqual([403, "token_exhausted"]);
 });
 
 test("only pages of the token's origin may use it, and only they may read the answers", async () => {
@@ -158,10 +170,10 @@ test("only pages of the token's origin may use it, and only they may read the an
   const token = await newToken(account, { origin: page });
   for (const origin of ["https://evil.example", "http://shop.example", "https://shop.example.evil.example", "null"]) {
     const answer = await send(token, image(), { origin });
-    expect(errorOf(answer)).toEqual([403, "key_scope"]);
+    expect(readError(answer)).toEqual([403, "key_scope"]);
     expect(answer.headers.get("access-control-allow-origin")).toBe(page);
   }
-  expect(errorOf(await send(token, image(), {}))).toEqual([403, "key_scope"]);
+  expect(readError(await send(token, image(), {}))).toEqual([403, "key_scope"]);
   const { status, headers, body } = await send(token);
   expect(status).toBe(200);
   expect(headers.get("access-control-allow-origin")).toBe(page);
@@ -181,12 +193,12 @@ test("a token reads only its own tasks: not those of its account, of another tok
       [`/v1/tasks/${id}/events`, "GET"],
       [`/v1/tasks/${id}/cancel`, "POST"],
     ] as const)
-      expect(errorOf(await call(path, { key: token, method })), path).toEqual([404, "task_not_found"]);
+      expect(readError(await call(path, { key: token, method })), path).toEqual([404, "task_not_found"]);
   const video = await submit(account, videos, { model: "vidA-2", prompt: unique() });
   expect((await finish(account, video)).body.data.status).toBe("completed");
   const character = { model: "vidA-2", from_task: video, timestamps: "1,3" };
-  expect(errorOf(await send(token, image({ model: "vidA-2" }), {}, `/v1/videos/${video}/remix`))).toEqual([404, "task_not_found"]);
-  expect(errorOf(await send(token, character, {}, videos))).toEqual([404, "task_not_found"]);
+  expect(readError(await send(token, image({ model: "vidA-2" }), {}, `/v1/videos/${video}/remix`))).toEqual([404, "task_not_found"]);
+  expect(readError(await send(token, character, {}, videos))).toEqual([404, "task_not_found"]);
 });
 
 test("a token is refused on all other paths", async () => {
@@ -218,7 +230,7 @@ test("a token is refused on all other paths", async () => {
     ["POST", "/v1/webhook_secret"],
   ] as const) {
     const answer = await call(path, { key: token, method, ...(body && { body }) });
-    expect(errorOf(answer), path).toEqual([403, "key_scope"]);
+    expect(readError(answer), path).toEqual([403, "key_scope"]);
     expect(answer.headers.get("access-control-allow-origin")).toBe("*");
   }
   for (const path of ["/v1/balance", "/balance", "/v1/user/balance", "/user/balance"]) {
@@ -234,16 +246,16 @@ test("mistyped, forged and expired tokens are refused, and start no object", asy
   const { id } = (await send(token)).body;
   const mistyped = `${token.slice(0, 50)}${token[50] === "a" ? "b" : "a"}${token.slice(51)}`;
   for (const wrong of [mistyped, "st-", `st-${"A".repeat(71)}`, token.slice(0, -1)])
-    expect(errorOf(await send(wrong)), wrong).toEqual([401, "unauthorized"]);
+    expect(readError(await send(wrong)), wrong).toEqual([401, "unauthorized"]);
   // Another token for the same object, with a valid checksum.
-  expect(errorOf(await send(newBrowserToken(toTokenObjectId(env.TOKENS, token)!)))).toEqual([401, "unauthorized"]);
+  expect(readError(await send(newBrowserToken(toTokenObjectId(env.TOKENS, token)!)))).toEqual([401, "unauthorized"]);
   vi.setSystemTime(Date.now() + 59_000);
   expect((await call(`/v1/tasks/${id}`, { key: token })).status).toBe(200);
   vi.setSystemTime(Date.now() + 1_000);
   const expired = await call(`/v1/tasks/${id}`, { key: token });
-  expect(errorOf(expired)).toEqual([401, "unauthorized"]);
+  expect(readError(expired)).toEqual([401, "unauthorized"]);
   expect(expired.headers.get("access-control-allow-origin")).toBe("*");
-  expect(errorOf(await send(token))).toEqual([401, "unauthorized"]);
+  expect(readError(await send(token))).toEqual([401, "unauthorized"]);
   await runDurableObjectAlarm(tokenObject(token));
   const left = await runInDurableObject(tokenObject(token), async (_, { storage }) => [
     ...storage.sql.exec("SELECT name FROM sqlite_master").toArray(),
@@ -259,7 +271,7 @@ test("a token becomes invalid when its key is deleted or replaced, or its accoun
   const [first, second] = [await newToken(account), await newToken(await newAccount())];
   expect((await send(first)).status).toBe(200);
   expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(204);
-  expect(errorOf(await send(first))).toEqual([401, "unauthorized"]);
+  expect(readError(await send(first))).toEqual([401, "unauthorized"]);
   expect((await send(second)).status).toBe(200);
 
   const other = await newAccount();
@@ -267,14 +279,14 @@ test("a token becomes invalid when its key is deleted or replaced, or its accoun
   await rotateKey(env.DB, announceKeys(env.WALLETS), { accountId: other.id, id: other.keyId }, 60_000);
   expect((await send(replaced)).status).toBe(200);
   vi.setSystemTime(Date.now() + 60_000);
-  expect(errorOf(await send(replaced))).toEqual([401, "unauthorized"]);
+  expect(readError(await send(replaced))).toEqual([401, "unauthorized"]);
 
   const disabled = await newAccount();
   const last = await newToken(disabled);
   const { id } = (await send(last)).body;
   await asAdmin(`/accounts/${disabled.id}`, { method: "PATCH", body: { disabled: true } });
-  expect(errorOf(await send(last))).toEqual([401, "unauthorized"]);
-  expect(errorOf(await call(`/v1/tasks/${id}`, { key: last }))).toEqual([401, "unauthorized"]);
+  expect(readError(await send(last))).toEqual([401, "unauthorized"]);
+  expect(readError(await call(`/v1/tasks/${id}`, { key: last }))).toEqual([401, "unauthorized"]);
 });
 
 test("an Idempotency-Key of the token's account, or of another token, finds no task", async () => {
@@ -289,7 +301,7 @@ test("an Idempotency-Key of the token's account, or of another token, finds no t
   // A repeat of its own submission returns the same task, also when the token is used up.
   const again = await send(token, body, headers);
   expect([again.body.id, again.headers.get("idempotent-replayed")]).toEqual([first.body.id, "true"]);
-  expect(errorOf(await send(token, image(), headers))).toEqual([409, "idempotency_conflict"]);
+  expect(readError(await send(token, image(), headers))).toEqual([409, "idempotency_conflict"]);
 });
 
 /** The id of the next created task. */
@@ -317,7 +329,7 @@ test.each([
   const stopped = stopAt(methods, "take", isDone);
   const answer = send(token);
   await stopped();
-  const stub = stubOf(await id);
+  const stub = openStub(await id);
   failOnce(bindings.namespace(), "get", false, 3);
   await crash(stub);
   expect((await answer).status).toBe(500);
@@ -325,9 +337,9 @@ test.each([
   expect((await tokenObject(token).open(await sha256Hex(token)))!.taskIds).toHaveLength(isDone ? 1 : 0);
   await pass(await id, 31);
   expect((await call(`/v1/tasks/${await id}`, { key: token })).status).toBe(404);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   expect((await send(token)).status).toBe(200);
-  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
+  expect(readError(await send(token))).toEqual([403, "token_exhausted"]);
 });
 
 test("if it is unknown whether the token counted the task, the task is given up and uncounted", async () => {
@@ -337,10 +349,10 @@ test("if it is unknown whether the token counted the task, the task is given up 
   failOnce(methods, "take", true);
   failOnce(methods, "giveBack");
   expect((await send(token)).status).toBe(503);
-  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
+  expect(readError(await send(token))).toEqual([403, "token_exhausted"]);
   await pass(await id, 31);
   expect((await send(token)).status).toBe(200);
-  expect(await books(account)).toMatchObject({ reserved: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: price });
 });
 
 test("a `take` that arrives after its task was given up counts nothing, and a repeated one counts once", async () => {

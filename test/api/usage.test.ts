@@ -2,7 +2,19 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { type Account, asAdmin, books, call, complete, holdTime, newAccount, script, submit, finish, unique } from "../support/gateway.ts";
+import {
+  type Account,
+  asAdmin,
+  readBalance,
+  call,
+  complete,
+  holdTime,
+  newAccount,
+  script,
+  submit,
+  finish,
+  unique,
+} from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -37,14 +49,14 @@ async function twoDays(): Promise<{ account: Account; second: Account; days: str
   await complete(account, images, image());
   const chat = { model: "textA-1", messages: [{ role: "user", content: "Hello" }] };
   expect((await call("/v1/chat/completions", { key: second.key, body: chat })).status).toBe(200);
-  await vi.waitFor(async () => expect((await books(account)).reserved).toBe(0));
+  await vi.waitFor(async () => expect((await readBalance(account)).reserved).toBe(0));
   await submit(account, images, image()); // open: not in the sums yet
   return { account, second, days };
 }
 
 test("sums by day, model, key and reference agree with each other and with the balance", async () => {
   const { account, second, days } = await twoDays();
-  const { used } = await books(account);
+  const { used } = await readBalance(account);
   const chat = Math.round((used - 0.13) * 1e6) / 1e6;
   expect(chat).toBeGreaterThan(0);
   expect((await usage(account)).body).toEqual({
@@ -138,7 +150,7 @@ test("FOCUS: a row per day, model and key; the rows add up to what was charged",
     Tags: "{}",
   });
   const total = (found: Record<string, string>[]) => found.reduce((sum, { BilledCost }) => sum + Number(BilledCost), 0);
-  expect(total(rows)).toBeCloseTo((await books(account)).used, 9);
+  expect(total(rows)).toBeCloseTo((await readBalance(account)).used, 9);
   const tagged = await table(account, "?format=focus&group_by=reference");
   expect(tagged.map(({ Tags }) => Tags).toSorted((a, b) => (a! < b! ? -1 : 1))).toEqual([
     '{"reference":"order 2"}',

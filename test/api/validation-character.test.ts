@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from "vitest";
 import { neverIssued, refusing } from "../support/bodies.ts";
-import { type Account, books, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { type Account, readBalance, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 import { expectNothingPaid } from "../support/refusal.ts";
 
 holdTime();
@@ -20,7 +20,7 @@ async function accepts(rows: [body: object, told: object][]): Promise<void> {
     expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
     expect(answer.body.metadata).toEqual({ kind: "character", ...told, reserved: 0.05 });
   }
-  expect((await books(account)).reserved).toBeCloseTo(0.05 * rows.length, 6);
+  expect((await readBalance(account)).reserved).toBeCloseTo(0.05 * rows.length, 6);
 }
 
 const refuses = refusing(path);
@@ -30,10 +30,10 @@ const done = (account: Account, body: object, at = path) => complete(account, at
 
 /** `from_task` is refused with 400, and nothing more is reserved. */
 async function refusesTask(account: Account, from_task: string): Promise<void> {
-  const before = await books(account);
+  const before = await readBalance(account);
   const answer = await call(path, { key: account.key, body: { model, from_task, timestamps } });
   expect(answer).toMatchObject({ status: 400, body: { error: { type: "invalid_request", param: "from_task" } } });
-  expect(await books(account)).toEqual(before);
+  expect(await readBalance(account)).toEqual(before);
 }
 
 for (const name of ["vidA-2", "vidA-2-pro"]) {

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { each } from "../support/bodies.ts";
-import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+import { readBalance, call, holdTime, newAccount } from "../support/gateway.ts";
 import { expectNothingPaid, expectRefusedFor } from "../support/refusal.ts";
 
 holdTime();
@@ -18,7 +18,7 @@ async function accepts(bodies: object[]): Promise<void> {
     const answer = await call(path, { key: account.key, body: { model, messages, ...body } });
     expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
   }
-  expect(await books(account)).toMatchObject({ reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0 });
 }
 
 /** Each body is refused because of this one field; nothing is reserved or charged. */
@@ -152,6 +152,6 @@ test("a limit is accepted if the balance covers it", async () => {
     status: 402,
     body: { error: { type: "insufficient_quota", code: "insufficient_quota", param: null } },
   });
-  expect(await books(account)).toEqual({ quota: 0.01, reserved: 0, used: 0, remaining: 0.01 });
+  expect(await readBalance(account)).toEqual({ quota: 0.01, reserved: 0, used: 0, remaining: 0.01 });
   expect((await ask(100)).status).toBe(200);
 });

@@ -1,7 +1,7 @@
 /** Reference images, inline and by URL, for every model that accepts them: 4.2, 4.3 and 8 of the interface, section 1 of the contract. */
 
 import { expect, test } from "vitest";
-import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+import { readBalance, call, holdTime, newAccount } from "../support/gateway.ts";
 import { expectNoTrace } from "../support/refusal.ts";
 
 holdTime();
@@ -165,7 +165,7 @@ for (const role of ["first_frame", "last_frame", "reference"]) {
     for (const url of [dataUri(foreign.GIF, "png"), foreign.BMP, "ftp://pictures.example/a.png", "https://u:p@pictures.example/a.png"]) {
       const { account, answer } = await send(url);
       expect(answer, url).toMatchObject({ status: 400, body: { error: { param: "image_with_roles[0].url" } } });
-      expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+      expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
     }
   });
 }

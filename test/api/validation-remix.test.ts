@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from "vitest";
 import { neverIssued, type Row } from "../support/bodies.ts";
-import { type Account, books, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { type Account, readBalance, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 import { expectNothingPaid, expectRefusedFor } from "../support/refusal.ts";
 
 holdTime();
@@ -13,7 +13,7 @@ const models = [
   { model: "vidA-2-pro", second: 0.3, durations: [15, 25], fallback: 15, others: [10, 14, 16, 24, 26] },
 ];
 const prompt = "the same at dawn";
-const remixOf = (id: string) => `/v1/videos/${id}/remix`;
+const getRemix = (id: string) => `/v1/videos/${id}/remix`;
 
 /** A completed task of the account. */
 const done = (account: Account, body: object = {}, at = videos) => complete(account, at, { model: "vidA-2", prompt: unique(), ...body });
@@ -24,12 +24,12 @@ async function accepts(rows: Row[]): Promise<void> {
   const source = await done(account);
   let held = 0;
   for (const [body, told, reserved] of rows) {
-    const answer = await call(remixOf(source), { key: account.key, body });
+    const answer = await call(getRemix(source), { key: account.key, body });
     expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
     expect(answer.body.metadata).toEqual({ kind: "remix", ...told, source_task: source, reserved: expect.closeTo(reserved, 9) });
     held += reserved;
   }
-  expect((await books(account)).reserved).toBeCloseTo(held, 6);
+  expect((await readBalance(account)).reserved).toBeCloseTo(held, 6);
 }
 
 /** Each body is refused because of this one field, with a valid source, and leaves no trace. */
@@ -37,19 +37,19 @@ async function refuses(param: string, bodies: object[], code = "invalid_request"
   const account = await newAccount();
   const source = await done(account);
   for (const body of bodies) {
-    const answer = await call(remixOf(source), { key: account.key, body });
+    const answer = await call(getRemix(source), { key: account.key, body });
     expectRefusedFor(param, answer, body, code);
   }
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 1, remaining: 99 });
+  expect(await readBalance(account)).toEqual({ quota: 100, reserved: 0, used: 1, remaining: 99 });
   expect((await call("/v1/tasks", { key: account.key })).body.data).toHaveLength(1);
 }
 
 /** The task is refused as the source: 400, and nothing more is reserved. */
 async function refusesSource(account: Account, source: string): Promise<void> {
-  const before = await books(account);
-  const answer = await call(remixOf(source), { key: account.key, body: { model: "vidA-2", prompt } });
+  const before = await readBalance(account);
+  const answer = await call(getRemix(source), { key: account.key, body: { model: "vidA-2", prompt } });
   expect(answer).toMatchObject({ status: 400, body: { error: { type: "invalid_request", param: "video_id" } } });
-  expect(await books(account)).toEqual(before);
+  expect(await readBalance(account)).toEqual(before);
 }
 
 /** The body for both models, or for those given; `body` is also the expected change of the defaults. */
@@ -98,7 +98,7 @@ test("a task that was never issued or belongs to another account is 404 task_not
   const foreign = await done(await newAccount());
   const account = await newAccount();
   for (const source of [foreign, neverIssued, "task_short", "video"])
-    expect(await call(remixOf(source), { key: account.key, body: { model: "vidA-2", prompt } }), source).toMatchObject({
+    expect(await call(getRemix(source), { key: account.key, body: { model: "vidA-2", prompt } }), source).toMatchObject({
       status: 404,
       body: { error: { message: expect.any(String), type: "task_not_found", code: "task_not_found", param: "video_id" } },
     });
@@ -108,15 +108,15 @@ test("a task that was never issued or belongs to another account is 404 task_not
 test("a remix and a video of another model can be remixed", async () => {
   const account = await newAccount();
   const video = await done(account, { model: "vidD-02" });
-  const remix = await done(account, { prompt }, remixOf(video));
-  const answer = await call(remixOf(remix), { key: account.key, body: { model: "vidA-2-pro", prompt } });
+  const remix = await done(account, { prompt }, getRemix(video));
+  const answer = await call(getRemix(remix), { key: account.key, body: { model: "vidA-2-pro", prompt } });
   expect(answer).toMatchObject({ status: 200, body: { model: "vidA-2-pro", metadata: { source_task: remix, reserved: 4.5 } } });
 });
 test("a video with private: true cannot be remixed, one with private: false can", async () => {
   const account = await newAccount();
   await refusesSource(account, await done(account, { metadata: { private: true } }));
   const open = await done(account, { metadata: { private: false } });
-  expect((await call(remixOf(open), { key: account.key, body: { model: "vidA-2", prompt } })).status).toBe(200);
+  expect((await call(getRemix(open), { key: account.key, body: { model: "vidA-2", prompt } })).status).toBe(200);
 });
 test("a video that is not completed cannot be remixed", async () => {
   const account = await newAccount();
@@ -143,7 +143,7 @@ test("a video can be remixed until it expires after 24 hours", async () => {
   const video = await done(account);
   const { data } = (await call(`/v1/tasks/${video}`, { key: account.key })).body;
   vi.setSystemTime(1000 * (data.expires_at - 1));
-  expect((await call(remixOf(video), { key: account.key, body: { model: "vidA-2", prompt } })).status).toBe(200);
+  expect((await call(getRemix(video), { key: account.key, body: { model: "vidA-2", prompt } })).status).toBe(200);
   vi.setSystemTime(1000 * (data.expires_at + 1));
   await refusesSource(account, video);
 });

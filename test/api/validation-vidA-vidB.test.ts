@@ -18,14 +18,14 @@ const prompt = "a ship leaves the harbour";
 const accepts = accepting(path);
 const refuses = refusing(path);
 
-const defaultsOf = (model: Model) =>
+const readDefaults = (model: Model) =>
   vidA.includes(model)
     ? { kind: "video", prompt, duration: 10, size: "16:9", watermark: false }
     : { kind: "video", prompt, duration: 8, size: "16:9" };
 /** The body for each of the models; `told` is the expected change of the defaults. */
 const rows = (models: Model[], body: object, told = body) =>
   models.map((model): Row => {
-    const metadata = { ...defaultsOf(model), ...told };
+    const metadata = { ...readDefaults(model), ...told };
     return [{ model, prompt, ...body }, metadata, metadata.duration * seconds[model]];
   });
 const refused = (models: Model[], param: string, bodies: object[]) => refuses(param, ofModels(models, prompt, bodies));

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { readAmount, readBaseUrl, readNumber, readWord } from "../../src/variables.ts";
-import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+import { readBalance, call, holdTime, newAccount } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -33,7 +33,7 @@ test.each<[string, Partial<Env>, string, object | undefined]>([
   expect(answer.status).toBe(500);
   expect(JSON.stringify(answer.body)).not.toContain(name);
   expect(spy.mock.calls.map(([line]) => String(line)).some((line) => line.includes(name))).toBe(true);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("requests that do not depend on the wrong variable succeed", async () => {

@@ -1,7 +1,7 @@
 /** Videos that fail: later, at submission, or because an input image cannot be fetched. Sections 2.2 and 4.3 of the interface. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { books, call, finish, holdTime, newAccount, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
+import { readBalance, call, finish, holdTime, newAccount, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -24,7 +24,7 @@ test("a failed video has an error and none of a result's fields", async () => {
     progress: 30,
     error: { message: "The content violates the content policy." },
   });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a prompt that the provider refuses at submission is 422, reserves nothing and leaves no task", async () => {
@@ -42,7 +42,7 @@ test("a prompt that the provider refuses at submission is 422, reserves nothing 
   });
   expect(await upstreamCalls(prompt)).toEqual([]);
   expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("an input image that cannot be fetched fails the task as invalid_input", async () => {
@@ -50,5 +50,5 @@ test("an input image that cannot be fetched fails the task as invalid_input", as
   const account = await newAccount();
   const id = await submit(account, videos, { model: "vidB-3.1-fast", prompt: unique(), images: ["https://pictures.example/a.png"] });
   expect((await finish(account, id)).body.data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });

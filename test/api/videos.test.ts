@@ -2,7 +2,19 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { readVideoFacts } from "../../src/media/mp4.ts";
-import { type Account, books, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
+import {
+  type Account,
+  readBalance,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  script,
+  submit,
+  unique,
+} from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -54,9 +66,9 @@ test.each(modes)("%s with %j is resolved, priced, generated and charged", async 
     created_at: now(),
     metadata: { kind: "video", prompt, ...parameters, reserved: price },
   });
-  expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: price, used: 0 });
   expect((await finish(account, body.id)).body.data).toMatchObject({ status: "completed", metadata: body.metadata });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
 test("the video query has exactly its documented fields in each state", async () => {

@@ -4,7 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, expect, test, vi } from "vitest";
 import { testEvent } from "../../src/api/schema/callbacks.ts";
 import { call, holdTime, newAccount } from "../support/gateway.ts";
-import { hangs, hurryTimeouts, ok, receivers, secretOf, setEndpoint } from "../support/receiver.ts";
+import { hangs, hurryTimeouts, ok, receivers, readSecret, setEndpoint } from "../support/receiver.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -25,7 +25,7 @@ test("the endpoint and secret belong to the account", async () => {
   const [account, stranger] = [await newAccount(), await newAccount()];
   await setEndpoint(account, hook);
   expect((await call("/v1/webhook", { key: stranger.key })).body).toEqual({ url: null });
-  expect(await secretOf(stranger)).not.toBe(await secretOf(account));
+  expect(await readSecret(stranger)).not.toBe(await readSecret(account));
   for (const path of ["/v1/webhook", "/v1/webhook_secret"]) expect((await call(path)).status).toBe(401);
 });
 
@@ -63,7 +63,7 @@ test("the secret is created once, is 32 bytes in Base64, and its answer is not c
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(answers[0]!.headers.get("cache-control")).toBe("no-store");
   await setEndpoint(account, hook);
-  expect(await secretOf(account)).toBe(secret);
+  expect(await readSecret(account)).toBe(secret);
 });
 
 test("a test event is signed and sent at once, and the answer contains its outcome", async () => {
@@ -74,7 +74,7 @@ test("a test event is signed and sent at once, and the answer contains its outco
   const at = Math.floor(Date.now() / 1000);
   expect(answer).toMatchObject({ status: 200, body: { object: "webhook.test", url: hook, delivered: true, status: 204, ms: 0, at } });
   const [{ body, headers }] = received as [(typeof received)[0]];
-  testEvent.parse(new Webhook(await secretOf(account)).verify(body, headers));
+  testEvent.parse(new Webhook(await readSecret(account)).verify(body, headers));
   expect(headers["webhook-id"]).toMatch(/^evt_test_/);
 });
 

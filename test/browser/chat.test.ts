@@ -1,7 +1,7 @@
 /** A chat in the playground: an answer that appears while it arrives, is stopped, and is requested with and without script. */
 
 import { balance, millionths } from "./support/amounts.ts";
-import { dropFile, widthOf, withImage } from "./support/images.ts";
+import { dropFile, measureWidth, withImage } from "./support/images.ts";
 import { expect, test } from "./support/test.ts";
 
 const patience = { timeout: 60_000 };
@@ -68,7 +68,7 @@ test("a stopped answer restores the typed text, and the conversation can continu
   });
   await line.press("Control+Enter");
   await page.locator("#said-2").getByText("I saw 1 image.").waitFor();
-  expect(await widthOf(page.locator(".chat .attached img"))).toBe(64);
+  expect(await measureWidth(page.locator(".chat .attached img"))).toBe(64);
 });
 
 test("without script a chat is answered on the page and continues there", patience, async ({ signedIn }) => {

@@ -4,7 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { unzipSync } from "fflate";
 import { expect, test } from "./support/test.ts";
 import { makeTasks } from "./support/own-tasks.ts";
-import { widthOf } from "./support/images.ts";
+import { measureWidth } from "./support/images.ts";
 
 const patience = { timeout: 120_000 };
 const image = (prompt: string, more: object = {}) => ({ model: "imgA-4", prompt, ...more });
@@ -19,7 +19,7 @@ test("the lightbox moves from image to image by keys, and returns the focus", pa
   await page.locator("a[data-open]", { hasText: "The last" }).press("Enter");
   await expect.poll(() => title.innerText()).toBe("The last");
   expect(await dialog.evaluate((element: HTMLDialogElement) => element.open)).toBe(true);
-  await expect.poll(() => widthOf(shot)).toBe(1024);
+  await expect.poll(() => measureWidth(shot)).toBe(1024);
   await watch.look(page);
   await page.keyboard.press("ArrowRight");
   await expect.poll(() => shot.getAttribute("alt")).toBe("A pair, 1 / 2");
@@ -74,7 +74,7 @@ test("a video without a thumbnail gets one when it is first shown", patience, as
   await page.goto("/console/tasks");
   const thumbnail = page.locator(`#${id} img`);
   await thumbnail.waitFor();
-  expect(await widthOf(thumbnail)).toBe(480);
+  expect(await measureWidth(thumbnail)).toBe(480);
   await page.reload();
   expect(await page.locator("[data-capture]").count()).toBe(0);
   // It plays without sound while the pointer is over it; not for users who prefer reduced motion, as these pages do by default.
@@ -86,7 +86,7 @@ test("a video without a thumbnail gets one when it is first shown", patience, as
     .toBe(true);
   await page.mouse.move(0, 0);
   await video.waitFor({ state: "detached" });
-  await expect.poll(() => widthOf(thumbnail)).toBe(480);
+  await expect.poll(() => measureWidth(thumbnail)).toBe(480);
 });
 
 test("a page of 24 tasks is smaller than 1 MB, and no thumbnail larger than 40 KB", patience, async ({ signedIn, gateway }) => {

@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { amountIn, balance, fact } from "./support/amounts.ts";
-import { dropFile, widthOf, withImage } from "./support/images.ts";
+import { dropFile, measureWidth, withImage } from "./support/images.ts";
 import { tabTo } from "./support/keyboard.ts";
 import { expect, test } from "./support/test.ts";
 
@@ -30,7 +30,7 @@ test(
     await withImage("the dunes.png", async (path) => {
       await dropFile(page.locator("#tray .drop"), path);
       const preview = page.getByRole("img", { name: "the dunes.png" });
-      await expect.poll(() => widthOf(preview)).toBe(64);
+      await expect.poll(() => measureWidth(preview)).toBe(64);
       await chooseModel(page, "imgC-3-pro-image-preview");
       const one = await priceShown(page);
       await choose(page, "Images to make", "2");
@@ -56,7 +56,7 @@ test(
       expect(await page.locator("#form [data-focus], #form [aria-invalid=true]").count()).toBe(0);
       await watch.look(page);
       await result(page).nth(1).waitFor({ timeout: 30_000 });
-      for (const image of await result(page).all()) await expect.poll(() => widthOf(image)).toBeGreaterThan(0);
+      for (const image of await result(page).all()) await expect.poll(() => measureWidth(image)).toBeGreaterThan(0);
       expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
       expect(await amountIn(page.locator("#state"))).toBe(price);
       expect(await amountIn(page.locator("#balance-side"))).toBe(100e6 - price);
@@ -172,7 +172,7 @@ test("without script: a model's form, its price, and an image from a file", pati
   });
   while ((await result(page).count()) === 0) await page.reload();
   expect(await result(page).count()).toBe(3);
-  for (const image of await result(page).all()) await expect.poll(() => widthOf(image)).toBeGreaterThan(0);
+  for (const image of await result(page).all()) await expect.poll(() => measureWidth(image)).toBeGreaterThan(0);
   expect(await balance(page)).toEqual({ remaining: 100e6 - 3 * one, reserved: 0, used: 3 * one });
 });
 

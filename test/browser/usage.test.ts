@@ -6,7 +6,7 @@ import { amountIn } from "./support/amounts.ts";
 import { expect, test } from "./support/test.ts";
 
 /** Each bar of the chart: its model's colour, left edge and height in screen pixels. */
-const barsOf = (page: Page) =>
+const readBars = (page: Page) =>
   page.locator("#chart rect").evaluateAll((bars) =>
     bars.map((bar) => {
       const { left, top, bottom } = bar.getBoundingClientRect();
@@ -36,7 +36,7 @@ for (const script of [true, false])
     await page.locator("details.more summary").click();
     const legend = await page.locator("#by-model tbody tr").all();
     expect(legend.length).toBeGreaterThan(1);
-    const bars = await barsOf(page);
+    const bars = await readBars(page);
     const byDay = await dayTable(page);
     let scale: number | undefined;
     for (const row of legend) {

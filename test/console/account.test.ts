@@ -249,8 +249,8 @@ test("an address is changed by the link sent to the new address, in the same ses
   expect(await ask("no address")).toBe("/console/account?problem=email");
   expect(await ask(moved)).toBe("/console/account?done=email_sent");
   expect(emails.at(-1)!.to).toBe(moved);
-  const accountOf = (address: string) => env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(address).first<{ id: string }>();
-  const account = await accountOf(email);
+  const findAccount = (address: string) => env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(address).first<{ id: string }>();
+  const account = await findAccount(email);
   expect(account).not.toBeNull();
   const link = linkIn(emails.at(-1));
   const token = link.searchParams.get("token")!;
@@ -260,15 +260,15 @@ test("an address is changed by the link sent to the new address, in the same ses
   expect((await stranger.ask("/console/confirm", { token })).status).toBe(400);
   const page = await browser.read(link.pathname + link.search);
   for (const address of [email, moved]) expect(page).toContain(address);
-  expect(await accountOf(moved)).toBeNull();
+  expect(await findAccount(moved)).toBeNull();
   expect((await browser.ask("/console/confirm", { token })).headers.get("location")).toBe("/console/account?done=email");
-  expect(await accountOf(moved)).toEqual(account);
+  expect(await findAccount(moved)).toEqual(account);
   expect((await new Browser(vars).ask("/console/sign-in", { email, password })).status).toBe(401);
   expect((await new Browser(vars).ask("/console/sign-in", { email: moved, password })).status).toBe(303);
   // After a crash in between, the same link completes the change.
   await env.DB.prepare("UPDATE account SET email = ?2 WHERE id = ?1").bind(account!.id, email).run();
   expect((await browser.ask("/console/confirm", { token })).headers.get("location")).toBe("/console/account?done=email");
-  expect(await accountOf(moved)).toEqual(account);
+  expect(await findAccount(moved)).toEqual(account);
 });
 
 test("an address that belongs to another account stays with that account, whoever verifies it", async () => {

@@ -10,7 +10,19 @@ import { toObjectId, toTaskId } from "../../src/ids.ts";
 import { markUnhealthy } from "../../src/providers/index.ts";
 import { settle, openWallet } from "../../src/db/ledger.ts";
 import { bindings, spyOn } from "../support/faults.ts";
-import { type Account, alarm, asAdmin, books, call, complete, deliver, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import {
+  type Account,
+  alarm,
+  asAdmin,
+  readBalance,
+  call,
+  complete,
+  deliver,
+  holdTime,
+  newAccount,
+  submit,
+  unique,
+} from "../support/gateway.ts";
 import { reserveInD1 } from "../support/old-ledger.ts";
 import { Browser } from "./support.ts";
 
@@ -20,7 +32,7 @@ afterEach(() => vi.restoreAllMocks());
 const root = "/console/admin";
 const images = "/v1/images/generations";
 const image = () => ({ model: "imgA-4", prompt: unique() });
-const pageOf = (account: Pick<Account, "id">) => `${root}/accounts/${account.id}`;
+const readPage = (account: Pick<Account, "id">) => `${root}/accounts/${account.id}`;
 const give = (id: string, role: boolean) => asAdmin(`/accounts/${id}`, { method: "PATCH", body: { admin: role } });
 
 async function person(): Promise<{ browser: Browser; id: string; email: string }> {
@@ -70,7 +82,7 @@ test("users without the admin role get 404 for every path and method, and see no
   const paths = new Set(
     routes.map(({ path }) => root + path.replace(/:(\w+)/g, (_, name: string) => names.get(name) ?? "").replace(/^\/$/, "")),
   );
-  for (const path of [...paths, `${root}/unknown`, `${pageOf(caller)}/disable`]) {
+  for (const path of [...paths, `${root}/unknown`, `${readPage(caller)}/disable`]) {
     expect((await other.browser.ask(path)).status, path).toBe(404);
     expect((await other.browser.ask(path, { how: "unlimited", email: "a@b.c", quota: "1" })).status, path).toBe(404);
   }
@@ -82,22 +94,22 @@ test("users without the admin role get 404 for every path and method, and see no
 
 test("the role takes effect with the next request, and so does its removal", async () => {
   expect((await other.browser.ask(root)).status).toBe(404);
-  expect(await browser.read(`${pageOf(other)}/appoint`)).toContain("Grant A &lt;b&gt;person&lt;/b&gt;");
-  expect((await browser.ask(`${pageOf(other)}/appoint`, {})).status).toBe(303);
+  expect(await browser.read(`${readPage(other)}/appoint`)).toContain("Grant A &lt;b&gt;person&lt;/b&gt;");
+  expect((await browser.ask(`${readPage(other)}/appoint`, {})).status).toBe(303);
   expect((await other.browser.ask(root)).status).toBe(200);
   expect(await other.browser.read("/console")).toContain(`href="${root}"`);
-  expect((await browser.ask(`${pageOf(other)}/dismiss`, {})).status).toBe(303);
+  expect((await browser.ask(`${readPage(other)}/dismiss`, {})).status).toBe(303);
   expect((await other.browser.ask(root)).status).toBe(404);
 });
 
 test("admins cannot disable their own account or remove their own role", async () => {
-  for (const action of ["disable", "dismiss"]) expect((await browser.ask(`${pageOf(operator)}/${action}`, {})).status).toBe(403);
-  expect((await browser.ask(pageOf(operator))).status).toBe(200);
+  for (const action of ["disable", "dismiss"]) expect((await browser.ask(`${readPage(operator)}/${action}`, {})).status).toBe(403);
+  expect((await browser.ask(readPage(operator))).status).toBe(200);
 });
 
 test.each(["disable", "quota", "invite"])("a form to %s from another origin changes nothing", async (action) => {
   const account = await newAccount();
-  expect((await browser.ask(`${pageOf(account)}/${action}`, { how: "unlimited" }, "https://evil.example")).status).toBe(403);
+  expect((await browser.ask(`${readPage(account)}/${action}`, { how: "unlimited" }, "https://evil.example")).status).toBe(403);
   expect((await asAdmin(`/accounts/${account.id}`)).body).toMatchObject({ quota: 100, disabled: false });
 });
 
@@ -134,12 +146,12 @@ test("the list's pages contain each account exactly once", async () => {
 
 test("credits and debits are listed with the admin and the reason, also those made with the operator's API", async () => {
   const account = await newAccount(1);
-  const change = (form: Record<string, string>) => browser.ask(`${pageOf(account)}/quota`, { reason: "", ...form });
+  const change = (form: Record<string, string>) => browser.ask(`${readPage(account)}/quota`, { reason: "", ...form });
   expect((await change({ how: "add", amount: "2.5", reason: "Refund of <May>" })).status).toBe(303);
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { add: -0.25 } });
   const refused = await change({ how: "add", amount: "much", reason: "kept" });
   expect([refused.status, (await refused.text()).includes('value="kept"')]).toEqual([400, true]);
-  const text = await browser.read(pageOf(account));
+  const text = await browser.read(readPage(account));
   const [, table = ""] = text.split(/aria-label="Credits and debits"/);
   const cells = [...table.slice(0, table.indexOf("</table>")).matchAll(/<tr>(.*?)<\/tr>/gs)]
     .slice(1)
@@ -157,17 +169,17 @@ test("credits and debits are listed with the admin and the reason, also those ma
 test("an account is erased once its address is typed, and admins cannot erase their own account", async () => {
   const account = await newAccount(1);
   const { email } = (await asAdmin(`/accounts/${account.id}`)).body as { email: string };
-  await browser.ask(`${pageOf(account)}/quota`, { how: "add", amount: "1", reason: "For Mara" });
-  expect(await browser.read(`${pageOf(account)}/erase`)).toContain("This cannot be undone.");
-  expect((await browser.ask(`${pageOf(account)}/erase`, { email: "other@example.com" })).status).toBe(400);
+  await browser.ask(`${readPage(account)}/quota`, { how: "add", amount: "1", reason: "For Mara" });
+  expect(await browser.read(`${readPage(account)}/erase`)).toContain("This cannot be undone.");
+  expect((await browser.ask(`${readPage(account)}/erase`, { email: "other@example.com" })).status).toBe(400);
   expect((await asAdmin(`/accounts/${account.id}`)).status).toBe(200);
   const log = vi.spyOn(console, "log");
-  expect(await (await browser.ask(`${pageOf(account)}/erase`, { email: email.toUpperCase() })).text()).toContain(`${email} was erased.`);
+  expect(await (await browser.ask(`${readPage(account)}/erase`, { email: email.toUpperCase() })).text()).toContain(`${email} was erased.`);
   expect(lines(log)).toEqual([expect.objectContaining({ outcome: "erased", account: account.id, by: operator.id })]);
   expect((await asAdmin(`/accounts/${account.id}`)).status).toBe(404);
   const { results } = await env.DB.prepare("SELECT reason, after FROM quota_change WHERE account_id = ?1").bind(account.id).run();
   expect(results).toEqual([{ reason: null, after: 2_000_000 }]);
-  expect((await browser.ask(`${pageOf(operator)}/erase`, { email: operator.email })).status).toBe(403);
+  expect((await browser.ask(`${readPage(operator)}/erase`, { email: operator.email })).status).toBe(403);
   expect(await accountByEmail(env.DB, operator.email)).toMatchObject({ id: operator.id });
 });
 
@@ -175,8 +187,8 @@ test("a quota is increased, set and removed, and a quota below the used amount i
   const account = await newAccount(1);
   await submit(account, images, image());
   const quota = async (form: Record<string, string>) => {
-    const response = await browser.ask(`${pageOf(account)}/quota`, form);
-    return [response.status, (await books(account)).quota, await response.text()] as const;
+    const response = await browser.ask(`${readPage(account)}/quota`, form);
+    return [response.status, (await readBalance(account)).quota, await response.text()] as const;
   };
   expect((await quota({ how: "add", amount: "0.5" })).slice(0, 2)).toEqual([303, 1.5]);
   expect((await quota({ how: "add", amount: "-1" })).slice(0, 2)).toEqual([303, 0.5]);
@@ -198,16 +210,16 @@ test("a quota is increased, set and removed, and a quota below the used amount i
 test("a disabled account's key is refused, and accepted after enabling; each action is logged", async () => {
   const account = await newAccount();
   const log = vi.spyOn(console, "log");
-  const asked = await browser.read(`${pageOf(account)}/disable`);
+  const asked = await browser.read(`${readPage(account)}/disable`);
   expect(asked).toContain("Disable caller-");
   expect((await call("/v1/balance", { key: account.key })).status).toBe(200);
-  expect((await browser.ask(`${pageOf(account)}/disable`, {})).status).toBe(303);
+  expect((await browser.ask(`${readPage(account)}/disable`, {})).status).toBe(303);
   expect((await call("/v1/balance", { key: account.key })).status).toBe(401);
-  expect(await browser.read(pageOf(account))).toContain("Disabled: its keys");
-  expect((await browser.ask(`${pageOf(account)}/enable`, {})).status).toBe(303);
+  expect(await browser.read(readPage(account))).toContain("Disabled: its keys");
+  expect((await browser.ask(`${readPage(account)}/enable`, {})).status).toBe(303);
   expect((await call("/v1/balance", { key: account.key })).status).toBe(200);
-  expect(await browser.read(`${pageOf(account)}/keys/${account.keyId}`)).toContain("Delete the key test?");
-  expect((await browser.ask(`${pageOf(account)}/keys/${account.keyId}`, {})).status).toBe(303);
+  expect(await browser.read(`${readPage(account)}/keys/${account.keyId}`)).toContain("Delete the key test?");
+  expect((await browser.ask(`${readPage(account)}/keys/${account.keyId}`, {})).status).toBe(303);
   expect((await call("/v1/balance", { key: account.key })).status).toBe(401);
   expect(lines(log)).toEqual([
     { unit: "admin", by: operator.id, account: account.id, outcome: "disabled" },
@@ -218,7 +230,7 @@ test("a disabled account's key is refused, and accepted after enabling; each act
 
 test("a key is deleted only at its own account's path", async () => {
   const [one, other] = [await newAccount(), await newAccount()];
-  expect((await browser.ask(`${pageOf(one)}/keys/${other.keyId}`, {})).status).toBe(404);
+  expect((await browser.ask(`${readPage(one)}/keys/${other.keyId}`, {})).status).toBe(404);
   expect((await call("/v1/balance", { key: other.key })).status).toBe(200);
 });
 
@@ -258,7 +270,7 @@ test("user text is escaped: names, keys, and search text", async () => {
   const evil = `<script>alert("x")</script>`;
   const account = await accountNamed(evil);
   await asAdmin(`/accounts/${account.id}/keys`, { body: { name: evil, quota: null } });
-  const paths = [pageOf(account), `${pageOf(account)}/disable`, `${root}/accounts?q=${encodeURIComponent(evil)}`];
+  const paths = [readPage(account), `${readPage(account)}/disable`, `${root}/accounts?q=${encodeURIComponent(evil)}`];
   for (const path of paths) {
     const page = await browser.read(path);
     expect(page).toContain("&lt;script&gt;alert(");
@@ -270,14 +282,14 @@ test("an account's tasks are shown without prompts and outputs", async () => {
   const account = await newAccount();
   const body = image();
   const id = await complete(account, images, body);
-  const page = await browser.read(pageOf(account));
+  const page = await browser.read(readPage(account));
   expect(page).toContain(id);
-  const task = await browser.read(`${pageOf(account)}/tasks/${id}`);
+  const task = await browser.read(`${readPage(account)}/tasks/${id}`);
   expect(task).toContain("its files are kept until they expire");
   expect(task).toContain("sandbox · <code>imgA-4</code> · Completed");
   expect(page + task).not.toContain(body.prompt);
-  expect((await browser.ask(`${pageOf(account)}/tasks/${id}/cancel`, {})).status).toBe(400);
-  expect((await browser.ask(`${pageOf(await newAccount())}/tasks/${id}`)).status).toBe(404);
+  expect((await browser.ask(`${readPage(account)}/tasks/${id}/cancel`, {})).status).toBe(400);
+  expect((await browser.ask(`${readPage(await newAccount())}/tasks/${id}`)).status).toBe(404);
 });
 
 test("a task past its deadline is shown as stuck; ending it from its page returns the money", async () => {
@@ -288,17 +300,17 @@ test("a task past its deadline is shown as stuck; ending it from its page return
   await deliver(id);
   vi.setSystemTime(Date.now() + 60_000);
   expect(await sections()).toEqual([false, true, false]);
-  expect(await browser.read(`${pageOf(account)}/tasks/${id}`)).toContain("its next step is overdue");
+  expect(await browser.read(`${readPage(account)}/tasks/${id}`)).toContain("its next step is overdue");
   vi.setSystemTime(Date.now() + 70_000);
   expect(await sections()).toEqual([false, true, false]);
-  const page = await browser.read(`${pageOf(account)}/tasks/${id}`);
+  const page = await browser.read(`${readPage(account)}/tasks/${id}`);
   expect(page).toContain("stuck: past its deadline");
-  expect(await browser.read(`${pageOf(account)}/tasks/${id}/cancel`)).toContain(id);
-  expect((await books(account)).reserved).toBe(0.03);
+  expect(await browser.read(`${readPage(account)}/tasks/${id}/cancel`)).toContain(id);
+  expect((await readBalance(account)).reserved).toBe(0.03);
   const log = vi.spyOn(console, "log");
-  expect((await browser.ask(`${pageOf(account)}/tasks/${id}/cancel`, {})).status).toBe(303);
+  expect((await browser.ask(`${readPage(account)}/tasks/${id}/cancel`, {})).status).toBe(303);
   expect(lines(log)).toEqual([{ unit: "admin", by: operator.id, account: account.id, outcome: "task_cancelled", task: id }]);
-  expect(await books(account)).toEqual({ quota: 1, used: 0, reserved: 0, remaining: 1 });
+  expect(await readBalance(account)).toEqual({ quota: 1, used: 0, reserved: 0, remaining: 1 });
   expect(await sections()).toEqual([false, false, false]);
 });
 
@@ -311,7 +323,7 @@ test("opening an overdue task sets its lost alarm again", async () => {
   expect(await alarm(id)).toBe(false);
   expect(await browser.read(`${root}/tasks`)).toContain(id);
   expect(await alarm(id)).toBe(true);
-  expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 
 test("a hold without a task record is shown as stuck, and has no page", async () => {
@@ -320,8 +332,8 @@ test("a hold without a task record is shown as stuck, and has no page", async ()
   await reserveInD1(charge, 30_000);
   vi.setSystemTime(Date.now() + 61_000);
   expect(await browser.read(`${root}/tasks`)).toContain("no record");
-  expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}`)).status).toBe(404);
-  expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}/cancel`, {})).status).toBe(404);
+  expect((await browser.ask(`${readPage(account)}/tasks/${charge.taskId}`)).status).toBe(404);
+  expect((await browser.ask(`${readPage(account)}/tasks/${charge.taskId}/cancel`, {})).status).toBe(404);
   await settle(env.DB, charge, 0, "cancelled");
 });
 
@@ -438,7 +450,7 @@ test("the reconcile button releases a hold without a task, in several calls, and
   await env.WALLETS.getByName(account.id).reserve(charge, 1_000, {});
   expect(await browser.read(root)).toContain('action="/console/admin/reconcile"');
   expect((await other.browser.ask(`${root}/reconcile`, {})).status).toBe(404);
-  expect((await books(account)).reserved).toBe(0.001);
+  expect((await readBalance(account)).reserved).toBe(0.001);
   let after = "";
   for (let isDone = false; !isDone;) {
     const response = await browser.ask(`${root}/reconcile`, { after });
@@ -448,5 +460,5 @@ test("the reconcile button releases a hold without a task, in several calls, and
     isDone = page.includes("Every account is reconciled.");
     expect(isDone).toBe(after === "");
   }
-  expect((await books(account)).reserved).toBe(0);
+  expect((await readBalance(account)).reserved).toBe(0);
 });

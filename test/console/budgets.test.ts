@@ -37,9 +37,9 @@ async function newKey(fields: Record<string, string>): Promise<{ browser: Browse
   return { browser, account: { id, key, keyId: (await findCaller(env, key))!.keyId }, name };
 }
 
-const keyOf = async ({ key }: Account) => (await call("/v1/key", { key })).body;
+const toKey = async ({ key }: Account) => (await call("/v1/key", { key })).body;
 /** The key's row in the list. */
-const rowOf = async (browser: Browser, name: string) =>
+const readRow = async (browser: Browser, name: string) =>
   (await browser.read("/console/keys")).split("<tr>").find((row) => row.includes(`<th scope="row" class="wrap">${name} `));
 
 test("a key is created with a budget, which limits it from its first request; the list and the form show the remaining amount", async () => {
@@ -47,7 +47,7 @@ test("a key is created with a budget, which limits it from its first request; th
   const { browser, account, name } = await newKey({ budget: "0.1", window: "day" });
   await submit(account, images, image(3));
   expect((await call(images, { key: account.key, body: image() })).body.error.code).toBe("budget_exceeded");
-  expect(await rowOf(browser, name)).toContain("$0.01 of $0.10 left today");
+  expect(await readRow(browser, name)).toContain("$0.01 of $0.10 left today");
   const form = await browser.read(`/console/keys/${account.keyId}/change`);
   expect(form).toContain("$0.01 of $0.10 left today");
   expect(form).toContain(`datetime="${new Date(Math.floor(Date.now() / dayMs + 1) * dayMs).toISOString()}"`);
@@ -55,19 +55,19 @@ test("a key is created with a budget, which limits it from its first request; th
   expect(form).toMatch(/<option value="day" selected/);
   // On the next day the whole budget is available again.
   vi.setSystemTime(Math.floor(Date.now() / dayMs + 1) * dayMs);
-  expect(await rowOf(browser, name)).toContain("$0.10 of $0.10 left today");
+  expect(await readRow(browser, name)).toContain("$0.10 of $0.10 left today");
 });
 
 test("a key's budget is changed, kept and removed by its form; an invalid one is refused and changes nothing", async () => {
   const { browser, account, name } = await newKey({});
-  expect((await keyOf(account)).budget).toBeNull();
+  expect((await toKey(account)).budget).toBeNull();
   const change = (fields: Record<string, string>) => browser.ask(`/console/keys/${account.keyId}/change`, { name, quota: "", ...fields });
   expect((await change({ budget: "0.05", window: "month" })).status).toBe(303);
   await submit(account, images, image());
-  expect((await keyOf(account)).budget).toMatchObject({ amount: 0.05, window: "month", spent: 0.03 });
-  expect(await rowOf(browser, name)).toContain("$0.02 of $0.05 left this month");
+  expect((await toKey(account)).budget).toMatchObject({ amount: 0.05, window: "month", spent: 0.03 });
+  expect(await readRow(browser, name)).toContain("$0.02 of $0.05 left this month");
   expect((await change({ budget: "0.05", window: "month", open: "9" })).status).toBe(303);
-  expect(await keyOf(account)).toMatchObject({ max_open_tasks: 9, budget: { amount: 0.05, spent: 0.03 } });
+  expect(await toKey(account)).toMatchObject({ max_open_tasks: 9, budget: { amount: 0.05, spent: 0.03 } });
   for (const wrong of [
     { budget: "-1", window: "day" },
     { budget: "x", window: "day" },
@@ -78,9 +78,9 @@ test("a key's budget is changed, kept and removed by its form; an invalid one is
     expect(refused.status).toBe(400);
     expect(await refused.text()).toContain("The budget must be a number from 0 to 1,000,000,000");
   }
-  expect((await keyOf(account)).budget).toMatchObject({ amount: 0.05, window: "month" });
+  expect((await toKey(account)).budget).toMatchObject({ amount: 0.05, window: "month" });
   expect((await change({ budget: "", window: "month" })).status).toBe(303);
-  expect((await keyOf(account)).budget).toBeNull();
+  expect((await toKey(account)).budget).toBeNull();
 });
 
 test("a key without a valid budget is not created", async () => {
@@ -92,7 +92,7 @@ test("a key without a valid budget is not created", async () => {
   expect(form).not.toMatch(/sk-[0-9A-Za-z]{49}/);
   // What was typed is still in the form.
   for (const typed of [`value="${name}"`, 'value="1,5"', '<option value="day" selected']) expect(form).toContain(typed);
-  expect(await rowOf(browser, name)).toBeUndefined();
+  expect(await readRow(browser, name)).toBeUndefined();
 });
 
 test("a key's expiry is set, kept and removed later, and an expired key works again; a replaced key keeps the end of its overlap", async () => {
@@ -102,7 +102,7 @@ test("a key's expiry is set, kept and removed later, and an expired key works ag
   const dayAhead = (days: number) => new Date(Date.now() + days * dayMs).toISOString().slice(0, 10);
   expect((await change(dayAhead(2))).status).toBe(303);
   const expiresAt = Date.parse(`${dayAhead(2)}T23:59:59Z`) / 1000;
-  expect((await keyOf(account)).expires_at).toBe(expiresAt);
+  expect((await toKey(account)).expires_at).toBe(expiresAt);
   expect(await browser.read(`${path}/change`)).toMatch(new RegExp(`name="expires"[^>]*value="${dayAhead(2)}"`));
   const past = await change(dayAhead(-1));
   expect(past.status).toBe(400);
@@ -113,13 +113,13 @@ test("a key's expiry is set, kept and removed later, and an expired key works ag
   expect((await change(dayAhead(0))).status).toBe(303);
   expect((await call("/v1/key", { key: account.key })).status).toBe(401);
   expect((await change("")).status).toBe(303);
-  expect((await keyOf(account)).expires_at).toBeNull();
+  expect((await toKey(account)).expires_at).toBeNull();
 
   await browser.ask(`${path}/rotate`, { overlap: "hour" });
-  const end = (await keyOf(account)).expires_at;
+  const end = (await toKey(account)).expires_at;
   expect(await browser.read(`${path}/change`)).not.toContain('name="expires"');
   expect((await change(dayAhead(9))).status).toBe(303);
-  expect((await keyOf(account)).expires_at).toBe(end);
+  expect((await toKey(account)).expires_at).toBe(end);
 });
 
 test("an admin sets an account's budget, and the account page shows its user the remaining amount", async () => {

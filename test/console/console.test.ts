@@ -124,12 +124,12 @@ test("pages allow no inline script, no frame and no other host, and are never ca
 });
 
 test("the policy is whole, with the operator's host for assets and without", async () => {
-  const policyOf = async (vars: Partial<ConsoleEnv>) =>
+  const readPolicy = async (vars: Partial<ConsoleEnv>) =>
     (await new Browser(vars).ask("/console/sign-in")).headers.get("content-security-policy");
   const whole = (assets: string) =>
     `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob: data:${assets}; media-src 'self'${assets}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
-  expect(await policyOf({})).toBe(whole(""));
-  expect(await policyOf({ ASSET_BASE_URL: "https://files.example/any" })).toBe(whole(" https://files.example"));
+  expect(await readPolicy({})).toBe(whole(""));
+  expect(await readPolicy({ ASSET_BASE_URL: "https://files.example/any" })).toBe(whole(" https://files.example"));
 });
 
 test("stylesheets are served by the console", async () => {

@@ -28,10 +28,10 @@ async function person(vars?: Partial<ConsoleEnv>): Promise<{ browser: Browser; a
 const image = (account: Account, body: object = {}) => complete(account, images, { model: "imgA-4", prompt: unique(), ...body });
 const video = (account: Account, body: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...body });
 const shown = (text: string) => [...text.matchAll(/<li id="(task_[\w-]+)"/g)].map((match) => match[1]);
-const thumbnailOf = (text: string, id: string) =>
+const findThumbnail = (text: string, id: string) =>
   (new RegExp(`<img src="(/console/thumbnails/assets/${id}/[^"]*)"`).exec(text)?.[1] ?? "").replaceAll("&amp;", "&");
-const filesOf = async (id: string) => (await env.ASSETS.list({ prefix: `assets/${id}/` })).objects.map(({ key }) => key);
-const bytesOf = async (key: string) => new Uint8Array(await (await env.ASSETS.get(key))!.arrayBuffer());
+const readFiles = async (id: string) => (await env.ASSETS.list({ prefix: `assets/${id}/` })).objects.map(({ key }) => key);
+const toBytes = async (key: string) => new Uint8Array(await (await env.ASSETS.get(key))!.arrayBuffer());
 
 /** An image that no format compresses well. */
 function noise(width: number, height: number): Uint8Array<ArrayBuffer> {
@@ -42,7 +42,7 @@ function noise(width: number, height: number): Uint8Array<ArrayBuffer> {
 
 /** Replaces the file of an image task by a large one. */
 async function enlarge(id: string): Promise<string> {
-  const [key = ""] = await filesOf(id);
+  const [key = ""] = await readFiles(id);
   await env.ASSETS.put(key, noise(640, 480), { httpMetadata: { contentType: "image/png" } });
   return key;
 }
@@ -57,14 +57,14 @@ test("a thumbnail is made when it is first shown, has at most 40 KB, and is stor
   const { browser, account } = await person();
   const id = await image(account);
   const key = await enlarge(id);
-  const path = thumbnailOf(await browser.read("/console/tasks"), id);
+  const path = findThumbnail(await browser.read("/console/tasks"), id);
   const answer = await new Browser().ask(path);
   expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "image/webp"]);
   expect(answer.headers.get("cache-control")).toMatch(/^private, max-age=\d+, immutable$/);
   const bytes = new Uint8Array(await answer.arrayBuffer());
   expect(bytes.byteLength).toBeGreaterThan(0);
   expect(bytes.byteLength).toBeLessThanOrEqual(maxBytes);
-  expect((await filesOf(id)).toSorted()).toEqual([key, `${key}.thumbnail`]);
+  expect((await readFiles(id)).toSorted()).toEqual([key, `${key}.thumbnail`]);
   // The second view creates no thumbnail.
   const again = await new Browser({ IMAGES: broken }).ask(path);
   expect(new Uint8Array(await again.arrayBuffer())).toEqual(bytes);
@@ -74,23 +74,23 @@ test("a small image is its own thumbnail; without transformations a large one is
   const { browser, account } = await person({ IMAGES: broken });
   const small = await image(account);
   const text = await browser.read("/console/tasks");
-  const answer = await browser.ask(thumbnailOf(text, small));
-  const [key = ""] = await filesOf(small);
-  expect(new Uint8Array(await answer.arrayBuffer())).toEqual(await bytesOf(key));
+  const answer = await browser.ask(findThumbnail(text, small));
+  const [key = ""] = await readFiles(small);
+  expect(new Uint8Array(await answer.arrayBuffer())).toEqual(await toBytes(key));
   const large = await image(account);
   const largeKey = await enlarge(large);
-  const whole = await browser.ask(thumbnailOf(await browser.read("/console/tasks"), large));
-  expect(new Uint8Array(await whole.arrayBuffer())).toEqual(await bytesOf(largeKey));
+  const whole = await browser.ask(findThumbnail(await browser.read("/console/tasks"), large));
+  expect(new Uint8Array(await whole.arrayBuffer())).toEqual(await toBytes(largeKey));
   expect(whole.headers.get("cache-control")).toBe("no-store");
-  expect(await filesOf(large)).toEqual([largeKey]);
+  expect(await readFiles(large)).toEqual([largeKey]);
 });
 
 test("a thumbnail's URL opens no other file and expires with its file; a deleted task leaves no thumbnail", async () => {
   const { browser, account } = await person();
   const [id, other] = [await image(account), await image(account)];
   const key = await enlarge(id);
-  const path = thumbnailOf(await browser.read("/console/tasks"), id);
-  const [otherKey = ""] = await filesOf(other);
+  const path = findThumbnail(await browser.read("/console/tasks"), id);
+  const [otherKey = ""] = await readFiles(other);
   const status = async (changed: string) => (await browser.ask(changed)).status;
   expect(await status(path.replace(key, otherKey))).toBe(403);
   expect(await status(path.replace(/signature=.../, "signature=AAA"))).toBe(403);
@@ -98,9 +98,9 @@ test("a thumbnail's URL opens no other file and expires with its file; a deleted
   expect(await status(path.replace("/console/thumbnails/", "/"))).toBe(403);
   expect(await status(path)).toBe(200);
   expect((await browser.ask("/console/tasks/delete", { task: id, sure: "yes" })).status).toBe(303);
-  expect(await filesOf(id)).toEqual([]);
+  expect(await readFiles(id)).toEqual([]);
   expect(await status(path)).toBe(404);
-  expect(await filesOf(id)).toEqual([]);
+  expect(await readFiles(id)).toEqual([]);
   vi.setSystemTime(Date.now() + 86_401_000);
   expect(await status(path)).toBe(410);
 });
@@ -114,14 +114,14 @@ test("the thumbnail of a video is the first one that its owner's browser draws",
   expect((await post(browser, "<svg/>")).status).toBe(400);
   expect((await post(browser, new Uint8Array([...png, ...new Uint8Array(maxBytes)]))).status).toBe(400);
   expect((await post((await person()).browser, png)).status).toBe(404);
-  expect(await filesOf(id)).toHaveLength(1);
+  expect(await readFiles(id)).toHaveLength(1);
   const kept = await post(browser, png);
   expect(kept.status).toBe(200);
   const text = await browser.read("/console/tasks");
-  expect(thumbnailOf(text, id)).toBe(await kept.text());
+  expect(findThumbnail(text, id)).toBe(await kept.text());
   expect(text).not.toContain("data-capture");
   await post(browser, new Uint8Array([...png, 0]));
-  const answer = await browser.ask(thumbnailOf(text, id));
+  const answer = await browser.ask(findThumbnail(text, id));
   expect(new Uint8Array(await answer.arrayBuffer())).toEqual(new Uint8Array(png));
 });
 
@@ -163,8 +163,8 @@ test("a single file is downloaded unchanged, several as an archive, only of the 
     "image/png",
     `attachment; filename="${single}.png"`,
   ]);
-  const [key = ""] = await filesOf(single);
-  expect(new Uint8Array(await one.arrayBuffer())).toEqual(await bytesOf(key));
+  const [key = ""] = await readFiles(single);
+  expect(new Uint8Array(await one.arrayBuffer())).toEqual(await toBytes(key));
   const pair = await image(account, { n: 2 });
   const chosen = new FormData();
   for (const id of [single, pair, single, "task_x"]) chosen.append("task", id);
@@ -172,7 +172,7 @@ test("a single file is downloaded unchanged, several as an archive, only of the 
   expect(archive.headers.get("content-type")).toBe("application/zip");
   const files = unzipSync(new Uint8Array(await archive.arrayBuffer()));
   expect(Object.keys(files).toSorted()).toEqual([`${single}.png`, `${pair}-1.png`, `${pair}-2.png`].toSorted());
-  expect(files[`${single}.png`]).toEqual(await bytesOf(key));
+  expect(files[`${single}.png`]).toEqual(await toBytes(key));
   const { browser: stranger } = await person();
   expect((await stranger.ask(`/console/tasks/${single}/download`)).status).toBe(404);
   expect((await stranger.ask("/console/tasks/download", { task: single })).status).toBe(404);

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
-import { type Account, asAdmin, books, call, finish, holdTime, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, readBalance, call, finish, holdTime, submit, unique } from "../support/gateway.ts";
 import { startReplica } from "../support/replica.ts";
 import { Browser } from "./support.ts";
 
@@ -37,7 +37,7 @@ const listed = async (browser: Browser, name: string) =>
   (await browser.read("/console/keys")).split("<tr>").filter((row) => row.includes(`<th scope="row" class="wrap">${name} `));
 
 const rotate = (browser: Browser, keyId: string, overlap: string) => browser.ask(`/console/keys/${keyId}/rotate`, { overlap });
-const statusOf = async (key: string) => (await call("/v1/balance", { key })).status;
+const readStatus = async (key: string) => (await call("/v1/balance", { key })).status;
 const wait = (ms: number) => vi.setSystemTime(Date.now() + ms);
 
 test("a rotated key's successor has its name, expiry and quota, and the old key works until the overlap ends", async () => {
@@ -56,24 +56,24 @@ test("a rotated key's successor has its name, expiry and quota, and the old key 
   expect(successor).toContain('datetime="2999-12-31T23:59:59.000Z" title="2999-12-31 23:59:59 UTC"');
   expect(successor).not.toContain(key);
   wait(3_599_999);
-  expect(await statusOf(account.key)).toBe(200);
+  expect(await readStatus(account.key)).toBe(200);
   wait(1);
-  expect(await statusOf(account.key)).toBe(401);
-  expect(await statusOf(key)).toBe(200);
+  expect(await readStatus(account.key)).toBe(401);
+  expect(await readStatus(key)).toBe(200);
   expect((await listed(browser, name))[0]).toContain("expired</span>");
 });
 
 test("without an overlap the old key is refused at once here, and within eight seconds where it is still cached", async () => {
   const { browser, account } = await newKey("");
-  expect(await statusOf(account.key)).toBe(200);
+  expect(await readStatus(account.key)).toBe(200);
   const key = secretIn(await (await rotate(browser, account.keyId, "now")).text());
-  expect(await statusOf(account.key)).toBe(401);
-  expect(await statusOf(key)).toBe(200);
+  expect(await readStatus(account.key)).toBe(401);
+  expect(await readStatus(key)).toBe(200);
   // Simulates a rotation in another isolate, which is only visible in D1.
   await env.DB.prepare("UPDATE api_key SET expires_at = ?1 WHERE coalesce(wallet_id, id) = ?2").bind(Date.now(), account.keyId).run();
-  expect(await statusOf(key)).toBe(200);
+  expect(await readStatus(key)).toBe(200);
   wait(8_000);
-  expect(await statusOf(key)).toBe(401);
+  expect(await readStatus(key)).toBe(401);
 });
 
 test("changes on the console take effect at once, however far a replica of the database lags", async () => {
@@ -81,9 +81,9 @@ test("changes on the console take effect at once, however far a replica of the d
   const deleted = (await newKey("")).account;
   await startReplica();
   const key = secretIn(await (await rotate(browser, account.keyId, "now")).text());
-  expect([await statusOf(account.key), await statusOf(key)]).toEqual([401, 200]);
+  expect([await readStatus(account.key), await readStatus(key)]).toEqual([401, 200]);
   await browser.ask(`/console/keys/${deleted.keyId}/delete`, {});
-  expect(await statusOf(deleted.key)).toBe(401);
+  expect(await readStatus(deleted.key)).toBe(401);
   vi.restoreAllMocks();
 });
 
@@ -99,7 +99,7 @@ test("both keys of a rotation together spend at most the quota, also during para
   const bought = [...during, ...after].filter((status) => status === 200);
   expect(bought).toHaveLength(3);
   expect([...during, ...after].filter((status) => status === 402)).toHaveLength(9);
-  await books(account);
+  await readBalance(account);
   expect((await call("/v1/balance", { key })).body.remain_balance).toBe(0.01);
 });
 
@@ -112,8 +112,8 @@ test("a pair's second key can be rotated too, and each key is deleted separately
   expect((await call("/v1/images/generations", { key: third, body: image() })).status).toBe(200);
   expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(402);
   expect((await browser.ask(`/console/keys/${secondId}/delete`, {})).status).toBe(303);
-  expect(await statusOf(second)).toBe(401);
-  for (const key of [account.key, third]) expect(await statusOf(key)).toBe(200);
+  expect(await readStatus(second)).toBe(401);
+  for (const key of [account.key, third]) expect(await readStatus(key)).toBe(200);
   expect((await call("/v1/balance", { key: third })).body.remain_balance).toBe(0.02);
 });
 
@@ -126,7 +126,7 @@ test("a replaced or inactive key cannot be rotated, and the overlap is limited t
   const again = await rotate(browser, account.keyId, "week");
   expect(again.status).toBe(400);
   expect(await again.text()).not.toMatch(/sk-[0-9A-Za-z]{49}/);
-  expect(await statusOf(account.key)).toBe(401);
+  expect(await readStatus(account.key)).toBe(401);
 });
 
 test("a key's name and quota can be changed, the quota not below what is used and reserved", async () => {
@@ -171,9 +171,9 @@ test("a key may be rotated in the millisecond in which it was created, and again
     expect((await listed(browser, name)).map((row) => row.includes("replaced</span>"))).toEqual([true, false]);
     const [successor = ""] = /(?<=keys\/)key_\w+(?=\/rotate)/.exec((await listed(browser, name)).join(""))!;
     expect((await browser.ask(`/console/keys/${successor}/delete`, {})).status).toBe(303);
-    expect(await statusOf(key)).toBe(401);
+    expect(await readStatus(key)).toBe(401);
   }
-  expect(await statusOf(account.key)).toBe(200);
+  expect(await readStatus(account.key)).toBe(200);
 });
 
 test("the operator sees both keys of a rotation with their shared quota, and deletes one; tasks and replays still work", async () => {
@@ -192,13 +192,13 @@ test("the operator sees both keys of a rotation with their shared quota, and del
   expect(await page.text()).toContain(`${key.slice(0, 10)}…`);
   expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(204);
   expect((await keys()).map(({ remaining }) => remaining)).toEqual([0.07]);
-  expect(await statusOf(account.key)).toBe(401);
+  expect(await readStatus(account.key)).toBe(401);
   expect(await submit({ ...account, key }, "/v1/images/generations", body, headers)).toBe(taskId);
   await finish({ ...account, key }, taskId);
-  await books(account);
+  await readBalance(account);
   expect((await call("/v1/balance", { key })).body).toMatchObject({ remain_balance: 0.07, used_balance: 0.03 });
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: true } });
-  expect(await statusOf(key)).toBe(401);
+  expect(await readStatus(key)).toBe(401);
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: false, admin: false } });
 });
 
@@ -208,11 +208,11 @@ test("a key's scope is set when it is created and changed later by its form", as
   const fields = { name, quota: "", expires: "", "kind-image": "on", "model-imgA-4": "on", "model-imgB-4o-image": "on", open: "7" };
   const key = secretIn(await (await browser.ask("/console/keys", fields)).text());
   const { keyId } = (await findCaller(env, key))!;
-  const scopeOf = async () => {
+  const readScope = async () => {
     const { models, kinds, max_open_tasks } = (await call("/v1/key", { key })).body;
     return { models, kinds, max_open_tasks };
   };
-  expect(await scopeOf()).toEqual({ models: ["imgA-4", "imgB-4o-image"], kinds: ["image"], max_open_tasks: 7 });
+  expect(await readScope()).toEqual({ models: ["imgA-4", "imgB-4o-image"], kinds: ["image"], max_open_tasks: 7 });
   expect(await listed(browser, name)).toEqual([expect.stringContaining("narrowed</span>")]);
   const form = await browser.read(`/console/keys/${keyId}/change`);
   expect(form).toMatch(/<details[^>]* open/);

@@ -14,7 +14,7 @@ const secrets = {
   GOOGLE_CLIENT_SECRET: "go-secret",
 };
 type Vars = Partial<ConsoleEnv>;
-const browserOf = (vars: Vars = {}) => new Browser({ ...secrets, ...vars });
+const openBrowser = (vars: Vars = {}) => new Browser({ ...secrets, ...vars });
 
 interface Profile {
   id: number;
@@ -84,7 +84,7 @@ async function operators(email: string): Promise<string> {
 }
 
 test.each(["github", "google"])("a new user signs up with %s, and no token of the provider is stored", async (login) => {
-  const browser = browserOf();
+  const browser = openBrowser();
   const profile = newProfile();
   expect(await signIn(browser, profile, login)).toBe("/console");
   expect(await browser.read("/console")).toContain("$5.00");
@@ -95,7 +95,7 @@ test.each(["github", "google"])("a new user signs up with %s, and no token of th
     .bind(profile.email)
     .first();
   expect(kept).toMatchObject({ providerId: login, accountId: String(profile.id), accessToken: null, idToken: null, image: null });
-  const again = browserOf({ SIGNUP: "closed" });
+  const again = openBrowser({ SIGNUP: "closed" });
   expect(await signIn(again, profile, login)).toBe("/console");
   expect(await again.read("/console")).toContain("$5.00");
   const account = await again.read("/console/account");
@@ -105,7 +105,7 @@ test.each(["github", "google"])("a new user signs up with %s, and no token of th
 
 test("a new user of another provider needs an invitation where other users do", async () => {
   const profile = newProfile();
-  const byInvitation = () => browserOf({ SIGNUP: "invite" });
+  const byInvitation = () => openBrowser({ SIGNUP: "invite" });
   const accountId = await operators(profile.email);
   const early = byInvitation();
   const to = await signIn(early, profile);
@@ -114,7 +114,7 @@ test("a new user of another provider needs an invitation where other users do", 
   expect((await early.ask("/console")).status).toBe(303);
   expect(await isKnown(profile.email)).toBe(false);
   await invite(env.DB, accountId);
-  expect(await signIn(browserOf({ SIGNUP: "closed" }), profile)).toContain("error=");
+  expect(await signIn(openBrowser({ SIGNUP: "closed" }), profile)).toContain("error=");
   expect(await signIn(byInvitation(), newProfile())).toContain("error=");
   expect(await isKnown(profile.email)).toBe(false);
   const invited = byInvitation();
@@ -127,17 +127,17 @@ test("a new user of another provider needs an invitation where other users do", 
 test("a verified address joins the account that the operator opened, an unverified one does not", async () => {
   const profile = newProfile({ verified: false });
   await operators(profile.email);
-  expect(await signIn(browserOf(), profile)).toBe("/console/sign-in?error=email_not_verified");
+  expect(await signIn(openBrowser(), profile)).toBe("/console/sign-in?error=email_not_verified");
   expect(await isKnown(profile.email)).toBe(false);
-  const browser = browserOf();
+  const browser = openBrowser();
   expect(await signIn(browser, { ...profile, verified: true })).toBe("/console");
   expect(await browser.read("/console")).toContain("$1,000.00");
 });
 
 test("a user with a password and an unverified address is neither joined by the address's owner nor joins the owner's account", async () => {
-  const taker = browserOf();
+  const taker = openBrowser();
   const email = await taker.signUp();
-  const owner = browserOf();
+  const owner = openBrowser();
   const to = await signIn(owner, newProfile({ email }));
   expect(to).toBe("/console/sign-in?error=account_not_linked");
   expect(await owner.read(to)).toContain("already exists");
@@ -145,7 +145,7 @@ test("a user with a password and an unverified address is neither joined by the 
 });
 
 test("a login is linked and unlinked on the account page, only for the user's own address", async () => {
-  const browser = browserOf();
+  const browser = openBrowser();
   const email = await browser.signUp();
   const link = "/console/account/logins/github/link";
   const wrong = await signIn(browser, newProfile(), "github", link);
@@ -154,7 +154,7 @@ test("a login is linked and unlinked on the account page, only for the user's ow
   const mine = newProfile({ email });
   expect(await signIn(browser, { ...mine, verified: false }, "github", link)).toContain("error=");
   expect(await signIn(browser, mine, "github", link)).toBe("/console/account");
-  const other = browserOf();
+  const other = openBrowser();
   expect(await signIn(other, mine)).toBe("/console");
   expect((await other.ask("/console/account/logins/github/unlink", {})).headers.get("location")).toBe("/console/account?done=unlinked");
   expect((await other.ask("/console/account/logins/github/unlink", {})).status).toBe(404);
@@ -162,7 +162,7 @@ test("a login is linked and unlinked on the account page, only for the user's ow
 });
 
 test("the last login cannot be unlinked before there is a password, which only a recent session may set", async () => {
-  const browser = browserOf();
+  const browser = openBrowser();
   const profile = newProfile();
   await signIn(browser, profile);
   const answer = await browser.ask("/console/account/logins/github/unlink", {});
@@ -181,16 +181,16 @@ test("the last login cannot be unlinked before there is a password, which only a
   expect(await set("another horse battery")).toBe("/console/account?problem=bad_password");
   expect((await browser.ask("/console/account/logins/github/unlink", {})).headers.get("location")).toBe("/console/account?done=unlinked");
   const form = { email: profile.email, password: "correct horse battery" };
-  expect((await browserOf().ask("/console/sign-in", form)).status).toBe(303);
+  expect((await openBrowser().ask("/console/sign-in", form)).status).toBe(303);
 });
 
 test("the return from the provider works once, in the same browser", async () => {
   there = newProfile();
-  const browser = browserOf();
+  const browser = openBrowser();
   const away = await browser.ask("/console/login/github", {});
   const state = new URL(away.headers.get("location")!).searchParams.get("state")!;
   const callback = `/console/auth/callback/github?code=abc&state=${state}`;
-  expect((await browserOf().ask(callback)).headers.get("location")).toMatch(/^\/console\/sign-in\?error=/);
+  expect((await openBrowser().ask(callback)).headers.get("location")).toMatch(/^\/console\/sign-in\?error=/);
   expect(asked).toEqual([]);
   expect((await browser.ask("/console/auth/callback/github?code=abc&state=other")).headers.get("location")).toMatch(/error=/);
   const lie = "/console/auth/callback/github?error=x&error_description=Call+0900&state=other";
@@ -198,7 +198,7 @@ test("the return from the provider works once, in the same browser", async () =>
 });
 
 test("no other endpoint of the library is reachable, and no login that is not configured", async () => {
-  const browser = browserOf({ GOOGLE_CLIENT_SECRET: "" });
+  const browser = openBrowser({ GOOGLE_CLIENT_SECRET: "" });
   for (const path of ["get-session", "callback/google?code=a&state=b", "callback/credential", "passkey/generate-authenticate-options"])
     expect((await browser.ask(`/console/auth/${path}`)).status).toBe(404);
   for (const path of ["auth/sign-up/email", "auth/sign-in/social", "auth/callback/github", "login/google"])

@@ -72,17 +72,17 @@ class Authenticator {
   }
 }
 
-const optionsOf = async (browser: Browser, path: string) => (await browser.ask(path, "{}")).json<Options>();
+const readOptions = async (browser: Browser, path: string) => (await browser.ask(path, "{}")).json<Options>();
 
 async function add(browser: Browser, key: Authenticator, flags?: number): Promise<number> {
-  const response = key.register(await optionsOf(browser, "/console/account/passkeys/options"), flags);
+  const response = key.register(await readOptions(browser, "/console/account/passkeys/options"), flags);
   return (await browser.ask("/console/account/passkeys", JSON.stringify({ response, name: "my <b>key</b>" }))).status;
 }
 
 /** Signs in with a key in a new browser: that browser, and the status. */
 async function enter(key: Authenticator, flags?: number, from?: string): Promise<{ browser: Browser; status: number }> {
   const browser = new Browser();
-  const response = key.signIn(await optionsOf(browser, "/console/passkeys/options"), flags, from);
+  const response = key.signIn(await readOptions(browser, "/console/passkeys/options"), flags, from);
   return { browser, status: (await browser.ask("/console/passkeys", JSON.stringify({ response }))).status };
 }
 
@@ -122,7 +122,7 @@ test("a challenge is valid once in one browser; a wrong signature is refused", a
   const key = new Authenticator();
   await add(owner, key);
   const browser = new Browser();
-  const options = await optionsOf(browser, "/console/passkeys/options");
+  const options = await readOptions(browser, "/console/passkeys/options");
   expect(options.userVerification).toBe("required");
   const body = JSON.stringify({ response: key.signIn(options) });
   expect((await new Browser().ask("/console/passkeys", body)).status).toBe(400);
@@ -130,7 +130,7 @@ test("a challenge is valid once in one browser; a wrong signature is refused", a
   expect((await browser.ask("/console/passkeys", body)).status).toBe(400);
   expect((await enter(new Authenticator())).status).toBe(400);
   for (const nonsense of ["{", "null", "[]", '{"response": 1}', '{"response": {"id": {}}}']) {
-    await optionsOf(browser, "/console/passkeys/options");
+    await readOptions(browser, "/console/passkeys/options");
     expect((await browser.ask("/console/passkeys", nonsense)).status).toBe(400);
   }
 });

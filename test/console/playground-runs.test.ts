@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test } from "vitest";
 import { type Account, asAdmin, complete, holdTime } from "../support/gateway.ts";
-import { formIn, formOf, held, path, person, png, recordOf, send } from "./playground-support.ts";
+import { formIn, readForm, held, path, person, png, readRecord, send } from "./playground-support.ts";
 import { Browser } from "./support.ts";
 
 /** The headers of the page's script. */
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 /** Runs a form as the page's script does. */
 async function runInPlace(browser: Browser, model: string, typed: Record<string, string>, key?: string): Promise<Response> {
-  const { values } = await formOf(browser, model);
+  const { values } = await readForm(browser, model);
   return browser.ask(
     path,
     new URLSearchParams({ ...values, ...(key !== undefined && { key }), ...typed, do: "run" }).toString(),
@@ -39,7 +39,7 @@ test("a run is answered with its result, a new key and the new balance, and refr
   const response = await runInPlace(browser, "imgA-4", { prompt: "in place", n: "2" });
   const html = await response.text();
   const [id = ""] = runsIn(response);
-  expect((await recordOf(account, id)).submission.parameters).toMatchObject({ prompt: "in place", n: 2 });
+  expect((await readRecord(account, id)).submission.parameters).toMatchObject({ prompt: "in place", n: 2 });
   expect(html).toContain(`<div class="body" id="result" hx-get="${path}/runs/${id}" hx-trigger="every 2s"`);
   expect(html).toMatch(/id="balance-side"[^>]*><data class="num" value="999.94"/);
   // The same values are another task with the new key, and the same task with the old one.
@@ -88,7 +88,7 @@ test("another account's run is neither shown nor cancelled", async () => {
 
 /** Sends a form with several values of one name. */
 async function compare(browser: Browser, model: string, others: string[], typed: Record<string, string>, way = "run") {
-  const { values } = await formOf(browser, model);
+  const { values } = await readForm(browser, model);
   const form = new URLSearchParams({ ...values, ...typed, do: way });
   for (const other of others) form.append("with", other);
   return browser.ask(path, form.toString(), undefined, { ...scripted, "content-type": "application/x-www-form-urlencoded" });
@@ -103,7 +103,7 @@ test("the same prompt runs on several models for one price, each with the values
   expect(/value="run">.*?<data[^>]* value="([\d.]+)"/.exec(preview)![1]).toBe("3.1");
   expect(await held(account)).toBe(0);
   const ids = runsIn(await compare(browser, "vidA-2", others, typed));
-  const made = await Promise.all(ids.map((id) => recordOf(account, id)));
+  const made = await Promise.all(ids.map((id) => readRecord(account, id)));
   expect(made.map(({ submission: { model, parameters } }) => [model, parameters.duration, parameters.size])).toEqual([
     ["vidA-2", 15, "9:16"],
     ["vidB-3.1-fast", 8, "9:16"],
@@ -143,7 +143,7 @@ test("an image of the gallery becomes the input, byte by byte, and a deleted one
   const bytes = new Uint8Array(await shown.arrayBuffer());
   expect(shown.headers.get("content-type")).toBe("image/png");
   const [id = ""] = runsIn(await runInPlace(browser, "vidC-1-0-pro-fast", { prompt: "moves", "pictures.0.task": `${image}/1` }));
-  const { inputs } = (await recordOf(account, id)).submission;
+  const { inputs } = (await readRecord(account, id)).submission;
   expect(inputs.map(({ role }) => role)).toEqual(["first_frame"]);
   expect(await (await env.ASSETS.get(inputs[0]?.key ?? ""))!.bytes()).toEqual(bytes);
   const list = await (await browser.ask(`${path}/pictures`, undefined, undefined, scripted)).text();
@@ -154,7 +154,7 @@ test("an image of the gallery becomes the input, byte by byte, and a deleted one
 
 test("typed values are restored after signing in, and a page with script keeps them itself", async () => {
   const { browser } = await person();
-  const { values } = await formOf(browser, "vidA-2");
+  const { values } = await readForm(browser, "vidA-2");
   const typed = { ...values, prompt: "kept & typed", duration: "15", "pictures.0.url": "https://pictures.example/1.png", do: "run" };
   const guest = new Browser();
   const length = { "content-length": String(new URLSearchParams(typed).toString().length) };
@@ -181,7 +181,7 @@ test("typed values are restored after signing in, and a page with script keeps t
 
 test("a chat answers the script with events: the question, the text, then the conversation with its cost", async () => {
   const { browser } = await person();
-  const { values } = await formOf(browser, "textA-1");
+  const { values } = await readForm(browser, "textA-1");
   const sent = { ...values, "messages.1.content": "Hello <i>you</i>", do: "run" };
   const response = await browser.ask(path, sent, undefined, { ...scripted, accept: "text/event-stream" });
   const events = (await response.text())
@@ -200,7 +200,7 @@ test("a chat answers the script with events: the question, the text, then the co
 
 test("a refused chat restores the typed text, and a stopped one keeps what arrived", async () => {
   const { browser } = one;
-  const { values } = await formOf(browser, "textA-1");
+  const { values } = await readForm(browser, "textA-1");
   const bad = { ...values, "messages.1.content": "kept", temperature: "9", do: "run" };
   const refused = await (await browser.ask(path, bad, undefined, { ...scripted, accept: "text/event-stream" })).text();
   const last = JSON.parse(refused.trim().split("\n\n").at(-1)!.slice("data: ".length)) as { html: string };

@@ -96,7 +96,7 @@ export async function formIn(html: string): Promise<Form> {
 const forms = new Map<string, Form>();
 
 /** A model's form with a new idempotency key. The form is the same for every user, and fetched once. */
-export async function formOf(browser: Browser, model: string): Promise<Form> {
+export async function readForm(browser: Browser, model: string): Promise<Form> {
   const form = forms.get(model) ?? (await formIn(await browser.read(`${path}?model=${encodeURIComponent(model)}`)));
   forms.set(model, form);
   return { ...form, values: { ...form.values, key: crypto.randomUUID() } };
@@ -104,18 +104,18 @@ export async function formOf(browser: Browser, model: string): Promise<Form> {
 
 /** Fills in a model's form and sends it. */
 export async function send(browser: Browser, model: string, typed: Record<string, string>, way = "run"): Promise<Response> {
-  const { values } = await formOf(browser, model);
+  const { values } = await readForm(browser, model);
   return browser.ask(path, { ...values, ...typed, do: way });
 }
 
-export const recordOf = async (account: Account, taskId: string): Promise<Task> =>
+export const readRecord = async (account: Account, taskId: string): Promise<Task> =>
   (await env.TASKS.get(toObjectId(env.TASKS, taskId) ?? env.TASKS.newUniqueId()).read(account.id))!;
 
 export async function run(browser: Browser, account: Account, model: string, typed: Record<string, string>): Promise<Task> {
   const response = await send(browser, model, typed);
   expect(response.status, await response.clone().text()).toBe(303);
   const [, id = ""] = /^\/console\/playground\?run=(task_[\w-]+)$/.exec(response.headers.get("location")!)!;
-  return recordOf(account, id);
+  return readRecord(account, id);
 }
 
 /** The amount on the button, or the maximum cost of a chat's next answer. */

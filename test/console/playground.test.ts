@@ -7,7 +7,7 @@ import { fieldHint, fieldLabel } from "../../src/console/messages/playground-fie
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
-import { formIn, formOf, held, path, person, png, recordOf, run, send, shownPrice } from "./playground-support.ts";
+import { formIn, readForm, held, path, person, png, readRecord, run, send, shownPrice } from "./playground-support.ts";
 import { Browser } from "./support.ts";
 
 /** All kinds of task that a model supports. */
@@ -34,10 +34,10 @@ interface Schema {
 }
 
 /** Each field of a schema by its path, except those that a form does not have. */
-const leavesOf = (schema: Schema, prefix = ""): [string, Schema][] =>
+const readLeaves = (schema: Schema, prefix = ""): [string, Schema][] =>
   Object.entries(schema.properties!).flatMap(([name, property]): [string, Schema][] =>
     property.properties && property.additionalProperties === undefined
-      ? leavesOf(property, `${prefix}${name}.`)
+      ? readLeaves(property, `${prefix}${name}.`)
       : [[prefix + name, property]],
   );
 const notAsked = new Set(["model", "stream", "stream_options.include_usage"]);
@@ -46,8 +46,8 @@ test("every model's form has the fields and limits of its schema, each with a la
   const { body } = await call("/v1/models", { key: one.account.key });
   for (const { id, parameters, actions = {} } of body.data)
     for (const [choice, schema] of [[id, parameters], ...Object.entries(actions).map(([action, other]) => [`${id}:${action}`, other])]) {
-      const { fields, controls } = await formOf(one.browser, choice);
-      const leaves = leavesOf(schema).filter(([name]) => !notAsked.has(name));
+      const { fields, controls } = await readForm(one.browser, choice);
+      const leaves = readLeaves(schema).filter(([name]) => !notAsked.has(name));
       const own = fields.filter((name) => name !== "video_id");
       expect([choice, own.toSorted()]).toEqual([choice, leaves.map(([name]) => name).toSorted()]);
       expect(fields.includes("video_id")).toBe(choice.endsWith(":remix"));
@@ -80,7 +80,7 @@ test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with
   const typed: Record<string, string> = choice.endsWith(":character")
     ? { from_task: video, timestamps: "1,3" }
     : { prompt: "A lighthouse\r\nat dawn", ...(choice.endsWith(":remix") && { video_id: video }) };
-  const { values } = await formOf(browser, choice);
+  const { values } = await readForm(browser, choice);
   const task = await run(browser, account, choice, typed);
   const [model, action] = choice.split(":");
   expect(task.submission).toMatchObject({ model, ...(action && { kind: action }) });
@@ -141,7 +141,7 @@ test("a character costs what its form shows before anything is typed", async () 
 
 test("a form sent twice creates one task; a changed form creates another", async () => {
   const { browser, account } = await person();
-  const { values } = await formOf(browser, "imgA-4");
+  const { values } = await readForm(browser, "imgA-4");
   const twice = { ...values, prompt: "once", do: "run" };
   const [first, second] = await Promise.all([browser.ask(path, twice), browser.ask(path, twice)]);
   expect(first.status).toBe(303);
@@ -207,7 +207,7 @@ test("an insufficient balance is reported before and after submitting", async ()
 
 test("chosen image files are the task's inputs, byte by byte", async () => {
   const { browser, account } = one;
-  const { values } = await formOf(browser, "vidC-1-0-pro-fast");
+  const { values } = await readForm(browser, "vidC-1-0-pro-fast");
   const form = new FormData();
   const large = new Uint8Array(200_001);
   large.set(png);
@@ -227,7 +227,7 @@ test("chosen image files are the task's inputs, byte by byte", async () => {
   const response = await browser.ask(path, form);
   expect(response.status, await response.clone().text()).toBe(303);
   const id = response.headers.get("location")!.split("=").at(-1)!;
-  const { submission } = await recordOf(account, id);
+  const { submission } = await readRecord(account, id);
   expect(submission.inputs.map(({ role, url }) => [role, url])).toEqual(
     [
       ["first_frame", undefined],
@@ -360,7 +360,7 @@ test("deeply nested JSON and too many image names are refused, and the page show
 });
 
 test.each([1, 3, 9])("when the wallet fails %i times nothing is reserved, and the same form can be sent again", async (times) => {
-  const { values } = await formOf(one.browser, "imgA-4");
+  const { values } = await readForm(one.browser, "imgA-4");
   const form = { ...values, prompt: `fault ${times}`, do: "run" };
   const before = await held(one.account);
   failOnce(WalletObject.prototype as never, "reserve", false, times);

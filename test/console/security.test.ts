@@ -8,7 +8,7 @@ import { findCaller } from "../../src/db/callers.ts";
 import { pages } from "../../src/console/pages.tsx";
 import { asAdmin, call, complete, holdTime, submit, unique } from "../support/gateway.ts";
 import { hashedPath } from "../../src/console/static-files.ts";
-import { stubOf } from "../support/faults.ts";
+import { openStub } from "../support/faults.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -258,7 +258,7 @@ test("a key's secret is shown once and appears nowhere else: no other page, log 
   for (const path of ownPages()) texts.push(await browser.read(path));
   for (const id of tasks)
     texts.push(
-      await runInDurableObject(stubOf(id), (_, ctx) => {
+      await runInDurableObject(openStub(id), (_, ctx) => {
         const tables = ctx.storage.sql.exec<{ name: string }>(
           "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_cf*'",
         );

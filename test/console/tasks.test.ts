@@ -6,7 +6,7 @@ import { png } from "../media/images.ts";
 import {
   type Account,
   asAdmin,
-  books,
+  readBalance,
   call,
   complete,
   deliver,
@@ -52,7 +52,7 @@ const isLive = (text: string) => /<(?:section|div class="page") id="tasks?" hx-g
 const within = (text: string, place: RegExp) => (place.exec(text)?.[1] ?? "").replaceAll("&amp;", "&");
 
 /** A page's form: its action, and its hidden idempotency key. */
-function formOf(text: string, name: string): { action: string; key: string } {
+function readForm(text: string, name: string): { action: string; key: string } {
   const [, action = "", key = ""] = new RegExp(`action="([^"]*/${name})".*?name="key" value="([^"]*)"`, "s").exec(text) ?? [];
   expect(action, text).not.toBe("");
   return { action, key };
@@ -178,17 +178,17 @@ test("running a task again submits its request once, however often the form is s
   const { browser, account } = await sharedPerson();
   const body = { model: "vidA-2", prompt: unique(), duration: 15, size: "9:16", metadata: { style: "anime", watermark: true } };
   const id = await complete(account, videos, body);
-  const { action, key } = formOf(await browser.read(`/console/tasks/${id}`), "again");
-  const before = (await books(account)).reserved;
+  const { action, key } = readForm(await browser.read(`/console/tasks/${id}`), "again");
+  const before = (await readBalance(account)).reserved;
   const [first, second] = await Promise.all([browser.ask(action, { key }), browser.ask(action, { key })]);
   const again = await led(first);
   expect(again).not.toBe(id);
   expect(await led(second)).toBe(again);
-  expect((await books(account)).reserved - before).toBe(1.5);
+  expect((await readBalance(account)).reserved - before).toBe(1.5);
   const { metadata } = (await call(`/v1/tasks/${again}`, { key: account.key })).body.data;
   expect(metadata).toEqual((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.metadata);
   // Opening the page again creates another idempotency key.
-  const later = formOf(await browser.read(`/console/tasks/${id}`), "again");
+  const later = readForm(await browser.read(`/console/tasks/${id}`), "again");
   expect(await led(await browser.ask(later.action, { key: later.key }))).not.toBe(again);
 });
 
@@ -201,9 +201,9 @@ test("a task with uploaded images cannot be repeated: its page links to the play
   expect(text).toContain("an uploaded image");
   expect(text).toContain(`href="/console/playground?from=${id}"`);
   expect(text).not.toContain(`${id}/again`);
-  const before = await books(account);
+  const before = await readBalance(account);
   expect((await browser.ask(`/console/tasks/${id}/again`, { key: "x" })).status).toBe(400);
-  expect(await books(account)).toEqual(before);
+  expect(await readBalance(account)).toEqual(before);
 });
 
 test("a video is remixed with the catalog's choices; a refusal is shown beside the input", async () => {
@@ -211,7 +211,7 @@ test("a video is remixed with the catalog's choices; a refusal is shown beside t
   const id = await makeVideo(account);
   const text = await browser.read(`/console/tasks/${id}`);
   for (const choice of ["vidA-2, 15 s, $1.50", "vidA-2-pro, 25 s, $7.50"]) expect(text).toContain(choice);
-  const { action, key } = formOf(text, "remix");
+  const { action, key } = readForm(text, "remix");
   const form = { key, prompt: `at night ${attack}`, choice: "vidA-2-pro/25", size: "1:1" };
   const refused = await browser.ask(action, form);
   expect(refused.status).toBe(400);
@@ -220,7 +220,7 @@ test("a video is remixed with the catalog's choices; a refusal is shown beside t
   expect(told).toContain("at night &quot;&gt;&lt;script&gt;");
   expect(told).not.toContain("<script>alert");
   expect(told).toMatch(/<option value="vidA-2-pro\/25" selected/);
-  expect((await books(account)).reserved).toBe(0);
+  expect((await readBalance(account)).reserved).toBe(0);
   // The same form with a changed value: another request with the same idempotency key.
   const remix = await led(await browser.ask(action, { ...form, choice: "vidA-2/15" }));
   const other = await led(await browser.ask(action, { ...form, prompt: "by day", choice: "vidA-2/15" }));
@@ -244,7 +244,7 @@ test("there is no remix form for private videos and for models that cannot remix
 test("a character is created from a video", async () => {
   const { browser, account } = await sharedPerson();
   const id = await makeVideo(account);
-  const { action, key } = formOf(await browser.read(`/console/tasks/${id}`), "character");
+  const { action, key } = readForm(await browser.read(`/console/tasks/${id}`), "character");
   const refused = await browser.ask(action, { key, start: "1", end: "9" });
   expect(await refused.text()).toMatch(/timestamps: must be at least 1 and at most 3 seconds long.*value="9"/s);
   const made = await led(await browser.ask(action, { key, start: "1", end: "3.5" }));
@@ -255,13 +255,13 @@ test("a character is created from a video", async () => {
 
 test("cancelling returns the money; cancelling a final task shows a message", async () => {
   const { browser, account } = await sharedPerson();
-  const before = await books(account);
+  const before = await readBalance(account);
   const id = await image(account);
   await deliver(id);
-  const { action, key } = formOf(await browser.read(`/console/tasks/${id}`), "cancel");
-  expect(await books(account)).not.toEqual(before);
+  const { action, key } = readForm(await browser.read(`/console/tasks/${id}`), "cancel");
+  expect(await readBalance(account)).not.toEqual(before);
   expect(await led(await browser.ask(action, { key }))).toBe(id);
-  expect(await books(account)).toEqual(before);
+  expect(await readBalance(account)).toEqual(before);
   expect(await browser.read(`/console/tasks/${id}`)).toContain("$0.03 was returned");
   const late = await browser.ask(action, { key });
   expect(late.status).toBe(400);
@@ -278,7 +278,7 @@ test("another account's task is 404 for every action", async () => {
   for (const name of ["cancel", "again", "remix", "character"])
     expect((await stranger.ask(`/console/tasks/${id}/${name}`, form)).status, name).toBe(404);
   for (const odd of ["task_x", "..%2Fmodels", `${id}A`]) expect((await stranger.ask(`/console/tasks/${odd}`)).status).toBe(404);
-  expect(await books(theirs)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(theirs)).toMatchObject({ reserved: 0, used: 0 });
   expect(shown(await stranger.read("/console/tasks"))).toEqual([]);
 });
 

@@ -6,7 +6,7 @@ import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { entryReader } from "../../src/archived-entries.ts";
 import { spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
-import { type Account, books, call, complete, finish, holdTime, submit, unique } from "../support/gateway.ts";
+import { type Account, readBalance, call, complete, finish, holdTime, submit, unique } from "../support/gateway.ts";
 import { reserveInD1 } from "../support/old-ledger.ts";
 import { Browser } from "./support.ts";
 
@@ -67,10 +67,10 @@ test("tasks and chats of several days: the sums by day and model, the list and t
   await complete(account, "/v1/images/generations", image());
   await chat(account);
   const open = await submit(account, "/v1/images/generations", image());
-  await vi.waitFor(async () => expect((await books(account)).reserved).toBe(0.03));
+  await vi.waitFor(async () => expect((await readBalance(account)).reserved).toBe(0.03));
   await browser.ask("/console/sign-in", { email, password: "correct horse battery" });
 
-  const { used, reserved } = await books(account);
+  const { used, reserved } = await readBalance(account);
   expect({ used, reserved }).toEqual({ used: 0.060072, reserved: 0.03 });
   const spent = await spentByDay(env.DB, account.id, startOfDays(90, Date.now()));
   expect(spent.map(({ day: ms, model, charged }) => [new Date(ms).toISOString(), model, charged])).toEqual([
@@ -187,7 +187,7 @@ test("usage by key and by reference, and the table for cost tools, are the API's
   await complete(account, "/v1/images/generations", { ...image(), reference: `order <b>7</b>` });
   await complete(account, "/v1/images/generations", image());
   // The wallet writes settled entries to D1 after its answer.
-  const written = () => books(account).then(({ used }) => expect(used).toBe(0.06));
+  const written = () => readBalance(account).then(({ used }) => expect(used).toBe(0.06));
   await vi.waitFor(written, { timeout: 20_000 });
   const byReference = await browser.read("/console/usage?by=reference");
   expect(byReference).toMatch(/order &lt;b&gt;7&lt;\/b&gt;<\/th>.*?\$0\.03.*?Without a reference<\/th>.*?\$0\.03/s);

@@ -23,7 +23,7 @@ async function person(): Promise<{ browser: Browser; account: Account }> {
 }
 
 const image = (account: Account) => complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
-const endpointOf = async ({ id }: Account) => (await readWebhook(env.DB, id)).url;
+const toEndpoint = async ({ id }: Account) => (await readWebhook(env.DB, id)).url;
 
 test("an endpoint is added, changed and removed; a refused one is shown beside the field, with the typed value", async () => {
   const { browser, account } = await person();
@@ -33,16 +33,16 @@ test("an endpoint is added, changed and removed; a refused one is shown beside t
   const text = await refused.text();
   expect(text).toMatch(/value="http:\/\/hooks\.example\.com\/"[^>]*aria-invalid|aria-invalid[^>]*value="http:\/\/hooks\.example\.com\/"/);
   expect(text).toContain("must be a public https URL");
-  expect(await endpointOf(account)).toBeNull();
+  expect(await toEndpoint(account)).toBeNull();
   const saved = await browser.ask(page, { url: ` ${hook} ` });
   expect(saved.headers.get("location")).toBe(`${page}?done=saved`);
-  expect(await endpointOf(account)).toBe(hook);
+  expect(await toEndpoint(account)).toBe(hook);
   expect(await browser.read(`${page}?done=saved`)).toContain("The endpoint was saved.");
   expect(await browser.read(`${page}?change=yes`)).toContain(`value="${hook}"`);
   expect(await browser.read(`${page}/remove`)).toContain("Remove the endpoint?");
-  expect(await endpointOf(account)).toBe(hook);
+  expect(await toEndpoint(account)).toBe(hook);
   expect((await browser.ask(`${page}/remove`, {})).status).toBe(303);
-  expect(await endpointOf(account)).toBeNull();
+  expect(await toEndpoint(account)).toBeNull();
 });
 
 test("the page contains the secret only on request, and rotates it after a confirmation", async () => {

@@ -59,7 +59,7 @@ export async function startApi(account: Account, runtime: Runtime): Promise<Emul
       outgoing.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     };
     void (async () => {
-      const body = await bodyOf(incoming);
+      const body = await readBody(incoming);
       const url = new URL(incoming.url ?? "", "http://api");
       const path = url.pathname.replace("/client/v4", "");
       const call = `${incoming.method} ${path.replace(`/accounts/${accountId}`, "")}`.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}");
@@ -98,7 +98,7 @@ export async function startApi(account: Account, runtime: Runtime): Promise<Emul
   };
 }
 
-async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
+async function readBody(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
@@ -149,12 +149,12 @@ const checkR2 = (account: Account) => {
   if (!account.settings.hasR2) throw new Refusal(403, 10_042, "Please enable R2 through the Cloudflare Dashboard.");
 };
 /** The bucket named by the first group, if it is in the call's jurisdiction. */
-const bucketOf = (account: Account, { groups: [name = ""], jurisdiction }: Call) => {
+const openBucket = (account: Account, { groups: [name = ""], jurisdiction }: Call) => {
   checkR2(account);
   const bucket = found(account.buckets.get(name), 10_006);
   return found(bucket.jurisdiction === jurisdiction ? bucket : undefined, 10_006);
 };
-const databaseOf = (account: Account, nameOrId: string) => {
+const openDatabase = (account: Account, nameOrId: string) => {
   const id = account.databases.has(nameOrId) ? nameOrId : [...account.databases].find(([, { name }]) => name === nameOrId)?.[0];
   const database = found(account.databases.get(found(id, 7404)), 7404);
   const { name, jurisdiction = null, replication } = database;
@@ -171,7 +171,7 @@ const queueById = (account: Account, id: string) =>
     [...account.queues.values()].find((queue) => queue.id === id),
     11_000,
   );
-const subdomainOf = (account: Account, name: string) => {
+const readSubdomain = (account: Account, name: string) => {
   const worker = found(account.workers.get(name), 10_007);
   return { enabled: worker.hasSubdomain, previews_enabled: false };
 };
@@ -276,7 +276,7 @@ const routes: [route: string, handler: Handler][] = [
       for (const queue of account.queues.values()) queue.consumers = queue.consumers.filter(({ script }) => script !== name);
     },
   ],
-  ["GET ACC/workers/workers/*", (account, { groups: [name = ""] }) => ({ id: name, subdomain: subdomainOf(account, name) })],
+  ["GET ACC/workers/workers/*", (account, { groups: [name = ""] }) => ({ id: name, subdomain: readSubdomain(account, name) })],
   [
     "GET ACC/workers/domains",
     ({ domains }, { query }) =>
@@ -318,12 +318,12 @@ const routes: [route: string, handler: Handler][] = [
     },
   ],
   ["PATCH ACC/workers/scripts/*/script-settings", () => ({})],
-  ["GET ACC/workers/scripts/*/subdomain", (account, { groups: [name = ""] }) => subdomainOf(account, name)],
+  ["GET ACC/workers/scripts/*/subdomain", (account, { groups: [name = ""] }) => readSubdomain(account, name)],
   [
     "POST ACC/workers/scripts/*/subdomain",
     (account, { groups: [name = ""], json }) => {
       found(account.workers.get(name), 10_007).hasSubdomain = json()["enabled"] === true;
-      return subdomainOf(account, name);
+      return readSubdomain(account, name);
     },
   ],
   ["POST ACC/workers/scripts/*/domains/changeset", () => ({ added: [], removed: [], updated: [], conflicting: [] })],
@@ -362,22 +362,22 @@ const routes: [route: string, handler: Handler][] = [
       return { uuid, name, version: "production" };
     },
   ],
-  ["GET ACC/d1/database/*", (account, { groups: [name = ""] }) => databaseOf(account, name)],
+  ["GET ACC/d1/database/*", (account, { groups: [name = ""] }) => openDatabase(account, name)],
   [
     "PUT ACC/d1/database/*",
     (account, { groups: [name = ""], json }) => {
-      const { uuid } = databaseOf(account, name);
+      const { uuid } = openDatabase(account, name);
       account.databases.get(uuid)!.replication = (json() as { read_replication: { mode: string } }).read_replication.mode;
-      return databaseOf(account, uuid);
+      return openDatabase(account, uuid);
     },
   ],
-  ["DELETE ACC/d1/database/*", (account, { groups: [name = ""] }) => void account.databases.delete(databaseOf(account, name).uuid)],
+  ["DELETE ACC/d1/database/*", (account, { groups: [name = ""] }) => void account.databases.delete(openDatabase(account, name).uuid)],
   [
     "POST ACC/d1/database/*/query",
     async (account, { groups: [name = ""], json }, runtime) => {
       const { sql, params } = json() as { sql: string; params?: unknown[] };
       try {
-        return await runtime.query(databaseOf(account, name).uuid, sql, params);
+        return await runtime.query(openDatabase(account, name).uuid, sql, params);
       } catch (error) {
         throw error instanceof Refusal ? error : new Refusal(400, 7500, String(error));
       }
@@ -400,27 +400,27 @@ const routes: [route: string, handler: Handler][] = [
       return { name };
     },
   ],
-  ["GET ACC/r2/buckets/*", (account, call) => bucketOf(account, call) && { name: call.groups[0] }],
+  ["GET ACC/r2/buckets/*", (account, call) => openBucket(account, call) && { name: call.groups[0] }],
   [
     "DELETE ACC/r2/buckets/*",
     (account, call) => {
-      if (bucketOf(account, call).files.size > 0) throw new Refusal(409, 10_008, "The bucket you tried to delete is not empty.");
+      if (openBucket(account, call).files.size > 0) throw new Refusal(409, 10_008, "The bucket you tried to delete is not empty.");
       account.buckets.delete(call.groups[0] ?? "");
     },
   ],
-  ["GET ACC/r2/buckets/*/lifecycle", (account, call) => ({ rules: bucketOf(account, call).rules })],
+  ["GET ACC/r2/buckets/*/lifecycle", (account, call) => ({ rules: openBucket(account, call).rules })],
   [
     "PUT ACC/r2/buckets/*/lifecycle",
     (account, call) => {
-      bucketOf(account, call).rules = call.json()["rules"] as unknown[];
+      openBucket(account, call).rules = call.json()["rules"] as unknown[];
     },
   ],
   [
     "GET ACC/r2/buckets/*/objects",
     (account, call) =>
-      new Listed([...bucketOf(account, call).files.keys()].slice(0, Number(call.query.get("per_page") ?? 20)).map((key) => ({ key }))),
+      new Listed([...openBucket(account, call).files.keys()].slice(0, Number(call.query.get("per_page") ?? 20)).map((key) => ({ key }))),
   ],
-  ["DELETE ACC/r2/buckets/*/objects/**", (account, call) => void bucketOf(account, call).files.delete(call.groups[1] ?? "")],
+  ["DELETE ACC/r2/buckets/*/objects/**", (account, call) => void openBucket(account, call).files.delete(call.groups[1] ?? "")],
   [
     "GET ACC/queues",
     ({ queues }, { query }) => new Listed([...queues].filter(([name]) => !query.has("name") || query.get("name") === name).map(queueView)),

@@ -12,7 +12,7 @@ afterAll(() => cloud.stop());
 const maxRuns = 200;
 const isWrite = (call: string) => !call.startsWith("GET ") && !call.endsWith("/query");
 /** Wrangler makes the same calls for each Worker: one call stands for all of them, except uploads, which all fail. */
-const kindOf = (call: string) =>
+const readKind = (call: string) =>
   /^PUT |\/versions$/.test(call) ? call : call.replace(/gateway-(sandbox|console|openai|mcp|operations)/, "gateway");
 
 // About a hundred deployments.
@@ -21,7 +21,7 @@ test("a deployment interrupted at each of its calls in turn ends like an uninter
   let broke = 0;
   // One fault per run: the first call that has not failed yet; writes fail a second time after they took effect.
   const next = (made: string): "before" | "after" | undefined => {
-    const call = kindOf(made);
+    const call = readKind(made);
     const times = failed.get(call) ?? 0;
     if (broke > 0 || times >= (isWrite(call) ? 2 : 1)) return undefined;
     broke++;

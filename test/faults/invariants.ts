@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { readRows } from "../../src/db/grants.ts";
 import { isFinal, type Task } from "../../src/tasks/record.ts";
-import { books } from "../support/gateway.ts";
+import { readBalance } from "../support/gateway.ts";
 import type { World } from "./world.ts";
 
 interface Entry {
@@ -17,7 +17,7 @@ interface Entry {
 }
 
 /** Every task and chat of an account that held something: in D1, or in its wallet object. */
-async function ledgerOf(accountId: string): Promise<Map<string, Entry>> {
+async function readLedger(accountId: string): Promise<Map<string, Entry>> {
   const unwritten = await env.WALLETS.getByName(accountId).unwritten();
   const { results } = await env.DB.prepare(
     "SELECT task_id AS id, held, charged, outcome FROM entry WHERE step = 'reserve' AND account_id = ?1",
@@ -40,7 +40,7 @@ export async function clearBucket(): Promise<void> {
   if (keys.length > 0) await env.ASSETS.delete(keys);
 }
 
-async function recordsOf(world: World): Promise<Map<string, Task>> {
+async function readRecords(world: World): Promise<Map<string, Task>> {
   const records = new Map<string, Task>();
   for (const known of world.objects.all.values()) {
     const { task } = await world.objects.stored(known);
@@ -60,24 +60,24 @@ export async function checkMoving(world: World): Promise<void> {
     const isOwing = (await wallet.unwritten()).some(({ end, deadline }) => end ?? deadline);
     if (isOwing) expect(await runInDurableObject(wallet, (_, { storage }) => storage.getAlarm()), "a wallet stands still").not.toBeNull();
   }
-  for (const account of world.accounts) await books(account);
-  const records = await recordsOf(world);
+  for (const account of world.accounts) await readBalance(account);
+  const records = await readRecords(world);
   for (const [id, { account }] of world.accepted) {
     const label = world.objects.ofTask(id)?.label;
     expect(records.has(id), `${label} was accepted and is gone`).toBe(true);
-    expect((await ledgerOf(account.id)).get(id)?.held, `${label} was accepted and has no charge row`).toBeDefined();
+    expect((await readLedger(account.id)).get(id)?.held, `${label} was accepted and has no charge row`).toBeDefined();
   }
 }
 
 /** After the run: nothing is reserved, each task was charged as its record says, and every file belongs to a task. */
 export async function checkFinal(world: World): Promise<void> {
-  const records = await recordsOf(world);
+  const records = await readRecords(world);
   for (const task of records.values()) expect(isFinal(task), `${world.objects.ofTask(task.id)?.label} is ${task.step.do}`).toBe(true);
   for (const account of world.accounts) {
-    expect(await books(account)).toMatchObject({ reserved: 0 });
+    expect(await readBalance(account)).toMatchObject({ reserved: 0 });
     expect((await readRows(env.DB, [account.id]))[0], "grants go back").toMatchObject({ granted: 0, reserved: 0 });
     expect(await env.WALLETS.getByName(account.id).unwritten(), "everything is written").toEqual([]);
-    for (const [id, entry] of await ledgerOf(account.id)) {
+    for (const [id, entry] of await readLedger(account.id)) {
       const label = world.objects.ofTask(id)?.label ?? "a chat";
       expect(entry.outcome, `${label} has no end in the ledger`).not.toBeNull();
       const task = records.get(id);
@@ -85,7 +85,7 @@ export async function checkFinal(world: World): Promise<void> {
       else if (label !== "a chat") expect(entry.charged, `${label} was charged and is gone`).toBe(0);
     }
   }
-  for (const [id, { account }] of world.accepted) expect((await ledgerOf(account.id)).has(id)).toBe(true);
+  for (const [id, { account }] of world.accepted) expect((await readLedger(account.id)).has(id)).toBe(true);
   await checkFiles(world, records);
   for (const { account, id, seen } of world.accepted.values()) {
     const { status, body } = await world.call(account, `/v1/tasks/${id}`);
@@ -96,10 +96,10 @@ export async function checkFinal(world: World): Promise<void> {
 
 async function checkFiles(world: World, records: Map<string, Task>): Promise<void> {
   const inputs = await keysUnder("inputs/");
-  const nameOf = (key: string) => world.objects.ofTask(key.split("/")[1]!)?.label ?? "a task that never was";
-  expect(inputs.filter((key) => !world.isForsaken(key)).map(nameOf), "inputs that nobody needs any more").toEqual([]);
+  const toName = (key: string) => world.objects.ofTask(key.split("/")[1]!)?.label ?? "a task that never was";
+  expect(inputs.filter((key) => !world.isForsaken(key)).map(toName), "inputs that nobody needs any more").toEqual([]);
   const assets = await keysUnder("assets/");
-  expect(assets.filter((key) => !records.has(key.split("/")[1]!)).map(nameOf), "assets without a task").toEqual([]);
+  expect(assets.filter((key) => !records.has(key.split("/")[1]!)).map(toName), "assets without a task").toEqual([]);
   for (const { result } of records.values()) {
     const named = result?.kind === "images" ? result.images : result?.kind === "video" ? [result.video] : result ? [result.picture] : [];
     for (const { key } of named) expect(assets, "a completed task has its assets").toContain(key);
@@ -126,9 +126,9 @@ export async function checkEnd(world: World): Promise<void> {
     const { isEmpty, alarm } = await world.objects.stored(known);
     expect(alarm, `${known.label} has an alarm`).toBeNull();
     // A wallet keeps its written entries, in case the database is restored.
-    const keeps = known.kind === "wallet" && (await ledgerOf(known.id.name!)).size > 0;
+    const keeps = known.kind === "wallet" && (await readLedger(known.id.name!)).size > 0;
     if (keeps || known.kind !== "wallet") expect(isEmpty, `${known.label} is left`).toBe(!keeps);
   }
   for (const { account, id } of world.accepted.values()) expect((await world.call(account, `/v1/tasks/${id}`)).status).toBe(404);
-  for (const account of world.accounts) expect(await books(account)).toMatchObject({ reserved: 0 });
+  for (const account of world.accounts) expect(await readBalance(account)).toMatchObject({ reserved: 0 });
 }

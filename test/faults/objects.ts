@@ -48,7 +48,7 @@ interface Instance {
 type Method = (this: Instance, ...values: unknown[]) => Promise<unknown>;
 
 /** A new stub each time, because a stub belongs to the context that made it. */
-export const stubOf = ({ kind, id }: Known): DurableObjectStub => (classes[kind][1] as unknown as DurableObjectNamespace).get(id);
+export const openStub = ({ kind, id }: Known): DurableObjectStub => (classes[kind][1] as unknown as DurableObjectNamespace).get(id);
 
 export class Objects {
   readonly all = new Map<string, Known>();
@@ -100,7 +100,7 @@ export class Objects {
   /** The object's storage; read again only if it was called since the last time. */
   async stored(known: Known): Promise<Stored> {
     if (known.stored) return known.stored;
-    const found = await runInDurableObject(stubOf(known), async (_, { storage }) => ({
+    const found = await runInDurableObject(openStub(known), async (_, { storage }) => ({
       isEmpty: storage.sql.exec("SELECT name FROM sqlite_master").toArray().length === 0,
       alarm: await storage.getAlarm(),
       task: known.kind === "task" ? storage.kv.get<Task>("task") : undefined,

@@ -48,7 +48,7 @@ async function carryOn(world: World): Promise<string> {
   const { random, mail } = world;
   if (mail.length > 0 && random.chance(0.7)) {
     const message = random.pick(mail);
-    return `message of ${labelOf(world, message.taskId)} ${await world.deliver(message)}`;
+    return `message of ${toLabel(world, message.taskId)} ${await world.deliver(message)}`;
   }
   const open = await world.waiting(soonMs);
   if (open.length === 0) return "nothing to do";
@@ -74,7 +74,7 @@ async function finish(world: World): Promise<string> {
   return `${known.label} goes on`;
 }
 
-const labelOf = (world: World, taskId: string) => world.objects.ofTask(taskId)?.label ?? "unknown task";
+const toLabel = (world: World, taskId: string) => world.objects.ofTask(taskId)?.label ?? "unknown task";
 
 const ranks: Record<string, number> = { queued: 0, in_progress: 1, completed: 2, failed: 2 };
 
@@ -84,7 +84,7 @@ async function status(world: World): Promise<string> {
   if (!accepted) return "none";
   const { account, id, seen } = accepted;
   const answer = await world.call(account, `/v1/tasks/${id}`);
-  if (answer.status >= 500 && world.faultInjector.scope.faults > 0) return `${labelOf(world, id)} ${answer.status}`;
+  if (answer.status >= 500 && world.faultInjector.scope.faults > 0) return `${toLabel(world, id)} ${answer.status}`;
   expect(answer.status, "a task that was accepted is there").toBe(200);
   const { status: now, progress } = answer.body.data as NonNullable<AcceptedTask["seen"]>;
   if (seen) {
@@ -94,7 +94,7 @@ async function status(world: World): Promise<string> {
   }
   expect(progress === 100).toBe(now === "completed");
   accepted.seen = { status: now, progress };
-  return `${labelOf(world, id)} ${now} ${progress}`;
+  return `${toLabel(world, id)} ${now} ${progress}`;
 }
 
 /** Checks that the list shows all accepted tasks. No faults are injected meanwhile: many objects are called at once in an undefined order, which a seed could not repeat. */
@@ -104,9 +104,9 @@ async function list(world: World): Promise<string> {
   const answer = await world.call(account, "/v1/tasks?limit=100");
   world.faultInjector.isOn = true;
   expect(answer.status).toBe(200);
-  const listed = (answer.body.data as { id: string }[]).map(({ id }) => labelOf(world, id));
+  const listed = (answer.body.data as { id: string }[]).map(({ id }) => toLabel(world, id));
   const accepted = [...world.accepted.values()].filter((task) => task.account === account);
-  expect(listed).toEqual(expect.arrayContaining(accepted.map(({ id }) => labelOf(world, id))));
+  expect(listed).toEqual(expect.arrayContaining(accepted.map(({ id }) => toLabel(world, id))));
   return `${listed.length} of ${accepted.length}`;
 }
 
@@ -115,7 +115,7 @@ async function cancel(world: World): Promise<string> {
   if (!accepted) return "none";
   const answer = await world.call(accepted.account, `/v1/tasks/${accepted.id}/cancel`, { method: "POST" });
   if (answer.status === 200) accepted.seen = { status: "failed", progress: answer.body.data.progress };
-  return `${labelOf(world, accepted.id)} ${answer.status}`;
+  return `${toLabel(world, accepted.id)} ${answer.status}`;
 }
 
 async function deleteCharacter(world: World): Promise<string> {
@@ -134,19 +134,19 @@ async function deliverAgain(world: World): Promise<string> {
   const messages = [...world.delivered, ...world.mail];
   if (messages.length === 0) return "none";
   const message = world.random.pick(messages);
-  return `${labelOf(world, message.taskId)} ${await world.deliver({ ...message })}`;
+  return `${toLabel(world, message.taskId)} ${await world.deliver({ ...message })}`;
 }
 
 async function loseMessage(world: World): Promise<string> {
   const [message] = world.mail.splice(world.random.int(0, Math.max(0, world.mail.length - 1)), 1);
-  return message ? labelOf(world, message.taskId) : "none";
+  return message ? toLabel(world, message.taskId) : "none";
 }
 
 async function deadLetter(world: World): Promise<string> {
   if (world.mail.length === 0) return "none";
   const message = world.random.pick(world.mail);
   message.isDead = true;
-  return `${labelOf(world, message.taskId)} ${await world.deliver(message)}`;
+  return `${toLabel(world, message.taskId)} ${await world.deliver(message)}`;
 }
 
 /** Moves the clock forward by up to five minutes, then runs all alarms that are due. */

@@ -17,14 +17,14 @@ export function watchProvider(faultInjector: FaultInjector): void {
   vi.spyOn(prototype, "fetch").mockImplementation(async function (this: unknown, input, init) {
     const effect = () => original.call(this, input, init);
     if (!faultInjector.isOn || typeof input !== "string" || !input.startsWith(base)) return effect();
-    const step = stepOf(input.slice(base.length), init?.method);
+    const step = readStep(input.slice(base.length), init?.method);
     return faultInjector.through({ name: step, failure: "connection lost", effect: () => misbehave(faultInjector, rate, step, effect) });
   });
 }
 
 type StepName = "start" | "poll" | "cancel" | "download" | "chat";
 
-function stepOf(path: string, method = "GET"): StepName {
+function readStep(path: string, method = "GET"): StepName {
   if (path === "/chat/completions") return "chat";
   if (method === "POST") return "start";
   if (path.includes("/outputs/")) return "download";

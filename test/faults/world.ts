@@ -6,7 +6,7 @@ import worker from "../../src/worker.ts";
 import type { Account, Answer } from "../support/gateway.ts";
 import { call, deliver, newAccount } from "../support/gateway.ts";
 import { hurry, type DispatchMessage, watchBindings } from "./bindings.ts";
-import { type Known, Objects, stubOf } from "./objects.ts";
+import { type Known, Objects, openStub } from "./objects.ts";
 import { watchProvider } from "./provider.ts";
 import { Random } from "../../scripts/support/random.ts";
 import { type Scope, FaultInjector } from "./fault-injector.ts";
@@ -115,13 +115,13 @@ export class World {
   async alarm(known: Known): Promise<boolean> {
     const { alarm } = await this.objects.stored(known);
     if (alarm === null || alarm > Date.now() || known.isInAlarm) return false;
-    await this.#wake(known, () => runDurableObjectAlarm(stubOf(known)));
+    await this.#wake(known, () => runDurableObjectAlarm(openStub(known)));
     return true;
   }
 
   /** An alarm runs at least once: this is the second time. */
   async repeatAlarm(known: Known): Promise<void> {
-    await this.#wake(known, () => runInDurableObject(stubOf(known), (instance) => instance.alarm!()));
+    await this.#wake(known, () => runInDurableObject(openStub(known), (instance) => instance.alarm!()));
   }
 
   /** An alarm handler that does not finish is run again after two seconds, like on the platform. */
@@ -135,7 +135,7 @@ export class World {
       known.stored = undefined;
       const { isEmpty, alarm } = await this.objects.stored(known);
       // An object without storage is skipped; an alarm would create a table.
-      if (!isEmpty && alarm === null) await runInDurableObject(stubOf(known), (_, { storage }) => storage.setAlarm(Date.now() + 2_000));
+      if (!isEmpty && alarm === null) await runInDurableObject(openStub(known), (_, { storage }) => storage.setAlarm(Date.now() + 2_000));
     } finally {
       known.isInAlarm = false;
       known.stored = undefined;
@@ -148,7 +148,7 @@ export class World {
   }
 
   async crash(known: Known): Promise<void> {
-    await runInDurableObject(stubOf(known), (_, ctx) => ctx.abort("scripted crash")).catch(() => undefined);
+    await runInDurableObject(openStub(known), (_, ctx) => ctx.abort("scripted crash")).catch(() => undefined);
     known.callers.length = 0;
     known.stored = undefined;
   }

@@ -5,7 +5,7 @@ import { type ErrorCode, statusAndType } from "../../src/errors.ts";
 import { type Account, type Answer, complete } from "../support/gateway.ts";
 
 /** Creates a task with a video that remixes and characters can use as their source. */
-export const videoOf = (account: Account) => complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: "a quiet street" });
+export const readVideo = (account: Account) => complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: "a quiet street" });
 
 /** Sends a request and, if it takes more than a second, once more, because the machine may have been busy. */
 export async function within1s(ask: () => Promise<Answer>): Promise<Answer> {

@@ -47,7 +47,7 @@ export const anyFields = (names: fc.Arbitrary<string>, values: fc.Arbitrary<unkn
   fc.uniqueArray(fc.tuple(names, values), { selector: ([name]) => name, maxLength }).map((entries) => Object.fromEntries(entries));
 
 /** Without mentions, which would name characters that do not exist. */
-const promptOf = (maximum: number) =>
+const readPrompt = (maximum: number) =>
   fc
     .oneof(
       { weight: 8, arbitrary: text.map((some) => some.replaceAll("@", "")) },
@@ -69,11 +69,11 @@ const png = `data:image/png;base64,${Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d,
 
 export const isImage = ({ description, format }: Schema) => format === "uri" || description?.startsWith("Public http(s)");
 
-function stringOf(schema: Schema): fc.Arbitrary<string> {
+function readString(schema: Schema): fc.Arbitrary<string> {
   if (schema.pattern !== undefined) return timestamps;
   if (schema.format === "uri") return imageUrl;
   if (isImage(schema)) return fc.oneof(imageUrl, fc.constant(png));
-  return schema.maxLength === undefined ? text : promptOf(schema.maxLength);
+  return schema.maxLength === undefined ? text : readPrompt(schema.maxLength);
 }
 
 /** Values that a schema accepts; the test adds rules between two fields. */
@@ -83,7 +83,7 @@ export function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.enum) return fc.constantFrom(...schema.enum);
   switch (schema.type) {
     case "string":
-      return stringOf(schema);
+      return readString(schema);
     case "boolean":
       return fc.boolean();
     case "integer":
@@ -93,7 +93,7 @@ export function valueOf(schema: Schema): fc.Arbitrary<unknown> {
     case "array":
       return fc.array(valueOf(schema.items!), { minLength: schema.minItems ?? 0, maxLength: Math.min(schema.maxItems ?? 4, 5) });
     case "object":
-      return objectOf(schema);
+      return openObject(schema);
     default:
       return json;
   }
@@ -102,7 +102,7 @@ export function valueOf(schema: Schema): fc.Arbitrary<unknown> {
 const within = (some: number, low: number, high: number) =>
   some >= low && some <= high ? some : low + (Math.abs(some) % (high - low + 1));
 
-function objectOf({ properties = {}, required = [], additionalProperties }: Schema): fc.Arbitrary<Body> {
+function openObject({ properties = {}, required = [], additionalProperties }: Schema): fc.Arbitrary<Body> {
   const own = fc.record(Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, valueOf(field)])), {
     requiredKeys: required,
     noNullPrototype: true,

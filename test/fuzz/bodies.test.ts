@@ -3,14 +3,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Action } from "../../src/catalog/models.ts";
-import { books, call, holdTime, newAccount } from "../support/gateway.ts";
-import { expectDocumented, videoOf, within1s } from "./answers.ts";
+import { readBalance, call, holdTime, newAccount } from "../support/gateway.ts";
+import { expectDocumented, readVideo, within1s } from "./answers.ts";
 import { validBodies } from "./arbitraries.ts";
-import { mutationOf } from "./mutations.ts";
+import { buildMutation } from "./mutations.ts";
 
 holdTime();
 
-const pathOf: Record<Action, string> = {
+const toPath: Record<Action, string> = {
   chat: "/v1/chat/completions",
   image: "/v1/images/generations",
   video: "/v1/videos/generations",
@@ -22,8 +22,8 @@ const actions: Action[] = ["chat", "image", "video", "character", "remix"];
 for (const action of actions) {
   test(`${action}: valid bodies are accepted`, async () => {
     const account = await newAccount(null);
-    const video = action === "character" || action === "remix" ? await videoOf(account) : "";
-    const path = pathOf[action].replace("{video}", video);
+    const video = action === "character" || action === "remix" ? await readVideo(account) : "";
+    const path = toPath[action].replace("{video}", video);
     await fc.assert(
       fc.asyncProperty(validBodies(action, video), async ({ body }) => {
         const answer = await within1s(() => call(path, { key: account.key, body }));
@@ -39,11 +39,11 @@ for (const action of actions) {
 
   test(`${action}: one mutation of a valid body is refused with its param, and leaves no trace`, async () => {
     const account = await newAccount(null);
-    const video = action === "character" || action === "remix" ? await videoOf(account) : "";
-    const path = pathOf[action].replace("{video}", video);
-    const before = await books(account);
+    const video = action === "character" || action === "remix" ? await readVideo(account) : "";
+    const path = toPath[action].replace("{video}", video);
+    const before = await readBalance(account);
     await fc.assert(
-      fc.asyncProperty(mutationOf(validBodies(action, video)), async ({ body, param }) => {
+      fc.asyncProperty(buildMutation(validBodies(action, video)), async ({ body, param }) => {
         const answer = await within1s(() => call(path, { key: account.key, body }));
         expectDocumented(path, answer);
         expect(answer.status, JSON.stringify(answer.body)).toBe(400);
@@ -51,6 +51,6 @@ for (const action of actions) {
       }),
       { numRuns: 200 },
     );
-    expect(await books(account)).toEqual(before);
+    expect(await readBalance(account)).toEqual(before);
   });
 }

@@ -17,7 +17,7 @@ interface Fault {
   param?: string;
 }
 
-const paramOf = (path: Path) => path.map((step, at) => (typeof step === "number" ? `[${step}]` : (at > 0 ? "." : "") + step)).join("");
+const readParam = (path: Path) => path.map((step, at) => (typeof step === "number" ? `[${step}]` : (at > 0 ? "." : "") + step)).join("");
 
 function replaced(body: Body, path: Path, value: unknown): Body {
   const copy = structuredClone(body);
@@ -32,8 +32,8 @@ const samples: readonly unknown[] = ["text", "", "1", 0, 1.5, -1e300, true, fals
 const typeOf = (value: unknown) => (Array.isArray(value) ? "array" : typeof value);
 
 /** The types that a schema accepts; null counts as an absent field. */
-function typesOf(schema: Schema): string[] {
-  if (schema.anyOf) return schema.anyOf.flatMap(typesOf);
+function readTypes(schema: Schema): string[] {
+  if (schema.anyOf) return schema.anyOf.flatMap(readTypes);
   return schema.type === "integer" ? ["number"] : [schema.type!];
 }
 
@@ -76,25 +76,25 @@ function outside(schema: Schema, value: unknown): unknown[] {
 }
 
 /** All invalid values that one change can make of a value or its parts. */
-function faultsOf(schema: Schema, value: unknown, path: Path): Fault[] {
+function readFaults(schema: Schema, value: unknown, path: Path): Fault[] {
   const own: Fault = {
     path,
     values: [
-      ...samples.filter((sample) => !typesOf(schema).includes(typeOf(sample))),
-      ...(schema.anyOf ?? [schema]).filter((one) => typesOf(one).includes(typeOf(value))).flatMap((one) => outside(one, value)),
+      ...samples.filter((sample) => !readTypes(schema).includes(typeOf(sample))),
+      ...(schema.anyOf ?? [schema]).filter((one) => readTypes(one).includes(typeOf(value))).flatMap((one) => outside(one, value)),
     ],
   };
   return [...(own.values.length > 0 && path.length > 0 ? [own] : []), ...inner(schema, value, path)];
 }
 
 function inner({ items, properties = {}, required = [], additionalProperties }: Schema, value: unknown, path: Path): Fault[] {
-  if (items && Array.isArray(value)) return value.flatMap((item, at) => faultsOf(items, item, [...path, at]));
+  if (items && Array.isArray(value)) return value.flatMap((item, at) => readFaults(items, item, [...path, at]));
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
   const fields = value as Body;
   const named = Object.entries(properties).flatMap(([name, field]) => {
     const at = [...path, name];
     const drop = required.includes(name) ? [{ path: at, values: [undefined, null] }] : [];
-    return [...drop, ...faultsOf(field, Object.hasOwn(fields, name) ? fields[name] : undefined, at)].filter(
+    return [...drop, ...readFaults(field, Object.hasOwn(fields, name) ? fields[name] : undefined, at)].filter(
       // A missing field can be set to a wrong value, but there is nothing inside it to change.
       (fault) => fault.path.length === at.length || Object.hasOwn(fields, name),
     );
@@ -153,11 +153,11 @@ const isAlone = ({ action, body }: Valid, [field]: Path) =>
   !(field === "image_with_roles" && body["images"] !== undefined);
 
 /** One mutation of a valid body, and the field that it made invalid. */
-export const mutationOf = (valid: fc.Arbitrary<Valid>): fc.Arbitrary<Mutated> =>
+export const buildMutation = (valid: fc.Arbitrary<Valid>): fc.Arbitrary<Mutated> =>
   valid.chain((one) =>
     fc
-      .constantFrom(...faultsOf(one.schema, one.body, []).filter(({ path }) => isAlone(one, path)), ...ruleFaults(one))
-      .chain(({ path, values, param = paramOf(path) }) =>
+      .constantFrom(...readFaults(one.schema, one.body, []).filter(({ path }) => isAlone(one, path)), ...ruleFaults(one))
+      .chain(({ path, values, param = readParam(path) }) =>
         fc.constantFrom(...values).map((value): Mutated => ({ body: replaced(one.body, path, value), param })),
       ),
   );

@@ -2,8 +2,8 @@
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { asAdmin, books, call, holdTime, newAccount } from "../support/gateway.ts";
-import { expectDocumented, videoOf, within1s } from "./answers.ts";
+import { asAdmin, readBalance, call, holdTime, newAccount } from "../support/gateway.ts";
+import { expectDocumented, readVideo, within1s } from "./answers.ts";
 import { bodies, headers, paths, query, segment } from "./requests.ts";
 
 holdTime();
@@ -23,7 +23,7 @@ const endpoints: { name: string; method: string; path: string; statuses: number[
 for (const { name, method, path, statuses } of endpoints)
   test(`any body to ${name} has a documented answer`, async () => {
     const account = await newAccount(null);
-    const video = path.includes("{video}") ? await videoOf(account) : "";
+    const video = path.includes("{video}") ? await readVideo(account) : "";
     const to = path.replace("{video}", video).replace("{account}", account.id);
     const key = path.startsWith("/admin") ? "test-admin" : account.key;
     await fc.assert(
@@ -34,12 +34,12 @@ for (const { name, method, path, statuses } of endpoints)
       }),
       { numRuns: 100 },
     );
-    await books(account);
+    await readBalance(account);
   });
 
 test("any path, method, query and headers have a documented answer", async () => {
   const account = await newAccount(null);
-  const video = await videoOf(account);
+  const video = await readVideo(account);
   const asset = new URL((await call(`/v1/videos/generations/${video}`, { key: account.key })).body.url as string);
   const fill = (part: string) => part.replace("{video}", video).replace("{key}", account.key).replace("{account}", account.id);
   const path = fc.oneof(

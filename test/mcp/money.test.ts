@@ -1,7 +1,7 @@
 /** Charges of agents at /mcp: a repeated call is charged once, and agents in parallel cannot exceed their key's quota. */
 
 import { expect, test } from "vitest";
-import { asAdmin, books, finish, holdTime, newAccount, script, unique, upstreamCalls } from "../support/gateway.ts";
+import { asAdmin, readBalance, finish, holdTime, newAccount, script, unique, upstreamCalls } from "../support/gateway.ts";
 import { callTool, connect, type Era } from "./client.ts";
 
 holdTime();
@@ -24,7 +24,7 @@ test.each<Era>(["legacy", "modern"])("a loop that calls the same tool five times
     expect(again.text).toMatch(/^This is the task of an earlier call .* nothing was submitted or charged again\. .* variation/);
   }
   expect((await upstreamCalls(args.prompt)).filter((name) => name === "start")).toHaveLength(1);
-  expect(await books(account)).toMatchObject({ used: 0.03, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: 0.03, reserved: 0 });
 });
 
 test("parallel calls are one task; an alias is equal to the model's name", async () => {
@@ -34,7 +34,7 @@ test("parallel calls are one task; an alias is equal to the model's name", async
   const models = ["imgC-alias-pro", "imgC-3-pro-image-preview", "imgC-alias-pro", "imgC-3-pro-image-preview"];
   const results = await Promise.all(models.map((model) => callTool(client, "generate_image", { ...args, model })));
   expect(new Set(results.map(({ record }) => record.task_id)).size).toBe(1);
-  expect(await books(account)).toMatchObject({ reserved: 0.12 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.12 });
 });
 
 test("another variation, session or key is another task", async () => {
@@ -42,16 +42,16 @@ test("another variation, session or key is another task", async () => {
   const args = image();
   const [one, other] = [await connect(account.key), await connect(account.key)];
   const modern = [await connect(account.key, "modern"), await connect(account.key, "modern")];
-  const taskOf = async (client: typeof one, more: object = {}) =>
+  const readTask = async (client: typeof one, more: object = {}) =>
     (await callTool(client, "generate_image", { ...args, ...more })).record.task_id as string;
-  const [plain, varied, second] = [await taskOf(one), await taskOf(one, { variation: 2 }), await taskOf(other)];
+  const [plain, varied, second] = [await readTask(one), await readTask(one, { variation: 2 }), await readTask(other)];
   expect(new Set([plain, varied, second]).size).toBe(3);
-  expect([await taskOf(one), await taskOf(one, { variation: 2 }), await taskOf(other)]).toEqual([plain, varied, second]);
+  expect([await readTask(one), await readTask(one, { variation: 2 }), await readTask(other)]).toEqual([plain, varied, second]);
   // Without a handshake there is no session: callers are identified by their keys.
-  const stateless = await Promise.all(modern.map((client) => taskOf(client)));
+  const stateless = await Promise.all(modern.map((client) => readTask(client)));
   expect(new Set(stateless).size).toBe(1);
   expect([plain, varied, second]).not.toContain(stateless[0]);
-  expect(await books(account)).toMatchObject({ reserved: 0.12 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.12 });
 });
 
 test("a call whose task failed is submitted again, five times at most, and costs nothing", async () => {
@@ -71,7 +71,7 @@ test("a call whose task failed is submitted again, five times at most, and costs
   expect(last).toMatchObject({ isError: true, record: { status: "failed", error: { code: "content_policy_violation" } } });
   expect(last.text).toMatch(/^It failed each time\. .* Nothing was charged\. Change the prompt\./);
   expect((await callTool(client, "generate_image", { ...args, variation: 1 })).record.status).toBe("queued");
-  expect(await books(account)).toMatchObject({ used: 0, reserved: 0.03 });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0.03 });
 });
 
 test.each([
@@ -88,7 +88,7 @@ test.each([
   expect(made).toHaveLength(3);
   for (const refused of results.filter(({ isError }) => isError)) expect(refused.text).toContain(code);
   for (const { record } of made) await finish(account, record.task_id);
-  expect(await books(account)).toMatchObject({ used: 0.09, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: 0.09, reserved: 0 });
   const { record } = await callTool(agents[0]!, "balance");
   expect(record.used_balance).toBe(0.09);
   expect(limit === "quota" ? record.remain_balance : record.key.budget.remaining).toBe(0.01);

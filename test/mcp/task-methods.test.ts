@@ -3,7 +3,7 @@
 import { exports } from "cloudflare:workers";
 import { createTaskSessionFromClient, resultFromTaskOutcome, type TaskEnabledSession } from "@modelcontextprotocol/ext-tasks/client";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type Account, books, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
+import { type Account, readBalance, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
 import { address, connect } from "./client.ts";
 
 holdTime();
@@ -84,7 +84,7 @@ test("a failed task ends with an error result, a cancelled one as cancelled", as
   const cancelled = await session.callTool("generate_image", { model: "imgA-4", prompt: unique() });
   await cancelled.cancel();
   expect((await cancelled.settle()).outcome).toMatchObject({ status: "cancelled" });
-  expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
   // An ended task does not change.
   await session.cancelTask(id as never);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.error.code).toBe("content_policy_violation");

@@ -3,7 +3,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { ApiClient } from "../../src/mcp/api-client.ts";
-import { type Account, asAdmin, books, call, finish, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, unique } from "../support/gateway.ts";
 import { address, callTool, connect, type Era } from "./client.ts";
 
 holdTime();
@@ -101,13 +101,13 @@ test("a video, its remix, and a character from it", async () => {
   expect(remix.record).toMatchObject({ status: "completed", metadata: { kind: "remix", source_task: task_id, prompt: "at night" } });
   const character = await make(account, "legacy", "create_character", { model: "vidA-2", from_task: task_id, timestamps: "0,2" });
   expect(character.text).toContain("Write @amber.fox in a video's prompt");
-  expect(await books(account)).toMatchObject({ used: 2.05, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: 2.05, reserved: 0 });
 });
 
 test("estimate` returns each kind's price, or the error, and submits nothing", async () => {
   const account = await newAccount(20);
   const video = await make(account, "legacy", "generate_video", { model: "vidA-2", prompt: unique() });
-  const before = await books(account);
+  const before = await readBalance(account);
   const client = await connect(account.key);
   const estimate = async (args: object) => (await callTool(client, "estimate", { ...args })).record;
   const prompt = unique();
@@ -133,7 +133,7 @@ test("estimate` returns each kind's price, or the error, and submits nothing", a
     isError: true,
     text: expect.stringContaining("image, video"),
   });
-  expect(await books(account)).toEqual(before);
+  expect(await readBalance(account)).toEqual(before);
 });
 
 test("models are found by kind and by alias", async () => {
@@ -222,7 +222,7 @@ test("errors name each field, its allowed values, and the next step", async () =
   await expect(client.callTool({ name: "generate_song", arguments: {} })).rejects.toThrow(
     "Unknown tool: generate_song. There are list_models,",
   );
-  expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 
 test.each([
@@ -241,7 +241,7 @@ test.each([
   const account = await newAccount();
   const result = await callTool(await connect(account.key), tool, { ...args, wait: 0 });
   expect(result).toMatchObject({ isError: true, text: `invalid_request: ${reason}` });
-  expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 
 test("an image is returned as data only below the size limit", async () => {

@@ -8,7 +8,7 @@ const limit = 10 * 1024 * 1024;
 const read = (text: string, allowBare = false, maxBytes = limit) => decodeImage(text, { allowBare, maxBytes });
 
 /** A PNG by its first bytes, of any length. */
-const pngOf = (length: number) => {
+const buildPng = (length: number) => {
   const bytes = new Uint8Array(length);
   bytes.set(png.subarray(0, Math.min(length, png.length)));
   return bytes;
@@ -87,11 +87,11 @@ test("line breaks are skipped", () => {
 
 test("the limit applies to the decoded image, to the byte", () => {
   for (const length of [100, 101, 102]) {
-    const text = pngOf(length).toBase64();
+    const text = buildPng(length).toBase64();
     expect(read(text, true, length)).toMatchObject({ type: "image/png" });
     expect(read(text, true, length - 1)).toEqual({ problem: "too_large" });
   }
-  expect(read(pngOf(300).toBase64().replaceAll(/.{76}/g, "$&\r\n"), true, 300)).toMatchObject({ type: "image/png" });
+  expect(read(buildPng(300).toBase64().replaceAll(/.{76}/g, "$&\r\n"), true, 300)).toMatchObject({ type: "image/png" });
 });
 
 test("text above the length limit is refused before it is decoded", () => {

@@ -6,18 +6,18 @@ import { sha256Hex } from "../../src/ids.ts";
 import { canonicalJson, digestJson } from "../../src/media/canonical-json.ts";
 import { RunningDigest } from "../../src/media/running-digest.ts";
 import { base64, png } from "./images.ts";
-import { MiB, pngOf, read, streamOf, uriOf } from "./json-bodies.ts";
+import { MiB, buildPng, read, toStream, toUri } from "./json-bodies.ts";
 
 /** The digest that is computed while a body is read; undefined if its images have to be read again. */
 async function running(text: string, chunk = text.length): Promise<string | undefined> {
   const digest = new RunningDigest();
   const chunks = Array.from({ length: Math.ceil(text.length / chunk) }, (_, at) => text.slice(at * chunk, (at + 1) * chunk));
-  return digest.end((await read(streamOf(chunks), { maxImages: 10, digest })).value);
+  return digest.end((await read(toStream(chunks), { maxImages: 10, digest })).value);
 }
 
 /** The digest of a body whose images are read again, in pieces of this size. */
 async function digest(text: string, piece = 1000): Promise<string | null> {
-  const { value, images, stored } = await read(streamOf([text]), { maxImages: 10 });
+  const { value, images, stored } = await read(toStream([text]), { maxImages: 10 });
   return digestJson(value, new Map(images.map((image) => [image.placeholder, image])), async (index) => {
     const { bytes } = stored.find((one) => one.index === index)!;
     return (async function* () {
@@ -43,11 +43,11 @@ const long = base64.png.slice(0, 64).repeat(50); // its length is a multiple of 
 const lines = (text: string, end: string, length = 76) => text.replaceAll(new RegExp(`.{${length}}`, "g"), `$&${end}`);
 
 test.each<[string, string]>([
-  ["a data URI", uriOf(pngOf(5000))],
-  ["another label", `DATA:Image/jpeg;a=b;base64,${pngOf(5001).toBase64()}`],
-  ["bare Base64", pngOf(5002).toBase64()],
-  ["lines of 76", lines(pngOf(200_000).toBase64(), "\r\n")],
-  ["a data URI in lines, with a line end at its end", `${lines(uriOf(pngOf(30_000)), "\n", 64)}\n`.replace(/\n/, "")],
+  ["a data URI", toUri(buildPng(5000))],
+  ["another label", `DATA:Image/jpeg;a=b;base64,${buildPng(5001).toBase64()}`],
+  ["bare Base64", buildPng(5002).toBase64()],
+  ["lines of 76", lines(buildPng(200_000).toBase64(), "\r\n")],
+  ["a data URI in lines, with a line end at its end", `${lines(toUri(buildPng(30_000)), "\n", 64)}\n`.replace(/\n/, "")],
   ["white space in front, behind, and each kind of it", ` \t${long}\f\r\n${long} \n`],
   ["white space between the padding", `${long}${"iVBORw0KGg==".replace("==", " = \n= ")}`],
 ])("%s gives the digest of the whole text", async (_, image) => {
@@ -70,23 +70,23 @@ test.each<[string, boolean, string]>([
   ["a name that stands twice", false, `{"images":["IMAGE"],"images":["IMAGE"]}`],
   ["much text in front", false, `{"prompt":"${"x".repeat(70_000)}","images":["IMAGE"]}`],
 ])("the digest is computed while the body is read: %s", async (_, isKnown, body) => {
-  const text = body.replaceAll("IMAGE", uriOf(pngOf(3000)));
+  const text = body.replaceAll("IMAGE", toUri(buildPng(3000)));
   expect(await running(text, 1000)).toBe(isKnown ? await whole(text) : undefined);
 });
 
 test("no digest is computed for more images than are stored", async () => {
-  const text = (images: number) => JSON.stringify({ images: Array.from({ length: images }, () => uriOf(pngOf(1600))) });
+  const text = (images: number) => JSON.stringify({ images: Array.from({ length: images }, () => toUri(buildPng(1600))) });
   expect(await running(text(10))).toBe(await whole(text(10)));
   expect(await running(text(11))).toBeUndefined();
 });
 
 test("if a name occurs twice, the last value counts", async () => {
-  const text = `{"images":["${uriOf(pngOf(3000))}"],"model":"x","images":["${uriOf(pngOf(3300, 8))}"]}`;
+  const text = `{"images":["${toUri(buildPng(3000))}"],"model":"x","images":["${toUri(buildPng(3300, 8))}"]}`;
   expect(await digest(text)).toBe(await whole(text));
 });
 
 test("if an image's text cannot be restored, the digest is unknown", async () => {
-  const disorder = pngOf(300_000)
+  const disorder = buildPng(300_000)
     .toBase64()
     .replaceAll(/./g, (c, at: number) => (at % 7 === 0 || at % 11 === 0 ? `${c}${" \n\t"[at % 3]}` : c));
   expect(await digest(JSON.stringify({ images: [disorder] }))).toBeNull();
@@ -95,7 +95,11 @@ test("if an image's text cannot be restored, the digest is unknown", async () =>
 });
 
 test("a large body", async () => {
-  const text = JSON.stringify({ model: "x", images: [uriOf(pngOf(10 * MiB)), lines(pngOf(5 * MiB).toBase64(), "\r\n")], prompt: "p" });
+  const text = JSON.stringify({
+    model: "x",
+    images: [toUri(buildPng(10 * MiB)), lines(buildPng(5 * MiB).toBase64(), "\r\n")],
+    prompt: "p",
+  });
   expect(await digest(text, 256 * 1024)).toBe(await whole(text));
   expect(await running(text)).toBe(await whole(text));
 });
@@ -108,7 +112,7 @@ test("any white space, any pieces", async () => {
       fc.integer({ min: 1, max: 5000 }),
       fc.boolean(),
       async (gaps, piece, isUri) => {
-        let rest = pngOf(4000).toBase64();
+        let rest = buildPng(4000).toBase64();
         let text = isUri ? "data:image/png;base64," : "";
         for (const [after, gap] of gaps) {
           text += rest.slice(0, after) + gap;

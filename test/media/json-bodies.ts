@@ -13,17 +13,17 @@ const isImageAt = (path: JsonPath) =>
   (path[0] === "image_with_roles" && path.length === 3 && typeof path[1] === "number" && path[2] === "url");
 
 /** A file that begins with the PNG signature. */
-export function pngOf(length: number, fill = 7): Uint8Array<ArrayBuffer> {
+export function buildPng(length: number, fill = 7): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length).fill(fill);
   bytes.set(png.subarray(0, 12));
   return bytes;
 }
 
 /** The data URI of that file. */
-export const uriOf = (bytes: Uint8Array) => `data:image/png;base64,${bytes.toBase64()}`;
+export const toUri = (bytes: Uint8Array) => `data:image/png;base64,${bytes.toBase64()}`;
 
 /** A stream of these chunks; of type `bytes` it is a byte stream to the platform. */
-export function streamOf(chunks: Iterable<Uint8Array | string>, type?: "bytes"): ReadableStream<Uint8Array> {
+export function toStream(chunks: Iterable<Uint8Array | string>, type?: "bytes"): ReadableStream<Uint8Array> {
   const iterator = chunks[Symbol.iterator]();
   const pull = (controller: ReadableStreamDefaultController<Uint8Array> | ReadableByteStreamController) => {
     const { done, value } = iterator.next();
@@ -39,7 +39,7 @@ export function streamOf(chunks: Iterable<Uint8Array | string>, type?: "bytes"):
 export async function read(body: ReadableStream<Uint8Array> | string | object, options: Partial<SkeletonOptions> = {}) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const stored: InlineImage[] = [];
-  const skeleton = await readJsonSkeleton(body instanceof ReadableStream ? body : streamOf([text]), {
+  const skeleton = await readJsonSkeleton(body instanceof ReadableStream ? body : toStream([text]), {
     maxBytes: 72 * MiB,
     maxSkeletonBytes: MiB,
     maxImageBytes: 10 * MiB,
@@ -58,7 +58,7 @@ export async function read(body: ReadableStream<Uint8Array> | string | object, o
 }
 
 /** The reason why a reading fails, or `read`. */
-export const reasonOf = async (reading: Promise<unknown>) =>
+export const readReason = async (reading: Promise<unknown>) =>
   reading.then(
     () => "read",
     (error: unknown) => (error instanceof JsonBodyError ? error.reason : error),

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { JsonBodyError } from "../../src/media/json-error.ts";
 import { readJsonSkeleton } from "../../src/media/json-skeleton.ts";
 import { png } from "./images.ts";
-import { streamOf } from "./json-bodies.ts";
+import { toStream } from "./json-bodies.ts";
 
 const encoder = new TextEncoder();
 
@@ -13,7 +13,7 @@ const encoder = new TextEncoder();
 function cutStream(bytes: Uint8Array, cuts: readonly number[], asBytes: boolean): ReadableStream<Uint8Array> {
   const borders = [...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
   const chunks = borders.map((border, at) => bytes.subarray(borders[at - 1] ?? 0, border)).filter((chunk) => chunk.length > 0);
-  return streamOf(chunks, asBytes ? "bytes" : undefined);
+  return toStream(chunks, asBytes ? "bytes" : undefined);
 }
 
 async function read(bytes: Uint8Array, cuts: readonly number[], asBytes: boolean) {

@@ -1,33 +1,33 @@
 /** Every reason to refuse a body, with exact limits, and bodies that break off. */
 
 import { expect, test } from "vitest";
-import { pngOf, read, reasonOf, streamOf, uriOf } from "./json-bodies.ts";
+import { buildPng, read, readReason, toStream, toUri } from "./json-bodies.ts";
 
 test("limits are exact to the byte", async () => {
-  const image = uriOf(pngOf(30_000));
+  const image = toUri(buildPng(30_000));
   const body = `{"images":["${image}"],"prompt":"é"}`;
   const length = new TextEncoder().encode(body).length;
-  expect(await reasonOf(read(body, { maxBytes: length }))).toBe("read");
-  expect(await reasonOf(read(body, { maxBytes: length - 1 }))).toBe("too_large");
+  expect(await readReason(read(body, { maxBytes: length }))).toBe("read");
+  expect(await readReason(read(body, { maxBytes: length - 1 }))).toBe("too_large");
   const { placeholders } = await read(body);
   const rest = length - image.length + placeholders[0]!.length;
-  expect(await reasonOf(read(body, { maxSkeletonBytes: rest }))).toBe("read");
-  expect(await reasonOf(read(body, { maxSkeletonBytes: rest - 1 }))).toBe("too_large");
-  const endless = streamOf(
+  expect(await readReason(read(body, { maxSkeletonBytes: rest }))).toBe("read");
+  expect(await readReason(read(body, { maxSkeletonBytes: rest - 1 }))).toBe("too_large");
+  const endless = toStream(
     (function* () {
       yield '{"a":"';
       for (;;) yield "b".repeat(65_536);
     })(),
   );
-  expect(await reasonOf(read(endless))).toBe("too_large");
+  expect(await readReason(read(endless))).toBe("too_large");
 });
 
 test("depth is limited before anything is parsed", async () => {
   const nested = (depth: number) => `${"[{".repeat(depth / 2)}"a":1${"}]".repeat(depth / 2)}`.replaceAll("{[", '{"b":[');
-  expect(await reasonOf(read(nested(64)))).toBe("read");
-  expect(await reasonOf(read(`[${nested(64)}]`))).toBe("too_deep");
-  expect(await reasonOf(read("[".repeat(500_000)))).toBe("too_deep");
-  expect(await reasonOf(read(`"${"[".repeat(500_000)}"`))).toBe("read");
+  expect(await readReason(read(nested(64)))).toBe("read");
+  expect(await readReason(read(`[${nested(64)}]`))).toBe("too_deep");
+  expect(await readReason(read("[".repeat(500_000)))).toBe("too_deep");
+  expect(await readReason(read(`"${"[".repeat(500_000)}"`))).toBe("read");
 });
 
 test("text that JSON.parse refuses is refused, also inside an image", async () => {
@@ -38,29 +38,29 @@ test("text that JSON.parse refuses is refused, also inside an image", async () =
     `{"images":["${long}`, `{"images":["${long}"`, `{"images":["${long}\\`, `{"images":["${long}\n"]}`, `{"images":["${long}\\x"]}`, `{"images":["${long}\\u00g0"]}`,
     `{"images":["${long}\t"]}`, `{"images":["${long}"]]`, `{"images":["!!!${long}\\"]}`,
   ]; // oxfmt-ignore
-  for (const text of texts) expect(await reasonOf(read(text)), text.slice(0, 40)).toBe("not_json");
-  expect(await reasonOf(read(streamOf(["[", "\ufeff]"])))).toBe("not_json");
+  for (const text of texts) expect(await readReason(read(text)), text.slice(0, 40)).toBe("not_json");
+  expect(await readReason(read(toStream(["[", "\ufeff]"])))).toBe("not_json");
   const encoder = new TextEncoder();
   for (const [start, end] of [
     ['{"a":"', '"}'],
     [`{"images":["${long}`, '"]}'],
   ] as const) {
     for (const bad of [[0xff], [0xc3], [0xc3, 0x28], [0xed, 0xa0, 0x80]]) {
-      expect(await reasonOf(read(streamOf([encoder.encode(start), Uint8Array.from(bad), encoder.encode(end)])))).toBe("not_json");
+      expect(await readReason(read(toStream([encoder.encode(start), Uint8Array.from(bad), encoder.encode(end)])))).toBe("not_json");
     }
-    expect(await reasonOf(read(streamOf([encoder.encode(start), Uint8Array.of(0xc3)])))).toBe("not_json");
+    expect(await readReason(read(toStream([encoder.encode(start), Uint8Array.of(0xc3)])))).toBe("not_json");
   }
 });
 
 test("a control character is refused wherever it stands in an image", async () => {
-  const long = pngOf(6000).toBase64();
+  const long = buildPng(6000).toBase64();
   for (let code = 0; code < 0x20; code++) {
     const control = String.fromCharCode(code);
     for (const at of [0, 1, 300, 4001, long.length - 1, long.length]) {
       for (const image of [long, `${long}==`, `*${long}`, `data:${long}`]) {
         const text = `{"images":["${image.slice(0, at)}${control}${image.slice(at)}"]}`;
         const chunks = at === 1 ? [text] : [text.slice(0, 13 + at), text.slice(13 + at)];
-        expect(await reasonOf(read(streamOf(chunks))), `${code} at ${at}`).toBe("not_json");
+        expect(await readReason(read(toStream(chunks))), `${code} at ${at}`).toBe("not_json");
       }
     }
   }
@@ -68,7 +68,7 @@ test("a control character is refused wherever it stands in an image", async () =
 
 test("when a body breaks off or the store fails, the reading ends after the running store calls", async () => {
   const events: string[] = [];
-  const image = JSON.stringify(uriOf(pngOf(3000)));
+  const image = JSON.stringify(toUri(buildPng(3000)));
   let reads = 0;
   const breaking = new ReadableStream<Uint8Array>(
     {
@@ -86,7 +86,7 @@ test("when a body breaks off or the store fails, the reading ends after the runn
     await scheduler.wait(1);
     events.push("end");
   };
-  expect(await reasonOf(read(breaking, { store }))).toBe("interrupted");
+  expect(await readReason(read(breaking, { store }))).toBe("interrupted");
   expect(events).toEqual(["read", "begin", "end", "read", "begin", "end", "read"]);
 
   let cancelled = false;
@@ -106,6 +106,6 @@ test("when a body breaks off or the store fails, the reading ends after the runn
     await scheduler.wait(1);
     throw fault;
   };
-  expect(await reasonOf(read(body, { store: failing }))).toBe(fault);
+  expect(await readReason(read(body, { store: failing }))).toBe(fault);
   expect({ stores, cancelled }).toEqual({ stores: 1, cancelled: true });
 });

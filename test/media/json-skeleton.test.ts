@@ -3,15 +3,15 @@
 import { expect, test } from "vitest";
 import type { InlineImage } from "../../src/media/json-skeleton.ts";
 import { base64, png } from "./images.ts";
-import { MiB, pngOf, read, streamOf, uriOf } from "./json-bodies.ts";
+import { MiB, buildPng, read, toStream, toUri } from "./json-bodies.ts";
 
 test("images are removed from the body, and the rest remains", async () => {
-  const files = [pngOf(4000, 1), pngOf(5001, 2), pngOf(6002, 3)];
+  const files = [buildPng(4000, 1), buildPng(5001, 2), buildPng(6002, 3)];
   const [one, two, three] = files as [Uint8Array, Uint8Array, Uint8Array];
   const { value, images, stored, placeholders } = await read({
     model: "vidC-1",
-    images: [uriOf(one), "https://example.com/a.png", two.toBase64()],
-    image_with_roles: [{ role: "first_frame", url: uriOf(three) }],
+    images: [toUri(one), "https://example.com/a.png", two.toBase64()],
+    image_with_roles: [{ role: "first_frame", url: toUri(three) }],
     prompt: 'a "quoted" \\ cat 🐈',
   });
   expect(value).toEqual({
@@ -34,11 +34,11 @@ test("images are removed from the body, and the rest remains", async () => {
     })),
   );
   expect(new Set(placeholders).size).toBe(3);
-  expect((await read({ images: [uriOf(one)] })).placeholders).not.toContain(placeholders[0]);
+  expect((await read({ images: [toUri(one)] })).placeholders).not.toContain(placeholders[0]);
 });
 
 test("only strings at the paths of images are removed", async () => {
-  const uri = uriOf(pngOf(4000));
+  const uri = toUri(buildPng(4000));
   const body = {
     prompt: uri,
     images: { 0: uri, images: [uri] },
@@ -57,7 +57,7 @@ test("URLs and short strings remain", async () => {
     images: [
       `https://example.com/${"a".repeat(5000)}`,
       ` HTTP://example.com/?data:image/png;base64,${"A".repeat(5000)}`,
-      uriOf(png),
+      toUri(png),
       "",
       "A".repeat(2048),
     ],
@@ -68,8 +68,8 @@ test("URLs and short strings remain", async () => {
 });
 
 test("names and images may be written with escapes", async () => {
-  const file = pngOf(5000, 255); // every slash is escaped
-  const uri = uriOf(file);
+  const file = buildPng(5000, 255); // every slash is escaped
+  const uri = toUri(file);
   const escaped = (text: string) => text.replaceAll(/[^]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
   const spellings = [
     uri.replaceAll("/", "\\/"),
@@ -85,9 +85,9 @@ test("names and images may be written with escapes", async () => {
 });
 
 test("a body may be cut at every byte, and into single bytes", async () => {
-  const file = pngOf(1530);
+  const file = buildPng(1530);
   file.fill(255, 500, 520);
-  const uri = uriOf(file).replaceAll("/", "\\/");
+  const uri = toUri(file).replaceAll("/", "\\/");
   const bytes = new TextEncoder().encode(`\ufeff{"prompt":"é😀\\"\\\\","images":["${uri}","\\u00e9\\n"],"n":-1.5e3}`);
   const expectRead = async (stream: ReadableStream<Uint8Array>, cut: string) => {
     const { value, stored, placeholders } = await read(stream);
@@ -97,16 +97,16 @@ test("a body may be cut at every byte, and into single bytes", async () => {
   for (let cut = 0; cut <= bytes.length; cut++) {
     const type = cut % 2 ? ("bytes" as const) : undefined;
     await expectRead(
-      streamOf(
+      toStream(
         [bytes.subarray(0, cut), bytes.subarray(cut)].filter((chunk) => chunk.length > 0),
         type,
       ),
       `at ${cut}`,
     );
   }
-  await expectRead(streamOf(Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))), "single bytes");
+  await expectRead(toStream(Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))), "single bytes");
   await expectRead(
-    streamOf(
+    toStream(
       Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)),
       "bytes",
     ),
@@ -127,7 +127,7 @@ test("the result of each image is reported, and only images are stored", async (
         `data:image/png;base64,${" ".repeat(3000)}`,
         `${base64.png.slice(0, 60)}${filler}${filler}`,
         `\u{1f408}${filler}`,
-        uriOf(pngOf(3000)),
+        toUri(buildPng(3000)),
       ],
     },
     { maxImageBytes: 4000 },
@@ -147,7 +147,7 @@ test("the result of each image is reported, and only images are stored", async (
 });
 
 test("an image of ten mebibytes is accepted, one byte more is not", async () => {
-  const body = JSON.stringify({ images: [uriOf(pngOf(10 * MiB)), uriOf(pngOf(10 * MiB + 1))] });
+  const body = JSON.stringify({ images: [toUri(buildPng(10 * MiB)), toUri(buildPng(10 * MiB + 1))] });
   const sizes: number[] = [];
   const store = async ({ bytes }: InlineImage) => void sizes.push(bytes.length);
   const { images } = await read(new Response(body).body!, { store });
@@ -156,14 +156,14 @@ test("an image of ten mebibytes is accepted, one byte more is not", async () => 
 });
 
 test("images over the limit are reported and not stored", async () => {
-  const { images, stored, value, placeholders } = await read({ images: Array.from({ length: 7 }, (_, at) => uriOf(pngOf(3000, at))) });
+  const { images, stored, value, placeholders } = await read({ images: Array.from({ length: 7 }, (_, at) => toUri(buildPng(3000, at))) });
   expect(stored.map((image) => image.index)).toEqual([0, 1, 2, 3, 4]);
   expect(images.slice(5)).toMatchObject([{ problem: "too_many" }, { problem: "too_many" }]);
   expect(value).toEqual({ images: placeholders });
 });
 
 test("of two fields with the same name the last counts, and the images of the other are reported", async () => {
-  const [one, two] = [uriOf(pngOf(3000, 1)), uriOf(pngOf(3000, 2))];
+  const [one, two] = [toUri(buildPng(3000, 1)), toUri(buildPng(3000, 2))];
   const { value, stored, placeholders } = await read(`{"images":["${one}"],"n":1,"n":2,"im\\u0061ges":["${two}"],"__proto__":{"a":1}}`);
   expect(value).toEqual(JSON.parse(`{"images":["${placeholders[1]}"],"n":2,"__proto__":{"a":1}}`));
   expect(stored).toHaveLength(2);

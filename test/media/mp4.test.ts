@@ -14,7 +14,7 @@ function source(bytes: Uint8Array) {
   return { ranges, facts: () => readVideoFacts(read, bytes.length) };
 }
 
-const factsOf = (bytes: Uint8Array) => source(bytes).facts();
+const readFacts = (bytes: Uint8Array) => source(bytes).facts();
 
 const ftyp = videoHead.slice(0, 32);
 const moov = videoHead.slice(32);
@@ -63,16 +63,16 @@ test("a video cut off after its index is refused; a few extra bytes are ignored"
 });
 
 test("a video without sound, and sound without a video", async () => {
-  expect(await factsOf(change(videoHead, { "moov/trak": (trak) => (isVideo(trak) ? trak : undefined) }))).toEqual({
+  expect(await readFacts(change(videoHead, { "moov/trak": (trak) => (isVideo(trak) ? trak : undefined) }))).toEqual({
     ...facts,
     hasAudio: false,
   });
-  expect(await factsOf(change(videoHead, { "moov/trak": (trak) => (isVideo(trak) ? undefined : trak) }))).toBeUndefined();
+  expect(await readFacts(change(videoHead, { "moov/trak": (trak) => (isVideo(trak) ? undefined : trak) }))).toBeUndefined();
 });
 
 /** The facts of the video with these four numbers of the rotation matrix. */
 const turned = (a: number, b: number, c: number, d: number) =>
-  factsOf(withVideoTrack((tkhd) => set(56, d)(set(52, c)(set(44, b)(set(40, a)(tkhd))))));
+  readFacts(withVideoTrack((tkhd) => set(56, d)(set(52, c)(set(44, b)(set(40, a)(tkhd))))));
 
 test("width and height are those of the displayed video", async () => {
   const one = 0x1_0000;
@@ -84,8 +84,8 @@ test("width and height are those of the displayed video", async () => {
 
 test("non-square pixels give a fraction, which is rounded", async () => {
   // 720 pixels, each 16/11 times as wide as high.
-  expect(await factsOf(withVideoTrack(set(76, Math.floor((720 * 16 * 0x1_0000) / 11))))).toEqual({ ...facts, width: 1047 });
-  expect(await factsOf(withVideoTrack(set(76, 0)))).toBeUndefined();
+  expect(await readFacts(withVideoTrack(set(76, Math.floor((720 * 16 * 0x1_0000) / 11))))).toEqual({ ...facts, width: 1047 });
+  expect(await readFacts(withVideoTrack(set(76, 0)))).toBeUndefined();
 });
 
 /** Rewrites a header to version 1. `times` is the offset of its duration. */
@@ -107,40 +107,40 @@ test("headers with 64-bit times are supported", async () => {
     "moov/trak/mdia/mdhd": withLongTimes(16),
   });
   expect(video.length).toBe(videoHead.length + 5 * 12);
-  expect(await factsOf(video)).toEqual(facts);
+  expect(await readFacts(video)).toEqual(facts);
   const unknown = change(video, { "moov/mvhd": (body) => set(28, 0xffff_ffff)(set(24, 0xffff_ffff)(body)) });
-  expect(await factsOf(unknown)).toEqual(facts);
+  expect(await readFacts(unknown)).toEqual(facts);
 });
 
 test("a duration missing from the file's header is taken from its video track", async () => {
-  for (const unknown of [0, 0xffff_ffff]) expect(await factsOf(change(videoHead, { "moov/mvhd": set(16, unknown) }))).toEqual(facts);
-  expect(await factsOf(change(videoHead, { "moov/mvhd": set(16, 0), "moov/trak/mdia/mdhd": set(16, 0) }))).toBeUndefined();
-  expect(await factsOf(change(videoHead, { "moov/mvhd": set(12, 0), "moov/trak/mdia/mdhd": set(12, 0) }))).toBeUndefined();
+  for (const unknown of [0, 0xffff_ffff]) expect(await readFacts(change(videoHead, { "moov/mvhd": set(16, unknown) }))).toEqual(facts);
+  expect(await readFacts(change(videoHead, { "moov/mvhd": set(16, 0), "moov/trak/mdia/mdhd": set(16, 0) }))).toBeUndefined();
+  expect(await readFacts(change(videoHead, { "moov/mvhd": set(12, 0), "moov/trak/mdia/mdhd": set(12, 0) }))).toBeUndefined();
 });
 
 test("the duration of a fragmented file comes from the fragments' header", async () => {
   const pieces = change(videoHead, { "moov/mvhd": set(16, 0), "moov/trak/mdia/mdhd": set(16, 0) });
   const withMehd = (mehd: Uint8Array) => change(pieces, { moov: (body) => join(body, box("mvex", mehd)) });
-  expect(await factsOf(withMehd(box("mehd", word(0), word(2500))))).toEqual({ ...facts, seconds: 2.5 });
-  expect(await factsOf(withMehd(box("mehd", [1, 0, 0, 0], word(0), word(3500))))).toEqual({ ...facts, seconds: 3.5 });
+  expect(await readFacts(withMehd(box("mehd", word(0), word(2500))))).toEqual({ ...facts, seconds: 2.5 });
+  expect(await readFacts(withMehd(box("mehd", [1, 0, 0, 0], word(0), word(3500))))).toEqual({ ...facts, seconds: 3.5 });
 });
 
 const longBox = (type: string, contents: Uint8Array) => join(word(1), letters(type), word(0), word(16 + contents.length), contents);
 
 test("boxes with 64-bit sizes, and a last box without a size, are supported", async () => {
   const body = moov.subarray(8);
-  expect(await factsOf(join(ftyp, longBox("mdat", new Uint8Array(4)), longBox("moov", body)))).toEqual(facts);
-  expect(await factsOf(join(ftyp, word(0), letters("moov"), body))).toEqual(facts);
+  expect(await readFacts(join(ftyp, longBox("mdat", new Uint8Array(4)), longBox("moov", body)))).toEqual(facts);
+  expect(await readFacts(join(ftyp, word(0), letters("moov"), body))).toEqual(facts);
 });
 
 test("a file that is not a video, or ends too early, has no facts", async () => {
-  expect(await factsOf(new Uint8Array())).toBeUndefined();
-  expect(await factsOf(new TextEncoder().encode("<!doctype html><title>Not found</title>"))).toBeUndefined();
-  expect(await factsOf(ftyp)).toBeUndefined();
-  expect(await factsOf(moov)).toBeUndefined();
-  expect(await factsOf(join(ftyp, word(0), letters("mdat"), new Uint8Array(100)))).toBeUndefined();
+  expect(await readFacts(new Uint8Array())).toBeUndefined();
+  expect(await readFacts(new TextEncoder().encode("<!doctype html><title>Not found</title>"))).toBeUndefined();
+  expect(await readFacts(ftyp)).toBeUndefined();
+  expect(await readFacts(moov)).toBeUndefined();
+  expect(await readFacts(join(ftyp, word(0), letters("mdat"), new Uint8Array(100)))).toBeUndefined();
   for (let length = 0; length < videoHead.length; length += 7)
-    expect(await factsOf(videoHead.slice(0, length)), String(length)).toBeUndefined();
+    expect(await readFacts(videoHead.slice(0, length)), String(length)).toBeUndefined();
 });
 
 test("wrong box sizes end the reading soon", async () => {
@@ -155,7 +155,7 @@ test("wrong box sizes end the reading soon", async () => {
     "zero inside": join(ftyp, box("moov", word(1), letters("trak"), word(0), word(0))),
     "fields cut off": join(ftyp, box("moov", box("mvhd", word(0)), tracks)),
   };
-  for (const [name, bytes] of Object.entries(hostile)) expect(await factsOf(bytes), name).toBeUndefined();
+  for (const [name, bytes] of Object.entries(hostile)) expect(await readFacts(bytes), name).toBeUndefined();
 });
 
 test("an index over 16 MiB is not read", async () => {
@@ -203,7 +203,7 @@ test("random and damaged bytes never throw and always end", async () => {
     const damaged = videoHead.slice(0, oneOf(videoHead.length, random(videoHead.length) + 1));
     for (let hits = random(8); hits >= 0; hits--) damaged[random(damaged.length)] = oneOf(0, 1, 8, 255, random(256));
     for (const bytes of [noise, boxes, damaged]) {
-      const result = await factsOf(bytes);
+      const result = await readFacts(bytes);
       if (!result) continue;
       told++;
       expect(result.width > 0 && result.height > 0 && result.seconds > 0 && Number.isFinite(result.seconds)).toBe(true);

@@ -18,11 +18,11 @@ test.each([
   ["bytes", (whole: string) => new Blob([whole]).stream()],
   ["small chunks", (whole: string) => chunked(whole, 7)],
   ["one chunk", (whole: string) => chunked(whole, whole.length)],
-])("for a stream of %s", async (_, streamOf) => {
-  const small = await readHead(streamOf(text(1_000)), 1_000, wait);
+])("for a stream of %s", async (_, toStream) => {
+  const small = await readHead(toStream(text(1_000)), 1_000, wait);
   expect([small.isWhole, new TextDecoder().decode(small.head)]).toEqual([true, text(1_000)]);
   for (const length of [1_010, 400_000]) {
-    const stream = streamOf(text(length));
+    const stream = toStream(text(length));
     const { head, isWhole } = await readHead(stream, 1_000, wait);
     expect(isWhole).toBe(false);
     expect(head.length).toBeGreaterThan(1_000);

@@ -7,7 +7,7 @@ import { unstable_readConfig } from "wrangler";
 import { deployment } from "../../scripts/deploy/configuration.ts";
 import { readDeployOptions } from "../../scripts/deploy/options.ts";
 
-const pathOf = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+const toPath = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 interface Settings {
   queues: {
     consumers: { queue: string; max_concurrency?: number }[];
@@ -16,7 +16,7 @@ interface Settings {
   limits?: { cpu_ms?: number };
   observability?: object;
 }
-const read = (file: string) => unstable_readConfig({ config: pathOf(file) }) as unknown as Settings;
+const read = (file: string) => unstable_readConfig({ config: toPath(file) }) as unknown as Settings;
 const gateway = read("wrangler.toml");
 
 test.each([
@@ -28,7 +28,7 @@ test.each([
   "src/operations/wrangler.toml",
 ])("%s: logs contain no query string, and so no signature", (file) => {
   // Read as text as well: a version of wrangler without the option would drop it.
-  expect(readFileSync(pathOf(file), "utf8")).toMatch(/^\[observability\]\nenabled = true\nredact_query_string = true/m);
+  expect(readFileSync(toPath(file), "utf8")).toMatch(/^\[observability\]\nenabled = true\nredact_query_string = true/m);
   expect(read(file).observability).toMatchObject({
     enabled: true,
     redact_query_string: true,

@@ -13,7 +13,7 @@ const ajv = formats.default(new Ajv2020({ strict: false, ownProperties: true }))
 const valueOf = (schema: unknown): Json => makeValue(jsonSchema.parse(schema));
 
 /** The violations that ajv finds in a value. */
-function faultsOf(schema: AnySchema, value: Json): string {
+function readFaults(schema: AnySchema, value: Json): string {
   const validate = ajv.compile(schema);
   return validate(value) ? "" : ajv.errorsText(validate.errors);
 }
@@ -113,7 +113,7 @@ test("a value is made for each schema, and ajv accepts it", () => {
     fc.property(satisfiable, (part) => {
       const schema = { $defs: defs, type: "object", properties: { part }, required: ["part"], additionalProperties: false };
       const value = valueOf(schema);
-      expect(faultsOf(schema, value)).toBe("");
+      expect(readFaults(schema, value)).toBe("");
       expect(valueOf(schema)).toEqual(value);
     }),
     { numRuns: 400 },
@@ -178,7 +178,7 @@ test("contradicting keywords give either no value or one that ajv accepts", () =
         return;
       }
       made++;
-      expect(faultsOf(schema, value)).toBe("");
+      expect(readFaults(schema, value)).toBe("");
     }),
     { numRuns: 600 },
   );

@@ -105,7 +105,7 @@ test("a submission with two tasks, and tasks that are missing or listed twice, a
 });
 
 test("a final state that neither the prompt, nor a caller, nor a crash explains is a fault", () => {
-  const faultsOf = (prompt: string, error: string | undefined, change: { isCancelAsked?: boolean; crashes?: number[] } = {}) => {
+  const readFaults = (prompt: string, error: string | undefined, change: { isCancelAsked?: boolean; crashes?: number[] } = {}) => {
     const history = new History();
     history.accept({ ...order("order-1"), body: { model: "imgA-4", prompt } }, "task_1", 1_000);
     const [task] = history.open();
@@ -117,15 +117,15 @@ test("a final state that neither the prompt, nor a caller, nor a crash explains 
       (change.crashes ?? []).map((at) => ({ at })),
     );
   };
-  expect(faultsOf("order-1", undefined)).toEqual([]);
-  expect(faultsOf("order-1 sandbox:fail", "provider_error")).toEqual([]);
-  expect(faultsOf("order-1", "cancelled", { isCancelAsked: true })).toEqual([]);
-  expect(faultsOf("order-1", "deadline_exceeded", { crashes: [5_000, 6_000] })).toEqual([]);
-  expect(faultsOf("order-1 sandbox:slow", "deadline_exceeded", { crashes: [5_000] })).toEqual([]);
-  expect(faultsOf("order-1", "deadline_exceeded", { crashes: [500, 5_000] })).toHaveLength(1);
+  expect(readFaults("order-1", undefined)).toEqual([]);
+  expect(readFaults("order-1 sandbox:fail", "provider_error")).toEqual([]);
+  expect(readFaults("order-1", "cancelled", { isCancelAsked: true })).toEqual([]);
+  expect(readFaults("order-1", "deadline_exceeded", { crashes: [5_000, 6_000] })).toEqual([]);
+  expect(readFaults("order-1 sandbox:slow", "deadline_exceeded", { crashes: [5_000] })).toEqual([]);
+  expect(readFaults("order-1", "deadline_exceeded", { crashes: [500, 5_000] })).toHaveLength(1);
   for (const error of ["provider_error", "cancelled", "deadline_exceeded", "content_policy_violation"])
-    expect(faultsOf("order-1 sandbox:flaky", error)).toHaveLength(1);
-  expect(faultsOf("order-1 sandbox:fail", undefined)).toHaveLength(1);
+    expect(readFaults("order-1 sandbox:flaky", error)).toHaveLength(1);
+  expect(readFaults("order-1 sandbox:fail", undefined)).toHaveLength(1);
 });
 
 test("recovery time counts from the last restart before the end, and lost chats are attributed to crashes", () => {

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test } from "vitest";
 import { change, set, videoHead } from "../media/videos.ts";
-import { type Account, books, call, finish, holdTime, newAccount, script } from "../support/gateway.ts";
+import { type Account, readBalance, call, finish, holdTime, newAccount, script } from "../support/gateway.ts";
 import { form, nextTask, png, taskIds, v1, whileMade } from "./support.ts";
 
 holdTime();
@@ -45,7 +45,7 @@ test("an uploaded video becomes a character with the caller's name, which is cha
   const made = await make(account, { name: "Mossy", video }, { "x-client-request-id": "cast 1" });
   expect([made.status, made.body]).toEqual([200, { id: expect.stringMatching(/^ch_/), created_at: expect.any(Number), name: "Mossy" }]);
   expect((await call(`${characters}/${made.body.id}`, { key: account.key })).body).toEqual(made.body);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 
   const [task] = await taskIds(account);
   const shown = await call(`/v1/tasks/${task}`, { key: account.key });
@@ -79,7 +79,7 @@ test("a repeat returns the same character, charged once; another video with the 
   expect([again.status, again.body]).toEqual([200, first.body]);
   const other = await upload(account, { name: "Moss", video: clip(1.1) }, key);
   expect([other.status, other.body.error.type, other.headers.get("x-should-retry")]).toEqual([409, "invalid_request_error", "false"]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 
   const byItself = { name: "Fern", video: clip(1.2) };
   const known = await taskIds(account);
@@ -87,7 +87,7 @@ test("a repeat returns the same character, charged once; another video with the 
   await finish(account, await nextTask(account, known));
   const made = await asked;
   expect((await upload(account, byItself, { "x-stainless-retry-count": "1" })).body).toEqual(made.body);
-  expect([await taskIds(account), await books(account)]).toMatchObject([{ length: 2 }, { used: 2 * price }]);
+  expect([await taskIds(account), await readBalance(account)]).toMatchObject([{ length: 2 }, { used: 2 * price }]);
 });
 
 const cases: [string, string, Form][] = [
@@ -117,7 +117,7 @@ test("a dry run returns the price and stores nothing", async () => {
   const sent = await form({ name: "Moss", video: clip(2) });
   const { status, body } = await call(`${characters}?dry_run=true`, { key: account.key, ...sent });
   expect([status, body]).toMatchObject([200, { object: "generation.dry_run", model: "sora-2", kind: "character", price }]);
-  expect([await taskIds(account), await uploads(), (await books(account)).reserved]).toEqual([[], [], 0]);
+  expect([await taskIds(account), await uploads(), (await readBalance(account)).reserved]).toEqual([[], [], 0]);
 });
 
 test("other bodies, forms above 16 MB, empty balances and unknown keys get OpenAI's errors", async () => {
@@ -139,12 +139,12 @@ test("a video that the provider cannot use costs nothing, and a repeat submits a
   await script({ match: "0,2.25", polls: [{ failed: "invalid_input" }] });
   const failed = await make(account, fields);
   expect([failed.status, failed.body.error]).toMatchObject([400, { type: "invalid_request_error", code: "invalid_input", param: "video" }]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   const [first] = await taskIds(account);
   expect(await inputs(first!)).toEqual([]);
   const asked = upload(account, fields, { "x-stainless-retry-count": "1" });
   await finish(account, await nextTask(account, [first!]));
-  expect([(await asked).status, (await books(account)).used]).toEqual([200, price]);
+  expect([(await asked).status, (await readBalance(account)).used]).toEqual([200, price]);
 });
 
 test("characters of a video replace their names in the prompt, or are added at its end", async () => {
@@ -217,5 +217,5 @@ test("a repeat that arrives while the character is being created waits for the s
   const again = upload(account, fields, { "x-stainless-retry-count": "1" });
   await finish(account, task);
   expect((await again).body).toEqual((await first).body);
-  expect([await taskIds(account), (await books(account)).used]).toEqual([[task], price]);
+  expect([await taskIds(account), (await readBalance(account)).used]).toEqual([[task], price]);
 });

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { books, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
+import { readBalance, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
 import { form, nextTask, png, taskIds, v1, whileMade } from "./support.ts";
 
 holdTime();
@@ -21,7 +21,7 @@ test("a request waits for the image, and is answered with its URL and the caller
   ]);
   const [listed] = (await call("/v1/tasks?reference=order%207", { key: account.key })).body.data;
   expect(listed.metadata).toMatchObject({ size: "16:9", quality: "hd", requested_model: "dall-e-3", reference: "order 7" });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.08 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.08 });
 });
 
 test("with the names of OpenAI's image models the bytes of each of n images are returned", async () => {
@@ -44,7 +44,7 @@ test("a client that times out and repeats its request gets the same image, and i
   // The second answer was lost too.
   const third = await call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "2" } });
   expect(third.body.data).toEqual((await first).body.data);
-  expect([await taskIds(account), (await books(account)).used]).toEqual([[id], 0.04]);
+  expect([await taskIds(account), (await readBalance(account)).used]).toEqual([[id], 0.04]);
 });
 
 test("two requests that are not marked as a retry make two images", async () => {
@@ -55,7 +55,7 @@ test("two requests that are not marked as a retry make two images", async () => 
   const again = call(generations, { key: account.key, body });
   await finish(account, await nextTask(account, known));
   expect((await again).status).toBe(200);
-  expect((await books(account)).used).toBe(0.08);
+  expect((await readBalance(account)).used).toBe(0.08);
 });
 
 test("the caller's own idempotency key finds the same task; with another body it is 409, which clients do not retry", async () => {
@@ -67,7 +67,7 @@ test("the caller's own idempotency key finds the same task; with another body it
   expect([again.body, again.headers.get("idempotent-replayed")]).toEqual([first.body, "true"]);
   const other = await call(generations, { key: account.key, body: { ...body, n: 2 }, headers });
   expect([other.status, other.body.error.code, other.headers.get("x-should-retry")]).toEqual([409, "idempotency_conflict", "false"]);
-  expect((await books(account)).used).toBe(0.04);
+  expect((await readBalance(account)).used).toBe(0.04);
 });
 
 test("an image that is not ready after 115 seconds is 504 with its id; a repeat waits for it, and it is charged once", async () => {
@@ -83,7 +83,7 @@ test("an image that is not ready after 115 seconds is 504 with its id; a repeat 
   const again = call(generations, { key: account.key, body });
   await finish(account, id);
   expect([(await again).status, await taskIds(account)]).toEqual([200, [id]]);
-  expect((await books(account)).used).toBe(0.04);
+  expect((await readBalance(account)).used).toBe(0.04);
 });
 
 test("a failed image is an error, costs nothing, and a repeat submits again", async () => {
@@ -100,7 +100,7 @@ test("a failed image is an error, costs nothing, and a repeat submits again", as
   const again = call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "1" } });
   await finish(account, await nextTask(account, [failed]));
   expect((await again).status).toBe(200);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.04 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.04 });
 });
 
 test("an empty balance is OpenAI's error for an exhausted quota, which clients do not retry", async () => {
@@ -131,7 +131,7 @@ test.each([
   const body = { model: "gpt-image-1", prompt: "x", ...fields };
   const { status, body: answer } = await call(generations, { key: account.key, body, headers });
   expect([status, answer.error.param]).toEqual([param === "model" ? 404 : 400, param]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("edits accept images as JSON and as a form, and are generations with these input images", async () => {
@@ -198,5 +198,5 @@ test("a form that is too large, broken, without an image, or with another field 
   expect(await send({ image: picture(1000), mask: picture(1000) })).toEqual([400, "mask"]);
   expect(await send({})).toEqual([400, "image"]);
   expect(await send({ image: picture(1000), size: "1x1" })).toEqual([400, "size"]);
-  expect([await taskIds(account), await books(account)]).toEqual([[], expect.objectContaining({ reserved: 0, used: 0 })]);
+  expect([await taskIds(account), await readBalance(account)]).toEqual([[], expect.objectContaining({ reserved: 0, used: 0 })]);
 });

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { type LoggedRequest, readRequests } from "../../src/db/requests.ts";
-import { books, call, newAccount } from "../support/gateway.ts";
+import { readBalance, call, newAccount } from "../support/gateway.ts";
 import { v1 } from "./support.ts";
 
 const responses = `${v1}/responses`;
@@ -63,7 +63,7 @@ test("a response has OpenAI's fields, is not stored, and is charged as a chat", 
     ],
     usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 },
   });
-  expect((await books(account)).used).toBeGreaterThan(0);
+  expect((await readBalance(account)).used).toBeGreaterThan(0);
 });
 
 test("a streamed response has its events in OpenAI's order; one that breaks off does not look complete", async () => {
@@ -111,7 +111,7 @@ test.each([
   const account = await newAccount();
   const { status, body } = await call(responses, { key: account.key, body: { model: "gpt-5", input: "x", ...fields } });
   expect([status, body.error.type, body.error.param.startsWith(param)]).toEqual([400, "invalid_request_error", true]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a refusal of the content and a fault of the upstream have OpenAI's statuses", async () => {

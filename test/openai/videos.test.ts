@@ -3,8 +3,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { stubOf } from "../support/faults.ts";
-import { type Account, books, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
+import { openStub } from "../support/faults.ts";
+import { type Account, readBalance, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
 import { form, nextTask, png, taskIds, v1 } from "./support.ts";
 
 holdTime();
@@ -64,7 +64,7 @@ test("a video is created, polled and downloaded with the requested model name", 
   expect((await call(`${videos}/${id}/content?variant=spritesheet`, { key: account.key })).status).toBe(404);
   expect((await call(`${videos}/${id}/content?variant=sound`, { key: account.key })).body.error.param).toBe("variant");
   // Twelve seconds at the price per second.
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 1.2 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 1.2 });
 });
 
 test.each([
@@ -79,7 +79,7 @@ test.each([
   const account = await newAccount();
   const { status, body } = await create(account, { model, prompt: "x", ...(seconds && { seconds }) });
   expect([status, body.model]).toEqual([200, model]);
-  expect((await books(account)).reserved).toBe(price);
+  expect((await readBalance(account)).reserved).toBe(price);
 });
 
 test("only OpenAI's paths accept OpenAI's durations, whatever a caller sends", async () => {
@@ -99,7 +99,7 @@ test("a remix has its source's model, size and duration", async () => {
     200,
     expect.objectContaining({ model: "sora-2-pro", seconds: "4", size: "720x1280", prompt: "in the rain", remixed_from_video_id: source }),
   ]);
-  expect((await books(account)).reserved).toBe(1.2);
+  expect((await readBalance(account)).reserved).toBe(1.2);
 });
 
 test("the list contains videos and remixes, in both orders, page by page, and no images", async () => {
@@ -134,7 +134,7 @@ test("deleting removes the files, and cancels a running video", async () => {
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
   const running = (await create(account, { model: "sora-2", prompt: unique() })).body.id as string;
   expect((await remove(running)).body).toEqual({ id: running, object: "video.deleted", deleted: true });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.4 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.4 });
 });
 
 test("a failed video has the reason", async () => {
@@ -153,7 +153,7 @@ test("an image as a URL, as a data URI, or as a file of a form is the first fram
   const account = await newAccount();
   const dataUri = `data:image/png;base64,${png(64).toBase64()}`;
   const frames = async (id: string) =>
-    runInDurableObject(stubOf(id), (object) =>
+    runInDurableObject(openStub(id), (object) =>
       (object as unknown as { ctx: DurableObjectState }).ctx.storage.kv
         .get<{ submission: { inputs: { role: string }[] } }>("task")!
         .submission.inputs.map(({ role }) => role),
@@ -230,7 +230,7 @@ test("a dry run returns the price with the requested model name, and makes and r
   const account = await newAccount();
   const { id } = (await create(account, { model: "sora-2", prompt: unique() })).body;
   await finish(account, id);
-  const { used } = await books(account);
+  const { used } = await readBalance(account);
   const image = { model: "dall-e-3", prompt: "x" };
   const picture = `data:image/png;base64,${png(64).toBase64()}`;
   const chat = { model: "gpt-5", stream: true };
@@ -248,7 +248,7 @@ test("a dry run returns the price with the requested model name, and makes and r
     const { body } = await call(`${v1}/${path}?dry_run=true`, { key: account.key, ...options });
     expect([path, body]).toEqual([path, expect.objectContaining({ object: "generation.dry_run", model, price })]);
   }
-  expect([await taskIds(account), await books(account)]).toMatchObject([[id], { reserved: 0, used }]);
+  expect([await taskIds(account), await readBalance(account)]).toMatchObject([[id], { reserved: 0, used }]);
 });
 
 test("edits, extensions and other accounts' videos are not found", async () => {
@@ -274,7 +274,7 @@ test("a route that does not support exactly these seconds is skipped; if none do
   const { status, body } = await ask([other, { provider: "openai", model: "sora-2" }]);
   expect([status, body.error]).toEqual([200, null]);
   const routes = await runInDurableObject(
-    stubOf(body.id),
+    openStub(body.id),
     (_, ctx) => ctx.storage.kv.get<{ submission: { routes: { provider: string }[] } }>("task")!.submission.routes,
   );
   expect(routes.map(({ provider }) => provider)).toEqual(["openai"]);

@@ -9,7 +9,7 @@ import { toTaskId } from "../../src/ids.ts";
 import { alertNames } from "../../src/operations/checks.ts";
 import worker from "../../src/worker.ts";
 import { alarm, complete, deliver, finish, holdTime, newAccount, pass, script, submit, unique, wakeWallet } from "../support/gateway.ts";
-import { alertReceiver, changesOf, runOnce } from "./support.ts";
+import { alertReceiver, readChanges, runOnce } from "./support.ts";
 
 beforeEach(holdTime);
 afterEach(async () => {
@@ -39,12 +39,12 @@ test("a task past its deadline that is not final", async () => {
   later(60);
   await runOnce();
   await runOnce();
-  expect(changesOf(received, "tasks_past_deadline")).toEqual([["alert.began", [id]]]);
-  expect(changesOf(received, "holds_without_record")).toEqual([]);
+  expect(readChanges(received, "tasks_past_deadline")).toEqual([["alert.began", [id]]]);
+  expect(readChanges(received, "holds_without_record")).toEqual([]);
   await alarm(id); // the deadline, at which it fails
   await runOnce();
   await runOnce();
-  expect(changesOf(received, "tasks_past_deadline")).toEqual([
+  expect(readChanges(received, "tasks_past_deadline")).toEqual([
     ["alert.began", [id]],
     ["alert.ended", [id]],
   ]);
@@ -58,11 +58,11 @@ test("a hold whose task has no record", async () => {
   const received = alertReceiver();
   later(120);
   await runOnce();
-  expect(changesOf(received, "holds_without_record")).toEqual([["alert.began", [taskId]]]);
+  expect(readChanges(received, "holds_without_record")).toEqual([["alert.began", [taskId]]]);
   await env.WALLETS.getByName(account.id).settle(charge, 0, "refused");
   await wakeWallet(account);
   await runOnce();
-  expect(changesOf(received, "holds_without_record").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+  expect(readChanges(received, "holds_without_record").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
 test("messages in the dead-letter queue, until half an hour after the last one", async () => {
@@ -72,10 +72,10 @@ test("messages in the dead-letter queue, until half an hour after the last one",
   await runOnce();
   later(29);
   await runOnce();
-  expect(changesOf(received, "dead_letters")).toEqual([["alert.began", [id]]]);
+  expect(readChanges(received, "dead_letters")).toEqual([["alert.began", [id]]]);
   later(2);
   await runOnce();
-  expect(changesOf(received, "dead_letters").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+  expect(readChanges(received, "dead_letters").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
 test("a wallet that differs from the ledger", async () => {
@@ -83,10 +83,10 @@ test("a wallet that differs from the ledger", async () => {
   await env.DB.prepare("UPDATE wallet SET used = used + 1 WHERE id = ?1").bind(account.keyId).run();
   const received = alertReceiver();
   await runOnce();
-  expect(changesOf(received, "ledger_drift")).toEqual([["alert.began", [account.keyId]]]);
+  expect(readChanges(received, "ledger_drift")).toEqual([["alert.began", [account.keyId]]]);
   await env.DB.prepare("UPDATE wallet SET used = used - 1 WHERE id = ?1").bind(account.keyId).run();
   await runOnce();
-  expect(changesOf(received, "ledger_drift").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+  expect(readChanges(received, "ledger_drift").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
 test("a database above 70 % of its maximum size", async () => {
@@ -98,7 +98,7 @@ test("a database above 70 % of its maximum size", async () => {
     Array.from({ length: 8 }, (_, at) => env.DB.prepare("INSERT INTO typical_time (sort, seconds) VALUES (?1, ?2)").bind(`pad ${at}`, pad)),
   );
   await runOnce({ DATABASE_MAX_MB: "10" });
-  expect(changesOf(received, "database_size")).toEqual([["alert.began", ["over 70 % of 10 MB"]]]);
+  expect(readChanges(received, "database_size")).toEqual([["alert.began", ["over 70 % of 10 MB"]]]);
   await env.DB.prepare("DELETE FROM typical_time WHERE sort LIKE 'pad %'").run();
   await env.DB.prepare("UPDATE alert SET told = 'ended', ended_at = 0").run();
 });
@@ -111,10 +111,10 @@ test("a provider whose credentials fail", async () => {
   await finish(account, id);
   const received = alertReceiver();
   await runOnce();
-  expect(changesOf(received, "provider_unhealthy")).toEqual([["alert.began", ["sandbox"]]]);
+  expect(readChanges(received, "provider_unhealthy")).toEqual([["alert.began", ["sandbox"]]]);
   later(11);
   await runOnce();
-  expect(changesOf(received, "provider_unhealthy").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+  expect(readChanges(received, "provider_unhealthy").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
 test("callbacks of an account that fail for ten minutes, not a single failure", async () => {
@@ -124,14 +124,14 @@ test("callbacks of an account that fail for ten minutes, not a single failure", 
   for (const seconds of [0, 6, 31, 121]) {
     await pass(id, seconds);
     await runOnce();
-    expect(changesOf(received, "callbacks_failing")).toEqual([]);
+    expect(readChanges(received, "callbacks_failing")).toEqual([]);
     await deliver(id, "gateway-notify");
   }
   await runOnce();
-  expect(changesOf(received, "callbacks_failing")).toEqual([["alert.began", [account.id]]]);
+  expect(readChanges(received, "callbacks_failing")).toEqual([["alert.began", [account.id]]]);
   later(71);
   await runOnce();
-  expect(changesOf(received, "callbacks_failing").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+  expect(readChanges(received, "callbacks_failing").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
 test("notices that the receiver refused are sent again with the same id, and each change is sent in order", async () => {
@@ -186,10 +186,10 @@ test("invalid settings, until they are corrected", async () => {
     "the variable LEDGER_DAYS must be from 9 to 365: records of tasks are kept for a week, daily sums for thirteen months",
     "the variable LEDGER_MAX_MB must be a whole number from 1 to 999999999",
   ];
-  expect(changesOf(received, "setting_wrong")).toEqual([["alert.began", causes]]);
+  expect(readChanges(received, "setting_wrong")).toEqual([["alert.began", causes]]);
   await runOnce({ LEDGER_DAYS: "9", LEDGER_MAX_MB: "" });
   await runOnce();
-  expect(changesOf(received, "setting_wrong").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+  expect(readChanges(received, "setting_wrong").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
   expect(received).toHaveLength(2);
 });
 

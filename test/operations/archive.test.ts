@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { monthOf, readPart } from "../../src/archive.ts";
+import { toMonth, readPart } from "../../src/archive.ts";
 import { entryReader } from "../../src/archived-entries.ts";
 import { partsIn } from "../../src/db/archive.ts";
 import { audit } from "../../src/db/audit.ts";
@@ -14,9 +14,9 @@ import { sweepArchive } from "../../src/operations/archive-check.ts";
 import { expire } from "../../src/operations/expire.ts";
 import { runUpkeep } from "../../src/operations/upkeep.ts";
 import { bindings, failOnce } from "../support/faults.ts";
-import { type Account, asAdmin, books, call, complete, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, readBalance, call, complete, holdTime, newAccount, unique } from "../support/gateway.ts";
 import { backUp, restore } from "./backup.ts";
-import { alertReceiver, changesOf, runOnce } from "./support.ts";
+import { alertReceiver, readChanges, runOnce } from "./support.ts";
 
 const dayMs = 86_400_000;
 
@@ -83,12 +83,12 @@ async function addEntries(account: Account, { from, to, count, referenced = 3 }:
 const run = (vars: Partial<OperationsBindings> = {}) => archive({ DB: env.DB, ASSETS: env.ASSETS, ...vars });
 const inD1 = async ({ id }: Account) =>
   (await env.DB.prepare("SELECT count(*) AS entries FROM entry WHERE account_id = ?1").bind(id).first<number>("entries"))!;
-const partsOf = async ({ id }: Account) => {
+const readParts = async ({ id }: Account) => {
   const all = Number.MAX_SAFE_INTEGER;
   return (await partsIn(env.DB, id, [0, all], [0, all], { limit: 1000, skip: 0 }).run<Parameters<typeof readPart>[1]>()).results;
 };
-const archived = async (account: Account) => (await partsOf(account)).reduce((sum, { entries }) => sum + entries, 0);
-const filesOf = async ({ id }: Account) => (await env.ASSETS.list({ prefix: `archive/${id}/` })).objects.map(({ key }) => key);
+const archived = async (account: Account) => (await readParts(account)).reduce((sum, { entries }) => sum + entries, 0);
+const readFiles = async ({ id }: Account) => (await env.ASSETS.list({ prefix: `archive/${id}/` })).objects.map(({ key }) => key);
 
 /** All entries of an account, read in pages like the console does; `between` runs after each page. */
 async function readAll(account: Account, limit = 1_000, between?: () => Promise<unknown>): Promise<Entry[]> {
@@ -102,7 +102,7 @@ async function readAll(account: Account, limit = 1_000, between?: () => Promise<
 }
 
 /** The audit of one account: its drift. */
-const driftOf = async ({ id }: Account) => (await asAdmin(`/audit?account=${id}`)).body.drift as unknown[];
+const readDrift = async ({ id }: Account) => (await asAdmin(`/audit?account=${id}`)).body.drift as unknown[];
 const date = (days: number) => new Date(Date.now() - days * dayMs).toISOString().slice(0, 10);
 
 test("old entries leave D1, and lists, usage, tables and the audit do not change", async () => {
@@ -118,8 +118,8 @@ test("old entries leave D1, and lists, usage, tables and the audit do not change
       answers,
       focus: text.split("\r\n").sort(),
       entries: await readAll(account, 100),
-      drift: await driftOf(account),
-      books: await books(account),
+      drift: await readDrift(account),
+      readBalance: await readBalance(account),
     };
   };
   const before = await ask();
@@ -130,7 +130,7 @@ test("old entries leave D1, and lists, usage, tables and the audit do not change
   expect(await archived(account)).toBe(640 - (await inD1(account)));
   const oldest = await env.DB.prepare("SELECT min(at) AS at FROM entry WHERE account_id = ?1").bind(account.id).first<number>("at");
   expect(oldest).toBeGreaterThanOrEqual(Math.floor(Date.now() / dayMs) * dayMs - 35 * dayMs);
-  expect(new Set((await partsOf(account)).map(({ month }) => month)).size).toBeGreaterThanOrEqual(2);
+  expect(new Set((await readParts(account)).map(({ month }) => month)).size).toBeGreaterThanOrEqual(2);
   expect(await ask()).toEqual(before);
   expect(before.drift).toEqual([]);
   expect(await run()).toBe(0);
@@ -146,8 +146,8 @@ test("usage by reference of a month with added-up days does not change, for the 
   const account = await newAccount(null);
   await addEntries(account, { from: 520, to: 430, count: 180 });
   await run();
-  const first = monthOf(Date.now() - 470 * dayMs);
-  const last = monthOf(first + 32 * dayMs) - dayMs;
+  const first = toMonth(Date.now() - 470 * dayMs);
+  const last = toMonth(first + 32 * dayMs) - dayMs;
   const toDate = (day: number) => new Date(day).toISOString().slice(0, 10);
   const get = async (from: number, to: number, query: string) =>
     (await call(`/v1/usage?from=${toDate(from)}&to=${toDate(to)}&group_by=reference${query}`, { key: account.key })).body;
@@ -213,7 +213,7 @@ test.each([
   await run();
   await run();
   expect(await readAll(account)).toEqual(expected);
-  expect([await driftOf(account), (await inD1(account)) < 40]).toEqual([[], true]);
+  expect([await readDrift(account), (await inD1(account)) < 40]).toEqual([[], true]);
 });
 
 /** The `count`-th next call of the bucket fails. */
@@ -245,7 +245,7 @@ test("two parallel runs move each entry once", async () => {
   const expected = await readAll(account);
   await Promise.all([run(), run(), run()]);
   expect(await readAll(account)).toEqual(expected);
-  expect([await inD1(account), await archived(account), await driftOf(account)]).toEqual([0, 90, []]);
+  expect([await inD1(account), await archived(account), await readDrift(account)]).toEqual([0, 90, []]);
 });
 
 test("a batch reads only its own rows, not all of its account's", async () => {
@@ -317,20 +317,20 @@ test("a damaged file causes an alert, does not stop the archive, and reading it 
   const account = await newAccount(null);
   await addEntries(account, { from: 50, to: 48, count: 10 });
   await run();
-  const [file] = await filesOf(account);
+  const [file] = await readFiles(account);
   const whole = await (await env.ASSETS.get(file!))!.arrayBuffer();
   await env.ASSETS.put(file!, whole.slice(0, -40));
   const received = alertReceiver();
-  for (let round = 0; changesOf(received, "archive_damaged").length === 0 && round < 30; round++) await runOnce();
-  expect(changesOf(received, "archive_damaged")).toEqual([["alert.began", [file]]]);
+  for (let round = 0; readChanges(received, "archive_damaged").length === 0 && round < 30; round++) await runOnce();
+  expect(readChanges(received, "archive_damaged")).toEqual([["alert.began", [file]]]);
   await expect(async () => readAll(account)).rejects.toThrow("is not readable");
   await addEntries(account, { from: 49, to: 48, count: 10 });
   await run();
-  expect([await inD1(account), (await partsOf(account)).length]).toEqual([0, 2]);
+  expect([await inD1(account), (await readParts(account)).length]).toEqual([0, 2]);
   await env.ASSETS.put(file!, whole);
   expect(await readAll(account)).toHaveLength(20);
-  for (let round = 0; changesOf(received, "archive_damaged").length < 2 && round < 30; round++) await runOnce();
-  expect(changesOf(received, "archive_damaged").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+  for (let round = 0; readChanges(received, "archive_damaged").length < 2 && round < 30; round++) await runOnce();
+  expect(readChanges(received, "archive_damaged").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
 test("a restored database finds its files again, and the entries that it has again are archived again", async () => {
@@ -340,21 +340,21 @@ test("a restored database finds its files again, and the entries that it has aga
   await addEntries(account, { from: 55, to: 1, count: 30 });
   const expected = await readAll(account);
   const backup = await backUp();
-  const [file] = (await partsOf(account)).map((part) => part.file);
+  const [file] = (await readParts(account)).map((part) => part.file);
   await run();
-  expect((await partsOf(account)).map((part) => part.file)).not.toContain(file);
+  expect((await readParts(account)).map((part) => part.file)).not.toContain(file);
   await restore(backup);
   expect(await readAll(account)).toEqual(expected);
   await run();
   expect(await readAll(account)).toEqual(expected);
-  expect(await driftOf(account)).toEqual([]);
+  expect(await readDrift(account)).toEqual([]);
   // Files that no row refers to are deleted once no backup can refer to them either.
-  const named = (await partsOf(account)).map((part) => part.file);
-  expect((await filesOf(account)).length).toBeGreaterThan(named.length);
+  const named = (await readParts(account)).map((part) => part.file);
+  expect((await readFiles(account)).length).toBeGreaterThan(named.length);
   await sweepArchive(env, Date.now() + 35 * dayMs);
-  expect((await filesOf(account)).length).toBeGreaterThan(named.length);
+  expect((await readFiles(account)).length).toBeGreaterThan(named.length);
   for (let round = 0; round < 3; round++) await sweepArchive(env, Date.now() + 37 * dayMs);
-  expect((await filesOf(account)).sort()).toEqual(named.sort());
+  expect((await readFiles(account)).sort()).toEqual(named.sort());
 });
 
 test("the archive contains no references of an erased account; its amounts stay, also after a database restore", async () => {
@@ -364,19 +364,19 @@ test("the archive contains no references of an erased account; its amounts stay,
   await addEntries(account, { from: 71, to: 1, count: 30 });
   await run();
   const before = await readAll(account);
-  const text = async () => JSON.stringify(await Promise.all((await partsOf(account)).map((part) => readPart(env.ASSETS, part))));
+  const text = async () => JSON.stringify(await Promise.all((await readParts(account)).map((part) => readPart(env.ASSETS, part))));
   expect(await text()).toContain("order ");
-  const [files, backup] = [await filesOf(account), await backUp()];
+  const [files, backup] = [await readFiles(account), await backUp()];
   failOnce(bindings.bucket(), "put", true);
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBe(500);
   expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBe(204);
   expect(await text()).not.toContain("order ");
-  for (const file of await filesOf(account)) expect(files).not.toContain(file);
-  expect((await filesOf(account)).sort()).toEqual((await partsOf(account)).map((part) => part.file).sort());
+  for (const file of await readFiles(account)) expect(files).not.toContain(file);
+  expect((await readFiles(account)).sort()).toEqual((await readParts(account)).map((part) => part.file).sort());
   const amounts = (entries: Entry[]) => entries.map(({ taskId, held, charged }) => [taskId, held, charged]);
   expect(amounts(await readAll(account))).toEqual(amounts(before));
-  expect(await driftOf(account)).toEqual([]);
+  expect(await readDrift(account)).toEqual([]);
   await restore(backup);
   expect(amounts(await readAll(account))).toEqual(amounts(before));
 });
@@ -384,20 +384,20 @@ test("the archive contains no references of an erased account; its amounts stay,
 test("a wallet does not write an archived entry again after a database restore", async () => {
   const account = await newAccount(10);
   await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
-  const { used: price } = await books(account);
+  const { used: price } = await readBalance(account);
   vi.setSystemTime(Date.now() + 40 * dayMs);
   await run();
   expect([await inD1(account), await archived(account)]).toEqual([0, 1]);
   const backup = await backUp();
   // In the same page of the wallet's storage as the archived entry.
   await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
-  const before = await books(account);
+  const before = await readBalance(account);
   await restore(backup);
   await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" });
-  expect(await books(account)).toEqual(before);
+  expect(await readBalance(account)).toEqual(before);
   expect(before.used).toBeCloseTo(2 * price, 6);
   expect(await inD1(account)).toBe(1);
-  expect(await driftOf(account)).toEqual([]);
+  expect(await readDrift(account)).toEqual([]);
 });
 
 test("an audit that continues slice by slice finds no drift in entries that are archived meanwhile", async () => {
@@ -417,13 +417,13 @@ test("an audit that continues slice by slice finds no drift in entries that are 
   expect(found.drift.filter(({ id }) => [account.id, account.keyId].includes(id))).toEqual([]);
   // A charge without an entry in the ledger is found, archived or not.
   await env.DB.prepare("UPDATE archive_sum SET charged = charged - 1 WHERE account_id = ?1").bind(account.id).run();
-  expect(await driftOf(account)).toHaveLength(2);
+  expect(await readDrift(account)).toHaveLength(2);
 });
 
 test("the regular jobs do not change a task that ends today, and a fault of one job does not stop the others", async () => {
   const account = await newAccount(10);
   const id = await complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique(), reference: "mine" });
-  await books(account);
+  await readBalance(account);
   const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
   await env.DB.prepare("INSERT INTO invitation VALUES ('old', ?1, 1)").bind(account.id).run();
   await runUpkeep({ DB: env.DB, ASSETS: env.ASSETS, LEDGER_DAYS: "none" });

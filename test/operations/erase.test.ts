@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/ids.ts";
 import { ObjectsApi } from "../../src/objects-api.ts";
 import { continueErasures, erase } from "../../src/operations/erase.ts";
-import { stubOf } from "../support/faults.ts";
+import { openStub } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, finish, holdTime, newAccount, submit, unique, wakeWallet } from "../support/gateway.ts";
 
 beforeEach(holdTime);
@@ -31,7 +31,7 @@ interface Person extends Account {
 }
 
 /** A character that the account's task created from another account's video. */
-async function characterOf(account: Account, word: string): Promise<{ id: string; tasks: string[] }> {
+async function findCharacter(account: Account, word: string): Promise<{ id: string; tasks: string[] }> {
   const video = await complete(account, videos, { model: "vidA-2", prompt: word });
   const task = await submit(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
   const { body } = await finish(account, task);
@@ -56,7 +56,7 @@ async function person(isWhole = false): Promise<Person> {
     env.DB.prepare("UPDATE api_key SET name = ?2 WHERE account_id = ?1").bind(account.id, `key of ${word}`),
   ]);
   await call("/v1/webhook", { key: account.key, method: "PUT", body: { url: `https://${word}.example/hook` } });
-  const own = await (isWhole ? characterOf(account, word) : { id: `ch_${crypto.randomUUID()}`, tasks: [] });
+  const own = await (isWhole ? findCharacter(account, word) : { id: `ch_${crypto.randomUUID()}`, tasks: [] });
   if (!isWhole) {
     await env.ASSETS.put(`characters/${own.id}`, "an image");
     await env.DB.prepare(
@@ -73,7 +73,7 @@ async function person(isWhole = false): Promise<Person> {
 }
 
 /** Every row of the database and every file that contains the user's word. */
-async function tracesOf({ id, word, tasks, character }: Person): Promise<string[]> {
+async function readTraces({ id, word, tasks, character }: Person): Promise<string[]> {
   const { results } = await env.DB.prepare(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'",
   ).run<{ name: string }>();
@@ -87,7 +87,7 @@ async function tracesOf({ id, word, tasks, character }: Person): Promise<string[
   for (const prefix of [...tasks.flatMap((task) => [`assets/${task}/`, `inputs/${task}/`]), `characters/${character}`])
     found.push(...(await env.ASSETS.list({ prefix })).objects.map(({ key }) => key));
   for (const task of tasks) {
-    const record = await runInDurableObject(stubOf(task), (_, { storage }) => JSON.stringify([...storage.kv.list()]));
+    const record = await runInDurableObject(openStub(task), (_, { storage }) => JSON.stringify([...storage.kv.list()]));
     if (record.includes(word)) found.push(`record of ${task}`);
   }
   return found;
@@ -95,7 +95,7 @@ async function tracesOf({ id, word, tasks, character }: Person): Promise<string[
 
 async function expectErased(erased: Person): Promise<void> {
   later(10); // the time until which isolates accept its keys
-  expect(await tracesOf(erased)).toEqual([]);
+  expect(await readTraces(erased)).toEqual([]);
   expect((await asAdmin(`/accounts/${erased.id}`)).status).toBe(404);
   expect((await call("/v1/tasks", { key: erased.key })).status).toBe(401);
   const { body } = await asAdmin(`/audit?account=${erased.id}`);
@@ -110,7 +110,7 @@ const charged = async ({ id }: Account) =>
 
 test("a user with every kind of stored data: only amounts remain", async () => {
   const [mara, other] = [await person(true), await person()];
-  expect((await tracesOf(mara)).length).toBeGreaterThan(10);
+  expect((await readTraces(mara)).length).toBeGreaterThan(10);
   const answer = await eraseAccount(mara);
   expect([answer.status, answer.body.byteLength]).toEqual([204, 0]);
   await expectErased(mara);
@@ -146,7 +146,7 @@ test("requests that were running are erased a minute later, then the erasure is 
     typicalSeconds: 10,
     deadlineSeconds: 600,
   });
-  expect((await tracesOf({ ...mara, tasks: [late] })).length).toBe(1);
+  expect((await readTraces({ ...mara, tasks: [late] })).length).toBe(1);
   later(61);
   await continueErasures(env, new ObjectsApi(env));
   await expectErased({ ...mara, tasks: [...mara.tasks, late] });
@@ -235,7 +235,7 @@ test("an account with more tasks than one request erases is disabled at once, an
   expect((await eraseAccount(mara)).status).toBe(202);
   expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(404);
   for (let run = 0; run < 3; run++) await continueErasures(env, new ObjectsApi(env));
-  expect(await tracesOf(mara)).toEqual([]);
+  expect(await readTraces(mara)).toEqual([]);
 });
 
 test("refusals: an unknown account, no operator", async () => {

@@ -5,9 +5,20 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { settle } from "../../src/db/ledger.ts";
 import { toTaskId } from "../../src/ids.ts";
-import { type Account, asAdmin, books, complete, finish, holdTime, newAccount, pass, submit, wakeWallet } from "../support/gateway.ts";
+import {
+  type Account,
+  asAdmin,
+  readBalance,
+  complete,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  submit,
+  wakeWallet,
+} from "../support/gateway.ts";
 import { reserveInD1 } from "../support/old-ledger.ts";
-import { crashWallet, rowOf } from "../wallet/support.ts";
+import { crashWallet, readRow } from "../wallet/support.ts";
 import { backUp, restore } from "./backup.ts";
 
 beforeEach(holdTime);
@@ -18,7 +29,7 @@ afterEach(() => {
 
 const image = { model: "imgA-4", prompt: "a lighthouse" };
 const later = (minutes: number) => vi.setSystemTime(Date.now() + 60_000 * minutes);
-const chargeOf = (account: Account, kind = "image") => ({
+const readCharge = (account: Account, kind = "image") => ({
   taskId: toTaskId(env.TASKS.newUniqueId()),
   accountId: account.id,
   keyId: account.keyId,
@@ -41,10 +52,10 @@ async function reconcileAll(): Promise<{ accounts: number; settled: number; retu
 test("yesterday's database with today's objects: every charge since the backup is charged again, and open tasks are held", async () => {
   const [one, other] = [await newAccount(10), await newAccount(10, 5)];
   const first = await complete(one, "/v1/images/generations", image);
-  const price = (await books(one)).used;
+  const price = (await readBalance(one)).used;
   // Open when the backup is made, and ended afterwards.
   const open = await submit(other, "/v1/images/generations", image);
-  await books(one);
+  await readBalance(one);
   const backup = await backUp();
   later(60);
   await finish(other, open);
@@ -52,47 +63,47 @@ test("yesterday's database with today's objects: every charge since the backup i
   await wakeWallet(one);
   later(22 * 60);
   const running = await submit(one, "/v1/images/generations", image);
-  const before = [await books(one), await books(other)];
+  const before = [await readBalance(one), await readBalance(other)];
   await restore(backup);
 
   expect(await reconcileAll()).toMatchObject({ calls: 1 });
-  expect([await books(one), await books(other)]).toEqual(before);
+  expect([await readBalance(one), await readBalance(other)]).toEqual(before);
   expect(before[0]!.used).toBeCloseTo(6 * price, 6);
   expect((await asAdmin("/audit")).body).toMatchObject({ drift: [] });
   const known = await env.DB.prepare("SELECT task_id AS id FROM entry WHERE account_id IN (?1, ?2)").bind(one.id, other.id).run();
   expect(known.results.map(({ id }) => id)).toEqual(expect.arrayContaining([first, open]));
   await finish(one, running);
-  expect((await books(one)).reserved).toBe(0);
+  expect((await readBalance(one)).reserved).toBe(0);
 });
 
 test("holds from before the wallet objects that a restored database contains again are settled", async () => {
   const account = await newAccount(1);
-  const [task, chat] = [chargeOf(account), chargeOf(account, "chat")];
+  const [task, chat] = [readCharge(account), readCharge(account, "chat")];
   for (const charge of [task, chat]) expect(await reserveInD1(charge, 1_000)).toBe(true);
   const backup = await backUp();
   await settle(env.DB, task, 0, "provider_error");
   await settle(env.DB, chat, 500, "completed");
   await restore(backup);
-  expect((await rowOf(account)).reserved).toBe(2_000);
+  expect((await readRow(account)).reserved).toBe(2_000);
   later(30);
   expect((await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" })).body).toMatchObject({ returned: 1, open: 1 });
   later(40);
   expect((await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" })).body).toMatchObject({ accounts: 1, returned: 1, open: 0 });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0, remaining: 1 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0, remaining: 1 });
 });
 
 test("a hold without a task is released, a running task keeps its own, a task past its deadline ends", async () => {
   const account = await newAccount(1);
-  const charge = chargeOf(account);
+  const charge = readCharge(account);
   expect(await env.WALLETS.getByName(account.id).reserve(charge, 1_000, {})).toEqual({ answer: "reserved" });
   const id = await submit(account, "/v1/images/generations", image);
-  const held = (await books(account)).reserved;
+  const held = (await readBalance(account)).reserved;
   const answer = await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" });
   expect(answer.body).toEqual({ object: "reconciliation", accounts: 1, settled: 0, returned: 1, open: 1, after: null });
-  expect((await books(account)).reserved).toBeCloseTo(held - 0.001, 6);
+  expect((await readBalance(account)).reserved).toBeCloseTo(held - 0.001, 6);
   later(60);
   expect((await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" })).body).toMatchObject({ settled: 1, open: 0 });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0, remaining: 1 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0, remaining: 1 });
   await pass(id, 1);
 });
 
@@ -102,11 +113,11 @@ test("the grant of a lost wallet stays reserved for a day, in which tasks claim 
   const shown = async () => (await asAdmin(`/accounts/${account.id}`)).body;
   const drift = async () => (await asAdmin(`/audit?account=${account.id}`)).body.drift;
   await complete(account, "/v1/images/generations", image);
-  const price = (await books(account)).used;
+  const price = (await readBalance(account)).used;
   const [running, late] = [await submit(account, "/v1/images/generations", image), await submit(account, "/v1/images/generations", image)];
   // A hold that no task claims.
-  await env.WALLETS.getByName(account.id).reserve(chargeOf(account), 200_000, {});
-  const granted = (await rowOf(account)).granted / 1e6;
+  await env.WALLETS.getByName(account.id).reserve(readCharge(account), 200_000, {});
+  const granted = (await readRow(account)).granted / 1e6;
   const wallet = env.WALLETS.getByName(account.id);
   await runInDurableObject(wallet, (_, { storage }) => storage.deleteAll());
   await crashWallet(account);
@@ -123,11 +134,11 @@ test("the grant of a lost wallet stays reserved for a day, in which tasks claim 
   const fresh = await submit(account, "/v1/images/generations", image);
   expect(await reconciled()).toMatchObject({ returned: 1, open: 1 });
   expect(await reconciled(), "once only").toMatchObject({ returned: 0, open: 1 });
-  expect((await books(account)).reserved).toBeCloseTo(price, 6);
+  expect((await readBalance(account)).reserved).toBeCloseTo(price, 6);
   await finish(account, fresh);
   later(2);
   await wakeWallet(account);
-  expect(await rowOf(account)).toMatchObject({ granted: 0, reserved: 0 });
+  expect(await readRow(account)).toMatchObject({ granted: 0, reserved: 0 });
   expect(await drift()).toEqual([]);
 });
 
@@ -139,7 +150,7 @@ test("accounts are reconciled in several calls, and a call that breaks off is re
       env.DB.prepare("INSERT INTO wallet (id, quota) VALUES (?1, 1)").bind(`acc_0${at}`),
     ]).flat(),
   );
-  const charge = chargeOf(account);
+  const charge = readCharge(account);
   await env.WALLETS.getByName(account.id).reserve(charge, 1_000, {});
   const broken = vi.spyOn(console, "error").mockImplementation(() => undefined);
   const original = env.DB.prepare.bind(env.DB);
@@ -153,7 +164,7 @@ test("accounts are reconciled in several calls, and a call that breaks off is re
   const { accounts, calls } = await reconcileAll();
   expect(accounts).toBeGreaterThanOrEqual(52);
   expect(calls).toBeGreaterThanOrEqual(2);
-  expect((await books(account)).reserved).toBe(0);
+  expect((await readBalance(account)).reserved).toBe(0);
 });
 
 test("refusals: an unknown place to continue, no operator, a gateway without the operations Worker", async () => {

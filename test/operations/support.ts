@@ -39,5 +39,5 @@ export const runOnce = (vars: Partial<OperationsBindings> = {}): Promise<void> =
   );
 
 /** The received notices of one alert: type and causes. */
-export const changesOf = (received: Received[], name: Alert["name"]) =>
+export const readChanges = (received: Received[], name: Alert["name"]) =>
   received.filter(({ data }) => data.name === name).map(({ type, data }) => [type, data.causes] as const);

@@ -1,9 +1,9 @@
 /** After a crash between a maker's callback and its effects the task still completes exactly once, whether the maker calls again or not. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { bindings, crash, stopAt, stubOf } from "../support/faults.ts";
-import { alarm, books, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
-import { announce, callsOfMakers, capture, countOf, routesTo, submitTo } from "./support.ts";
+import { bindings, crash, stopAt, openStub } from "../support/faults.ts";
+import { alarm, readBalance, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
+import { announce, callsOfMakers, capture, countAll, routesTo, submitTo } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -52,7 +52,7 @@ test.each(stops.flatMap(([name, stop]) => [[name, "calls again", stop] as const,
     const stopped = stop();
     const answer = announce(one);
     await stopped();
-    await crash(stubOf(id));
+    await crash(openStub(id));
     // The maker gets an error, so it calls again.
     expect((await answer).status).toBe(503);
     vi.restoreAllMocks();
@@ -62,15 +62,15 @@ test.each(stops.flatMap(([name, stop]) => [[name, "calls again", stop] as const,
       await deliver(id);
     }
     expect((await finish(account, id)).body.data.status).toBe("completed");
-    expect(await countOf(prompt, "start")).toBe(1);
-    const after = await books(account);
+    expect(await countAll(prompt, "start")).toBe(1);
+    const after = await readBalance(account);
     expect(after.reserved).toBe(0);
     for (let time = 0; time < 2; time++) {
       await announce(one);
       await deliver(id);
       await alarm(id);
     }
-    expect(await books(account)).toEqual(after);
+    expect(await readBalance(account)).toEqual(after);
     expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.cost).toMatchObject({ charged: after.used });
   },
 );
@@ -86,10 +86,10 @@ test("a poll that callbacks caused too early is in the record: a crash before it
   const one = (await callsOfMakers(prompt)).at(-1)!;
   await announce(one);
   await announce(one);
-  expect(await countOf(prompt, "poll")).toBe(1);
-  await crash(stubOf(id));
+  expect(await countAll(prompt, "poll")).toBe(1);
+  await crash(openStub(id));
   await pass(id, 1);
-  expect(await countOf(prompt, "poll")).toBe(2);
+  expect(await countAll(prompt, "poll")).toBe(2);
   await deliver(id);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
 });

@@ -3,10 +3,10 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
-import { stubOf } from "../support/faults.ts";
-import { alarm, alarmAt, books, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
+import { openStub } from "../support/faults.ts";
+import { alarm, alarmAt, readBalance, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
 import type { Call } from "../upstreams/emulator.ts";
-import { announce, callsOf, callsOfMakers, capture, countOf, type Routes, routesTo, submitTo } from "./support.ts";
+import { announce, readCalls, callsOfMakers, capture, countAll, type Routes, routesTo, submitTo } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -25,10 +25,10 @@ async function begin(routes: Routes, words = "", vars: Partial<Env> = {}) {
   const id = body.id as string;
   await deliver(id, "gateway-dispatch", vars);
   const data = async () => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data;
-  return { account, prompt, id, data, calls: await callsOfMakers(prompt), polls: () => countOf(prompt, "poll") };
+  return { account, prompt, id, data, calls: await callsOfMakers(prompt), polls: () => countAll(prompt, "poll") };
 }
 
-const record = async (id: string, accountId: string): Promise<Task> => (await stubOf(id).read(accountId))!;
+const record = async (id: string, accountId: string): Promise<Task> => (await openStub(id).read(accountId))!;
 const last = (calls: Call[]) => calls.at(-1)!;
 
 const makers: [string, Routes, number][] = [
@@ -51,7 +51,7 @@ test.each(makers)("%s gets the task's URL, and its call completes the task witho
   expect(await task.polls()).toBe(1);
   await deliver(task.id);
   expect(await task.data()).toMatchObject({ status: "completed" });
-  expect((await books(task.account)).reserved).toBe(0);
+  expect((await readBalance(task.account)).reserved).toBe(0);
 });
 
 test.each(makers)("without its call, %s is polled once after more than the typical duration", async (_, routes) => {
@@ -196,7 +196,7 @@ test("calls after the end, and after the task was deleted, are 200 and change no
   for (let time = 0; time < 3; time++) expect((await announce(last(task.calls))).status).toBe(200);
   await deliver(task.id);
   expect(await task.data()).toEqual(before);
-  expect(await callsOf(task.prompt)).toEqual(["start", "poll", "poll", "file"]);
+  expect(await readCalls(task.prompt)).toEqual(["start", "poll", "poll", "file"]);
   await call(`/v1/tasks/${task.id}`, { key: task.account.key, method: "DELETE" });
   expect((await announce(last(task.calls))).status).toBe(200);
 });
@@ -244,7 +244,7 @@ test("a call during a poll is followed by another poll, because the answer may b
 test("after a call before the start was reported the first poll runs at once", async () => {
   const { account, body } = await submitTo(seedance, path, { model: "vidC-1-0-pro-fast", prompt: unique() });
   const id = body.id as string;
-  const stub = stubOf(id);
+  const stub = openStub(id);
   const work = (await stub.claim())!;
   await stub.calledBack("modelark");
   expect(await stub.report(work.lease, { outcome: "accepted", operation: '{"task":"none"}', pollAfterMs: 60_000, route: 0 })).toBe(true);
@@ -301,10 +301,10 @@ test.each([
 test("an invalid UPSTREAM_CALLBACKS is 500 before anything is reserved", async () => {
   capture();
   const { account } = await submitTo(hailuo, path, video(unique()));
-  const before = await books(account);
+  const before = await readBalance(account);
   const answer = await call(path, { key: account.key, body: video(unique()), vars: { ROUTES: hailuo, UPSTREAM_CALLBACKS: "yes" } });
   expect(answer.status).toBe(500);
-  expect(await books(account)).toEqual(before);
+  expect(await readBalance(account)).toEqual(before);
 });
 
 test("no log line contains the signature of a callback's URL", async () => {

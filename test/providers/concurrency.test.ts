@@ -1,7 +1,7 @@
 /** Many slow images at once, with the deployed platform's limits on connections and consumers. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { type Account, books, call, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { type Account, readBalance, call, holdTime, newAccount, unique } from "../support/gateway.ts";
 import { Platform } from "../support/platform.ts";
 import { announce, callsOfMakers } from "./support.ts";
 import { base64 } from "../media/images.ts";
@@ -25,7 +25,7 @@ async function submit(account: Account, path: string, body: object): Promise<str
   return made.id as string;
 }
 
-const statusOf = async (account: Account, id: string): Promise<string> =>
+const readStatus = async (account: Account, id: string): Promise<string> =>
   (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status as string;
 
 test("forty images of a minute each all complete before their deadline, without delaying the storing of a video", async () => {
@@ -46,12 +46,12 @@ test("forty images of a minute each all complete before their deadline, without 
   for (let seconds = 0; seconds < 110; seconds += 5) {
     await platform.step(5);
     if (seconds === 10) for (const one of await callsOfMakers(prompt)) await announce(one);
-    if (videoMs === undefined && (await statusOf(account, video)) === "completed") videoMs = Date.now() - begun;
+    if (videoMs === undefined && (await readStatus(account, video)) === "completed") videoMs = Date.now() - begun;
   }
-  const statuses = await Promise.all(images.map((id) => statusOf(account, id)));
+  const statuses = await Promise.all(images.map((id) => readStatus(account, id)));
   expect(statuses).toEqual(images.map(() => "completed"));
   expect({ started, abandoned: platform.abandoned, maxAtOnce: platform.maxAtOnce }).toEqual({ started: 40, abandoned: 0, maxAtOnce: 1 });
   // The upstream calls back after fifteen seconds.
   expect(videoMs).toBeLessThanOrEqual(20_000);
-  expect((await books(account)).reserved).toBe(0);
+  expect((await readBalance(account)).reserved).toBe(0);
 });

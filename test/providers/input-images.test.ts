@@ -45,12 +45,12 @@ const answering = (answer: object) =>
     return Response.json(answer);
   });
 
-const faultOf = (start: Promise<unknown>) => start.then(() => undefined).catch((error: unknown) => error);
+const readFault = (start: Promise<unknown>) => start.then(() => undefined).catch((error: unknown) => error);
 
 test("modelark: an image that fails while it is sent means that nothing was submitted", async () => {
   answering({ data: [{ url: "https://files.example/1" }] });
   const provider = modelark({ key: "key" });
-  const fault = await faultOf(provider.start(job([inputImage(), inputImage(1)]), AbortSignal.timeout(5_000)));
+  const fault = await readFault(provider.start(job([inputImage(), inputImage(1)]), AbortSignal.timeout(5_000)));
   expect(fault).toMatchObject({ name: "ProviderError", nothingAccepted: true, retryable: true });
 });
 
@@ -94,7 +94,7 @@ test("cloudflare: more images than a call may contain are refused before anythin
   const provider = cloudflare({ AI: { run } })!;
   const large = () => inputImage(Infinity, 9 * 1024 * 1024);
   const request = job([large(), large(), large()], { model: "openai/gpt-image-2" });
-  const fault = await faultOf(provider.start(request, AbortSignal.timeout(5_000)));
+  const fault = await readFault(provider.start(request, AbortSignal.timeout(5_000)));
   expect(fault).toMatchObject({ name: "ProviderError", nothingAccepted: true });
   expect(run).not.toHaveBeenCalled();
 });

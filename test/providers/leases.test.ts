@@ -1,8 +1,8 @@
 /** How long a consumer's lease lasts, and outputs that wait for their provider. */
 
 import { expect, test } from "vitest";
-import { stubOf } from "../support/faults.ts";
-import { books, call, deliver, finish, holdTime, pass, passToPoll, unique } from "../support/gateway.ts";
+import { openStub } from "../support/faults.ts";
+import { readBalance, call, deliver, finish, holdTime, pass, passToPoll, unique } from "../support/gateway.ts";
 import { submitTo } from "./support.ts";
 
 holdTime();
@@ -12,7 +12,7 @@ test("a start that may not be repeated is leased until its immediate outputs are
     model: "imgB-4o-image",
     prompt: unique(),
   });
-  const work = await stubOf(body.id).claim();
+  const work = await openStub(body.id).claim();
   const { step } = work!.task;
   // Forty seconds to store images after the upstream's own time limit, and ten of grace.
   expect(step.at - Date.now()).toBeGreaterThan(90_000);
@@ -31,5 +31,5 @@ test("outputs wait for a provider that was switched off in the meantime", async 
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("in_progress");
   await pass(id, 10);
   expect((await finish(account, id)).body.data.status).toBe("completed");
-  expect((await books(account)).reserved).toBe(0);
+  expect((await readBalance(account)).reserved).toBe(0);
 });

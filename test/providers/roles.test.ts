@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { builtInRoutes, type Route } from "../../src/catalog/routes.ts";
-import { books, deliver, holdTime, unique } from "../support/gateway.ts";
+import { readBalance, deliver, holdTime, unique } from "../support/gateway.ts";
 import { base64 } from "../media/images.ts";
 import { asked, submitTo } from "./support.ts";
 
@@ -95,7 +95,7 @@ test.each(all)("%s, %s: the roles are the same on every route that accepts it", 
       expect(body.error.param, name).toMatch(
         /^(?:images|image_with_roles|metadata\.(?:first|last)_frame_image|duration|metadata\.resolution)$/,
       );
-      expect(await books(account)).toMatchObject({ reserved: 0 });
+      expect(await readBalance(account)).toMatchObject({ reserved: 0 });
       continue;
     }
     await deliver(body.id as string);

@@ -33,10 +33,10 @@ export async function asked(match: string): Promise<Entry[]> {
 }
 
 /** The names of those calls. */
-export const callsOf = async (match: string) => (await asked(match)).map((entry) => entry.call);
+export const readCalls = async (match: string) => (await asked(match)).map((entry) => entry.call);
 
 /** The number of those calls with this name. */
-export const countOf = async (match: string, name: string) => (await callsOf(match)).filter((one) => one === name).length;
+export const countAll = async (match: string, name: string) => (await readCalls(match)).filter((one) => one === name).length;
 
 /** The bodies of the submissions among them. */
 export const sent = async (match: string) =>

@@ -3,7 +3,7 @@
 import { decode } from "fast-png";
 import { BufferSource, BufferTarget, EncodedPacketSink, EncodedVideoPacketSource, Input, MP4, Mp4OutputFormat, Output } from "mediabunny";
 import { expect, test } from "vitest";
-import { download, errorOf, request, run, step, useSteppedClock, video, view, type View } from "./support.ts";
+import { download, readError, request, run, step, useSteppedClock, video, view, type View } from "./support.ts";
 
 useSteppedClock();
 
@@ -27,7 +27,7 @@ async function silent(bytes: Uint8Array<ArrayBuffer>, fastStart: false | "fragme
 }
 
 /** A body of unknown length, in small chunks. */
-function streamOf(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array> {
+function toStream(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream({
     type: "bytes",
@@ -69,7 +69,7 @@ test("another creation gives another character", async () => {
 });
 
 test("a video may be a stream of unknown length", async () => {
-  expect((await outcome(streamOf(await makeVideo()))).status).toBe("succeeded");
+  expect((await outcome(toStream(await makeVideo()))).status).toBe("succeeded");
 });
 
 test.each([
@@ -113,7 +113,7 @@ test("more than 64 MiB are refused, and nothing is stored", async () => {
       controller.enqueue(piece.slice());
     },
   });
-  expect(await errorOf(await create(endless))).toEqual({ status: 413, code: "too_large" });
+  expect(await readError(await create(endless))).toEqual({ status: 413, code: "too_large" });
   expect(pieces).toBeLessThan(70);
 });
 
@@ -127,5 +127,5 @@ test("the same key gives the same character without reading the video again", as
 });
 
 test.each(["start=1", "start=3&end=1", "start=a&end=b", "start=-1&end=1", "end=2"])("a bad range is refused: %s", async (query) => {
-  expect(await errorOf(await create(new Uint8Array(10), query))).toEqual({ status: 400, code: "invalid_request" });
+  expect(await readError(await create(new Uint8Array(10), query))).toEqual({ status: 400, code: "invalid_request" });
 });

@@ -1,7 +1,7 @@
 /** Chat in OpenAI's format: whole, streamed, counted, limited. */
 
 import { expect, onTestFinished, test, vi } from "vitest";
-import { errorOf, post } from "./support.ts";
+import { readError, post } from "./support.ts";
 
 interface Completion {
   object: string;
@@ -54,7 +54,7 @@ async function events(response: Response): Promise<string[]> {
 }
 
 /** The events before `[DONE]`. */
-function chunksOf(list: string[]): Promise<Chunk[]> {
+function toChunks(list: string[]): Promise<Chunk[]> {
   return Promise.all(list.slice(0, -1).map((event) => new Response(event).json<Chunk>()));
 }
 
@@ -95,7 +95,7 @@ test("a streamed answer has chunks with the same text", async () => {
   const whole = await (await chat("hello 世界")).json<Completion>();
   const list = await events(await chat("hello 世界", { stream: true, stream_options: { include_usage: true } }));
   expect(list.at(-1)).toBe("[DONE]");
-  const chunks = await chunksOf(list);
+  const chunks = await toChunks(list);
   expect(new Set(chunks.map(({ id, object }) => `${object} ${id}`)).size).toBe(1);
   expect(chunks[0]?.choices[0]?.delta).toEqual({ role: "assistant", content: "" });
   expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe(whole.choices[0]?.message.content);
@@ -107,7 +107,7 @@ test("a streamed answer has chunks with the same text", async () => {
 
 test("without include_usage no chunk has usage, and a cut stream has finish_reason length", async () => {
   const list = await events(await chat("hello", { stream: true, max_tokens: 2 }));
-  const chunks = await chunksOf(list);
+  const chunks = await toChunks(list);
   expect(chunks.some((chunk) => "usage" in chunk)).toBe(false);
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("length");
 });
@@ -145,7 +145,7 @@ test("reasoning is reported on request, counted, and streamed before the answer"
   const counted = usage.completion_tokens_details.reasoning_tokens;
   expect(counted).toBe(Math.ceil(reasoning.length / 4));
   expect(usage.completion_tokens).toBe(counted + Math.ceil(choices[0]!.message.content.length / 4));
-  const chunks = await chunksOf(await events(await chat("Why?", { ...more, stream: true })));
+  const chunks = await toChunks(await events(await chat("Why?", { ...more, stream: true })));
   const deltas = chunks.flatMap(({ choices: [choice] }) => choice?.delta ?? []);
   expect(deltas.map((delta) => delta.reasoning_content ?? "").join("")).toBe(reasoning);
   expect(deltas.map((delta) => delta.content ?? "").join("")).toBe(choices[0]!.message.content);
@@ -169,7 +169,7 @@ test("an answer has the metadata of a maker's answer, and logprobs on request", 
   const whole = await (await chat("hello", { logprobs: true, max_tokens: 2 })).json<Completion>();
   expect(whole).toMatchObject({ system_fingerprint: "fp_sandbox", service_tier: "default" });
   expect(whole.choices[0]?.logprobs?.content).toMatchObject([{ token: "This", logprob: 0, bytes: [84, 104, 105, 115] }, { token: " is " }]);
-  const chunks = await chunksOf(await events(await chat("hello", { stream: true, logprobs: true, max_tokens: 2 })));
+  const chunks = await toChunks(await events(await chat("hello", { stream: true, logprobs: true, max_tokens: 2 })));
   expect(chunks[1]).toMatchObject({ system_fingerprint: "fp_sandbox", choices: [{ logprobs: whole.choices[0]!.logprobs }] });
   const plain = await (await chat("hello")).json<Completion>();
   expect(plain.choices[0]?.logprobs).toBeNull();
@@ -185,7 +185,7 @@ test("a long answer has larger chunks, so that it does not take long", async () 
   expect(list.length).toBeLessThan(210);
   expect(pause.mock.calls.reduce((sum, [ms]) => sum + ms, 0)).toBeLessThanOrEqual(210 * 30);
   expect(pause.mock.calls.length).toBe(list.length - 1);
-  const chunks = await chunksOf(list);
+  const chunks = await toChunks(list);
   expect(JSON.parse(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join(""))).toHaveLength(200);
 });
 
@@ -194,10 +194,10 @@ test("sandbox:break ends a stream with an error after part of it, and fails a wh
   expect(list).not.toContain("[DONE]");
   const error = { message: expect.any(String), type: "server_error", param: null, code: "provider_error" };
   expect(JSON.parse(list.at(-1)!)).toEqual({ error });
-  const chunks = await chunksOf(list);
+  const chunks = await toChunks(list);
   expect(chunks.length).toBeGreaterThan(2);
   expect(chunks.every(({ choices }) => choices[0]?.finish_reason === null)).toBe(true);
-  expect(await errorOf(await chat("sandbox:break"))).toEqual({ status: 500, code: "provider_error" });
+  expect(await readError(await chat("sandbox:break"))).toEqual({ status: 500, code: "provider_error" });
 });
 
 test.each([
@@ -205,7 +205,7 @@ test.each([
   ["flag", 422, "content_policy_violation"],
   ["fail", 500, "provider_error"],
 ])("sandbox:%s in the last message is answered %i", async (directive, status, code) => {
-  expect(await errorOf(await chat(`sandbox:${directive}`, { stream: true }))).toEqual({ status, code });
+  expect(await readError(await chat(`sandbox:${directive}`, { stream: true }))).toEqual({ status, code });
 });
 
 test("directives in earlier messages have no effect", async () => {
@@ -234,5 +234,5 @@ test.each([
   ["a number as content", { model: "textA-1", messages: [{ role: "user", content: 1 }] }],
   ["max_tokens of nothing", { model: "textA-1", messages: [{ role: "user", content: "hi" }], max_tokens: 0 }],
 ])("%s is refused", async (_, body) => {
-  expect(await errorOf(await post("/v1/chat/completions", body))).toEqual({ status: 400, code: "invalid_request" });
+  expect(await readError(await post("/v1/chat/completions", body))).toEqual({ status: 400, code: "invalid_request" });
 });

@@ -2,7 +2,7 @@
 
 import { listDurableObjectIds, runDurableObjectAlarm } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { errorOf, image, operations, post, request, step, submit, useSteppedClock, video, view, type View } from "./support.ts";
+import { readError, image, operations, post, request, step, submit, useSteppedClock, video, view, type View } from "./support.ts";
 
 useSteppedClock();
 
@@ -64,12 +64,12 @@ test.each([
   ["a duration in words", { key: "bad", ...video, duration: "10" }],
   ["a scalar", "bad"],
 ])("%s is refused", async (_, body) => {
-  expect(await errorOf(await post("/v1/operations", body))).toEqual({ status: 400, code: "invalid_request" });
+  expect(await readError(await post("/v1/operations", body))).toEqual({ status: 400, code: "invalid_request" });
 });
 
 test("a body that is not JSON is refused", async () => {
   const response = await request("/v1/operations", { method: "POST", body: "{" });
-  expect(await errorOf(response)).toEqual({ status: 400, code: "invalid_request" });
+  expect(await readError(response)).toEqual({ status: 400, code: "invalid_request" });
 });
 
 test("an id that was never issued is unknown and leaves no trace", async () => {
@@ -82,7 +82,7 @@ test("an id that was never issued is unknown and leaves no trace", async () => {
       ["/outputs/0/thumbnail", "GET"],
     ] as const) {
       const response = await request(`/v1/operations/${id}${path}`, { method });
-      expect(await errorOf(response)).toEqual({ status: 404, code: "not_found" });
+      expect(await readError(response)).toEqual({ status: 404, code: "not_found" });
     }
   }
   expect(await listDurableObjectIds(operations)).toEqual(before);
@@ -90,7 +90,7 @@ test("an id that was never issued is unknown and leaves no trace", async () => {
 
 test("outputs are 404 before success, and beyond the requested number", async () => {
   const id = await submit(image);
-  expect(await errorOf(await request(`/v1/operations/${id}/outputs/0`))).toEqual({ status: 409, code: "not_ready" });
+  expect(await readError(await request(`/v1/operations/${id}/outputs/0`))).toEqual({ status: 409, code: "not_ready" });
   step(2000);
   expect((await request(`/v1/operations/${id}/outputs/0`)).status).toBe(200);
   expect((await request(`/v1/operations/${id}/outputs/1`)).status).toBe(404);
@@ -101,7 +101,7 @@ test("outputs are 404 before success, and beyond the requested number", async ()
 test("sandbox:reject is refused at submission and nothing is stored", async () => {
   const before = await listDurableObjectIds(operations);
   const response = await post("/v1/operations", { key: "rejected", ...image, prompt: "a fox sandbox:reject" });
-  expect(await errorOf(response)).toEqual({ status: 422, code: "content_policy_violation" });
+  expect(await readError(response)).toEqual({ status: 422, code: "content_policy_violation" });
   expect(await listDurableObjectIds(operations)).toEqual(before);
 });
 
@@ -122,12 +122,12 @@ test("sandbox:flaky fails once at submission and once at the first poll, then su
   const order = { key: "flaky", ...image, prompt: "a fox sandbox:flaky" };
   const refused = await post("/v1/operations", order);
   expect(refused.headers.get("retry-after")).toBe("1");
-  expect(await errorOf(refused)).toEqual({ status: 503, code: "temporarily_unavailable" });
+  expect(await readError(refused)).toEqual({ status: 503, code: "temporarily_unavailable" });
   const { id } = await (await post("/v1/operations", order)).json<View>();
   step(2000);
   const broken = await request(`/v1/operations/${id}`);
   expect(broken.headers.get("retry-after")).toBe("1");
-  expect(await errorOf(broken)).toEqual({ status: 503, code: "temporarily_unavailable" });
+  expect(await readError(broken)).toEqual({ status: 503, code: "temporarily_unavailable" });
   expect((await view(id)).status).toBe("succeeded");
 });
 
@@ -166,5 +166,5 @@ test("a record is deleted by its alarm, and its key can be used again", async ()
 });
 
 test("unknown paths are 404", async () => {
-  expect(await errorOf(await request("/v2/operations"))).toEqual({ status: 404, code: "not_found" });
+  expect(await readError(await request("/v2/operations"))).toEqual({ status: 404, code: "not_found" });
 });

@@ -81,7 +81,7 @@ export async function download(url: string | undefined, type: string): Promise<U
   return bytes;
 }
 
-export async function errorOf(response: Response): Promise<{ status: number; code: string }> {
+export async function readError(response: Response): Promise<{ status: number; code: string }> {
   const { error } = await response.json<{ error: { code: string; message: string } }>();
   expect(error.message).not.toBe("");
   return { status: response.status, code: error.code };

@@ -1,7 +1,7 @@
 /** Bodies at both sides of a limit: helpers that send many bodies to one path, and that build them. */
 
 import { expect } from "vitest";
-import { books, call, newAccount } from "./gateway.ts";
+import { readBalance, call, newAccount } from "./gateway.ts";
 import { expectNoTrace, expectRefusedFor } from "./refusal.ts";
 
 /** A body, the parameters that are echoed, and the price that is reserved, in balance units. */
@@ -17,7 +17,7 @@ export const accepting = (path: string) => async (rows: Row[]) => {
     expect(answer.body.metadata).toEqual({ ...told, reserved: expect.closeTo(reserved, 9) });
     held += reserved;
   }
-  expect((await books(account)).reserved).toBeCloseTo(held, 6);
+  expect((await readBalance(account)).reserved).toBeCloseTo(held, 6);
 };
 
 /** Each body is refused because of this one field, and none leaves a trace. */

@@ -6,15 +6,15 @@ import { expect, vi } from "vitest";
 import { toObjectId } from "../../src/ids.ts";
 import type { TaskObject } from "../../src/tasks/task-object.ts";
 
-const prototypeOf = (value: object) => Object.getPrototypeOf(value) as Record<string, (...values: unknown[]) => Promise<unknown>>;
+const findPrototype = (value: object) => Object.getPrototypeOf(value) as Record<string, (...values: unknown[]) => Promise<unknown>>;
 
 /** The bindings' classes: a spy on one sees every call, also the gateway's own. */
 export const bindings = {
-  namespace: () => prototypeOf(env.TASKS),
-  statement: () => prototypeOf(env.DB.prepare("SELECT 1")),
-  database: () => prototypeOf(env.DB),
-  bucket: () => prototypeOf(env.ASSETS),
-  queue: () => prototypeOf(env.DISPATCH),
+  namespace: () => findPrototype(env.TASKS),
+  statement: () => findPrototype(env.DB.prepare("SELECT 1")),
+  database: () => findPrototype(env.DB),
+  bucket: () => findPrototype(env.ASSETS),
+  queue: () => findPrototype(env.DISPATCH),
 };
 
 /** Counts the calls of a method until the test ends. */
@@ -62,7 +62,7 @@ export function stopAt(
   };
 }
 
-export const stubOf = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
+export const openStub = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
 /** The object crashes: stored data remains, memory and running calls are lost. */
 export async function crash(stub: DurableObjectStub<TaskObject>): Promise<void> {
@@ -70,7 +70,7 @@ export async function crash(stub: DurableObjectStub<TaskObject>): Promise<void> 
 }
 
 /** Everything that an object still stores: its tables and its alarm. */
-export const storageOf = (stub: DurableObjectStub<TaskObject>) =>
+export const openStorage = (stub: DurableObjectStub<TaskObject>) =>
   runInDurableObject(stub, async (_, ctx) => ({
     tables: ctx.storage.sql.exec("SELECT name FROM sqlite_master").toArray(),
     alarm: await ctx.storage.getAlarm(),

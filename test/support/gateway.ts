@@ -77,7 +77,7 @@ export function holdTime(): void {
 
 const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 
-const objectOf = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
+const openObject = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
 /** Delivers the task's message to the consumer; "retry" if the consumer requests redelivery. */
 export async function deliver(taskId: string, queue = "gateway-dispatch", vars: Partial<Env> = {}): Promise<"ack" | "retry"> {
@@ -89,7 +89,7 @@ export async function deliver(taskId: string, queue = "gateway-dispatch", vars: 
 }
 
 /** Runs the alarm of the task's object if one is set. */
-export const alarm = (taskId: string) => runDurableObjectAlarm(objectOf(taskId));
+export const alarm = (taskId: string) => runDurableObjectAlarm(openObject(taskId));
 
 /** Moves the time to the object's alarm, or by the seconds, and runs the alarm. */
 export async function pass(taskId: string, seconds: number): Promise<void> {
@@ -99,14 +99,14 @@ export async function pass(taskId: string, seconds: number): Promise<void> {
 
 /** Moves the time to the next poll of the task's operation, and polls. */
 export async function passToPoll(taskId: string): Promise<void> {
-  const task = await runInDurableObject(objectOf(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
+  const task = await runInDurableObject(openObject(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
   expect(task.step.do).toBe("poll");
   // A poll without an outcome only moves the alarm.
   await pass(taskId, ((await alarmAt(taskId))! - Date.now()) / 1000);
 }
 
 /** When the alarm of the task's object is due. */
-export const alarmAt = (taskId: string) => runInDurableObject(objectOf(taskId), (_, ctx) => ctx.storage.getAlarm());
+export const alarmAt = (taskId: string) => runInDurableObject(openObject(taskId), (_, ctx) => ctx.storage.getAlarm());
 
 /** Runs the alarm of the account's wallet if one is set, which writes ended entries to D1. */
 export const wakeWallet = ({ id }: Account) => runDurableObjectAlarm(env.WALLETS.getByName(id));
@@ -142,7 +142,7 @@ export async function upstreamCalls(match: string): Promise<string[]> {
   return (await response.json<{ call: string }[]>()).map(({ call: name }) => name);
 }
 
-export interface Books {
+export interface Balance {
   quota: number | null;
   reserved: number;
   used: number;
@@ -150,10 +150,10 @@ export interface Books {
 }
 
 /** The account's balance in the admin API; also checks that it agrees with the ledger. */
-export async function books(account: Account): Promise<Books> {
+export async function readBalance(account: Account): Promise<Balance> {
   const audit = await asAdmin(`/audit?account=${account.id}`);
   expect(audit.body).toMatchObject({ accounts: 1, drift: [] });
-  const { quota, reserved, used, remaining } = (await asAdmin(`/accounts/${account.id}`)).body as Books;
+  const { quota, reserved, used, remaining } = (await asAdmin(`/accounts/${account.id}`)).body as Balance;
   if (quota !== null) expect(Math.round(quota * 1e6)).toBe(Math.round((remaining! + used + reserved) * 1e6));
   return { quota, reserved, used, remaining };
 }

@@ -6,8 +6,8 @@ import { expect, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import type { Operations } from "../../scripts/support/operations.ts";
-import { bindings, nothingStored, spyOn, storageOf, stubOf } from "./faults.ts";
-import { type Account, books, deliver, newAccount, submit } from "./gateway.ts";
+import { bindings, nothingStored, spyOn, openStorage, openStub } from "./faults.ts";
+import { type Account, readBalance, deliver, newAccount, submit } from "./gateway.ts";
 
 type Methods = Record<string, (...values: unknown[]) => Promise<unknown>>;
 
@@ -22,7 +22,7 @@ const storageClasses = () =>
     kv: Object.getPrototypeOf(storage.kv) as Methods,
   }));
 
-const callsOf = (target: Methods, methods: string[]) => {
+const readCalls = (target: Methods, methods: string[]) => {
   const spies = methods.map((method) => spyOn(target, method).mockClear());
   return () => spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
 };
@@ -36,13 +36,13 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
   const single = spyOn(bindings.statement(), "run").mockClear();
   const batches = spyOn(bindings.database(), "batch").mockClear();
   const first = spyOn(bindings.statement(), "first").mockClear();
-  const records = callsOf(kv, ["put", "delete"]);
-  const alarms = callsOf(storage, ["setAlarm"]);
-  const stubs = callsOf(bindings.namespace(), ["get", "getByName"]);
+  const records = readCalls(kv, ["put", "delete"]);
+  const alarms = readCalls(storage, ["setAlarm"]);
+  const stubs = readCalls(bindings.namespace(), ["get", "getByName"]);
   const woken = [TaskObject, WalletObject].map(({ prototype }) => vi.spyOn(prototype, "alarm").mockClear());
-  const messages = callsOf(bindings.queue(), ["send"]);
-  const classA = callsOf(bindings.bucket(), ["put", "list", "createMultipartUpload"]);
-  const classB = callsOf(bindings.bucket(), ["get", "head"]);
+  const messages = readCalls(bindings.queue(), ["send"]);
+  const classA = readCalls(bindings.bucket(), ["put", "list", "createMultipartUpload"]);
+  const classB = readCalls(bindings.bucket(), ["get", "head"]);
   const lines = (["log", "error"] as const).map((method) => vi.spyOn(console, method).mockClear());
   return async () => {
     const results = [
@@ -75,7 +75,7 @@ const delivered = new WeakSet<object>();
 export async function live(account: Account, ids: string[], until: number): Promise<void> {
   const sends = spyOn(bindings.queue(), "send");
   const wallet = env.WALLETS.getByName(account.id);
-  const objects = new Map<string, DurableObjectStub>([...ids.map((id) => [id, stubOf(id)] as const), [account.id, wallet]] as never);
+  const objects = new Map<string, DurableObjectStub>([...ids.map((id) => [id, openStub(id)] as const), [account.id, wallet]] as never);
   const alarms = new Map<string, number | null>();
   const look = async (id: string) => alarms.set(id, await runInDurableObject(objects.get(id)!, (_, ctx) => ctx.storage.getAlarm()));
   await Promise.all([...objects.keys()].map(look));
@@ -120,8 +120,8 @@ export async function measureTasks(count: number, { begin, after, isBusy = false
   }
   await live(account, ids, Date.now() + 8 * 86_400_000);
   const operations = share(await finish(), count);
-  for (const id of ids) expect({ id, ...(await storageOf(stubOf(id))) }).toEqual({ id, ...nothingStored });
-  expect(await books(account)).toMatchObject({ reserved: 0 });
+  for (const id of ids) expect({ id, ...(await openStorage(openStub(id))) }).toEqual({ id, ...nothingStored });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0 });
   return operations;
 }
 

@@ -10,7 +10,7 @@ import { expect, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import worker from "../../src/worker.ts";
 import config from "../../wrangler.toml?raw";
-import { bindings, stubOf } from "./faults.ts";
+import { bindings, openStub } from "./faults.ts";
 
 const connections = 6;
 const maxConsumers = 250;
@@ -181,10 +181,10 @@ export class Platform {
     let isBegun = false;
     for (const [id, task] of this.#tasks) {
       if (task.isInAlarm) continue;
-      const alarm = await runInDurableObject(stubOf(id), (_, ctx) => ctx.storage.getAlarm());
+      const alarm = await runInDurableObject(openStub(id), (_, ctx) => ctx.storage.getAlarm());
       if (alarm === null || alarm > Date.now()) continue;
       isBegun = task.isInAlarm = true;
-      void runDurableObjectAlarm(stubOf(id)).finally(() => (task.isInAlarm = false));
+      void runDurableObjectAlarm(openStub(id)).finally(() => (task.isInAlarm = false));
     }
     return isBegun;
   }

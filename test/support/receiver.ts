@@ -44,7 +44,7 @@ export function hurryTimeouts(): number[] {
   return limits;
 }
 
-export const secretOf = async (account: Account): Promise<string> =>
+export const readSecret = async (account: Account): Promise<string> =>
   (await call("/v1/webhook_secret", { key: account.key })).body.secret as string;
 
 /** Checks the signature with the reference library, and the body against its schema; returns the body. */
@@ -52,7 +52,7 @@ export function verified({ body, headers }: Received, secret: string) {
   return taskEvent.parse(new Webhook(secret).verify(body, headers));
 }
 
-export const callbackOf = async (account: Account, id: string) => (await call(`/v1/tasks/${id}/callback`, { key: account.key })).body;
+export const findCallback = async (account: Account, id: string) => (await call(`/v1/tasks/${id}/callback`, { key: account.key })).body;
 
 export const setEndpoint = async (account: Account, url: string | null): Promise<void> => {
   const answer = await call("/v1/webhook", { key: account.key, method: "PUT", body: { url } });

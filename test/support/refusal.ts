@@ -1,7 +1,7 @@
 /** Checks of refusals in each family of paths, and that they leave no trace. */
 
 import { expect } from "vitest";
-import { type Account, type Answer, books, call } from "./gateway.ts";
+import { type Account, type Answer, readBalance, call } from "./gateway.ts";
 
 /** The answer is an error in the envelope of its family, and contains nothing of the request. */
 export function expectRefusal(path: string, { status, headers, body }: Answer, allowed: number[]): void {
@@ -23,7 +23,7 @@ export function expectRefusedFor(param: string, { status, body }: Answer, sent: 
 
 /** Nothing of a new account's 100 units is reserved or charged. */
 export const expectNothingPaid = async (account: Account) =>
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  expect(await readBalance(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
 
 /** Nothing is reserved or charged, and the new account has no task. */
 export async function expectNoTrace(account: Account): Promise<void> {

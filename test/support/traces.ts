@@ -13,13 +13,13 @@ async function rows(): Promise<Record<string, number>> {
   return Object.fromEntries(tables.results.map(({ name }, at) => [name, counts[at]!.results[0]!.count]));
 }
 
-const idsOf = async (namespace: DurableObjectNamespace<never>) => (await listDurableObjectIds(namespace)).map(String).sort();
+const readIds = async (namespace: DurableObjectNamespace<never>) => (await listDurableObjectIds(namespace)).map(String).sort();
 
 /** Objects with storage, files and rows, for comparison between two moments. */
 export async function traces() {
   const { objects } = await env.ASSETS.list();
   return {
-    objects: await Promise.all([env.TASKS, env.CLAIMS, env.HOLDS].map((namespace) => idsOf(namespace as never))),
+    objects: await Promise.all([env.TASKS, env.CLAIMS, env.HOLDS].map((namespace) => readIds(namespace as never))),
     files: objects.map(({ key }) => key),
     rows: await rows(),
   };

@@ -5,8 +5,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import type { Work } from "../../src/tasks/work.ts";
-import { stubOf } from "../support/faults.ts";
-import { type Account, books, call, deliver, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
+import { openStub } from "../support/faults.ts";
+import { type Account, readBalance, call, deliver, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -23,7 +23,7 @@ function alerts(unit: string): () => Record<string, unknown>[] {
 
 /** The task's object with an operator's setting. */
 const charging = (id: string, CANCEL_CHARGE: string) =>
-  runInDurableObject(stubOf(id), (object) => {
+  runInDurableObject(openStub(id), (object) => {
     const configured = object as unknown as { env: Env };
     configured.env = { ...configured.env, CANCEL_CHARGE };
   });
@@ -42,7 +42,7 @@ test("a task cancelled after its claim and before its start is never submitted",
   });
   expect(await deliver(id)).toBe("ack");
   expect(await upstreamCalls(prompt)).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a task cancelled while its inputs are fetched is never submitted", async () => {
@@ -56,7 +56,7 @@ test("a task cancelled while its inputs are fetched is never submitted", async (
   });
   await deliver(id);
   expect(await upstreamCalls(range)).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 /** The upstream accepts a start while its task is being cancelled. */
@@ -80,7 +80,7 @@ test("work that a provider accepts after the cancellation is cancelled there, an
   await pass(id, 600);
   expect(await upstreamCalls(prompt)).toEqual(["start", "cancel"]);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({ status: "failed", error: { code: "cancelled" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("an acceptance that is reported twice, or for a running task, cancels nothing", async () => {
@@ -89,7 +89,7 @@ test("an acceptance that is reported twice, or for a running task, cancels nothi
   const id = await submit(account, images, image(prompt));
   await deliver(id);
   const late = { outcome: "accepted" as const, operation: id, pollAfterMs: 1_000 };
-  expect(await stubOf(id).report("an older lease", late)).toBe(false);
+  expect(await openStub(id).report("an older lease", late)).toBe(false);
   expect(await upstreamCalls(prompt)).toEqual(["start"]);
 });
 
@@ -109,9 +109,9 @@ test("CANCEL_CHARGE=full: free before acceptance and where the provider cancels,
     [made, 0.03],
   ] as const) {
     expect((await cancel(account, id)).body.data).toMatchObject({ status: "failed", error: { code: "cancelled" } });
-    expect((await books(account)).used).toBe(used);
+    expect((await readBalance(account)).used).toBe(used);
   }
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03, remaining: 99.97 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03, remaining: 99.97 });
 });
 
 test("a wrong CANCEL_CHARGE cancels nothing: 500, and the log names the variable", async () => {
@@ -122,5 +122,5 @@ test("a wrong CANCEL_CHARGE cancels nothing: 500, and the log names the variable
   expect((await cancel(account, id)).status).toBe(500);
   expect(lines()[0]!["error"]).toContain("CANCEL_CHARGE must be one of none, full");
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("queued");
-  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.03, used: 0 });
 });

@@ -6,7 +6,7 @@ import { TaskObject } from "../../src/tasks/task-object.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import {
-  books,
+  readBalance,
   call,
   complete,
   deliver,
@@ -135,7 +135,7 @@ test("at the limit of a quota, with every message delivered twice, exactly as mu
   const accepted = answers.filter(({ status }) => status === 200).map(({ body }) => body.id as string);
   expect(accepted).toHaveLength(10);
   expect(answers.filter(({ status }) => status === 402)).toHaveLength(40);
-  expect(await books(account)).toEqual({ quota: 0.3, reserved: 0.3, used: 0, remaining: 0 });
+  expect(await readBalance(account)).toEqual({ quota: 0.3, reserved: 0.3, used: 0, remaining: 0 });
   const [cancelled, ...others] = accepted;
   await call(`/v1/tasks/${cancelled}/cancel`, { key: account.key, method: "POST" });
   await Promise.all(
@@ -147,7 +147,7 @@ test("at the limit of a quota, with every message delivered twice, exactly as mu
       await Promise.all([deliver(id), pass(id, 1), pass(id, 1)]);
     }),
   );
-  expect(await books(account)).toEqual({ quota: 0.3, reserved: 0, used: 0.27, remaining: 0.03 });
+  expect(await readBalance(account)).toEqual({ quota: 0.3, reserved: 0, used: 0.27, remaining: 0.03 });
 });
 
 test("the key's own quota limits like the account's", async () => {

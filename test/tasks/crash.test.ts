@@ -9,12 +9,12 @@ import { perform } from "../../src/tasks/dispatch.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import type { StepOutcome } from "../../src/tasks/work.ts";
-import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, storageOf, stubOf } from "../support/faults.ts";
+import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, openStorage, openStub } from "../support/faults.ts";
 import {
   type Account,
   alarm,
   type Answer,
-  books,
+  readBalance,
   call,
   deliver,
   finish,
@@ -26,7 +26,7 @@ import {
   unique,
   upstreamCalls,
 } from "../support/gateway.ts";
-import { callBack, callbackOf, ok, receivers } from "../support/receiver.ts";
+import { callBack, findCallback, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -64,24 +64,24 @@ async function repeatEverything(taskId: string): Promise<void> {
 async function expectCompletedOnce(account: Account, taskId: string, status: Answer): Promise<void> {
   expect(status.body.data.status).toBe("completed");
   expect(status.body.data.result.images).toHaveLength(1);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
   await repeatEverything(taskId);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 }
 
 async function expectNothingLeft(account: Account, taskId: string): Promise<void> {
   await repeatEverything(taskId);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   expect((await call(`/v1/tasks/${taskId}`, { key: account.key })).status).toBe(404);
   expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
-  expect(await storageOf(stubOf(taskId))).toEqual(nothingStored);
+  expect(await openStorage(openStub(taskId))).toEqual(nothingStored);
 }
 
 /** True for the D1 statement that writes a reference. */
 const isReferenceWrite = (statement: unknown) => (statement as { statement: string }).statement.startsWith("INSERT INTO task_reference");
 
 /** The class of objects' keys and values. */
-const kvOf = (id: string) => runInDurableObject(stubOf(id), (_, { storage }) => Object.getPrototypeOf(storage.kv) as never);
+const openKv = (id: string) => runInDurableObject(openStub(id), (_, { storage }) => Object.getPrototypeOf(storage.kv) as never);
 
 /** The Worker cannot reach the object any more, however often it retries. */
 const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
@@ -103,9 +103,9 @@ test.each([
   const stopped = stopAt(wallet, "reserve", isDone);
   const answer = call(path, { key: account.key, body: image(unique()) });
   await stopped();
-  await crash(stubOf(await id));
+  await crash(openStub(await id));
   expect(await answer).toMatchObject({ status: 200, body: { id: await id } });
-  expect(await books(account)).toMatchObject({ reserved: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: price });
   await expectCompletedOnce(account, await id, await finish(account, await id));
 });
 
@@ -118,8 +118,8 @@ test.each([
   const stopped = stopAt(bindings.statement(), "run", isDone, isReferenceWrite);
   const answer = call(path, { key: account.key, body: { ...image(unique()), reference: "order 7" } });
   await stopped();
-  expect(await books(account)).toMatchObject({ reserved: price });
-  const stub = stubOf(await id);
+  expect(await readBalance(account)).toMatchObject({ reserved: price });
+  const stub = openStub(await id);
   loseTheObject();
   await crash(stub);
   expect((await answer).status).toBe(500);
@@ -138,8 +138,8 @@ test.each([
   const stopped = stopAt(wallet, "reserve", isDone);
   const answer = call(path, { key: account.key, body: image(unique()) });
   await stopped();
-  expect(await books(account)).toMatchObject({ reserved: isDone ? price : 0 });
-  const stub = stubOf(await id);
+  expect(await readBalance(account)).toMatchObject({ reserved: isDone ? price : 0 });
+  const stub = openStub(await id);
   loseTheObject();
   await crash(stub);
   expect((await answer).status).toBe(500);
@@ -175,11 +175,11 @@ test("a repeat of a submission that is being given up does not create its task, 
   failOnce(wallet, "settle");
   expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(503);
   const taskId = await id;
-  const { submission } = await runInDurableObject(stubOf(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
+  const { submission } = await runInDurableObject(openStub(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
   for (let time = 0; time < 2; time++) {
-    expect(await stubOf(taskId).create(submission)).toEqual({ refused: "unavailable" });
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-    await crash(stubOf(taskId));
+    expect(await openStub(taskId).create(submission)).toEqual({ refused: "unavailable" });
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+    await crash(openStub(taskId));
   }
   await pass(taskId, 61);
   await expectNothingLeft(account, taskId);
@@ -188,7 +188,7 @@ test("a repeat of a submission that is being given up does not create its task, 
 test("after the message was sent: the object crashes, and the message still reaches it", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
-  await crash(stubOf(id));
+  await crash(openStub(id));
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
@@ -197,7 +197,7 @@ test("a start whose message the queue refused is run by the object itself", asyn
   const prompt = unique();
   failOnce(bindings.queue(), "send");
   const id = await submit(account, path, image(prompt));
-  await crash(stubOf(id));
+  await crash(openStub(id));
   await pass(id, 3);
   expect(await upstreamCalls(prompt)).toEqual(["start"]);
   await expectCompletedOnce(account, id, await finish(account, id));
@@ -210,7 +210,7 @@ test("a collection's lost message is sent again by the alarm", async () => {
   failOnce(bindings.queue(), "send");
   await pass(id, 2);
   const send = spyOn(bindings.queue(), "send").mockClear();
-  await crash(stubOf(id));
+  await crash(openStub(id));
   await pass(id, 3);
   expect(send).toHaveBeenCalledTimes(1);
   await expectCompletedOnce(account, id, await finish(account, id));
@@ -233,10 +233,10 @@ test("a start that a consumer has claimed is not run by the object too", async (
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, path, image(prompt));
-  expect(await stubOf(id).claim()).toMatchObject({ step: "start" });
+  expect(await openStub(id).claim()).toMatchObject({ step: "start" });
   await pass(id, 10);
   expect(await upstreamCalls(prompt)).toEqual([]);
-  expect(await stubOf(id).claim()).toBeNull();
+  expect(await openStub(id).claim()).toBeNull();
 });
 
 /** The next start at the upstream never answers; the function waits until it was called. */
@@ -260,7 +260,7 @@ test("the object crashes while it runs a start itself: its lease expires, and th
   const dying = pass(id, 10).catch(() => undefined);
   await reached();
   expect(await deliver(id)).toBe("ack");
-  await crash(stubOf(id));
+  await crash(openStub(id));
   await dying;
   await pass(id, 71);
   await expectCompletedOnce(account, id, await finish(account, id));
@@ -275,15 +275,15 @@ test("a task cancelled while its object runs the start does not block its alarm"
   await reached();
   expect((await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
   await starting;
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("after the claim: the consumer crashes, its lease expires, another one starts", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
-  expect(await stubOf(id).claim()).toMatchObject({ step: "start" });
-  expect(await stubOf(id).claim()).toBeNull();
-  await crash(stubOf(id));
+  expect(await openStub(id).claim()).toMatchObject({ step: "start" });
+  expect(await openStub(id).claim()).toBeNull();
+  await crash(openStub(id));
   await pass(id, 71);
   await expectCompletedOnce(account, id, await finish(account, id));
 });
@@ -321,7 +321,7 @@ test.each([
   void deliver(id);
   await stopped();
   vi.restoreAllMocks();
-  if (isObjectToo) await crash(stubOf(id));
+  if (isObjectToo) await crash(openStub(id));
   expect(await deliver(id)).toBe("ack");
   await pass(id, 51);
   await expectCompletedOnce(account, id, await finish(account, id));
@@ -336,14 +336,14 @@ test("a consumer that stores while its object is evicted from memory does not ha
   const id = await submit(account, path, image(prompt));
   await deliver(id);
   await pass(id, 2);
-  const work = await stubOf(id).claim();
-  await crash(stubOf(id));
-  expect(await stubOf(id).holdsLease(work!.lease)).toBe(true);
+  const work = await openStub(id).claim();
+  await crash(openStub(id));
+  expect(await openStub(id).holdsLease(work!.lease)).toBe(true);
   const result = { kind: "images" as const, images: [{ key: `assets/${id}/x-0.png`, type: "image/png", bytes: 1, digest: "d" }] };
-  expect(await stubOf(id).report(work!.lease, { outcome: "completed", result })).toBe(true);
-  expect(await stubOf(id).report(work!.lease, { outcome: "completed", result })).toBe(true);
-  expect(await stubOf(id).report("c0", { outcome: "completed", result })).toBe(false);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await openStub(id).report(work!.lease, { outcome: "completed", result })).toBe(true);
+  expect(await openStub(id).report(work!.lease, { outcome: "completed", result })).toBe(true);
+  expect(await openStub(id).report("c0", { outcome: "completed", result })).toBe(false);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
 /** Submits, and crashes the object between its final state and its settlement, and on request the consumer too. */
@@ -354,7 +354,7 @@ async function crashBeforeSettlement(account: Account, isConsumerToo: boolean, b
   const stopped = stopAt(wallet, "settle", false);
   const delivery = deliver(id);
   await stopped();
-  const stub = stubOf(id);
+  const stub = openStub(id);
   if (isConsumerToo) failOnce(bindings.namespace(), "get", false, 2);
   await crash(stub);
   await delivery;
@@ -367,24 +367,24 @@ test("an unfinished settlement is done when the files are deleted a day later, a
   const id = await crashBeforeSettlement(account, true);
   // Its alarm is a day late.
   vi.setSystemTime(Date.now() + 86_401_000);
-  await crash(stubOf(id));
+  await crash(openStub(id));
   const settles = vi.spyOn(WalletObject.prototype, "settle");
   await alarm(id);
   expect(settles).toHaveBeenCalledTimes(1);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
   const other = await submit(account, path, image(unique()));
   await finish(account, other);
   vi.setSystemTime(Date.now() + 86_401_000);
-  await crash(stubOf(other));
+  await crash(openStub(other));
   await alarm(other);
   expect(settles).toHaveBeenCalledTimes(2);
   // The deletion of the files is not written either.
   for (const task of [id, other]) {
-    await crash(stubOf(task));
+    await crash(openStub(task));
     await pass(task, 7 * 86_400);
     await alarm(task);
-    expect(await storageOf(stubOf(task))).toEqual(nothingStored);
+    expect(await openStorage(openStub(task))).toEqual(nothingStored);
   }
 });
 
@@ -392,15 +392,15 @@ test("a record of the previous version is continued: its collection is leased, i
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
-  await runInDurableObject(stubOf(id), (_, { storage }) => {
+  await runInDurableObject(openStub(id), (_, { storage }) => {
     const { writes: _writes, isTidy: _isTidy, ...task } = storage.kv.get<Task>("task")!;
     storage.kv.put("task", task);
   });
-  await crash(stubOf(id));
+  await crash(openStub(id));
   await pass(id, 2);
-  const work = await stubOf(id).claim();
-  await crash(stubOf(id));
-  expect(await stubOf(id).holdsLease(work!.lease)).toBe(true);
+  const work = await openStub(id).claim();
+  await crash(openStub(id));
+  expect(await openStub(id).holdsLease(work!.lease)).toBe(true);
   await expectCompletedOnce(account, id, await finish(account, id));
   await env.ASSETS.put(`assets/${id}/left-by-a-consumer-of-then`, "left");
   await pass(id, 86_401);
@@ -414,12 +414,12 @@ test("displayed progress does not fall after a crash of the object, and is then 
   const id = await submit(account, path, image(prompt));
   const progress = async () => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.progress as number;
   await deliver(id);
-  const writes = spyOn(await kvOf(id), "put").mockClear();
+  const writes = spyOn(await openKv(id), "put").mockClear();
   const seen: number[][] = [];
   for (let poll = 0; poll < 5; poll++) {
     await pass(id, 2);
     const before = await progress();
-    await crash(stubOf(id));
+    await crash(openStub(id));
     vi.setSystemTime(Date.now() + 1_500);
     seen.push([before, await progress()]);
   }
@@ -448,14 +448,14 @@ test("the object is reset while the consumer stores: the report is repeated and 
 test("after the task is final and before it is settled: the consumer reports again, and it is settled at once", async () => {
   const account = await newAccount();
   const id = await crashBeforeSettlement(account, false);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
 test("after the task is final and before it is settled: consumer and object crash, and the alarm settles it", async () => {
   const account = await newAccount();
   const id = await crashBeforeSettlement(account, true);
-  expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: price, used: 0 });
   await pass(id, 51);
   await expectCompletedOnce(account, id, await finish(account, id));
 });
@@ -464,11 +464,11 @@ test("before the settlement everything crashes and the alarm is lost: a query an
   const account = await newAccount();
   const id = await crashBeforeSettlement(account, true, { callback_url: hook });
   const received = receivers({ [hook]: ok });
-  await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
+  await runInDurableObject(openStub(id), (_, { storage }) => storage.deleteAlarm());
   vi.setSystemTime(Date.now() + 3_600_000);
-  await crash(stubOf(id));
+  await crash(openStub(id));
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
-  expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: price, used: 0 });
   await pass(id, 1);
   await callBack(id);
   expect(received).toHaveLength(1);
@@ -480,15 +480,15 @@ test("a settled task that is read from storage is not settled again, and its ala
   const id = await submit(account, path, image(unique()));
   await finish(account, id);
   vi.setSystemTime(Date.now() + 3_600_000);
-  await crash(stubOf(id));
+  await crash(openStub(id));
   const settles = vi.spyOn(WalletObject.prototype, "settle");
   const asked = spyOn(
-    await runInDurableObject(stubOf(id), (_, { storage }) => Object.getPrototypeOf(storage) as never),
+    await runInDurableObject(openStub(id), (_, { storage }) => Object.getPrototypeOf(storage) as never),
     "getAlarm",
   ).mockClear();
-  for (let time = 0; time < 3; time++) expect((await stubOf(id).read(account.id))?.step.do).toBe("erase");
+  for (let time = 0; time < 3; time++) expect((await openStub(id).read(account.id))?.step.do).toBe("erase");
   expect(asked).toHaveBeenCalledTimes(1);
-  expect(await stubOf(id).remove(account.id)).toBe("removed");
+  expect(await openStub(id).remove(account.id)).toBe("removed");
   expect(settles).not.toHaveBeenCalled();
 });
 
@@ -498,7 +498,7 @@ test("finished work whose object crashed before its message arrived is collected
   const id = await submit(account, path, image(prompt));
   await deliver(id);
   await pass(id, 2);
-  await crash(stubOf(id));
+  await crash(openStub(id));
   expect(await deliver(id)).toBe("ack");
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
   expect((await upstreamCalls(prompt)).filter((name) => name === "download")).toHaveLength(1);
@@ -510,13 +510,13 @@ test("after a crash two consumers have one lease: files that the second stores a
   const id = await submit(account, path, image(unique()));
   await deliver(id);
   await pass(id, 2);
-  const work = await stubOf(id).claim();
-  await crash(stubOf(id));
+  const work = await openStub(id).claim();
+  await crash(openStub(id));
   await expectCompletedOnce(account, id, await finish(account, id));
-  expect(await stubOf(id).remove(account.id)).toBe("removed");
+  expect(await openStub(id).remove(account.id)).toBe("removed");
   const key = `assets/${id}/${work!.lease}-0.png`;
   await env.ASSETS.put(key, "late");
-  const object = { holdsLease: async () => true, report: async (lease: string, step: StepOutcome) => stubOf(id).report(lease, step) };
+  const object = { holdsLease: async () => true, report: async (lease: string, step: StepOutcome) => openStub(id).report(lease, step) };
   await perform(work!, env, object);
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });
@@ -529,9 +529,9 @@ test("after the settlement and before its answer: settling again charges nothing
   const stopped = stopAt(wallet, "settle", true);
   const delivery = deliver(id);
   await stopped();
-  await crash(stubOf(id));
+  await crash(openStub(id));
   await delivery;
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
   await pass(id, 51);
   await expectCompletedOnce(account, id, await finish(account, id));
 });
@@ -552,10 +552,10 @@ test("after the settlement and before the callback's message: the object calls b
   const stopped = stopAt(bindings.queue(), "send", false);
   void deliver(id);
   await stopped();
-  await crash(stubOf(id));
+  await crash(openStub(id));
   await pass(id, 11);
   expect(received).toHaveLength(1);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
+  expect(await findCallback(account, id)).toMatchObject({ state: "delivered" });
   await expectCompletedOnce(account, id, await finish(account, id));
   expect(received).toHaveLength(1);
 });
@@ -568,7 +568,7 @@ test("the settlement's answer is lost: it is settled again and called back once"
   await pass(id, 2);
   failOnce(wallet, "settle", true);
   await deliver(id);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "none" });
+  expect(await findCallback(account, id)).toMatchObject({ state: "none" });
   await pass(id, 1);
   await callBack(id);
   await callBack(id);
@@ -586,41 +586,44 @@ test("the queue refuses the callback's message: the object calls soon", async ()
   await deliver(id);
   await pass(id, 2);
   expect(received).toHaveLength(1);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
+  expect(await findCallback(account, id)).toMatchObject({ state: "delivered" });
 });
 
 test("after the claim of a callback: the consumer crashes, which counts as an attempt, and another one calls", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completeWithCallback(account);
-  expect(await stubOf(id).claimCallback()).not.toBeNull();
-  expect(await stubOf(id).claimCallback()).toBeNull();
-  await crash(stubOf(id));
+  expect(await openStub(id).claimCallback()).not.toBeNull();
+  expect(await openStub(id).claimCallback()).toBeNull();
+  await crash(openStub(id));
   await pass(id, 20);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "interrupted" }] });
+  expect(await findCallback(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "interrupted" }] });
   await pass(id, 5);
   await callBack(id);
   expect(received).toHaveLength(1);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{}, { status: 204 }] });
+  expect(await findCallback(account, id)).toMatchObject({ state: "delivered", attempts: [{}, { status: 204 }] });
 });
 
 test("after the call and before its report: the receiver is called again with the same id; a late report changes nothing", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completeWithCallback(account);
-  const work = await stubOf(id).claimCallback();
+  const work = await openStub(id).claimCallback();
   failOnce(TaskObject.prototype as never, "reportCallback", false, 3);
   await pass(id, 20);
   await pass(id, 5);
   await callBack(id);
   await pass(id, 20);
-  await stubOf(id).reportCallback(work!.lease, { outcome: "attempted", at: Date.now(), ms: 1, status: 204 });
-  expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "interrupted" }, { fault: "interrupted" }] });
+  await openStub(id).reportCallback(work!.lease, { outcome: "attempted", at: Date.now(), ms: 1, status: 204 });
+  expect(await findCallback(account, id)).toMatchObject({
+    state: "pending",
+    attempts: [{ fault: "interrupted" }, { fault: "interrupted" }],
+  });
   await pass(id, 30);
   await callBack(id);
   expect(received).toHaveLength(2);
   expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
+  expect(await findCallback(account, id)).toMatchObject({ state: "delivered" });
 });
 
 test("the object is reset while it calls by itself: the call is repeated", async () => {
@@ -634,7 +637,7 @@ test("the object is reset while it calls by itself: the call is repeated", async
   await pass(id, 5);
   await callBack(id);
   expect(received).toHaveLength(2);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
+  expect(await findCallback(account, id)).toMatchObject({ state: "delivered" });
 });
 
 test("a report that arrives while the files are being deleted is stored, and so is their deletion", async () => {
@@ -645,17 +648,17 @@ test("a report that arrives while the files are being deleted is stored, and so 
   expect(received).toHaveLength(1);
   await pass(id, 86_380);
   await call(`/v1/tasks/${id}/callback`, { key: account.key, method: "POST" });
-  const work = await stubOf(id).claimCallback();
+  const work = await openStub(id).claimCallback();
   const original = bindings.bucket()["delete"]!;
   const remove = vi.spyOn(bindings.bucket(), "delete").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
-    await runInDurableObject(stubOf(id), (object) =>
+    await runInDurableObject(openStub(id), (object) =>
       object.reportCallback(work!.lease, { outcome: "attempted", at: Date.now(), ms: 1, status: 200 }),
     );
     return original.apply(this, values);
   });
   await pass(id, 15);
   expect(remove).toHaveBeenCalledTimes(1);
-  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 204 }, { status: 200 }] });
+  expect(await findCallback(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 204 }, { status: 200 }] });
   await pass(id, 1);
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });

@@ -4,11 +4,11 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
-import { bindings, crash, failOnce, nothingStored, stopAt, storageOf, stubOf } from "../support/faults.ts";
+import { bindings, crash, failOnce, nothingStored, stopAt, openStorage, openStub } from "../support/faults.ts";
 import {
   type Account,
   alarm,
-  books,
+  readBalance,
   call,
   complete,
   deliver,
@@ -38,7 +38,7 @@ async function expectGone(account: Account, id: string): Promise<void> {
   expect((await remove(account, id)).status).toBe(404);
   expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
   expect(await files(id)).toBe(0);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 }
 
 test("a completed task's files and record are deleted at once, its ledger entry stays, and its object's storage is deleted a day later", async () => {
@@ -52,10 +52,10 @@ test("a completed task's files and record are deleted at once, its ledger entry 
   await expectGone(account, id);
   expect((await call(url[0])).status).toBe(410);
   // The parameters are not in the object's storage any more.
-  const record = await runInDurableObject(stubOf(id), (_, ctx) => JSON.stringify(ctx.storage.kv.get("task")));
+  const record = await runInDurableObject(openStub(id), (_, ctx) => JSON.stringify(ctx.storage.kv.get("task")));
   expect([record.includes(id), record.includes(body.prompt)]).toEqual([true, false]);
   await pass(id, 86_400 + 120);
-  expect(await storageOf(stubOf(id))).toEqual(nothingStored);
+  expect(await openStorage(openStub(id))).toEqual(nothingStored);
 });
 
 test("an open task is 409, another account's and an unknown one are 404", async () => {
@@ -102,7 +102,7 @@ test.each([
   const stopped = stopAt(bindings.bucket(), "delete", isDone);
   const answer = remove(account, id).catch(() => undefined);
   await stopped();
-  await crash(stubOf(id));
+  await crash(openStub(id));
   await answer;
   vi.restoreAllMocks();
   await alarm(id);

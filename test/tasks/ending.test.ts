@@ -2,8 +2,20 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { bindings, nothingStored, storageOf, stubOf } from "../support/faults.ts";
-import { alarm, books, call, deliver, finish, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
+import { bindings, nothingStored, openStorage, openStub } from "../support/faults.ts";
+import {
+  alarm,
+  readBalance,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  submit,
+  unique,
+  upstreamCalls,
+} from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -21,7 +33,7 @@ test("cancelling returns everything and cancels at the provider; a second cancel
   expect(cancelled.status).toBe(200);
   expect(cancelled.body).toMatchObject({ code: 200, data: { id, status: "failed", error: { code: "cancelled" } } });
   expect(await upstreamCalls(prompt)).toContain("cancel");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   const again = await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST", body: {} });
   expect(again.status).toBe(409);
   expect(again.body).toMatchObject({ code: 409, error: { type: "invalid_request", code: "task_already_final" } });
@@ -44,7 +56,7 @@ test("a task cancelled while its outputs are stored stays cancelled, and they ar
   await deliver(id);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.error.code).toBe("cancelled");
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a task that is never queried completes, its assets expire to the second, its record is deleted, nothing stays stored", async () => {
@@ -64,7 +76,7 @@ test("a task that is never queried completes, its assets expire to the second, i
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
   vi.setSystemTime((body.data.completed_at + 604_800) * 1000);
   await alarm(id);
-  expect(await storageOf(stubOf(id))).toEqual(nothingStored);
+  expect(await openStorage(openStub(id))).toEqual(nothingStored);
   expect(await call(`/v1/tasks/${id}`, { key: account.key })).toMatchObject({
     status: 404,
     body: { code: 404, error: { code: "task_not_found" } },
@@ -87,5 +99,5 @@ test("a refused submission leaves nothing: no record, no input, no row", async (
   expect(answer).toMatchObject({ status: 402, body: { error: { type: "insufficient_quota", code: "insufficient_quota", param: null } } });
   expect((await env.ASSETS.list({ prefix: "inputs/" })).objects).toHaveLength(before);
   expect((await call("/v1/tasks", { key: account.key })).body).toEqual({ object: "list", data: [], has_more: false });
-  expect(await books(account)).toEqual({ quota: 0.01, reserved: 0, used: 0, remaining: 0.01 });
+  expect(await readBalance(account)).toEqual({ quota: 0.01, reserved: 0, used: 0, remaining: 0.01 });
 });

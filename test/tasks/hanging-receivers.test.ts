@@ -2,9 +2,9 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
-import { bindings, spyOn, stubOf } from "../support/faults.ts";
-import { type Account, books, complete, holdTime, newAccount, pass } from "../support/gateway.ts";
-import { callBack, callbackOf, hangs, hurryTimeouts, ok, receivers } from "../support/receiver.ts";
+import { bindings, spyOn, openStub } from "../support/faults.ts";
+import { type Account, readBalance, complete, holdTime, newAccount, pass } from "../support/gateway.ts";
+import { callBack, findCallback, hangs, hurryTimeouts, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -33,25 +33,25 @@ test("100 receivers hang: other tasks of the same and of another account are com
   await vi.waitFor(() => expect(received).toHaveLength(100), { timeout: 20_000 });
 
   for (const each of [account, other]) {
-    const before = await books(each);
+    const before = await readBalance(each);
     const id = await completeFor(each, good);
     await callBack(id);
-    expect(await callbackOf(each, id)).toMatchObject({ state: "delivered" });
-    expect(await books(each)).toMatchObject({ reserved: 0, used: Math.round((before.used + 0.03) * 100) / 100 });
+    expect(await findCallback(each, id)).toMatchObject({ state: "delivered" });
+    expect(await readBalance(each)).toMatchObject({ reserved: 0, used: Math.round((before.used + 0.03) * 100) / 100 });
   }
   // All of this happened before any of the hundred calls had timed out.
-  expect(await callbackOf(account, ids[99]!)).toMatchObject({ state: "pending", attempts: [] });
+  expect(await findCallback(account, ids[99]!)).toMatchObject({ state: "pending", attempts: [] });
 
   release();
   expect(await Promise.all(calls)).toEqual(ids.map(() => "ack"));
-  for (const id of ids) expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
+  for (const id of ids) expect(await findCallback(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
 }, 120_000);
 
 test("calls of receivers have a separate queue: consumers that wait for a receiver do not delay generation", async () => {
   const account = await newAccount();
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const id = await completeFor(account, hanging);
-  const queues = await runInDurableObject(stubOf(id), (instance) => (instance as unknown as { env: Env }).env);
+  const queues = await runInDurableObject(openStub(id), (instance) => (instance as unknown as { env: Env }).env);
   const names = sends.mock.contexts.map((queue) => (["DISPATCH", "STARTS", "NOTIFY"] as const).find((name) => queues[name] === queue));
   expect(names).toEqual(["DISPATCH", "DISPATCH", "NOTIFY"]);
 });
@@ -65,5 +65,5 @@ test("while all consumers are blocked by hanging receivers, each callback is mad
   // No consumer is available.
   await Promise.all([...slow, ...quick].map((id) => pass(id, 10)));
   expect(received.filter(({ url }) => url === good)).toHaveLength(2);
-  for (const id of slow) expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
+  for (const id of slow) expect(await findCallback(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
 });

@@ -4,10 +4,10 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
-import { crash, stubOf } from "../support/faults.ts";
+import { crash, openStub } from "../support/faults.ts";
 import {
   type Account,
-  books,
+  readBalance,
   call,
   deliver,
   finish,
@@ -35,7 +35,7 @@ async function begin(HEDGE = "failed") {
   expect(answer.status).toBe(200);
   const id = answer.body.id as string;
   const setHedge = () =>
-    runInDurableObject(stubOf(id), (object) => {
+    runInDurableObject(openStub(id), (object) => {
       const configured = object as unknown as { env: Env };
       configured.env = { ...configured.env, HEDGE };
     });
@@ -44,7 +44,7 @@ async function begin(HEDGE = "failed") {
   return { account, prompt, id };
 }
 
-const record = (id: string) => runInDurableObject(stubOf(id), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
+const record = (id: string) => runInDurableObject(openStub(id), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
 
 /** The names of the upstream's calls of one route. */
 const callsTo = (prompt: string, model: string) => upstreamCalls(`${prompt} ${model}`);
@@ -61,7 +61,7 @@ async function untilStarted(id: string, prompt: string, model: string, rounds = 
 async function expectCompletedOnce(account: Account, id: string): Promise<void> {
   const status = await finish(account, id, 40);
   expect(status.body.data).toMatchObject({ status: "completed", cost: { reserved: price, charged: price, returned: 0 } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 }
 
 /** The log lines about work that was not charged. */
@@ -91,7 +91,7 @@ test.each(deaths)("if the operator switched it off and a provider %s, the task f
   await script({ match: prompt, model: "first", polls: [{ progress: 50 }, poll] });
   expect((await finish(account, id)).body.data.status).toBe("failed");
   expect(await callsTo(prompt, "second")).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("if the operator switched it off, a provider that stops answering keeps the task", async () => {
@@ -145,7 +145,7 @@ test("an output that is completed after the task's end is logged for the operato
   await script({ match: prompt, model: "first", cancels: [409, 409] });
   for (let round = 0; round < 4 && lines().length === 0; round++) await pass(id, 31);
   expect(lines()).toEqual([expect.objectContaining({ task: id, outcome: "late_success", cost: price * 1e6, provider: "sandbox" })]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
   expect((await record(id)).earlier).toBeUndefined();
 });
 
@@ -167,7 +167,7 @@ test("a verdict on the content fails the task, and the earlier work is cancelled
   expect(status.body.data.error.code).toBe("content_policy_violation");
   await pass(id, 1);
   expect(await callsTo(prompt, "first")).toContain("cancel");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("cancelling a task with two working providers cancels both, free of charge", async () => {
@@ -180,14 +180,14 @@ test("cancelling a task with two working providers cancels both, free of charge"
   await pass(id, 1);
   expect(await callsTo(prompt, "first")).toContain("cancel");
   expect(await callsTo(prompt, "second")).toContain("cancel");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a start that is accepted after the earlier work had its result is cancelled at the provider", async () => {
   const { account, prompt, id } = await begin();
   await script({ match: prompt, model: "first", polls: silent.slice(0, 6) });
   for (let round = 0; round < 60 && (await record(id)).route === 0; round++) await pass(id, 2);
-  const work = await stubOf(id).claim();
+  const work = await openStub(id).claim();
   expect(work).toMatchObject({ step: "start", task: { route: 1 } });
   for (let round = 0; round < 6 && (await record(id)).route === 1; round++) await pass(id, 8);
   expect((await record(id)).route).toBe(0);
@@ -196,7 +196,7 @@ test("a start that is accepted after the earlier work had its result is cancelle
     method: "POST",
     body: JSON.stringify({ key: late.operation, kind: "image", model: "second", prompt }),
   });
-  expect(await stubOf(id).report(work!.lease, late)).toBe(false);
+  expect(await openStub(id).report(work!.lease, late)).toBe(false);
   expect(await callsTo(prompt, "second")).toContain("cancel");
   await expectCompletedOnce(account, id);
 });
@@ -207,7 +207,7 @@ test("a crash of the object between any two steps with two working providers los
     await script({ match: prompt, model: "first", polls: [...silent] });
     await untilStarted(id, prompt, "second");
     for (let step = 0; step < 6; step++) {
-      if (step === crashAt) await crash(stubOf(id));
+      if (step === crashAt) await crash(openStub(id));
       await (step % 2 === 0 ? deliver(id) : pass(id, 2));
     }
     await expectCompletedOnce(account, id);

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { type Account, books, call, deliver, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
+import { type Account, readBalance, call, deliver, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -34,7 +34,7 @@ async function expectRefused(account: Account, id: string, prompt: string): Prom
   const error = { code: "invalid_input", message: "An image or video of the request could not be used." };
   expect(data).toMatchObject({ status: "failed", error });
   expect(data).not.toHaveProperty("result");
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  expect(await readBalance(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
   if (prompt) expect(await upstreamCalls(prompt)).toEqual([]);
 }

@@ -3,7 +3,19 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, failOnce } from "../support/faults.ts";
-import { books, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
+import {
+  readBalance,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  script,
+  submit,
+  unique,
+  upstreamCalls,
+} from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -17,7 +29,7 @@ test("a start refused with 503 and a poll answered 500 are retried", async () =>
   await script({ match: prompt, starts: [503, 429], polls: [500, 503, { progress: 40 }] });
   const id = await submit(account, images, image(prompt));
   expect((await finish(account, id, 20)).body.data.status).toBe("completed");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
 test("progress never decreases, is the provider's, and is 100 only when completed", async () => {
@@ -48,7 +60,7 @@ test("after five more attempts a provider that cannot be reached fails the task,
   expect(body.data.error.message).toBe(body.message);
   expect(body.data).not.toHaveProperty("completed_at");
   expect((await upstreamCalls(prompt)).filter((name) => name === "start")).toHaveLength(6);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each(["content_policy_violation", "invalid_input", "provider_error"])("a verdict of the provider is final: %s", async (failed) => {
@@ -59,7 +71,7 @@ test.each(["content_policy_violation", "invalid_input", "provider_error"])("a ve
   const { body } = await finish(account, id);
   expect(body.data).toMatchObject({ status: "failed", error: { code: failed } });
   expect(body.data.progress).toBeLessThan(100);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("fewer images than requested are charged as that many", async () => {
@@ -68,7 +80,7 @@ test("fewer images than requested are charged as that many", async () => {
   await script({ match: prompt, images: 1 });
   const id = await submit(account, images, { ...image(prompt), n: 4 });
   expect((await finish(account, id)).body.data.result.images).toHaveLength(1);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
 test("a broken download is repeated without a second generation", async () => {
@@ -88,7 +100,7 @@ test("an output that is not an image the third time fails the task and costs not
   await script({ match: prompt, downloads: ["garbage", "garbage", "garbage", "garbage"] });
   const id = await submit(account, images, image(prompt));
   expect((await finish(account, id)).body.data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a short failure of R2 only delays the task", async () => {
@@ -109,9 +121,9 @@ test("a settlement is retried until the wallet answers", async () => {
   failOnce(WalletObject.prototype as never, "settle");
   await deliver(id);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
-  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0.03, used: 0 });
   await pass(id, 2);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
 test.each([
@@ -130,7 +142,7 @@ test.each([
     status: "failed",
     error: { code: "deadline_exceeded" },
   });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   expect(await upstreamCalls(prompt)).toContain("cancel");
 });
 
@@ -154,7 +166,7 @@ test("a message in the dead-letter queue ends its task, and the money is returne
     status: "failed",
     error: { code: "provider_error" },
   });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a late dead-letter message does not affect a task that has continued", async () => {

@@ -19,7 +19,7 @@ function running() {
 }
 
 /** Milliseconds until the signal is aborted from now on. */
-function leftOf(signal: AbortSignal): number {
+function readLeft(signal: AbortSignal): number {
   let ms = 0;
   while (!signal.aborted && ms < 100_000) {
     vi.advanceTimersByTime(500);
@@ -30,7 +30,7 @@ function leftOf(signal: AbortSignal): number {
 
 test("a start without pauses ends after its time, like a timeout", () => {
   const { signal } = running();
-  expect(leftOf(signal)).toBe(10_000);
+  expect(readLeft(signal)).toBe(10_000);
   expect(signal.reason).toMatchObject({ name: "TimeoutError" });
 });
 
@@ -44,7 +44,7 @@ test("the time that images wait for permits does not count, however they overlap
   first();
   vi.advanceTimersByTime(5_000);
   second();
-  expect(leftOf(signal)).toBe(6_000);
+  expect(readLeft(signal)).toBe(6_000);
 });
 
 test("it is paused for at most half a minute in all, because the lease is no longer than that", () => {
@@ -54,7 +54,7 @@ test("it is paused for at most half a minute in all, because the lease is no lon
   vi.advanceTimersByTime(20_000);
   release();
   clock.hold();
-  expect(leftOf(signal)).toBe(maxPauseMs - 20_000 + 10_000);
+  expect(readLeft(signal)).toBe(maxPauseMs - 20_000 + 10_000);
 });
 
 test("after the end of a start nothing is aborted", async () => {

@@ -8,7 +8,7 @@ import { toPieces } from "../../src/tasks/outputs.ts";
 const mebibyte = 1024 * 1024;
 
 /** Numbers without a pattern (a linear congruential generator, constants of Numerical Recipes). */
-function fileOf(length: number): Uint8Array<ArrayBuffer> {
+function readFile(length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   for (let at = 0, state = 1; at < length; at++, state = (state * 1664525 + 1013904223) >>> 0) bytes[at] = state >>> 24;
   return bytes;
@@ -32,7 +32,7 @@ test.each([
   ["one byte more than a piece", 4 * mebibyte + 1, 100_000],
   ["many pieces", 9 * mebibyte + 7, 1_000_003],
 ])("%s, of known and of unknown length", async (_, size, chunkBytes) => {
-  const bytes = fileOf(size);
+  const bytes = readFile(size);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toBase64({ alphabet: "base64url", omitPadding: true });
   for (const length of [size, undefined]) {
     const body = toPieces(chunked(bytes, chunkBytes), length);
@@ -51,7 +51,7 @@ test.each([
   ["shorter", -1],
   ["longer", 1],
 ])("a body that is %s than declared is not stored", async (_, difference) => {
-  const bytes = fileOf(5 * mebibyte);
+  const bytes = readFile(5 * mebibyte);
   const announced = bytes.byteLength - difference;
   const body = toPieces(chunked(bytes, 65_536), announced);
   const stored = storeFile(env.ASSETS, "assets/x/wrong", body, { type: "video/mp4", length: announced, maxBytes: 64 * mebibyte });
@@ -61,7 +61,7 @@ test.each([
 
 test("a body over the limit is not stored, whether it declares its length or not", async () => {
   for (const length of [3 * mebibyte, undefined]) {
-    const body = toPieces(chunked(fileOf(3 * mebibyte), 65_536), length);
+    const body = toPieces(chunked(readFile(3 * mebibyte), 65_536), length);
     await expect(storeFile(env.ASSETS, "assets/x/large", body, { type: "video/mp4", length, maxBytes: 2 * mebibyte })).rejects.toThrow(
       TooLargeError,
     );

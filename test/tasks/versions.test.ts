@@ -7,7 +7,7 @@ import { TaskObject } from "../../src/tasks/task-object.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import worker from "../../src/worker.ts";
 import { bindings, spyOn } from "../support/faults.ts";
-import { alarm, books, call, deliver, finish, holdTime, newAccount, pass, submit } from "../support/gateway.ts";
+import { alarm, readBalance, call, deliver, finish, holdTime, newAccount, pass, submit } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -64,14 +64,14 @@ test("a submission of a newer version is refused, and nothing is held or stored"
   raise(TaskObject.prototype, "create", 10);
   const { status, body } = await call(path, { key: account.key, body: image });
   expect({ status, code: body.error.code }).toEqual({ status: 503, code: "unavailable" });
-  expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 
 test("a hold of a newer version is refused, and its task is not created", async () => {
   const account = await newAccount();
   raise(WalletObject.prototype, "reserve", 10);
   expect((await call(path, { key: account.key, body: image })).status).toBe(503);
-  expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 
 test("a settlement of a newer version is repeated until the wallet supports it", async () => {
@@ -81,5 +81,5 @@ test("a settlement of a newer version is repeated until the wallet supports it",
   expect((await finish(account, id)).body.data.status).toBe("completed");
   await pass(id, 60);
   await alarm(id);
-  expect(await books(account)).toMatchObject({ used: 0.03, reserved: 0 });
+  expect(await readBalance(account)).toMatchObject({ used: 0.03, reserved: 0 });
 });

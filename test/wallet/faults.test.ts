@@ -5,7 +5,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { Random } from "../../scripts/support/random.ts";
 import { bindings } from "../support/faults.ts";
 import { holdTime, newAccount } from "../support/gateway.ts";
-import { crashWallet, expectFinal, expectSound, type Known, newCharge, wake, walletOf } from "./support.ts";
+import { crashWallet, expectFinal, expectSound, type Known, newCharge, wake, openWallet } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -51,7 +51,7 @@ test.each(seeds)("seed %i", async (seed) => {
   const given = new Set<string>();
   const { late, end } = injectFaults(random);
   const trace: string[] = [];
-  const wallet = () => walletOf(account);
+  const wallet = () => openWallet(account);
   const anyOpen = () => [...known.values()].filter(({ charged }) => charged === undefined);
 
   const actions: Record<string, () => Promise<unknown>> = {

@@ -4,8 +4,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { ObjectsApi } from "../../src/objects-api.ts";
-import { type Account, books, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
-import { crashWallet, entriesOf, expectFinal, expectSound, type Known, newCharge, rowOf, wake, walletOf } from "./support.ts";
+import { type Account, readBalance, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { crashWallet, readEntries, expectFinal, expectSound, type Known, newCharge, readRow, wake, openWallet } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -13,37 +13,37 @@ afterEach(() => vi.restoreAllMocks());
 const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 
 async function lose(account: Account): Promise<void> {
-  await runInDurableObject(walletOf(account), (_, { storage }) => storage.deleteAll());
+  await runInDurableObject(openWallet(account), (_, { storage }) => storage.deleteAll());
   await crashWallet(account);
 }
 
 test("the holds of an object that lost its storage stay granted and are charged when their tasks end; a reconcile returns the rest", async () => {
   const account = await newAccount(1);
   const [open, failing, written, unwritten, never] = Array.from({ length: 5 }, () => newCharge(account));
-  for (const charge of [open, failing, written]) await walletOf(account).reserve(charge!, 1_000, {});
-  await walletOf(account).settle(written!, 900, "completed", 1_000);
+  for (const charge of [open, failing, written]) await openWallet(account).reserve(charge!, 1_000, {});
+  await openWallet(account).settle(written!, 900, "completed", 1_000);
   pass(5);
   await wake(account);
-  await walletOf(account).reserve(unwritten!, 1_000, {});
-  await walletOf(account).settle(unwritten!, 800, "completed", 1_000);
-  const { granted } = await rowOf(account);
+  await openWallet(account).reserve(unwritten!, 1_000, {});
+  await openWallet(account).settle(unwritten!, 800, "completed", 1_000);
+  const { granted } = await readRow(account);
   await lose(account);
-  const shown = async () => (await walletOf(account).balances([account.keyId]))[account.id]!;
+  const shown = async () => (await openWallet(account).balances([account.keyId]))[account.id]!;
   expect(await shown()).toMatchObject({ quota: 1_000_000, used: 900, reserved: granted });
   // Each end is reported again, also those that D1 or the lost object had already accepted.
   for (let time = 0; time < 2; time++) {
-    await walletOf(account).settle(open!, 700, "completed", 1_000);
-    await walletOf(account).settle(unwritten!, 800, "completed", 1_000);
-    await walletOf(account).settle(written!, 900, "completed", 1_000);
+    await openWallet(account).settle(open!, 700, "completed", 1_000);
+    await openWallet(account).settle(unwritten!, 800, "completed", 1_000);
+    await openWallet(account).settle(written!, 900, "completed", 1_000);
     await crashWallet(account);
   }
-  expect(await walletOf(account).reserve(never!, 5_000, {})).toEqual({ answer: "reserved" });
-  await walletOf(account).settle(never!, 0, "cancelled", 5_000);
-  expect(await walletOf(account).reconcile(), "tasks may still claim it").toBe(0);
+  expect(await openWallet(account).reserve(never!, 5_000, {})).toEqual({ answer: "reserved" });
+  await openWallet(account).settle(never!, 0, "cancelled", 5_000);
+  expect(await openWallet(account).reconcile(), "tasks may still claim it").toBe(0);
   pass(86_400);
-  expect(await walletOf(account).reconcile()).toBeGreaterThan(0);
-  expect(await walletOf(account).reconcile()).toBe(0);
-  await walletOf(account).settle(failing!, 0, "provider_error", 1_000);
+  expect(await openWallet(account).reconcile()).toBeGreaterThan(0);
+  expect(await openWallet(account).reconcile()).toBe(0);
+  await openWallet(account).settle(failing!, 0, "provider_error", 1_000);
   for (let round = 0; round < 3; round++) {
     pass(70);
     await wake(account);
@@ -61,11 +61,11 @@ test("the holds of an object that lost its storage stay granted and are charged 
 test("without D1 a task's settlement waits for the object that lost its storage, and is reported again", async () => {
   const account = await newAccount(1);
   const charge = newCharge(account);
-  await walletOf(account).reserve(charge, 1_000, {});
+  await openWallet(account).reserve(charge, 1_000, {});
   await lose(account);
   const run = vi.spyOn(Object.getPrototypeOf(env.DB.prepare("SELECT 1")) as D1PreparedStatement, "run");
   run.mockRejectedValueOnce(new Error("D1_ERROR: Network connection lost."));
-  const settle = async () => walletOf(account).settle(charge, 700, "completed", 1_000);
+  const settle = async () => openWallet(account).settle(charge, 700, "completed", 1_000);
   await expect(settle()).rejects.toThrow();
   await settle();
   await expectSound(account, [{ charge, amount: 1_000, charged: 700 }]);
@@ -88,10 +88,10 @@ test("an account's task objects report to its wallet, which lost its storage, wh
       "gone",
       "gone",
     ]);
-  expect(await books(stranger)).toMatchObject({ reserved: 0.03, used: 0 });
+  expect(await readBalance(stranger)).toMatchObject({ reserved: 0.03, used: 0 });
   expect((await finish(account, open!)).body.data.status).toBe("completed");
   pass(86_400);
   await objects.returnLost(account.id);
-  expect(await books(account)).toEqual({ quota: 1, reserved: 0, used: 0.06, remaining: 0.94 });
-  expect((await entriesOf(account)).map(({ charged }) => charged)).toEqual([30_000, 30_000]);
+  expect(await readBalance(account)).toEqual({ quota: 1, reserved: 0, used: 0.06, remaining: 0.94 });
+  expect((await readEntries(account)).map(({ charged }) => charged)).toEqual([30_000, 30_000]);
 });

@@ -7,7 +7,7 @@ import { readRows } from "../../src/db/grants.ts";
 import type { Charge } from "../../src/db/ledger.ts";
 import type { Account } from "../support/gateway.ts";
 
-export const walletOf = ({ id }: Account) => env.WALLETS.getByName(id);
+export const openWallet = ({ id }: Account) => env.WALLETS.getByName(id);
 
 let tasks = 0;
 
@@ -21,15 +21,15 @@ export const newCharge = (account: Account, kind = "image"): Charge => ({
 });
 
 /** Runs the object's alarm if one is set. */
-export const wake = (account: Account) => runDurableObjectAlarm(walletOf(account));
+export const wake = (account: Account) => runDurableObjectAlarm(openWallet(account));
 
 /** The object crashes: its storage remains, its memory and running calls are lost. */
 export const crashWallet = async (account: Account): Promise<void> => {
-  await runInDurableObject(walletOf(account), (_, ctx) => ctx.abort("scripted crash")).catch(() => undefined);
+  await runInDurableObject(openWallet(account), (_, ctx) => ctx.abort("scripted crash")).catch(() => undefined);
 };
 
 /** The account's row in D1. */
-export const rowOf = async ({ id }: Account) => (await readRows(env.DB, [id]))[0]!;
+export const readRow = async ({ id }: Account) => (await readRows(env.DB, [id]))[0]!;
 
 export interface EntryRow {
   taskId: string;
@@ -38,7 +38,7 @@ export interface EntryRow {
   outcome: string;
 }
 
-export const entriesOf = async ({ id }: Account) =>
+export const readEntries = async ({ id }: Account) =>
   (
     await env.DB.prepare("SELECT task_id AS taskId, held, charged, outcome FROM entry WHERE account_id = ?1 ORDER BY at, task_id")
       .bind(id)
@@ -59,17 +59,17 @@ export async function expectSound(account: Account, known: Iterable<Known>): Pro
   const sum = (of: (task: Known) => number) => all.reduce((total, task) => total + of(task), 0);
   const held = sum(({ amount, charged }) => (charged === undefined ? amount : 0));
   const used = sum(({ charged }) => charged ?? 0);
-  const balances = await walletOf(account).balances([account.keyId]);
+  const balances = await openWallet(account).balances([account.keyId]);
   for (const id of [account.id, account.keyId]) {
     expect(balances[id], "what callers see").toMatchObject({ used, reserved: held });
     const { quota } = balances[id]!;
     if (quota !== null) expect(quota - used - held).toBeGreaterThanOrEqual(0);
   }
-  const row = await rowOf(account);
-  const entries = await entriesOf(account);
+  const row = await readRow(account);
+  const entries = await readEntries(account);
   expect(entries.length, "one entry for each task").toBe(new Set(entries.map(({ taskId }) => taskId)).size);
   expect(row.used, "entries are what is used").toBe(entries.reduce((total, { charged }) => total + charged, 0));
-  const unwritten = await walletOf(account).unwritten();
+  const unwritten = await openWallet(account).unwritten();
   const owed = unwritten.reduce((total, { end }) => total + (end?.charged ?? 0), 0);
   expect(row.granted, "granted covers what is held and owed").toBeGreaterThanOrEqual(held + used - row.used);
   expect(row.used + owed, "written and owed are what was charged").toBeGreaterThanOrEqual(used);
@@ -80,9 +80,9 @@ export async function expectSound(account: Account, known: Iterable<Known>): Pro
 
 /** Everything has ended and is written: nothing is granted, and each task has the expected entry. */
 export async function expectFinal(account: Account, known: Iterable<Known>): Promise<void> {
-  const row = await rowOf(account);
+  const row = await readRow(account);
   expect(row).toMatchObject({ granted: 0, reserved: 0 });
-  const entries = new Map((await entriesOf(account)).map((entry) => [entry.taskId, entry]));
+  const entries = new Map((await readEntries(account)).map((entry) => [entry.taskId, entry]));
   for (const { charge, amount, charged } of known) expect(entries.get(charge.taskId)).toMatchObject({ held: amount, charged });
-  expect(await walletOf(account).unwritten()).toEqual([]);
+  expect(await openWallet(account).unwritten()).toEqual([]);
 }

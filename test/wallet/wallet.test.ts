@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { holdTime, newAccount } from "../support/gateway.ts";
-import { crashWallet, entriesOf, expectFinal, expectSound, type Known, newCharge, rowOf, wake, walletOf } from "./support.ts";
+import { crashWallet, readEntries, expectFinal, expectSound, type Known, newCharge, readRow, wake, openWallet } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -18,10 +18,10 @@ const asked = () => spyOn(bindings.database(), "prepare").mockClear();
 
 test("after its first grant, a hold and its settlement need no D1 call", async () => {
   const account = await newAccount(100);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   const [first, second] = [newCharge(account), newCharge(account)];
   expect(await wallet.reserve(first, 300, {})).toEqual({ answer: "reserved" });
-  const granted = (await rowOf(account)).granted;
+  const granted = (await readRow(account)).granted;
   expect(granted).toBeGreaterThanOrEqual(300);
   await wallet.settle(first, 0, "cancelled");
   const statements = asked();
@@ -40,12 +40,12 @@ test("after its first grant, a hold and its settlement need no D1 call", async (
 test("ended entries are written within five seconds, and unused grants are returned after a minute", async () => {
   const account = await newAccount(100);
   const charge = newCharge(account);
-  await walletOf(account).reserve(charge, 500, {});
-  await walletOf(account).settle(charge, 400, "completed");
+  await openWallet(account).reserve(charge, 500, {});
+  await openWallet(account).settle(charge, 400, "completed");
   pass(5);
   expect(await wake(account)).toBe(true);
-  expect(await entriesOf(account)).toEqual([{ taskId: charge.taskId, held: 500, charged: 400, outcome: "completed" }]);
-  expect(await rowOf(account)).toMatchObject({ used: 400, granted: 100, reserved: 100 });
+  expect(await readEntries(account)).toEqual([{ taskId: charge.taskId, held: 500, charged: 400, outcome: "completed" }]);
+  expect(await readRow(account)).toMatchObject({ used: 400, granted: 100, reserved: 100 });
   pass(60);
   expect(await wake(account)).toBe(true);
   await expectFinal(account, [{ charge, amount: 500, charged: 400 }]);
@@ -54,7 +54,7 @@ test("ended entries are written within five seconds, and unused grants are retur
 
 test("parallel reservations use a quota to the last millionth", async () => {
   const account = await newAccount(0.001);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   const charges = Array.from({ length: 30 }, () => newCharge(account));
   const answers = await Promise.all(charges.map(async (charge) => wallet.reserve(charge, 99, {})));
   const held = charges.filter((_, at) => answers[at]!.answer === "reserved");
@@ -67,16 +67,16 @@ test("parallel reservations use a quota to the last millionth", async () => {
 
 test("grants grow with the recent spending, and are at most a tenth of the remaining quota", async () => {
   const account = await newAccount(1);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   for (let count = 0; count < 20; count++) await wallet.reserve(newCharge(account), 20_000, {});
-  const { granted } = await rowOf(account);
+  const { granted } = await readRow(account);
   expect(granted).toBeGreaterThan(400_000);
   expect(granted - 400_000).toBeLessThanOrEqual(60_000);
 });
 
 test("a key's quota limits to the millionth; with an unlimited one only the account's quota limits", async () => {
   const account = await newAccount(null, 0.0005);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   expect(await wallet.reserve(newCharge(account), 400, {})).toEqual({ answer: "reserved" });
   expect(await wallet.reserve(newCharge(account), 101, {})).toEqual({ answer: "insufficient" });
   expect(await wallet.reserve(newCharge(account), 100, {})).toEqual({ answer: "reserved" });
@@ -86,7 +86,7 @@ test("a key's quota limits to the millionth; with an unlimited one only the acco
 
 test("too many open tasks are refused, of the account and of a key; chats do not count", async () => {
   const account = await newAccount();
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   const rules = { maxOpenTasks: 2 };
   const open = newCharge(account);
   for (const charge of [open, newCharge(account)]) expect(await wallet.reserve(charge, 1, rules)).toEqual({ answer: "reserved" });
@@ -100,31 +100,31 @@ test("too many open tasks are refused, of the account and of a key; chats do not
 test("a chat's hold is released after its deadline", async () => {
   const account = await newAccount(1);
   const chat = newCharge(account, "chat");
-  await walletOf(account).reserve(chat, 700, { deadline: Date.now() + 660_000 });
+  await openWallet(account).reserve(chat, 700, { deadline: Date.now() + 660_000 });
   await crashWallet(account);
   pass(61);
   await wake(account);
-  expect((await walletOf(account).balances())[account.id]).toMatchObject({ reserved: 700 });
+  expect((await openWallet(account).balances())[account.id]).toMatchObject({ reserved: 700 });
   pass(600);
   expect(await wake(account)).toBe(true);
-  expect((await walletOf(account).balances())[account.id]).toMatchObject({ reserved: 0, used: 0 });
-  await walletOf(account).settle(chat, 700, "completed");
+  expect((await openWallet(account).balances())[account.id]).toMatchObject({ reserved: 0, used: 0 });
+  await openWallet(account).settle(chat, 700, "completed");
   await expectSound(account, [{ charge: chat, amount: 700, charged: 0 }]);
 });
 
 test("a task that was given up before its hold arrived holds nothing, and D1 gets no entry", async () => {
   const account = await newAccount(1);
   const charge = newCharge(account);
-  await walletOf(account).settle(charge, 50, "cancelled");
-  expect(await walletOf(account).reserve(charge, 50, {})).toEqual({ answer: "closed" });
+  await openWallet(account).settle(charge, 50, "cancelled");
+  expect(await openWallet(account).reserve(charge, 50, {})).toEqual({ answer: "closed" });
   await wake(account);
-  expect(await entriesOf(account)).toEqual([]);
-  expect((await walletOf(account).balances())[account.id]).toMatchObject({ used: 0, reserved: 0 });
+  expect(await readEntries(account)).toEqual([]);
+  expect((await openWallet(account).balances())[account.id]).toMatchObject({ used: 0, reserved: 0 });
 });
 
 test("without D1, holds within the grant succeed, others are unavailable, and settlements are accepted", async () => {
   const account = await newAccount(100);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   const first = newCharge(account);
   await wallet.reserve(first, 100, {});
   await wallet.settle(first, 0, "cancelled");
@@ -139,25 +139,25 @@ test("without D1, holds within the grant succeed, others are unavailable, and se
   vi.restoreAllMocks();
   pass(15);
   await wake(account);
-  expect((await entriesOf(account)).map(({ charged }) => charged).sort((a, b) => a - b)).toEqual([0, 90]);
+  expect((await readEntries(account)).map(({ charged }) => charged).sort((a, b) => a - b)).toEqual([0, 90]);
   expect(await wallet.reserve(third, 50, {})).toEqual({ answer: "reserved" });
 });
 
 test.each([false, true])("a grant whose answer is lost (done: %s) is not granted twice", async (isDone) => {
   const account = await newAccount(1);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   const charge = newCharge(account);
   await wallet.balances([account.keyId]);
   failOnce(bindings.database(), "batch", isDone);
   expect(await wallet.reserve(charge, 1_000, {})).toEqual({ answer: "unavailable" });
   expect(await wallet.reserve(charge, 1_000, {})).toEqual({ answer: "reserved" });
-  expect((await rowOf(account)).granted).toBe(isDone ? 1_000 : 1_000);
+  expect((await readRow(account)).granted).toBe(isDone ? 1_000 : 1_000);
   expect(await wallet.audit()).toMatchObject({ isGrantRight: true, held: 1_000 });
 });
 
 test.each([false, true])("a batch whose answer is lost (done: %s) is written once", async (isDone) => {
   const account = await newAccount(1);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   const known: Known[] = [];
   for (let count = 0; count < 7; count++) {
     const charge = newCharge(account);
@@ -179,12 +179,12 @@ test.each([false, true])("a batch whose answer is lost (done: %s) is written onc
 
 test("a hundred settled entries are written at once", async () => {
   const account = await newAccount(1);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   const charges = Array.from({ length: 100 }, () => newCharge(account, "chat"));
   for (const charge of charges) await wallet.reserve(charge, 100, {});
   for (const charge of charges) await wallet.settle(charge, 40, "completed");
-  await vi.waitFor(async () => expect((await rowOf(account)).used).toBe(4_000));
-  expect(await entriesOf(account)).toHaveLength(100);
+  await vi.waitFor(async () => expect((await readRow(account)).used).toBe(4_000));
+  expect(await readEntries(account)).toHaveLength(100);
   expect(
     (await env.DB.prepare("SELECT charged, returned, completed, failed FROM spending WHERE account_id = ?1").bind(account.id).run())
       .results,
@@ -193,11 +193,11 @@ test("a hundred settled entries are written at once", async () => {
 
 test("a quota can be raised, and lowered to the used and held amount but not below", async () => {
   const account = await newAccount(1);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   for (let count = 0; count < 5; count++) await wallet.reserve(newCharge(account), 1_000, {});
   expect(await wallet.changeQuota(account.id, { quota: 4_999 })).toBe("below_use");
   expect(await wallet.changeQuota(account.id, { quota: 5_000 })).toBe("changed");
-  expect(await rowOf(account)).toMatchObject({ quota: 5_000, granted: 5_000 });
+  expect(await readRow(account)).toMatchObject({ quota: 5_000, granted: 5_000 });
   expect(await wallet.reserve(newCharge(account), 1, {})).toEqual({ answer: "insufficient" });
   expect(await wallet.changeQuota(account.id, { add: 1 })).toBe("changed");
   expect(await wallet.reserve(newCharge(account), 1, {})).toEqual({ answer: "reserved" });
@@ -212,7 +212,7 @@ test("a quota can be raised, and lowered to the used and held amount but not bel
 
 test("a daily budget includes held and charged amounts, and starts at zero the next day; also if the object lost its memory", async () => {
   const account = await newAccount(null);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   vi.setSystemTime(Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 3_600_000);
   const early = newCharge(account);
   await wallet.reserve(early, 300, {});
@@ -229,19 +229,19 @@ test("a daily budget includes held and charged amounts, and starts at zero the n
   pass(6);
   await wake(account);
   await crashWallet(account);
-  const { [account.keyId]: key } = await walletOf(account).balances([account.keyId]);
+  const { [account.keyId]: key } = await openWallet(account).balances([account.keyId]);
   expect(key!.budget).toEqual({ amount: 1_000, window: "day", spent: 300, until: end });
-  expect(await walletOf(account).reserve(newCharge(account), 700, {})).toEqual({ answer: "reserved" });
+  expect(await openWallet(account).reserve(newCharge(account), 700, {})).toEqual({ answer: "reserved" });
   vi.setSystemTime(end);
-  expect(await walletOf(account).reserve(newCharge(account), 1_000, {})).toEqual({ answer: "reserved" });
-  await walletOf(account).changeBudget(account.keyId, null);
-  await walletOf(account).changeBudget(account.id, { amount: 1_000, window: "month" });
-  expect(await walletOf(account).reserve(newCharge(account), 5_000, {})).toMatchObject({ answer: "budget" });
+  expect(await openWallet(account).reserve(newCharge(account), 1_000, {})).toEqual({ answer: "reserved" });
+  await openWallet(account).changeBudget(account.keyId, null);
+  await openWallet(account).changeBudget(account.id, { amount: 1_000, window: "month" });
+  expect(await openWallet(account).reserve(newCharge(account), 5_000, {})).toMatchObject({ answer: "budget" });
 });
 
 test("a database that is restored to an hour ago gets its lost entries again, and the object its grant", async () => {
   const account = await newAccount(1);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   const known: Known[] = [];
   const spend = async (charged?: number) => {
     const charge = newCharge(account);
@@ -277,13 +277,13 @@ test("a database that is restored to an hour ago gets its lost entries again, an
   await wake(account);
   await expectSound(account, known);
   expect(await wallet.audit()).toMatchObject({ isGrantRight: true });
-  const row = await rowOf(account);
+  const row = await readRow(account);
   expect(row.used).toBe(600 + 40 * 500 + 700);
 });
 
 test("chats cost at most five rows each in D1 and the object together", async () => {
   const account = await newAccount(null);
-  const wallet = walletOf(account);
+  const wallet = openWallet(account);
   await wallet.reserve(newCharge(account, "chat"), unit, {});
   const batches = spyOn(bindings.database(), "batch").mockClear();
   const written = await runInDurableObject(wallet, async (object, ctx) => {
@@ -300,7 +300,7 @@ test("chats cost at most five rows each in D1 and the object together", async ()
     rows = put.mock.calls.length + remove.mock.calls.length + alarms.mock.calls.length;
     return rows;
   });
-  await vi.waitFor(async () => expect((await rowOf(account)).used).toBe(4_000));
+  await vi.waitFor(async () => expect((await readRow(account)).used).toBe(4_000));
   const results = (
     await Promise.all(batches.mock.results.map((result) => result.value as Promise<{ meta: { rows_written: number } }[]>))
   ).flat();

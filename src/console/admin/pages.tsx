@@ -44,13 +44,13 @@ async function glance(c: ConsoleContext) {
       />
       <AlertSection c={c} alerts={alerts} />
       <section class="card stack">
-        <h2>{t("admin_books")}</h2>
-        <p id="books-hint" class="muted">
-          {t("admin_books_hint")}
+        <h2>{t("admin_audit")}</h2>
+        <p id="audit-hint" class="muted">
+          {t("admin_audit_hint")}
         </p>
         <form action="/console/admin/audit">
-          <button class="btn" aria-describedby="books-hint">
-            {t("admin_check_books")}
+          <button class="btn" aria-describedby="audit-hint">
+            {t("admin_check_audit")}
           </button>
         </form>
       </section>
@@ -65,12 +65,12 @@ async function glance(c: ConsoleContext) {
   );
 }
 
-async function books(c: ConsoleContext) {
+async function showAudit(c: ConsoleContext) {
   const { t } = c.var;
   const found = await audit(c.env.DB, (accountId) => c.env.API.auditWallet(accountId));
   return adminPage(
     c,
-    t("admin_books"),
+    t("admin_audit"),
     <>
       <Stats
         of={[
@@ -82,7 +82,7 @@ async function books(c: ConsoleContext) {
       <section>
         {found.drift.length === 0 ? (
           <Note tone="good" role="status">
-            {t("admin_books_agree")}
+            {t("admin_audit_agree")}
           </Note>
         ) : (
           <Drift c={c} rows={found.drift} />
@@ -97,10 +97,10 @@ const Drift = ({ c, rows }: { c: ConsoleContext; rows: Audit["drift"] }) => {
   return (
     <>
       <Note tone="bad" role="alert">
-        {t("admin_books_differ", { count: rows.length })}
+        {t("admin_audit_differ", { count: rows.length })}
       </Note>
       <Table
-        label={t("admin_books")}
+        label={t("admin_audit")}
         columns={[
           t("admin_wallet"),
           t("reserved"),
@@ -128,7 +128,7 @@ const Drift = ({ c, rows }: { c: ConsoleContext; rows: Audit["drift"] }) => {
 export const admin = new Hono<ConsoleEnvironment>()
   .use(signedIn, adminOnly)
   .get("/", glance)
-  .get("/audit", books)
+  .get("/audit", showAudit)
   .post("/reconcile", reconcile)
   .route("/accounts", accounts)
   .route("/accounts/:id/tasks", task)

@@ -56,7 +56,7 @@ function tell(root) {
           ? relative.format(minutes, "minute")
           : Math.abs(minutes) < 1440
             ? relative.format(Math.trunc(minutes / 60), "hour")
-            : dateOf(at);
+            : toDate(at);
     if (time.textContent !== text) time.textContent = text;
   }
 }
@@ -70,7 +70,7 @@ function localize(root) {
 }
 
 /** @param {number} at */
-const dateOf = (at) =>
+const toDate = (at) =>
   new Intl.DateTimeFormat(locale, {
     day: "numeric",
     month: "short",

@@ -32,7 +32,7 @@ interface Answer {
 }
 
 /** Yields the text of an answer as it arrives; returns the whole text. Cancels the upstream if the reader stops. */
-async function* textsOf(c: ConsoleContext, { choice }: Shown, upstream: ReadableStream<Uint8Array>): AsyncGenerator<string, Answer> {
+async function* readTexts(c: ConsoleContext, { choice }: Shown, upstream: ReadableStream<Uint8Array>): AsyncGenerator<string, Answer> {
   const start = Date.now();
   let text = "";
   let used = c.var.t("answer_broken");
@@ -130,7 +130,7 @@ export async function writtenPage(
 
   async function* parts(): AsyncGenerator<string, void> {
     yield above;
-    const texts = textsOf(c, shown, upstream);
+    const texts = readTexts(c, shown, upstream);
     let next = await texts.next();
     for (; !next.done; next = await texts.next()) yield escaped(next.value);
     // The answer has been sent; the rest of the page continues the conversation.
@@ -162,7 +162,7 @@ export function answerEvents(
       yield line({ html: await parts.refused(response) });
       return;
     }
-    const texts = textsOf(c, shown, response.body);
+    const texts = readTexts(c, shown, response.body);
     try {
       let next = await texts.next();
       for (; !next.done; next = await texts.next()) yield line({ text: next.value });

@@ -28,10 +28,10 @@ import tokens from "./tokens.css";
 const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, codeTabs, phone];
 const pages = [playground, results, chat, gallery, task, charts, steps, publicPages, docs, helpers, narrow];
 
-/** The whole stylesheet. `pathOf` returns the path of a served file, for `url("name")` of fonts. */
-export const style = (pathOf: (name: string) => string): string =>
+/** The whole stylesheet. `toPath` returns the path of a served file, for `url("name")` of fonts. */
+export const style = (toPath: (name: string) => string): string =>
   [tokens, base, ...parts, ...pages]
     .join("\n")
-    .replace(/url\("([^"]+)"\)/g, (_, name: string) => `url("${pathOf(name)}")`)
+    .replace(/url\("([^"]+)"\)/g, (_, name: string) => `url("${toPath(name)}")`)
     .replace(/\/\*[^]*?\*\//g, "")
     .replace(/\n\s*/g, "\n");

@@ -19,7 +19,7 @@ export type VideoAnswer<T> = { video: true } | { video: false; value: T | undefi
 export async function lookForVideo<T>(body: ReadableStream<Uint8Array>): Promise<VideoAnswer<T>> {
   let rest = "";
   let string = 0;
-  for await (const part of partsOf(body)) {
+  for await (const part of readParts(body)) {
     if (part === video) return { video: true };
     if (part.kind === "string") {
       if (string + part.text.length <= keptCharacters) rest += part.text;
@@ -51,7 +51,7 @@ export function videoIn(body: ReadableStream<Uint8Array>): ReadableStream<Uint8A
 async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let carry = "";
   let isVideo = false;
-  for await (const part of partsOf(body)) {
+  for await (const part of readParts(body)) {
     if (part === video) isVideo = true;
     else if (isVideo && part.kind === "string") {
       const text = carry + decodeString(part.text);
@@ -76,7 +76,7 @@ function toBytes(text: string): Uint8Array {
 const video = Symbol("video");
 
 /** The parts of an answer. The start of each string is one part, long enough to detect a video. */
-async function* partsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<JsonPart | typeof video, void> {
+async function* readParts(body: ReadableStream<Uint8Array>): AsyncGenerator<JsonPart | typeof video, void> {
   const scanner = new JsonScanner(maxDepth);
   let head = "";
   let isStart = true;

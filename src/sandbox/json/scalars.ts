@@ -40,7 +40,7 @@ export function* stringsFor(schemas: readonly Schema[], name: string, attempt: A
   for (const format of schemas.flatMap((schema) => formatNamed(schema.format ?? "") ?? [])) {
     for (let index = 0; index < TRIES; index++) yield format.sample(index, filling(format.sample(index, "")));
   }
-  for (const { pattern } of schemas) if (pattern !== undefined) yield* textsOf(attempt.pattern(pattern), min);
+  for (const { pattern } of schemas) if (pattern !== undefined) yield* readTexts(attempt.pattern(pattern), min);
   for (let index = 0; index < TRIES; index++) {
     const ending = index === 0 ? "" : ` ${index + 1}`.slice(-max);
     const text = Array.from(name || "sandbox").slice(0, Math.max(0, max - ending.length));
@@ -50,7 +50,7 @@ export function* stringsFor(schemas: readonly Schema[], name: string, attempt: A
 }
 
 /** Texts that match a pattern and have at least `min` characters if it allows that; text around an unanchored match is filled. */
-function* textsOf(pattern: Pattern, min: number): Generator<string> {
+function* readTexts(pattern: Pattern, min: number): Generator<string> {
   const shortest = Array.from(pattern.sample(0, 0)).length;
   const missing = Math.max(0, min - shortest);
   for (const extra of new Set([missing, missing + 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, missing + 2, missing + 3])) {

@@ -33,4 +33,4 @@ export async function dropFile(target: Locator, path: string): Promise<void> {
 }
 
 /** The image's width in pixels; 0 while it loads or when it is broken. */
-export const widthOf = (image: Locator): Promise<number> => image.evaluate((element: HTMLImageElement) => element.naturalWidth);
+export const measureWidth = (image: Locator): Promise<number> => image.evaluate((element: HTMLImageElement) => element.naturalWidth);

@@ -22,7 +22,7 @@ const scripts: Script[] = [];
 const operations = new Map<string, Operation>();
 const calls: { call: string; text: string }[] = [];
 
-const scriptOf = ({ text, model }: { text: string; model: string }) =>
+const readScript = ({ text, model }: { text: string; model: string }) =>
   scripts.find((script) => text.includes(script.match) && (script.model ?? model) === model);
 const json = (body: unknown, status = 200) => Response.json(body, { status });
 
@@ -67,13 +67,13 @@ export async function upstream(request: Request): Promise<Response> {
   if (output) return download(operation, output);
   calls.push({ call: request.method === "DELETE" ? "cancel" : "poll", text: `${operation.text} ${operation.model}` });
   if (request.method !== "DELETE") return poll(operation);
-  const refused = scriptOf(operation)?.cancels?.shift();
+  const refused = readScript(operation)?.cancels?.shift();
   return refused ? json({ error: { code: "scripted" } }, refused) : json({ id, status: "cancelled" });
 }
 
 function start(operation: Operation): Response {
   calls.push({ call: "start", text: `${operation.text} ${operation.model}` });
-  const fault = scriptOf(operation)?.starts?.shift();
+  const fault = readScript(operation)?.starts?.shift();
   if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
   operations.set(operation.id, operation);
   if (fault === "hang up") throw new Error("scripted: the connection broke after acceptance");
@@ -81,7 +81,7 @@ function start(operation: Operation): Response {
 }
 
 function poll(operation: Operation): Response {
-  const script = scriptOf(operation);
+  const script = readScript(operation);
   const next = script?.polls?.shift();
   const { id } = operation;
   if (typeof next === "number") return json({ error: { code: "scripted" } }, next);
@@ -105,7 +105,7 @@ function poll(operation: Operation): Response {
 
 function download(operation: Operation, path: string): Response {
   calls.push({ call: "download", text: `${operation.text} ${operation.model}` });
-  const fault = scriptOf(operation)?.downloads?.shift();
+  const fault = readScript(operation)?.downloads?.shift();
   if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
   const isVideo = (operation.kind === "video" || operation.kind === "remix") && !path.endsWith("/thumbnail");
   const bytes = fault === "garbage" ? new TextEncoder().encode("this is neither an image nor a video") : isVideo ? video : png;

@@ -80,14 +80,14 @@ export class MixedGateway {
       },
       outboundService: this.#outside.fetch as never,
     };
-    const objectsOf = (scriptName: object) =>
+    const readObjects = (scriptName: object) =>
       Object.fromEntries(Object.entries(classes).map(([name, className]) => [name, { className, useSQLite: true, ...scriptName }]));
     this.#miniflare = new Miniflare(
       convertV4MiniflareOptions({
         workers: [
           ...(operations ? [await this.#operations(operations, shiftMs)] : []),
-          { ...common, name: "gateway", modules: await toModules(worker), durableObjects: objectsOf({ scriptName: "objects" }) },
-          { ...common, name: "objects", modules: await toModules(objects), durableObjects: objectsOf({}) },
+          { ...common, name: "gateway", modules: await toModules(worker), durableObjects: readObjects({ scriptName: "objects" }) },
+          { ...common, name: "objects", modules: await toModules(objects), durableObjects: readObjects({}) },
           {
             name: "queues",
             compatibilityDate,

@@ -3,9 +3,9 @@
 import { expect, test, vi } from "vitest";
 import { cloudflare } from "../../../src/providers/cloudflare/index.ts";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, holdTime, unique } from "../../support/gateway.ts";
-import { callsOf, capture, keep } from "../support.ts";
-import { doors, generateBy, headsOf, images, startsOf, varsOf, videos } from "./support.ts";
+import { readBalance, holdTime, unique } from "../../support/gateway.ts";
+import { readCalls, capture, keep } from "../support.ts";
+import { doors, generateBy, readHeads, images, readStarts, readVars, videos } from "./support.ts";
 
 holdTime();
 
@@ -36,15 +36,15 @@ for (const door of doors)
     const prompt = `${unique()} ${order}`;
     const { account, data } = await generateBy(door, [one], images, { model, prompt } as never);
     expect(data).toMatchObject({ status: "failed", error: { code } });
-    expect(await callsOf(prompt)).toEqual(calls);
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await readCalls(prompt)).toEqual(calls);
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   });
 
 test.each(doors)("through the %s a failure that the maker reports fails the task", async (door) => {
   const prompt = `${unique()} [maker-fails]`;
   const { account, data } = await generateBy(door, ["minimax/hailuo-2.3"], videos, { ...video, prompt } as never);
   expect(data.error.code).toBe("provider_error");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 /** Directives that apply until the next route is used: nothing was accepted before. */
@@ -62,9 +62,9 @@ for (const door of doors)
     const prompt = `${unique()} ${order}`;
     const { account, data } = await generateBy(door, [seedream, "bytedance/seedream-4.0"], images, { model, prompt } as never);
     expect(data.status).toBe("completed");
-    expect(await callsOf(prompt)).toEqual(calls);
-    expect((await startsOf(prompt)).at(-1)!.model).toBe("bytedance/seedream-4.0");
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+    expect(await readCalls(prompt)).toEqual(calls);
+    expect((await readStarts(prompt)).at(-1)!.model).toBe("bytedance/seedream-4.0");
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
     vi.setSystemTime(Date.now() + 61_000);
   });
 
@@ -75,23 +75,23 @@ test("through REST a 503 means that nothing was accepted; the binding has no sta
   const again = `${unique()} [unavailable 2]`;
   const binding = await generateBy("binding", [seedream, "bytedance/seedream-4.0"], images, { model, prompt: again } as never);
   expect(binding.data.error.code).toBe("provider_error");
-  expect(await callsOf(again)).toEqual(["refused"]);
+  expect(await readCalls(again)).toEqual(["refused"]);
 });
 
 test.each(doors)("through the %s a broken connection causes no second generation, even with another route", async (door) => {
   const prompt = `${unique()} [drop]`;
   const { account, data } = await generateBy(door, ["minimax/hailuo-2.3", "minimax/h3"], videos, { ...video, prompt } as never);
   expect(data.error.code).toBe("provider_error");
-  expect(await callsOf(prompt)).toEqual(["start"]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toEqual(["start"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each(doors)("through the %s a video whose download broke is downloaded again, not generated again", async (door) => {
   const prompt = `${unique()} [truncated 1]`;
   const { data } = await generateBy(door, ["minimax/hailuo-2.3"], videos, { ...video, prompt } as never);
   expect(data.status).toBe("completed");
-  expect(await headsOf(data.result.videos[0].url)).toEqual([expect.stringContaining("ftyp")]);
-  expect(await callsOf(prompt)).toEqual(["start", "file", "file"]);
+  expect(await readHeads(data.result.videos[0].url)).toEqual([expect.stringContaining("ftyp")]);
+  expect(await readCalls(prompt)).toEqual(["start", "file", "file"]);
 });
 
 for (const door of doors)
@@ -121,7 +121,7 @@ test("the provider is on with the binding, or with an account and its token", ()
 test("wrong credentials mark the provider unhealthy and alert the operator, and appear nowhere", async () => {
   const texts = capture();
   const prompt = unique();
-  const vars = { ...varsOf("rest"), WORKERS_AI_API_TOKEN: "wrong-token" };
+  const vars = { ...readVars("rest"), WORKERS_AI_API_TOKEN: "wrong-token" };
   const { account, data } = await generateBy(vars, [seedream], images, { model, prompt } as never);
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(isUnhealthy({ provider: "cloudflare", model: "" })).toBe(true);
@@ -133,6 +133,6 @@ test("wrong credentials mark the provider unhealthy and alert the operator, and 
   const ok = await generateBy("rest", [seedream], images, { model, prompt: unique() } as never);
   for (const secret of ["wrong-token", "test-cloudflare-token", prompt]) expect(texts.filter((text) => text.includes(secret))).toEqual([]);
   expect(JSON.stringify([data, ok.data])).not.toContain("token");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   vi.restoreAllMocks();
 });

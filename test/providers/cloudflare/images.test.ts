@@ -1,9 +1,9 @@
 /** Images through Cloudflare: each family's request and its result, through the binding and through REST. */
 
 import { expect, test } from "vitest";
-import { books, holdTime, unique } from "../../support/gateway.ts";
-import { callsOf } from "../support.ts";
-import { doors, generateBy, headsOf, images, inline, png, publicImage, startsOf } from "./support.ts";
+import { readBalance, holdTime, unique } from "../../support/gateway.ts";
+import { readCalls } from "../support.ts";
+import { doors, generateBy, readHeads, images, inline, png, publicImage, readStarts } from "./support.ts";
 
 holdTime();
 
@@ -40,17 +40,17 @@ for (const door of doors)
     const prompt = unique();
     const { account, data } = await generateBy(door, [model], images, { ...body, prompt } as never);
     expect(data).toMatchObject({ status: "completed", result: { images: [{ url: [expect.any(String)] }] } });
-    expect(await headsOf(data.result.images[0].url)).toEqual([png]);
-    expect(await startsOf(prompt)).toEqual([{ door, model, input: { prompt, ...input } }]);
-    expect((await books(account)).reserved).toBe(0);
-    expect((await books(account)).used).toBeGreaterThan(0);
+    expect(await readHeads(data.result.images[0].url)).toEqual([png]);
+    expect(await readStarts(prompt)).toEqual([{ door, model, input: { prompt, ...input } }]);
+    expect((await readBalance(account)).reserved).toBe(0);
+    expect((await readBalance(account)).used).toBeGreaterThan(0);
   });
 
 test.each(doors)("through the %s a caller's URL is sent unchanged if the model fetches it, and otherwise as data", async (door) => {
   const url = await publicImage();
   const fetching = unique();
   await generateBy(door, ["bytedance/seedream-4.5"], images, { model: "imgA-4", prompt: fetching, images: [url] } as never);
-  expect((await startsOf(fetching))[0]!.input["image_input"]).toEqual([url]);
+  expect((await readStarts(fetching))[0]!.input["image_input"]).toEqual([url]);
   const reading = unique();
   const { data } = await generateBy(door, ["openai/gpt-image-2"], images, {
     model: "imgB-4o-image",
@@ -58,15 +58,15 @@ test.each(doors)("through the %s a caller's URL is sent unchanged if the model f
     images: [url],
   } as never);
   expect(data.status).toBe("completed");
-  expect((await startsOf(reading))[0]!.input["images"]).toEqual([expect.stringMatching(/^data:image\/png;base64,iVBOR/)]);
+  expect((await readStarts(reading))[0]!.input["images"]).toEqual([expect.stringMatching(/^data:image\/png;base64,iVBOR/)]);
 });
 
 test.each(doors)("through the %s several images are as many calls, none of them answered from the cache", async (door) => {
   const prompt = unique();
   const { data } = await generateBy(door, ["bytedance/seedream-4.5"], images, { model: "imgA-4", prompt, n: 3 } as never);
   expect(data.result.images).toHaveLength(3);
-  const calls = await callsOf(prompt);
-  expect(new Set((await startsOf(prompt)).map(({ input }) => JSON.stringify(input))).size).toBe(1);
+  const calls = await readCalls(prompt);
+  expect(new Set((await readStarts(prompt)).map(({ input }) => JSON.stringify(input))).size).toBe(1);
   expect(calls).toEqual(["start", "start", "start", "file", "file", "file"]);
 });
 
@@ -75,6 +75,6 @@ test.each(doors)("through the %s fewer images than requested cost less", async (
   const body = { model: "imgC-3-pro-image-preview", prompt, n: 3 };
   const { account, data } = await generateBy(door, ["google/nano-banana-pro"], images, body);
   expect(data.result.images).toHaveLength(1);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.12 });
-  expect(await callsOf(prompt)).toEqual(["start", "refused", "file"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.12 });
+  expect(await readCalls(prompt)).toEqual(["start", "refused", "file"]);
 });

@@ -8,7 +8,7 @@ export type Door = "binding" | "rest";
 export const doors: Door[] = ["binding", "rest"];
 
 const withoutBinding = { AI: undefined } as unknown as Partial<Env>;
-export const varsOf = (door: Door): Partial<Env> => (door === "rest" ? withoutBinding : {});
+export const readVars = (door: Door): Partial<Env> => (door === "rest" ? withoutBinding : {});
 
 /** Submits with routes to these models, in this order, and runs queue and alarms: the final task. */
 export async function generateBy(vars: Door | Partial<Env>, models: string[], path: string, body: { model: string }, rounds = 12) {
@@ -17,7 +17,7 @@ export async function generateBy(vars: Door | Partial<Env>, models: string[], pa
   expect(status, JSON.stringify(made)).toBe(200);
   const { id } = made as { id: string };
   for (let round = 0; round < rounds; round++) {
-    await deliver(id, "gateway-dispatch", typeof vars === "string" ? varsOf(vars) : vars);
+    await deliver(id, "gateway-dispatch", typeof vars === "string" ? readVars(vars) : vars);
     const { data } = (await call(`/v1/tasks/${id}`, { key: account.key })).body;
     if (["completed", "failed"].includes(data.status)) return { account, id, data };
     await pass(id, 2);
@@ -26,10 +26,10 @@ export async function generateBy(vars: Door | Partial<Env>, models: string[], pa
 }
 
 /** The bodies of the calls that generated something. */
-export const startsOf = async (prompt: string) => (await sent(prompt)) as { door: Door; model: string; input: Record<string, unknown> }[];
+export const readStarts = async (prompt: string) => (await sent(prompt)) as { door: Door; model: string; input: Record<string, unknown> }[];
 
 /** The first bytes of each asset as text; each asset must load. */
-export async function headsOf(urls: string[]): Promise<string[]> {
+export async function readHeads(urls: string[]): Promise<string[]> {
   const heads: string[] = [];
   for (const url of urls) {
     const { status, body } = await call(url);

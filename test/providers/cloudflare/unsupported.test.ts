@@ -1,8 +1,8 @@
 /** Requests that models behind Cloudflare cannot honour are refused before anything is reserved. */
 
 import { expect, test } from "vitest";
-import { books, holdTime, unique } from "../../support/gateway.ts";
-import { callsOf, submitTo } from "../support.ts";
+import { readBalance, holdTime, unique } from "../../support/gateway.ts";
+import { readCalls, submitTo } from "../support.ts";
 import { images, inline, videos } from "./support.ts";
 
 holdTime();
@@ -58,8 +58,8 @@ test.each(refused)("%s as %s cannot do %o: %s", async (upstream, model, body, pa
   const answer = await submitTo(routes, model.startsWith("img") ? images : videos, { model, prompt, ...body });
   expect(answer.status).toBe(400);
   expect(answer.body.error).toMatchObject({ code: "unsupported_parameter", param });
-  expect(await books(answer.account)).toMatchObject({ reserved: 0, used: 0 });
-  expect(await callsOf(prompt)).toEqual([]);
+  expect(await readBalance(answer.account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toEqual([]);
 });
 
 test.each([

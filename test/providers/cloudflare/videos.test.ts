@@ -1,9 +1,9 @@
 /** Videos through Cloudflare, one long call each: each family's request and its result, through the binding and through REST. */
 
 import { expect, test, vi } from "vitest";
-import { books, call, finish, holdTime, unique } from "../../support/gateway.ts";
+import { readBalance, call, finish, holdTime, unique } from "../../support/gateway.ts";
 import { generate } from "../support.ts";
-import { doors, generateBy, headsOf, inline, publicImage, startsOf, videos } from "./support.ts";
+import { doors, generateBy, readHeads, inline, publicImage, readStarts, videos } from "./support.ts";
 
 holdTime();
 
@@ -55,9 +55,9 @@ for (const door of doors)
     expect(data).toMatchObject({ status: "completed" });
     const [video] = data.result.videos;
     expect(video).toMatchObject({ duration: 2 });
-    expect(await headsOf(video.url)).toEqual([expect.stringContaining("ftyp")]);
-    expect(await startsOf(prompt)).toEqual([{ door, model, input: { prompt, ...input } }]);
-    expect(await books(account)).toMatchObject({ reserved: 0, used: expect.any(Number) });
+    expect(await readHeads(video.url)).toEqual([expect.stringContaining("ftyp")]);
+    expect(await readStarts(prompt)).toEqual([{ door, model, input: { prompt, ...input } }]);
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: expect.any(Number) });
   });
 
 test.each(doors)("through the %s h3 takes prompt and frames as content, and makes five seconds", async (door) => {
@@ -68,13 +68,13 @@ test.each(doors)("through the %s h3 takes prompt and frames as content, and make
   expect(data.status).toBe("completed");
   const frame = (role: string) => ({ type: "image_url", image_url: { url }, role });
   const content = [{ type: "text", text: prompt }, frame("first_frame"), frame("last_frame")];
-  expect((await startsOf(prompt))[0]!.input).toEqual({ content, duration: 5, resolution: "768P", ratio: "9:16" });
+  expect((await readStarts(prompt))[0]!.input).toEqual({ content, duration: 5, resolution: "768P", ratio: "9:16" });
 });
 
 test("a style is appended to the prompt", async () => {
   const prompt = unique();
   await generateBy("binding", ["bytedance/seedance-2.0"], videos, { model: "vidA-2", prompt, metadata: { style: "anime" } } as never);
-  expect((await startsOf(prompt))[0]!.input["prompt"]).toBe(`${prompt}\n\nStyle: anime.`);
+  expect((await readStarts(prompt))[0]!.input["prompt"]).toBe(`${prompt}\n\nStyle: anime.`);
 });
 
 test("a character is sent as a reference image, with its name in the prompt", async () => {
@@ -84,7 +84,7 @@ test("a character is sent as a reference image, with its name in the prompt", as
   vi.spyOn(globalThis, "fetch").mockImplementationOnce(
     async () => new Response("....ftypisom", { headers: { "content-type": "video/mp4" } }),
   );
-  const routes = { "vidA-2": ["media:character", "cloudflare:bytedance/seedance-2.0"].map(routeOf) };
+  const routes = { "vidA-2": ["media:character", "cloudflare:bytedance/seedance-2.0"].map(readRoute) };
   const made = await generate(routes, videos, { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "0,2" });
   vi.restoreAllMocks();
   const [{ username, display_name: name }] = made.data.result.data.characters;
@@ -92,13 +92,13 @@ test("a character is sent as a reference image, with its name in the prompt", as
   const body = { model: "vidA-2", prompt: `@${username} waves ${word}` };
   const { body: submitted } = await call(videos, { key: made.account.key, body, vars: { ROUTES: routes } });
   expect((await finish(made.account, submitted.id as string)).body.data.status).toBe("completed");
-  expect((await startsOf(word))[0]!.input).toMatchObject({
+  expect((await readStarts(word))[0]!.input).toMatchObject({
     prompt: `${name} waves ${word}`,
     reference_images: [expect.stringMatching(/^data:image\/png;base64,/)],
   });
 });
 
-const routeOf = (text: string) => {
+const readRoute = (text: string) => {
   const [provider = "", model = ""] = text.split(/:(.*)/);
   return { provider, model };
 };

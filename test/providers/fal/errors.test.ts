@@ -5,9 +5,9 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { toObjectId } from "../../../src/ids.ts";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { alarm, books, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
-import { filesOf, submissionOf } from "./support.ts";
-import { callsOf, capture, countOf, generate, routesTo, submitTo } from "../support.ts";
+import { alarm, readBalance, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
+import { readFiles, toSubmission } from "./support.ts";
+import { readCalls, capture, countAll, generate, routesTo, submitTo } from "../support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -38,8 +38,8 @@ test.each([
   const body = image(order);
   const { account, data } = await generate(route(v4), images, body, 120);
   expect(data).toMatchObject({ status: "failed", error: { code } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  if (order !== "[unavailable]") expect(await countOf(body.prompt, "start")).toBe(1);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  if (order !== "[unavailable]") expect(await countAll(body.prompt, "start")).toBe(1);
 });
 
 test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[garbled 2]"])(
@@ -48,8 +48,8 @@ test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[g
     const body = image(order);
     const { account, data } = await generate(route(v4), images, body);
     expect(data.status, JSON.stringify(data)).toBe("completed");
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
-    expect((await filesOf(body.prompt)).length).toBe(1);
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
+    expect((await readFiles(body.prompt)).length).toBe(1);
   },
 );
 
@@ -59,8 +59,8 @@ test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[timeout 1]", "[fails 
     const body = image(order);
     const { account, data } = await generate(route(v4, v45), images, body);
     expect(data.status, JSON.stringify(data)).toBe("completed");
-    expect(await countOf(body.prompt, "start")).toBe(2);
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+    expect(await countAll(body.prompt, "start")).toBe(2);
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
   },
 );
 
@@ -68,15 +68,15 @@ test("refused content is not submitted to other routes", async () => {
   const body = image("[moderated-later 1]");
   const { data } = await generate(route(v4, v45), images, body);
   expect(data.error.code).toBe("content_policy_violation");
-  expect(await countOf(body.prompt, "start")).toBe(1);
+  expect(await countAll(body.prompt, "start")).toBe(1);
 });
 
 test.each(["[drop]", "[broken]", "[foreign]"])("%s: the outcome is unknown, so nothing is generated again", async (order) => {
   const body = image(order);
   const { account, data } = await generate(route(v4, v45), images, body);
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  expect(await callsOf(body.prompt)).toEqual(["start"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(body.prompt)).toEqual(["start"]);
 });
 
 test("status, result and cancel URLs on a foreign origin are not requested", async () => {
@@ -97,9 +97,9 @@ test("a broken download is repeated without a second generation", async () => {
   const body = { model: "vidB-3.1-fast", prompt: `a quay [truncated 1] ${unique()}` };
   const { data } = await generate({ "vidB-3.1-fast": [{ provider: "fal", model: "fal-ai/veo3.1/fast" }] }, "/v1/videos/generations", body);
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await countOf(body.prompt, "start")).toBe(1);
+  expect(await countAll(body.prompt, "start")).toBe(1);
   const stored = await call(data.result.videos[0].url[0]);
-  expect(new Uint8Array(stored.body)).toEqual((await filesOf(body.prompt))[0]);
+  expect(new Uint8Array(stored.body)).toEqual((await readFiles(body.prompt))[0]);
 });
 
 test("a file without a declared length is stored whole", async () => {
@@ -107,7 +107,7 @@ test("a file without a declared length is stored whole", async () => {
   const { data } = await generate(route(v4), images, body);
   expect(data.status, JSON.stringify(data)).toBe("completed");
   const stored = await call(data.result.images[0].url[0]);
-  expect(new Uint8Array(stored.body)).toEqual((await filesOf(body.prompt))[0]);
+  expect(new Uint8Array(stored.body)).toEqual((await readFiles(body.prompt))[0]);
 });
 
 test("cancelling a task cancels its request in the queue", async () => {
@@ -118,16 +118,16 @@ test("cancelling a task cancels its request in the queue", async () => {
   const cancelled = await call(`/v1/tasks/${made.id}/cancel`, { key: account.key, method: "POST" });
   expect(cancelled.status, JSON.stringify(cancelled.body)).toBe(200);
   await alarm(made.id);
-  expect(await callsOf(body.prompt)).toEqual(["start", "poll", "cancel"]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(body.prompt)).toEqual(["start", "poll", "cancel"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a task that never completes is cancelled in the queue at its deadline", async () => {
   const body = image("[running]");
   const { account, data } = await generate(route(v4), images, body, 120);
   expect(data.error.code).toBe("deadline_exceeded");
-  expect((await callsOf(body.prompt)).at(-1)).toBe("cancel");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect((await readCalls(body.prompt)).at(-1)).toBe("cancel");
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each(["a wrong key", "an empty wallet"])("%s marks the provider unhealthy and alerts the operator", async (fault) => {
@@ -142,7 +142,7 @@ test.each(["a wrong key", "an empty wallet"])("%s marks the provider unhealthy a
   expect(lines).toContainEqual({ unit: "provider", provider: "fal", outcome: "account_fault" });
   const { data } = (await finish(account, made.id)).body;
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("the key appears in no log line, record or answer", async () => {
@@ -153,7 +153,7 @@ test("the key appears in no log line, record or answer", async () => {
     texts.push(JSON.stringify((await call(`/v1/tasks/${id}`, { key: account.key })).body));
     const object = env.TASKS.get(toObjectId(env.TASKS, id)!);
     texts.push(await runInDurableObject(object, (_, state) => JSON.stringify(state.storage.kv.get("task"))));
-    expect(await submissionOf(body.prompt)).toBeDefined();
+    expect(await toSubmission(body.prompt)).toBeDefined();
   }
   expect(texts.length).toBeGreaterThan(40);
   expect(texts.filter((text) => text.includes("test-fal-key"))).toEqual([]);
@@ -167,6 +167,6 @@ test("a result is not lost when the key is refused while it is fetched", async (
   await deliver(made.id, "gateway-dispatch", { FAL_KEY: "wrong-key" });
   const { data } = (await finish(account, made.id)).body;
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await countOf(body.prompt, "start")).toBe(1);
+  expect(await countAll(body.prompt, "start")).toBe(1);
   vi.setSystemTime(Date.now() + 61_000);
 });

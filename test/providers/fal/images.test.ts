@@ -1,10 +1,10 @@
 /** Images by the fal queue: each family's request, and its delivery. */
 
 import { expect, test } from "vitest";
-import { books, call, holdTime, unique } from "../../support/gateway.ts";
+import { readBalance, call, holdTime, unique } from "../../support/gateway.ts";
 import { base64, png } from "../../media/images.ts";
-import { filesOf, submissionOf } from "./support.ts";
-import { asked, callsOf, generate, routesTo, submitTo } from "../support.ts";
+import { readFiles, toSubmission } from "./support.ts";
+import { asked, readCalls, generate, routesTo, submitTo } from "../support.ts";
 
 holdTime();
 
@@ -69,15 +69,15 @@ test.each(cases)("%s by %s: %o", async (publicModel, model, request, endpoint, i
   const prompt = `a quay [queued 1] [running 1] ${unique()}`;
   const { account, data } = await generate(routesTo("fal", publicModel, model), images, { model: publicModel, prompt, ...request });
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await submissionOf(prompt)).toEqual({ endpoint, input: { prompt, ...input }, lifecycle: { expiration_duration_seconds: 86_400 } });
+  expect(await toSubmission(prompt)).toEqual({ endpoint, input: { prompt, ...input }, lifecycle: { expiration_duration_seconds: 86_400 } });
   const { length } = data.result.images;
   expect(length).toBe((input as { num_images: number }).num_images);
   const file = await call(data.result.images[length - 1].url[0]);
-  expect(new Uint8Array(file.body)).toEqual((await filesOf(prompt))[length - 1]);
-  const { reserved, used } = await books(account);
+  expect(new Uint8Array(file.body)).toEqual((await readFiles(prompt))[length - 1]);
+  const { reserved, used } = await readBalance(account);
   expect(reserved).toBe(0);
   expect(used).toBeGreaterThan(0);
-  const calls = await callsOf(prompt);
+  const calls = await readCalls(prompt);
   expect(calls.filter((name) => name === "start")).toHaveLength(1);
   expect(calls.slice(0, 6)).toEqual(["start", "poll", "poll", "poll", "result", "made"]);
 });
@@ -91,7 +91,7 @@ test.each([
   const { account, status, body } = await submitTo(routesTo("fal", publicModel, model), images, { model: publicModel, prompt, ...request });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "unsupported_parameter", param });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   expect(await asked(prompt)).toEqual([]);
 });
 
@@ -111,7 +111,7 @@ test("large inline images arrive complete, in their order among URLs", async () 
   const given = [large(1), url, large(2)];
   const { data } = await generate(routesTo("fal", "imgA-4", seedream), images, { model: "imgA-4", prompt, images: given });
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  const { image_urls } = (await submissionOf(prompt)).input as { image_urls: string[] };
+  const { image_urls } = (await toSubmission(prompt)).input as { image_urls: string[] };
   // Compared as a boolean: megabytes in the text of a failed assertion would not help.
   expect(given.map((text, at) => text === image_urls[at])).toEqual([true, true, true]);
 });

@@ -1,10 +1,10 @@
 /** Videos by the fal queue: each family's request, unsupported fields, and delivery. */
 
 import { expect, test, vi } from "vitest";
-import { books, call, finish, holdTime, unique } from "../../support/gateway.ts";
+import { readBalance, call, finish, holdTime, unique } from "../../support/gateway.ts";
 import { base64 } from "../../media/images.ts";
-import { filesOf, submissionOf } from "./support.ts";
-import { asked, countOf, generate, routesTo, submitTo } from "../support.ts";
+import { readFiles, toSubmission } from "./support.ts";
+import { asked, countAll, generate, routesTo, submitTo } from "../support.ts";
 
 holdTime();
 
@@ -98,13 +98,13 @@ test.each(cases)("%s by %s: %o", async (publicModel, model, request, endpoint, i
   const prompt = `a quay [queued 1] [odd 1] ${unique()}`;
   const { account, data } = await generate(routesTo("fal", publicModel, model), videos, { model: publicModel, prompt, ...request });
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await submissionOf(prompt)).toEqual({ endpoint, input: { prompt, ...input }, lifecycle: { expiration_duration_seconds: 86_400 } });
+  expect(await toSubmission(prompt)).toEqual({ endpoint, input: { prompt, ...input }, lifecycle: { expiration_duration_seconds: 86_400 } });
   const file = await call(data.result.videos[0].url[0]);
-  expect(new Uint8Array(file.body)).toEqual((await filesOf(prompt))[0]);
-  const { reserved, used } = await books(account);
+  expect(new Uint8Array(file.body)).toEqual((await readFiles(prompt))[0]);
+  const { reserved, used } = await readBalance(account);
   expect(reserved).toBe(0);
   expect(used).toBeGreaterThan(0);
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("a character's image is a reference, and its display name is in the prompt", async () => {
@@ -119,7 +119,7 @@ test("a character's image is a reference, and its display name is in the prompt"
   const submitted = await call(videos, { key: account.key, body, vars: { ROUTES: routesTo("fal", "vidA-2", `${second}/fast`) } });
   const { data } = (await finish(account, submitted.body.id, 20)).body;
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await submissionOf(word)).toMatchObject({
+  expect(await toSubmission(word)).toMatchObject({
     endpoint: `${second}/fast/reference-to-video`,
     input: { prompt: `${word} ${character.display_name} waves`, image_urls: [third, expect.stringMatching(/^data:image\/png;base64,/)] },
   });
@@ -134,7 +134,7 @@ test("a character's image is a reference, and its display name is in the prompt"
 test("a style is added to the prompt", async () => {
   const prompt = unique();
   await generate(routesTo("fal", "vidA-2", second), videos, { model: "vidA-2", prompt, metadata: { style: "comic", storyboard: true } });
-  expect(await submissionOf(prompt)).toMatchObject({ input: { prompt: `${prompt}\n\nStyle: comic.` } });
+  expect(await toSubmission(prompt)).toMatchObject({ input: { prompt: `${prompt}\n\nStyle: comic.` } });
 });
 
 const small = { metadata: { resolution: "512p" } };
@@ -170,7 +170,7 @@ test.each<[string, string, object, string]>([
   const { account, status, body } = await submitTo(routesTo("fal", publicModel, model), videos, { model: publicModel, prompt, ...request });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "unsupported_parameter", param });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   expect(await asked(prompt)).toEqual([]);
 });
 

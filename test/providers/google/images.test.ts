@@ -3,9 +3,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
+import { readBalance, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
 import { png } from "./support.ts";
-import { asked, callsOf, capture, generate, submitTo } from "../support.ts";
+import { asked, readCalls, capture, generate, submitTo } from "../support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -37,8 +37,8 @@ function serve(body: BodyInit): void {
 async function endsAs(code: string, prompt: string, starts: number, body: object = {}) {
   const { account, data } = await generate(routes, path, { model: id, prompt, ...body });
   expect(data).toMatchObject({ status: "failed", error: { code } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  expect(await callsOf(prompt)).toEqual(Array.from({ length: starts }, () => "start"));
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toEqual(Array.from({ length: starts }, () => "start"));
 }
 
 test("an image is generated and stored with the requested ratio and size", async () => {
@@ -53,7 +53,7 @@ test("an image is generated and stored with the requested ratio and size", async
     contents: [{ role: "user", parts: [{ text: prompt }] }],
     generationConfig: { responseModalities: ["IMAGE"], imageConfig: { aspectRatio: "3:2", imageSize: "1K" } },
   });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.12 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.12 });
 });
 
 test("hd is imageSize 2K", async () => {
@@ -67,14 +67,14 @@ test("n images are n calls", async () => {
   const prompt = unique();
   const { data } = await generate(routes, path, { model: id, prompt, n: 3 });
   expect(data.result.images).toHaveLength(3);
-  expect(await callsOf(prompt)).toEqual(["start", "start", "start"]);
+  expect(await readCalls(prompt)).toEqual(["start", "start", "start"]);
 });
 
 test("if a later image is blocked, the earlier ones are delivered and charged", async () => {
   const prompt = `[first 1] ${unique()}`;
   const { account, data } = await generate(routes, path, { model: id, prompt, n: 3 });
   expect(data.result.images).toHaveLength(1);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.12 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.12 });
 });
 
 test("callers' images are sent as inlineData, by URL and inline alike, in their order", async () => {
@@ -92,8 +92,8 @@ test("a file that is not an image fails the task as invalid_input, and the incom
   serve("no image");
   const { account, data } = await generate(routes, path, { model: id, prompt, images: ["https://images.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
-  expect(await callsOf(prompt)).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toEqual([]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a large image in the answer is decoded while it is read", async () => {
@@ -122,7 +122,7 @@ test.each(["[limit 1]", "[limit 1] [wrapped]", "[unavailable 1]"])("%s: retried,
   const prompt = `${orders} ${unique()}`;
   const { data } = await generate(routes, path, { model: id, prompt });
   expect(data.status).toBe("completed");
-  expect(await callsOf(prompt)).toEqual(["start"]);
+  expect(await readCalls(prompt)).toEqual(["start"]);
 });
 
 test("RetryInfo is read also from an error that is wrapped in an array", async () => {
@@ -145,7 +145,7 @@ test("a verdict on the content has no fallback", async () => {
   const prompt = `[moderated] ${unique()}`;
   const { data } = await generate(twoRoutes, path, { model: id, prompt });
   expect(data.error.code).toBe("content_policy_violation");
-  expect(await callsOf(prompt)).toEqual(["start"]);
+  expect(await readCalls(prompt)).toEqual(["start"]);
 });
 
 test("hd is refused for a model with a single size, and a route to a video model is unsupported", async () => {
@@ -156,7 +156,7 @@ test("hd is refused for a model with a single size, and a route to a video model
   ]) {
     const answer = await submitTo({ [id]: [{ provider: "google", model: model! }] }, path, { model: id, prompt: "x", quality: "hd" });
     expect(answer).toMatchObject({ status: 400, body: { error: { code, param } } });
-    expect(await books(answer.account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await readBalance(answer.account)).toMatchObject({ reserved: 0, used: 0 });
   }
 });
 
@@ -171,7 +171,7 @@ test.each(["[wallet]", "[region]"])("%s marks the provider unhealthy and alerts 
   // The Vertex account is a separate one.
   expect(isUnhealthy({ provider: "google", model: "veo-3.1-generate-001" })).toBe(false);
   expect(lines.mock.calls.flat().join()).toContain(`"unit":"provider","provider":"google","outcome":"account_fault"`);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a wrong key, which is 400 INVALID_ARGUMENT, marks the provider unhealthy; no log line contains a key", async () => {
@@ -183,8 +183,8 @@ test("a wrong key, which is 400 INVALID_ARGUMENT, marks the provider unhealthy; 
   expect(isUnhealthy({ provider: "google", model: "gemini-3-pro-image" })).toBe(true);
   const { data } = (await finish(account, body.id as string)).body;
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  expect(await callsOf(prompt)).toEqual([]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toEqual([]);
   texts.push(JSON.stringify(data));
   expect(texts.filter((text) => text.includes("wrong-key") || text.includes(env.GEMINI_API_KEY!))).toEqual([]);
 });

@@ -3,9 +3,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, newAccount, passToPoll, unique, type Account } from "../../support/gateway.ts";
-import { endsAs, lastStartOf, model, png, startOf, videos } from "./support.ts";
-import { callsOf, capture, countOf, generate, submitTo } from "../support.ts";
+import { readBalance, call, deliver, finish, holdTime, newAccount, passToPoll, unique, type Account } from "../../support/gateway.ts";
+import { endsAs, lastStartOf, model, png, readStart, videos } from "./support.ts";
+import { readCalls, capture, countAll, generate, submitTo } from "../support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -14,7 +14,7 @@ const omni = (model = "gemini-omni-1.2-flash") => [{ provider: "google", model }
 const routes = { "vidA-2": omni(), "vidA-2-pro": omni(), "vidB-3.1-fast": omni("gemini-omni-1.1-flash"), "vidB-3.1-quality": omni() };
 
 /** The stored bytes, checked to be the emulator's video. */
-async function videoOf(data: { status: string; result: { videos: { url: string[] }[] } }): Promise<ArrayBuffer> {
+async function readVideo(data: { status: string; result: { videos: { url: string[] }[] } }): Promise<ArrayBuffer> {
   expect(data.status).toBe("completed");
   const video = await call(data.result.videos[0]!.url[0]!);
   expect(video.status).toBe(200);
@@ -31,8 +31,8 @@ test.each([
 ] as const)("%s: ratio and seconds are sent, the duration as text, and the video is stored", async (name, body, ratio, duration, id) => {
   const prompt = `[queued 1] [running 1] [processing 1] ${unique()}`;
   const { account, data } = await generate(routes, videos, { model: name, prompt, ...body });
-  await videoOf(data);
-  expect(await startOf(prompt)).toEqual({
+  await readVideo(data);
+  expect(await readStart(prompt)).toEqual({
     model: id,
     input: prompt,
     background: true,
@@ -40,7 +40,7 @@ test.each([
     response_format: { type: "video", delivery: "uri", aspect_ratio: ratio, duration },
     generation_config: { video_config: { task: "text_to_video" } },
   });
-  expect((await books(account)).reserved).toBe(0);
+  expect((await readBalance(account)).reserved).toBe(0);
 });
 
 test.each([
@@ -50,8 +50,8 @@ test.each([
   const prompt = unique();
   const images = Array.from({ length: count }, () => `data:image/png;base64,${png}`);
   const { data } = await generate(routes, videos, { model, prompt, images });
-  await videoOf(data);
-  expect(await startOf(prompt)).toMatchObject({
+  await readVideo(data);
+  expect(await readStart(prompt)).toMatchObject({
     input: [...images.map(() => ({ type: "image", data: png, mime_type: "image/png" })), { type: "text", text: prompt }],
     generation_config: { video_config: { task } },
   });
@@ -59,30 +59,30 @@ test.each([
 
 test("the caller's style follows the prompt", async () => {
   const prompt = unique();
-  await videoOf((await generate(routes, videos, { model: "vidA-2", prompt, metadata: { style: "anime" } })).data);
-  expect(await startOf(prompt)).toMatchObject({ input: `${prompt}\n\nStyle: anime.` });
+  await readVideo((await generate(routes, videos, { model: "vidA-2", prompt, metadata: { style: "anime" } })).data);
+  expect(await readStart(prompt)).toMatchObject({ input: `${prompt}\n\nStyle: anime.` });
 });
 
 test("the video may be inline although a file was requested", async () => {
   const prompt = `[inline] ${unique()}`;
-  await videoOf((await generate(routes, videos, { model, prompt })).data);
-  expect(await callsOf(prompt)).not.toContain("file");
+  await readVideo((await generate(routes, videos, { model, prompt })).data);
+  expect(await readCalls(prompt)).not.toContain("file");
 });
 
 test.each(["[truncated 1]", "[inline] [truncated 3]"])("%s: a broken download is repeated without a second generation", async (orders) => {
   const prompt = `${orders} ${unique()}`;
-  await videoOf((await generate(routes, videos, { model, prompt })).data);
-  expect(await countOf(prompt, "start")).toBe(1);
+  await readVideo((await generate(routes, videos, { model, prompt })).data);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test.each(["[redirect]", "[foreign]"])("%s: a file on another host is fetched without the key", async (orders) => {
   const prompt = `${orders} ${unique()}`;
-  await videoOf((await generate(routes, videos, { model, prompt })).data);
-  expect(await callsOf(prompt)).toContain("file");
+  await readVideo((await generate(routes, videos, { model, prompt })).data);
+  expect(await readCalls(prompt)).toContain("file");
 });
 
 test("an unknown status counts as pending", async () => {
-  await videoOf((await generate(routes, videos, { model, prompt: `[new-word 2] ${unique()}` })).data);
+  await readVideo((await generate(routes, videos, { model, prompt: `[new-word 2] ${unique()}` })).data);
 });
 
 test.each([
@@ -103,7 +103,7 @@ test.each([
 test.each(["[retired 1]", "[limit 2]", "[fails 1]"])("%s falls back to the next route", async (orders) => {
   const prompt = `${orders} ${unique()}`;
   const two = { [model]: [...omni(), ...omni("gemini-omni-1.1-flash")] };
-  await videoOf((await generate(two, videos, { model, prompt })).data);
+  await readVideo((await generate(two, videos, { model, prompt })).data);
   expect(await lastStartOf(prompt)).toMatchObject({ model: "gemini-omni-1.1-flash" });
 });
 
@@ -117,8 +117,8 @@ test("a remix is a further interaction after the one that made the video", async
   const prompt = `now at night ${unique()}`;
   const made = await remix(account, id, { prompt, size: "9:16", duration: 15 });
   expect(made.status, JSON.stringify(made.body)).toBe(200);
-  await videoOf((await finish(account, made.body.id as string, 40)).body.data);
-  const body = await startOf(prompt);
+  await readVideo((await finish(account, made.body.id as string, 40)).body.data);
+  const body = await readStart(prompt);
   expect(body).toMatchObject({
     input: prompt,
     previous_interaction_id: expect.stringMatching(/^v1_/),
@@ -130,10 +130,10 @@ test("a remix is a further interaction after the one that made the video", async
 test("a remix of a video that Omni did not make is refused, and reserves nothing", async () => {
   const veo = { "vidB-3.1-fast": [{ provider: "google", model: "veo-3.1-fast-generate-001" }] };
   const { account, id } = await generate(veo, videos, { model, prompt: unique() });
-  const { used } = await books(account);
+  const { used } = await readBalance(account);
   const answer = await remix(account, id, { prompt: "x" });
   expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param: "video_id" } } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used });
 });
 
 test("cancelling a task cancels its interaction", async () => {
@@ -144,8 +144,8 @@ test("cancelling a task cancels its interaction", async () => {
   await passToPoll(id);
   const answer = await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-  expect(await callsOf(prompt)).toContain("cancel");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toContain("cancel");
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("fields that Omni cannot honour are refused by name, and nothing is reserved", async () => {
@@ -162,7 +162,7 @@ test("fields that Omni cannot honour are refused by name, and nothing is reserve
   ] as const) {
     const answer = await submitTo(to(name, id), videos, { model: name, prompt: "x", ...body });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param } } });
-    expect(await books(answer.account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await readBalance(answer.account)).toMatchObject({ reserved: 0, used: 0 });
   }
 });
 
@@ -182,7 +182,7 @@ test("a wrong key marks the provider unhealthy; no log line and no answer contai
   expect(isUnhealthy({ provider: "google", model: "gemini-3-pro-image" })).toBe(true);
   const { data } = (await finish(account, body.id as string)).body;
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   texts.push(JSON.stringify(data), JSON.stringify((await generate(routes, videos, { model, prompt: `[redirect] ${unique()}` })).data));
   expect(texts.filter((text) => text.includes("wrong-key") || text.includes(env.GEMINI_API_KEY!))).toEqual([]);
 });

@@ -1,8 +1,8 @@
 /** Shared by the tests of Google's videos: how tasks end, and the requests that the emulator received. */
 
 import { expect } from "vitest";
-import { books } from "../../support/gateway.ts";
-import { countOf, generate, type Routes, sent } from "../support.ts";
+import { readBalance } from "../../support/gateway.ts";
+import { countAll, generate, type Routes, sent } from "../support.ts";
 
 export const videos = "/v1/videos/generations";
 export const model = "vidB-3.1-fast";
@@ -11,7 +11,7 @@ export const model = "vidB-3.1-fast";
 export const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** The body of the first submission. */
-export const startOf = async (prompt: string) => (await sent(prompt))[0];
+export const readStart = async (prompt: string) => (await sent(prompt))[0];
 
 /** The body of the last submission. */
 export const lastStartOf = async (prompt: string) => (await sent(prompt)).at(-1);
@@ -20,6 +20,6 @@ export const lastStartOf = async (prompt: string) => (await sent(prompt)).at(-1)
 export async function endsAs(routes: Routes, code: string, prompt: string, starts: number): Promise<void> {
   const { account, data } = await generate(routes, videos, { model, prompt });
   expect(data).toMatchObject({ status: "failed", error: { code } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  expect(await countOf(prompt, "start")).toBe(starts);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await countAll(prompt, "start")).toBe(starts);
 }

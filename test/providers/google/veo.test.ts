@@ -3,9 +3,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, newAccount, pass, unique } from "../../support/gateway.ts";
-import { endsAs, lastStartOf, model, png, startOf, videos } from "./support.ts";
-import { capture, countOf, generate, submitTo } from "../support.ts";
+import { readBalance, call, deliver, finish, holdTime, newAccount, pass, unique } from "../../support/gateway.ts";
+import { endsAs, lastStartOf, model, png, readStart, videos } from "./support.ts";
+import { capture, countAll, generate, submitTo } from "../support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -25,15 +25,15 @@ test.each(["vidB-3.1-fast", "vidB-3.1-quality"] as const)("%s: a video is made, 
   expect(video.headers.get("content-type")).toBe("video/mp4");
   expect(video.body.byteLength).toBeGreaterThan(25_000);
   expect(new TextDecoder().decode((video.body as ArrayBuffer).slice(4, 8))).toBe("ftyp");
-  const { token, ...body } = await startOf(prompt);
+  const { token, ...body } = await readStart(prompt);
   expect(token).toMatch(/^ya29\./);
   expect(body).toEqual({
     model: routes[name][0]!.model,
     instances: [{ prompt }],
     parameters: { sampleCount: 1, durationSeconds: 8, aspectRatio: "9:16", generateAudio: true },
   });
-  expect(await countOf(prompt, "poll")).toBeGreaterThanOrEqual(5);
-  expect((await books(account)).reserved).toBe(0);
+  expect(await countAll(prompt, "poll")).toBeGreaterThanOrEqual(5);
+  expect((await readBalance(account)).reserved).toBe(0);
 });
 
 const image = { bytesBase64Encoded: png, mimeType: "image/png" };
@@ -47,7 +47,7 @@ test.each([
   const images = Array.from({ length: count }, () => `data:image/png;base64,${png}`);
   const { data } = await generate(routes, videos, { model, prompt, images });
   expect(data.status).toBe("completed");
-  expect((await startOf(prompt)).instances).toEqual([{ prompt, ...expected }]);
+  expect((await readStart(prompt)).instances).toEqual([{ prompt, ...expected }]);
 });
 
 test("a video of many megabytes in the answer is stored whole", async () => {
@@ -63,7 +63,7 @@ test("an answer that breaks off within the video is fetched again, without a sec
   const prompt = `[truncated 3] ${unique()}`;
   const { data } = await generate(routes, videos, { model, prompt });
   expect(data.status).toBe("completed");
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("an expired token gives 401, then one retry with a fresh token", async () => {
@@ -72,7 +72,7 @@ test("an expired token gives 401, then one retry with a fresh token", async () =
     const { data } = await generate(routes, videos, { model, prompt });
     expect(data.status).toBe("completed");
     expect(isUnhealthy({ provider: "google", model: "veo-3.1-generate-001" })).toBe(false);
-    expect(await countOf(prompt, "start")).toBe(1);
+    expect(await countAll(prompt, "start")).toBe(1);
   }
 });
 
@@ -81,7 +81,7 @@ test("a token is used until shortly before it expires", async () => {
     vi.setSystemTime(Date.now() + seconds * 1000);
     const prompt = unique();
     await generate(routes, videos, { model, prompt });
-    return (await startOf(prompt)).token as string;
+    return (await readStart(prompt)).token as string;
   };
   const first = await tokenAfter(3600);
   expect(await tokenAfter(3000)).toBe(first);
@@ -126,7 +126,7 @@ test("fields that Veo cannot honour are refused by name, and nothing is reserved
   ] as const) {
     const answer = await submitTo(veoFor(id), videos, { model: id, prompt: "x", ...body });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param } } });
-    expect(await books(answer.account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await readBalance(answer.account)).toMatchObject({ reserved: 0, used: 0 });
   }
 });
 
@@ -161,8 +161,8 @@ test.each(["another account", "no JSON", "another key"])(
     await pass(id, 1);
     const { data } = (await finish(submitted.account, id)).body;
     expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-    expect(await books(submitted.account)).toMatchObject({ reserved: 0, used: 0 });
-    expect(await countOf(prompt, "start")).toBe(0);
+    expect(await readBalance(submitted.account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await countAll(prompt, "start")).toBe(0);
     texts.push(JSON.stringify(data));
     const secret = account["private_key"]!.split("\n")[1]!;
     expect(texts.filter((text) => text.includes(secret) || text.includes("ya29.") || text.includes("PRIVATE KEY"))).toEqual([]);

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { books, call, holdTime, newAccount, unique } from "../../support/gateway.ts";
+import { readBalance, call, holdTime, newAccount, unique } from "../../support/gateway.ts";
 import { generate, submitTo } from "../support.ts";
 
 holdTime();
@@ -30,7 +30,7 @@ test("a character is a frame of the clip with a generated name, stored permanent
   const image = await call(character.profile_picture_url);
   expect([...new Uint8Array(image.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
   expect((await env.ASSETS.head(`characters/${character.id}`))?.size).toBe(image.body.byteLength);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.05 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.05 });
 });
 
 test.each([
@@ -40,7 +40,7 @@ test.each([
   host(body);
   const { account, data } = await generate(routes, videos, byUrl);
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a video without a thumbnail from its upstream gets one of its frames when a thumbnail is requested", async () => {
@@ -59,7 +59,7 @@ test("routes to it are refused for videos", async () => {
   const { status, body, account } = await submitTo(routes, videos, { model: "vidA-2", prompt: unique() });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "model_not_available", param: "model" });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a route to an unknown provider is ignored", async () => {

@@ -2,9 +2,9 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
+import { readBalance, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { plain, v1, v2, videos } from "./support.ts";
-import { capture, countOf, generate, submitTo } from "../support.ts";
+import { capture, countAll, generate, submitTo } from "../support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -30,7 +30,7 @@ test.each([
     `{"unit":"provider","provider":"minimax","outcome":"account_fault"}`,
   ]);
   expect(lines.join("\n") + JSON.stringify(done.body)).not.toContain("wrong-minimax-key");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each([
@@ -54,7 +54,7 @@ test("accepted work is kept while the key is wrong", async () => {
   expect(isUnhealthy({ provider: "minimax", model: "" })).toBe(true);
   const { data } = (await finish(account, id, 40)).body;
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("no log line and no answer contains the key, in any case", async () => {

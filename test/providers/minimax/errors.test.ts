@@ -1,9 +1,9 @@
 /** MiniMax's errors and refusals over both of its APIs: the task's error, and that the reserved amount is returned. */
 
 import { expect, test, vi } from "vitest";
-import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
+import { readBalance, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
 import { expectVideo, firstFrame, plain, through, v1, v2, videos } from "./support.ts";
-import { callsOf, countOf, generate, sent, submitTo } from "../support.ts";
+import { readCalls, countAll, generate, sent, submitTo } from "../support.ts";
 
 holdTime();
 
@@ -32,8 +32,8 @@ test.each(
   const prompt = `${unique()} ${order}`;
   const { account, data } = await generate(routes, videos, plain(prompt));
   expect(data, JSON.stringify(data)).toMatchObject({ status: "failed", error: { code } });
-  expect(await countOf(prompt, "start")).toBe(submissions);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await countAll(prompt, "start")).toBe(submissions);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each(
@@ -50,14 +50,14 @@ test.each(
   const { account, data } = await generate(routes, videos, plain(prompt));
   expect(data.status, JSON.stringify(data)).toBe("completed");
   await expectVideo(data);
-  expect(await countOf(prompt, "start")).toBe(submissions);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
+  expect(await countAll(prompt, "start")).toBe(submissions);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.5 });
 });
 
 test.each(apis)("%s: a broken download is repeated, and the video is not generated again", async (_, routes) => {
   const prompt = `${unique()} [truncated 1]`;
   await generate(routes, videos, plain(prompt));
-  const calls = (await callsOf(prompt)).filter((name) => name === "start" || name === "file");
+  const calls = (await readCalls(prompt)).filter((name) => name === "start" || name === "file");
   expect(calls).toEqual(["start", "file", "file"]);
 });
 
@@ -65,11 +65,11 @@ test("v1: a video URL that is refused for a while is requested again, a missing 
   const late = `${unique()} [retrieve-limit 1]`;
   const done = await generate(v1, videos, plain(late));
   expect(done.data.status, JSON.stringify(done.data)).toBe("completed");
-  expect((await callsOf(late)).filter((name) => name === "retrieve" || name === "start")).toEqual(["start", "retrieve", "retrieve"]);
+  expect((await readCalls(late)).filter((name) => name === "retrieve" || name === "start")).toEqual(["start", "retrieve", "retrieve"]);
   const gone = `${unique()} [file-gone]`;
   const { account, data } = await generate(v1, videos, plain(gone));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("an unknown status counts as pending", async () => {
@@ -81,7 +81,7 @@ test("an unknown status counts as pending", async () => {
 test("v2: a task that expired at the upstream is its fault", async () => {
   const { account, data } = await generate(v2, videos, plain(`${unique()} [times-out]`));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each(apis)("%s: an image that it cannot use is the caller's fault, on every route", async (_, routes) => {
@@ -89,8 +89,8 @@ test.each(apis)("%s: an image that it cannot use is the caller's fault, on every
   const twice = { "vidD-02": [...routes["vidD-02"]!, ...v2["vidD-02"]!] };
   const { account, data } = await generate(twice, videos, { ...plain(prompt), metadata: { first_frame_image: firstFrame } });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
-  expect(await countOf(prompt, "start")).toBe(1);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await countAll(prompt, "start")).toBe(1);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])(
@@ -101,7 +101,7 @@ test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])(
     expect(data.status, JSON.stringify(data)).toBe("completed");
     const made = (await sent(prompt)).map((body) => body.model as string);
     expect(made.slice(-2)).toEqual(["MiniMax-Hailuo-02", "MiniMax-H3"]);
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.5 });
   },
 );
 
@@ -109,7 +109,7 @@ test.each(["[moderated]", "[drop]", "[broken]"])("%s: the next route is not used
   const prompt = `${unique()} ${order}`;
   const { data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));
   expect(data.status).toBe("failed");
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("trap: refusals with HTTP 200 are refusals", async () => {
@@ -118,7 +118,7 @@ test("trap: refusals with HTTP 200 are refusals", async () => {
   await deliver(body.id as string);
   const { data } = (await call(`/v1/tasks/${body.id}`, { key: account.key })).body;
   expect(data.status).toBe("in_progress");
-  expect(await callsOf(prompt)).toEqual(["start"]);
+  expect(await readCalls(prompt)).toEqual(["start"]);
   expect((await finish(account, body.id as string, 40)).body.data.status).toBe("completed");
 });
 
@@ -126,7 +126,7 @@ test.each(["[used-up 1]", "[not-in-plan 1]"])("v1: %s is a refusal too: the next
   const prompt = `${unique()} ${order}`;
   const { account, data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await countOf(prompt, "start")).toBe(2);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
+  expect(await countAll(prompt, "start")).toBe(2);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.5 });
   vi.setSystemTime(Date.now() + 61_000);
 });

@@ -40,10 +40,10 @@ async function emulatedVideo(): Promise<string> {
   const made = await fetch(`${base}/video_generation`, { method: "POST", headers, body: JSON.stringify(body) });
   const { task_id: id } = await made.json<{ task_id: string }>();
   const { task } = await (await fetch(`${base}/query/video_generation/${id}`, { headers })).json<{ task: { content: { url: string } } }>();
-  return digestOf(await (await fetch(task.content.url)).arrayBuffer());
+  return computeDigest(await (await fetch(task.content.url)).arrayBuffer());
 }
 
-const digestOf = async (bytes: ArrayBuffer) =>
+const computeDigest = async (bytes: ArrayBuffer) =>
   `${bytes.byteLength} ${new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex()}`;
 
 /** Downloads the caller's URL and compares it with the emulator's video. */
@@ -53,5 +53,5 @@ export async function expectVideo(data: { result: { videos: { url: string[]; siz
   const asset = await call(video!.url[0]!);
   expect(asset.status).toBe(200);
   expect(asset.headers.get("content-type")).toBe("video/mp4");
-  expect(await digestOf(asset.body as ArrayBuffer)).toBe(await emulatedVideo());
+  expect(await computeDigest(asset.body as ArrayBuffer)).toBe(await emulatedVideo());
 }

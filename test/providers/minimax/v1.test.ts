@@ -1,9 +1,9 @@
 /** MiniMax v1: Hailuo-02 and 2.3, from the submission to the caller's file. */
 
 import { expect, test } from "vitest";
-import { books, holdTime, unique } from "../../support/gateway.ts";
+import { readBalance, holdTime, unique } from "../../support/gateway.ts";
 import { expectVideo, video, firstFrame, lastFrame, plain, through, v1, videos } from "./support.ts";
-import { asked, callsOf, submitTo } from "../support.ts";
+import { asked, readCalls, submitTo } from "../support.ts";
 
 holdTime();
 
@@ -12,8 +12,8 @@ test("vidD-02 is made by Hailuo-02: created, polled until it is done, retrieved,
   const { account, data, sent } = await video(v1, plain(prompt));
   expect(sent).toEqual({ model: "MiniMax-Hailuo-02", prompt, duration: 10, resolution: "768P" });
   await expectVideo(data);
-  expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "retrieve", "file"]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
+  expect(await readCalls(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "retrieve", "file"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.5 });
 });
 
 test("the route's model id is sent unchanged: Hailuo-2.3", async () => {
@@ -43,7 +43,7 @@ test("trap: the file id is an int64, kept to its last digit whether it arrives a
     const prompt = unique() + order;
     const { data } = await video(v1, plain(prompt));
     expect(data.status).toBe("completed");
-    expect(await callsOf(prompt)).toContain("retrieve");
+    expect(await readCalls(prompt)).toContain("retrieve");
   }
 });
 
@@ -103,7 +103,7 @@ test.each([
   const { status, body, account } = await submitTo(routes, videos, request);
   expect([status, body.error?.code, body.error?.param], JSON.stringify(body)).toEqual([400, "unsupported_parameter", param]);
   expect(await asked(request.prompt.slice(0, 100))).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a prompt of 2000 code points is accepted, though JavaScript counts more", async () => {

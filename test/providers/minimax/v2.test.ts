@@ -1,9 +1,9 @@
 /** MiniMax v2: H3 and H3-Max make videos of all families if they support exactly the requested parameters. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { alarm, books, call, deliver, holdTime, passToPoll, unique } from "../../support/gateway.ts";
+import { alarm, readBalance, call, deliver, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { expectVideo, video, firstFrame, lastFrame, plain, through, v2, videos } from "./support.ts";
-import { asked, callsOf, generate, submitTo } from "../support.ts";
+import { asked, readCalls, generate, submitTo } from "../support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -18,8 +18,8 @@ test("vidD-02 by H3: five seconds, which Hailuo cannot make", async () => {
   const { account, data, sent } = await video(v2, { model: "vidD-02", prompt });
   expect(sent).toEqual({ model: "MiniMax-H3", content: [text(prompt)], duration: 5, resolution: "768P", ratio: "16:9" });
   await expectVideo(data);
-  expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "file"]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.25 });
+  expect(await readCalls(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "file"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.25 });
 });
 
 test("a route that cannot honour the request is skipped: five seconds go to H3, ten to Hailuo-02", async () => {
@@ -121,7 +121,7 @@ test.each([
   const { status, body, account } = await submitTo(routes, videos, request);
   expect([status, body.error?.code, body.error?.param], JSON.stringify(body)).toEqual([400, "unsupported_parameter", param]);
   expect(await asked(request.prompt)).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each([
@@ -137,6 +137,6 @@ test.each([
   const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
   expect(cancelled.status, JSON.stringify(cancelled.body)).toBe(200);
   await alarm(id);
-  expect(await callsOf(prompt)).toEqual(calls);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toEqual(calls);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });

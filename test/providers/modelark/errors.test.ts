@@ -2,9 +2,9 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
+import { readBalance, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
 import { images, imageUrl, routes, routeTo, videos } from "./support.ts";
-import { callsOf, capture, countOf, generate, sent, submitTo } from "../support.ts";
+import { readCalls, capture, countAll, generate, sent, submitTo } from "../support.ts";
 
 holdTime();
 // Providers that were marked unhealthy are healthy again.
@@ -22,8 +22,8 @@ async function bothEnd(orders: string, code: string, expected: { starts: number;
     const prompt = `${unique()} ${orders}`;
     const { account, data } = await generate(routes, path, { ...body, prompt, ...expected.more });
     expect(data, path).toMatchObject({ status: "failed", error: { code } });
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-    expect(await countOf(prompt, "start"), path).toBe(expected.starts);
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await countAll(prompt, "start"), path).toBe(expected.starts);
   }
 }
 
@@ -31,7 +31,7 @@ test.each(["limit 2", "overloaded 2", "unavailable 1"])("[%s] is retried", async
   for (const [path, body] of kinds) {
     const prompt = `${unique()} [${order}]`;
     expect((await generate(routes, path, { ...body, prompt })).data.status).toBe("completed");
-    expect(await countOf(prompt, "start")).toBe(Number(order.split(" ")[1]) + 1);
+    expect(await countAll(prompt, "start")).toBe(Number(order.split(" ")[1]) + 1);
   }
 });
 
@@ -53,8 +53,8 @@ test("no fallback either when the connection breaks after acceptance", async () 
   const table = routeTo("imgA-4", "seedream-4-5-251128", "seedream-5-0-260128");
   const { account, data } = await generate(table, images, { model: "imgA-4", prompt });
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await countOf(prompt, "start")).toBe(1);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await countAll(prompt, "start")).toBe(1);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each([
@@ -70,7 +70,7 @@ test.each([
   const { account, data } = await generate(table, videos, { model: "vidC-1-0-pro-quality", prompt });
   expect(data.status).toBe("completed");
   expect((await sent(prompt)).map(({ model }) => model)).toEqual([...Array.from({ length: times }, () => ids[0]), ids[1]]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.3 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.3 });
 });
 
 test("content refused at submission fails the task: text, and an image with a real face", async () => {
@@ -93,7 +93,7 @@ test("a refusal with an empty param is not attributed to the caller's image: the
   const table = routeTo("vidA-2", "dreamina-seedance-2-0-fast-260128", "dreamina-seedance-2-0-260128");
   const { data } = await generate(table, videos, { model: "vidA-2", prompt, images: [imageUrl] });
   expect(data.status).toBe("completed");
-  expect(await countOf(prompt, "start")).toBe(2);
+  expect(await countAll(prompt, "start")).toBe(2);
 });
 
 test.each(["fails", "lapsed", "empty", "forgotten"])(
@@ -103,8 +103,8 @@ test.each(["fails", "lapsed", "empty", "forgotten"])(
     const table = routeTo("vidA-2", "dreamina-seedance-2-0-260128", "dreamina-seedance-2-5-260628");
     const { account, data } = await generate(table, videos, { model: "vidA-2", prompt });
     expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-    expect(await countOf(prompt, "start")).toBe(2);
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await countAll(prompt, "start")).toBe(2);
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   },
 );
 
@@ -117,21 +117,21 @@ test("a poll refused because of our key succeeds when the key works again", asyn
   const prompt = `${unique()} [locked 2]`;
   const { data } = await generate(routes, videos, { model: "vidA-2", prompt });
   expect(data.status).toBe("completed");
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("a broken download is repeated, and the video is not generated again", async () => {
   const prompt = `${unique()} [truncated 1]`;
   const { account, data } = await generate(routes, videos, { model: "vidA-2", prompt });
   expect(data.status).toBe("completed");
-  expect((await callsOf(prompt)).filter((name) => name !== "poll")).toEqual(["start", "file", "file"]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 1 });
+  expect((await readCalls(prompt)).filter((name) => name !== "poll")).toEqual(["start", "file", "file"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 1 });
 });
 
 test("a video whose URL has expired is a provider_error", () =>
   generate(routes, videos, { model: "vidA-2", prompt: `${unique()} [expired]` }).then(async ({ account, data }) => {
     expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   }));
 
 test.each(["wallet", "quota", "budget"])(

@@ -1,9 +1,9 @@
 /** Requests that Seedance and Seedream cannot honour exactly are refused by field, before anything is reserved. */
 
 import { expect, test } from "vitest";
-import { books, holdTime, unique } from "../../support/gateway.ts";
+import { readBalance, holdTime, unique } from "../../support/gateway.ts";
 import { inlineImage as url, routeTo, videos } from "./support.ts";
-import { callsOf, submitTo } from "../support.ts";
+import { readCalls, submitTo } from "../support.ts";
 
 holdTime();
 
@@ -59,8 +59,8 @@ test.each([
   const { status, body, account } = await submitTo(routeTo(model, id), videos, { model, prompt, ...asked });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "unsupported_parameter", param });
-  expect(await callsOf(prompt)).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toEqual([]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("characters are refused", async () => {
@@ -68,5 +68,5 @@ test("characters are refused", async () => {
   const { status, body, account } = await submitTo(routeTo("vidA-2", standard), videos, asked);
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "model_not_available", param: "model" });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });

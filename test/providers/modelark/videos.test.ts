@@ -4,16 +4,16 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { insertCharacter } from "../../../src/db/characters.ts";
-import { books, call, deliver, holdTime, newAccount, passToPoll, unique } from "../../support/gateway.ts";
-import { stubOf } from "../../support/faults.ts";
+import { readBalance, call, deliver, holdTime, newAccount, passToPoll, unique } from "../../support/gateway.ts";
+import { openStub } from "../../support/faults.ts";
 import { inlineImage, imageUrl, routes, routeTo, videos } from "./support.ts";
-import { callsOf, generate, sent, submitTo } from "../support.ts";
+import { readCalls, generate, sent, submitTo } from "../support.ts";
 
 holdTime();
 
 const text = (prompt: string) => ({ type: "text", text: prompt });
 const image = (url: string, role: string) => ({ type: "image_url", image_url: { url }, role });
-const textOf = (body: { content: { text?: string }[] }) => body.content[0]!.text!;
+const readText = (body: { content: { text?: string }[] }) => body.content[0]!.text!;
 
 test("a video is a task, polled while it is queued and runs, then stored and delivered", async () => {
   const prompt = `${unique()} [queued 2] [running 2]`;
@@ -38,8 +38,8 @@ test("a video is a task, polled while it is queued and runs, then stored and del
     },
   ]);
   // The last poll is the collection's.
-  expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "poll", "poll", "file"]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.12 });
+  expect(await readCalls(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "poll", "poll", "file"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.12 });
 });
 
 test.each([
@@ -130,7 +130,7 @@ test("a thumbnail is the video's last frame; a style is added to the prompt", as
   expect(new Uint8Array(thumbnail.body).toHex().startsWith("89504e47")).toBe(true);
   const [body] = await sent(prompt);
   expect(body).toMatchObject({ return_last_frame: true });
-  expect(textOf(body)).toBe(`${prompt}\n\nStyle: anime.`);
+  expect(readText(body)).toBe(`${prompt}\n\nStyle: anime.`);
 });
 
 test("a character is named by its display name, and its image is a reference of the video", async () => {
@@ -152,7 +152,7 @@ test("a character is named by its display name, and its image is a reference of 
   expect(made.status, JSON.stringify(made.body)).toBe(200);
   await deliver(made.body.id);
   const [video] = await sent(prompt);
-  expect(textOf(video)).toBe(`${prompt} Ann Lee sings`);
+  expect(readText(video)).toBe(`${prompt} Ann Lee sings`);
   expect((video as { content: unknown[] }).content.slice(1)).toEqual([image(inlineImage, "reference_image")]);
 });
 
@@ -164,9 +164,9 @@ test("a queued video is cancelled at the upstream; a running one continues, and 
     await passToPoll(body.id);
     const answer = await call(`/v1/tasks/${body.id}/cancel`, { key: account.key, method: "POST" });
     expect(answer.body).toMatchObject({ data: { status: "failed", error: { code: "cancelled" } } });
-    expect((await callsOf(prompt)).at(-1)).toBe("cancel");
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-    const task = await runInDurableObject(stubOf(body.id), (_, ctx) => ctx.storage.kv.get<{ operation: string }>("task"));
+    expect((await readCalls(prompt)).at(-1)).toBe("cancel");
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+    const task = await runInDurableObject(openStub(body.id), (_, ctx) => ctx.storage.kv.get<{ operation: string }>("task"));
     const { task: id } = JSON.parse(task!.operation) as { task: string };
     const upstream = await fetch(`https://ark.ap-southeast.bytepluses.com/api/v3/contents/generations/tasks?filter.task_ids=${id}`, {
       headers: { authorization: "Bearer test-ark-key" },

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { openai } from "../../../src/providers/openai/index.ts";
 import type { Job } from "../../../src/providers/provider.ts";
-import { type Account, books, call, deliver, finish, holdTime, newAccount, unique } from "../../support/gateway.ts";
-import { asked, callsOf, countOf, generate, keep, type Routes, sent, submitTo } from "../support.ts";
+import { type Account, readBalance, call, deliver, finish, holdTime, newAccount, unique } from "../../support/gateway.ts";
+import { asked, readCalls, countAll, generate, keep, type Routes, sent, submitTo } from "../support.ts";
 
 holdTime();
 beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
@@ -23,7 +23,7 @@ const nothingPaid = { reserved: 0, used: 0 };
 const ask = globalThis.fetch;
 
 /** Answers the caller's video URL with a video that contains these directives; other requests are unchanged. */
-function videoOf(words: string): void {
+function readVideo(words: string): void {
   vi.spyOn(globalThis, "fetch").mockImplementation((input, init) =>
     input === byUrl.url
       ? Promise.resolve(new Response(`....ftypisom ${words}`, { headers: { "content-type": "video/mp4" } }))
@@ -33,7 +33,7 @@ function videoOf(words: string): void {
 
 /** A character created by these providers from a video with these directives. */
 async function make(words = unique(), ...providers: string[]) {
-  videoOf(words);
+  readVideo(words);
   return generate(to(...(providers.length > 0 ? providers : ["openai"])), videos, byUrl);
 }
 
@@ -45,15 +45,15 @@ interface Row {
   handle: string | null;
 }
 
-const rowOf = (id: string) => env.DB.prepare("SELECT * FROM character WHERE id = ?1").bind(id).first<Row>();
+const readRow = (id: string) => env.DB.prepare("SELECT * FROM character WHERE id = ?1").bind(id).first<Row>();
 
 /** Creates another character for the same account. */
 async function makeFor(account: Account, ...providers: string[]): Promise<Row> {
-  videoOf(unique());
+  readVideo(unique());
   const vars = { ROUTES: to(...providers) };
   const made = await call(videos, { key: account.key, body: byUrl, vars });
   const { data } = (await finish(account, made.body.id)).body;
-  return (await rowOf(data.result.data.characters[0].id))!;
+  return (await readRow(data.result.data.characters[0].id))!;
 }
 
 const video = (account: Account, prompt: string, ...providers: string[]) =>
@@ -82,12 +82,12 @@ test("a character is created from exactly the range; the upstream's id is never 
   ]);
   const image = await call(character.profile_picture_url);
   expect([...new Uint8Array(image.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
-  const row = await rowOf(character.id);
+  const row = await readRow(character.id);
   expect(row).toMatchObject({ provider: "openai", handle: expect.stringMatching(/^char_/) });
   const list = await call("/v1/characters", { key: account.key });
   expect(list.body.data).toMatchObject([{ id: character.id, username: character.username }]);
   expect(JSON.stringify([data, list.body])).not.toContain(row!.handle);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.05 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.05 });
 });
 
 test("a video refers to it by id and by its name in the prompt; more than two, or a remix, is unsupported", async () => {
@@ -104,14 +104,14 @@ test("a video refers to it by id and by its name in the prompt; more than two, o
       characters: [{ id: first.handle }, { id: second.handle }],
     },
   ]);
-  const { used } = await books(account);
+  const { used } = await readBalance(account);
   const refused = [400, { code: "unsupported_parameter", param: "prompt" }];
   const crowd = await video(account, `@${first.username} @${second.username} @${third.username}`, "openai");
   expect([crowd.status, crowd.body.error]).toMatchObject(refused);
   const body = { model: "vidA-2", prompt: `@${first.username} at night` };
   const remix = await call(`/v1/videos/${made.body.id}/remix`, { key: account.key, body, vars: { ROUTES: to("openai") } });
   expect([remix.status, remix.body.error]).toMatchObject(refused);
-  expect(await books(account)).toMatchObject({ reserved: 0, used });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used });
 });
 
 test("other providers take its image, and so does the next route when the upstream has forgotten it", async () => {
@@ -138,10 +138,10 @@ test("a character that another provider made is unsupported", async () => {
   expect(character).toMatchObject({ provider: "media", handle: null });
   // Its handle is from another provider, so it is not used.
   await env.DB.prepare("UPDATE character SET handle = 'char_1' WHERE id = ?1").bind(character.id).run();
-  const { used } = await books(account);
+  const { used } = await readBalance(account);
   const { status, body } = await video(account, `@${character.username} sings`, "openai");
   expect([status, body.error]).toMatchObject([400, { code: "unsupported_parameter", param: "prompt" }]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used });
 });
 
 test("[renamed]: prompts contain the name that the upstream gave it", async () => {
@@ -159,7 +159,7 @@ test("without the media binding there is neither image nor clip: refused by mode
   const vars = { ROUTES: to("openai"), MEDIA: undefined as never };
   const { status, body } = await call(videos, { key: account.key, body: byUrl, vars });
   expect([status, body.error]).toMatchObject([400, { code: "model_not_available", param: "model" }]);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test.each([
@@ -170,17 +170,17 @@ test.each([
   const word = unique();
   const { account, data } = await make(`${word} ${order}`, "openai", "media");
   expect(data).toMatchObject({ status: "failed", error: { code } });
-  expect(await callsOf(word)).toHaveLength(calls);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readCalls(word)).toHaveLength(calls);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test.each(["[drop]", "[accepted-500]", "[nothing]"])("%s: the outcome is unknown, so no second character is made", async (order) => {
   const word = unique();
   const { account, data } = await make(`${word} ${order}`, "openai", "media");
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await callsOf(word)).toEqual(["character"]);
+  expect(await readCalls(word)).toEqual(["character"]);
   expect((await call("/v1/characters", { key: account.key })).body.data).toEqual([]);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test.each([
@@ -192,23 +192,23 @@ test.each([
   const word = unique();
   const { account, data } = await make(`${word} ${order}`, "openai", "media");
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await rowOf(data.result.data.characters[0].id)).toMatchObject({ provider: "media", handle: null });
-  expect(await countOf(word, "character")).toBe(calls);
+  expect(await readRow(data.result.data.characters[0].id)).toMatchObject({ provider: "media", handle: null });
+  expect(await countAll(word, "character")).toBe(calls);
   expect(isUnhealthy({ provider: "openai", model: "" })).toBe(/wallet|hard/.test(order));
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.05 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.05 });
 });
 
 test("wrong credentials mark the provider unhealthy; nothing is created", async () => {
   const word = unique();
-  videoOf(word);
+  readVideo(word);
   const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account, body } = await submitTo(to("openai"), videos, byUrl);
   await deliver(body.id, "gateway-dispatch", { OPENAI_API_KEY: "sk-wrong-secret" });
   expect(isUnhealthy({ provider: "openai", model: "" })).toBe(true);
   expect(errors.mock.calls.flat().join("\n")).not.toContain("sk-wrong-secret");
   expect((await finish(account, body.id)).body.data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await callsOf(word)).toEqual([]);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readCalls(word)).toEqual([]);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("a clip that breaks off while it is sent was not accepted", async () => {

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, holdTime, newAccount, unique } from "../../support/gateway.ts";
+import { readBalance, call, holdTime, newAccount, unique } from "../../support/gateway.ts";
 import { asked, capture, routesTo } from "../support.ts";
 
 holdTime();
@@ -32,7 +32,7 @@ test("a whole answer has our id and model name, and is charged by the upstream's
   expect((await asked(prompt)).map((entry) => entry.body)).toEqual([
     { model: "gpt-5.5", messages, max_completion_tokens: 50, temperature: 0.5, reasoning_effort: "none" },
   ]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.000048 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.000048 });
 });
 
 test("stream_options without a stream is not sent: the upstream refuses it", async () => {
@@ -53,7 +53,7 @@ test.each([true, false])("a stream ends with [DONE]; the usage is passed on only
   expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe("Good morning.");
   expect(chunks.some(({ usage }) => usage?.total_tokens === 15)).toBe(include_usage);
   expect((await asked(prompt))[0]!.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
-  await vi.waitFor(async () => expect(await books(account)).toMatchObject({ reserved: 0, used: 0.000048 }));
+  await vi.waitFor(async () => expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.000048 }));
 });
 
 test.each([
@@ -68,7 +68,7 @@ test.each([
     const { account, ...answer } = await chat(`${order} ${unique()}`, { stream });
     expect(answer).toMatchObject({ status, body: { error: { code } } });
     expect(JSON.stringify(answer.body)).not.toMatch(/openai|gpt-5|quota, please/i);
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   }
 });
 
@@ -109,7 +109,7 @@ test("without a limit of the caller's the reserved 4096 is sent, and no model wr
   const { account, body } = await chat(prompt);
   expect((await sentTo(prompt))[0].max_completion_tokens).toBe(4096);
   expect(body.usage.completion_tokens).toBe(4096);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: (12 * 2 + 4096 * 8) / 1e6 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: (12 * 2 + 4096 * 8) / 1e6 });
 });
 
 test.each([
@@ -154,7 +154,7 @@ test.each([
   const { account, status, body } = await chat(prompt, more);
   expect([status, body.error]).toMatchObject([400, { type: "invalid_request", code: "unsupported_parameter", param }]);
   expect(await asked(prompt)).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a route that cannot honour the chat is skipped for one that can", async () => {
@@ -184,7 +184,7 @@ test.each([
     expect(JSON.stringify(answer.body)).not.toMatch(/1050000|clock'/);
     expect(await asked(prompt)).toHaveLength(1);
     expect(lines.join("\n")).not.toMatch(/"outcome":"(?:fault|internal_error)"/);
-    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   }
 });
 
@@ -264,12 +264,12 @@ test.each([
   const error = { message: expect.any(String), type: code, code, param: null };
   expect(JSON.parse(events.at(-1)!.slice("data: ".length))).toEqual({ error });
   expect(events.join("\n") + lines.join("\n")).not.toMatch(/SecretMaker|sk-secret|DONE/);
-  await vi.waitFor(async () => expect(await books(account)).toMatchObject({ reserved: 0, used: expect.any(Number) }));
-  expect((await books(account)).used).toBeGreaterThan(0);
+  await vi.waitFor(async () => expect(await readBalance(account)).toMatchObject({ reserved: 0, used: expect.any(Number) }));
+  expect((await readBalance(account)).used).toBeGreaterThan(0);
 });
 
 test("an error inside a whole answer is an error, and costs nothing", async () => {
   const { account, status, body } = await chat(`[fails-inside] ${unique()}`);
   expect([status, body.error.code, JSON.stringify(body).includes("SecretMaker")]).toEqual([500, "internal_error", false]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });

@@ -2,9 +2,9 @@
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
+import { readBalance, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
 import { base64 } from "../../media/images.ts";
-import { asked, callsOf, capture, countOf, generate, type Routes, submitTo } from "../support.ts";
+import { asked, readCalls, capture, countAll, generate, type Routes, submitTo } from "../support.ts";
 
 holdTime();
 // Providers that one test marked unhealthy are healthy in the next.
@@ -36,8 +36,8 @@ test.each(models)("%s is made by one request, and its bytes are those that the u
   expect(entries.map(({ call, body }) => ({ call, body }))).toEqual([
     { call: "start", body: { model: "gpt-image-2", prompt, n: 3, size: "1792x1024", quality: "high" } },
   ]);
-  expect((await books(account)).reserved).toBe(0);
-  expect((await books(account)).used).toBeGreaterThan(0);
+  expect((await readBalance(account)).reserved).toBe(0);
+  expect((await readBalance(account)).used).toBeGreaterThan(0);
 });
 
 test.each([
@@ -54,15 +54,15 @@ test.each([
 });
 
 /** The form of an edit, its files as data URIs. */
-const formOf = async (prompt: string) => (await asked(prompt)).find((entry) => entry.call === "form")!.body as { "image[]": string[] };
+const readForm = async (prompt: string) => (await asked(prompt)).find((entry) => entry.call === "form")!.body as { "image[]": string[] };
 
 test("images are sent as files of a form in the caller's order, also at a ratio that the JSON body does not take", async () => {
   const prompt = unique();
   const images = [`data:image/png;base64,${base64.png}`, `data:image/jpeg;base64,${base64.jpeg}`];
   const { data } = await make(prompt, { images, size: "16:9" });
   expect(data.status).toBe("completed");
-  expect(await formOf(prompt)).toMatchObject({ "image[]": images, model: "gpt-image-2", n: "1", size: "1792x1024", prompt });
-  expect(await countOf(prompt, "edit")).toBe(1);
+  expect(await readForm(prompt)).toMatchObject({ "image[]": images, model: "gpt-image-2", n: "1", size: "1792x1024", prompt });
+  expect(await countAll(prompt, "edit")).toBe(1);
 });
 
 test("an image at a URL is fetched by the gateway", async () => {
@@ -73,7 +73,7 @@ test("an image at a URL is fetched by the gateway", async () => {
   );
   expect((await make(prompt, { images: ["https://images.example/a.png"] })).data.status).toBe("completed");
   vi.restoreAllMocks();
-  expect(await formOf(prompt)).toMatchObject({ "image[]": [`data:image/png;base64,${base64.png}`] });
+  expect(await readForm(prompt)).toMatchObject({ "image[]": [`data:image/png;base64,${base64.png}`] });
 });
 
 test("large images arrive complete, written while they are sent", async () => {
@@ -83,22 +83,22 @@ test("large images arrive complete, written while they are sent", async () => {
   for (let at = 200; at < bytes.length; at++) bytes[at] = at % 251;
   const image = `data:image/png;base64,${bytes.toBase64()}`;
   expect((await make(prompt, { images: [image, image] })).data.status).toBe("completed");
-  expect((await formOf(prompt))["image[]"].map((file) => file === image)).toEqual([true, true]);
+  expect((await readForm(prompt))["image[]"].map((file) => file === image)).toEqual([true, true]);
 });
 
 test("an image at an http URL is fetched by the gateway; if that fails, it is the caller's fault and nothing was submitted", async () => {
   const prompt = unique();
   const { account, data } = await make(prompt, { images: ["http://nobody.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
-  expect(await callsOf(prompt)).toEqual([]);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readCalls(prompt)).toEqual([]);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("fewer images than requested are charged as that many", async () => {
   const { account, data } = await make(`[fewer] ${unique()}`, { n: 4 });
   expect(data.result.images).toHaveLength(1);
   const whole = (await make(unique(), { n: 4 })).account;
-  expect((await books(account)).used * 4).toBeCloseTo((await books(whole)).used);
+  expect((await readBalance(account)).used * 4).toBeCloseTo((await readBalance(whole)).used);
 });
 
 test.each([
@@ -114,8 +114,8 @@ test.each([
   const { account, data } = await make(prompt);
   expect(data).toMatchObject({ status: "failed", error: { code } });
   expect(JSON.stringify(data)).not.toMatch(/openai|api key|quota, please/i);
-  expect(await callsOf(prompt)).toEqual(Array.from({ length: starts }, () => "start"));
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readCalls(prompt)).toEqual(Array.from({ length: starts }, () => "start"));
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("images with URLs, as other services of this format answer, are fetched without the key, and again after a broken download", async () => {
@@ -123,28 +123,28 @@ test("images with URLs, as other services of this format answer, are fetched wit
   const { data } = await make(prompt);
   expect(data.status).toBe("completed");
   await expectPng(data.result.images[0].url[0]);
-  expect(await callsOf(prompt)).toEqual(["start", "file", "file"]);
+  expect(await readCalls(prompt)).toEqual(["start", "file", "file"]);
 });
 
 test("images whose URLs are gone fail as provider_error", async () => {
   const prompt = `[elsewhere] [expired] ${unique()}`;
   const { account, data } = await make(prompt);
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await countOf(prompt, "start")).toBe(1);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await countAll(prompt, "start")).toBe(1);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("an image that the upstream cannot fetch is the caller's fault", async () => {
   const prompt = `[unreachable] ${unique()}`;
   const { account, data } = await make(prompt, { images: [`data:image/png;base64,${base64.png}`] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test.each(["[limit 1]", "[unavailable 2]"])("%s is retried, and one image is made", async (order) => {
   const prompt = `${order} ${unique()}`;
   expect((await make(prompt)).data.status).toBe("completed");
-  expect((await callsOf(prompt)).length).toBe(order === "[limit 1]" ? 2 : 3);
+  expect((await readCalls(prompt)).length).toBe(order === "[limit 1]" ? 2 : 3);
 });
 
 test.each(["[retired 1]", "[wallet 1]", "[hard-limit 1]", "[limit 2]", "[nothing 1]"])("%s falls back to the next route", async (order) => {
@@ -154,28 +154,28 @@ test.each(["[retired 1]", "[wallet 1]", "[hard-limit 1]", "[limit 2]", "[nothing
   const bodies = (await asked(prompt)).map(({ body }) => (body as { model: string }).model);
   expect(new Set(bodies)).toEqual(new Set(["gpt-image-1.5", "gpt-image-2.6-sunburst"]));
   expect(bodies.at(-1)).toBe("gpt-image-2.6-sunburst");
-  expect((await books(account)).reserved).toBe(0);
+  expect((await readBalance(account)).reserved).toBe(0);
 });
 
 test.each(["[drop]", "[moderated]", "[broken]"])("%s has no fallback: the outcome is unknown, or the content is refused", async (order) => {
   const prompt = `${order} ${unique()}`;
   const { account, data } = await make(prompt, {}, allTo("gpt-image-2", "gpt-image-2.5-flare"));
   expect(data.status).toBe("failed");
-  expect(await callsOf(prompt)).toEqual(["start"]);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readCalls(prompt)).toEqual(["start"]);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("the retired id gpt-image-1 fails at once, without a second attempt", async () => {
   const { account, data } = await make(unique(), {}, allTo("gpt-image-1"));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("sizes of the first family: 16:9 is refused by field and reserves nothing, or goes to a route that can", async () => {
   const body = { model: "imgB-4o-image", prompt: unique(), size: "16:9" };
   const { account, ...answer } = await submitTo(allTo("gpt-image-1.5"), path, body);
   expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param: "size" } } });
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
   expect((await make(body.prompt, body, allTo("gpt-image-1.5", "gpt-image-2"))).data.status).toBe("completed");
   expect((await asked(body.prompt)).map((entry) => entry.body)).toMatchObject([{ model: "gpt-image-2" }]);
 });
@@ -192,5 +192,5 @@ test("wrong credentials mark the provider unhealthy and alert; the caller's mone
   expect(alerts).toContainEqual({ unit: "provider", provider: "openai", outcome: "account_fault" });
   expect(alerts).toContainEqual(expect.objectContaining({ unit: "dispatch", outcome: "fault", reason: "start (invalid_api_key): 401" }));
   expect(lines.join("\n") + JSON.stringify(data)).not.toMatch(/sk-wrong-secret|test-openai-key/);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });

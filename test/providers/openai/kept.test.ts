@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { bindings, failOnce } from "../../support/faults.ts";
-import { books, call, holdTime, unique } from "../../support/gateway.ts";
+import { readBalance, call, holdTime, unique } from "../../support/gateway.ts";
 import { generate } from "../support.ts";
 
 holdTime();
@@ -34,13 +34,13 @@ const breakingAfter = (text: string) =>
   });
 
 const make = () => generate(routes, "/v1/images/generations", { model: "imgB-4o-image", prompt: unique(), n: 4 });
-const pathsOf = (data: { result: { images: { url: string[] }[] } }) => data.result.images.map(({ url }) => url[0]!);
+const readPaths = (data: { result: { images: { url: string[] }[] } }) => data.result.images.map(({ url }) => url[0]!);
 
 test("four images are stored byte by byte as received, in their order, and nothing else", async () => {
   answering(() => whole);
   const { id, data } = await make();
   expect(data.status).toBe("completed");
-  const files = await Promise.all(pathsOf(data).map(async (url) => new Uint8Array((await call(url)).body)));
+  const files = await Promise.all(readPaths(data).map(async (url) => new Uint8Array((await call(url)).body)));
   expect(files).toEqual(images);
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toHaveLength(4);
 });
@@ -49,18 +49,18 @@ test("an answer that breaks off in its third image gives two, and two are charge
   answering(() => breakingAfter(whole.slice(0, 150_000)));
   const { account, data } = await make();
   expect(data.status).toBe("completed");
-  expect(pathsOf(data)).toHaveLength(2);
-  const { reserved, used } = await books(account);
+  expect(readPaths(data)).toHaveLength(2);
+  const { reserved, used } = await readBalance(account);
   answering(() => whole);
   const four = await make();
-  expect({ reserved, used }).toEqual({ reserved: 0, used: expect.closeTo((await books(four.account)).used / 2, 6) });
+  expect({ reserved, used }).toEqual({ reserved: 0, used: expect.closeTo((await readBalance(four.account)).used / 2, 6) });
 });
 
 test("an answer that breaks off in its first image gives none, and costs nothing", async () => {
   answering(() => breakingAfter(whole.slice(0, 30_000)));
   const { account, data } = await make();
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a short failure of R2 loses no image", async () => {
@@ -68,5 +68,5 @@ test("a short failure of R2 loses no image", async () => {
   failOnce(bindings.bucket(), "put", false, 2);
   const { data } = await make();
   expect(data.status).toBe("completed");
-  expect(pathsOf(data)).toHaveLength(4);
+  expect(readPaths(data)).toHaveLength(4);
 });

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { openai } from "../../../src/providers/openai/index.ts";
 import type { GenerationRequest } from "../../../src/providers/provider.ts";
-import { type Account, books, call, finish, holdTime, newAccount, unique } from "../../support/gateway.ts";
+import { type Account, readBalance, call, finish, holdTime, newAccount, unique } from "../../support/gateway.ts";
 import { asked, type Routes } from "../support.ts";
 
 holdTime();
@@ -43,19 +43,19 @@ test.each([
 ])("another %s than the source's is unsupported: %s, nothing reserved", async (param, code, more) => {
   const account = await newAccount();
   const source = await video(account);
-  const { used } = await books(account);
+  const { used } = await readBalance(account);
   const { status, body } = await remix(account, source, more);
   expect([status, body.error]).toMatchObject([400, { code, param }]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used });
 });
 
 test("[moderated] and [drop]: a refused remix costs nothing, a remix without an answer is found by its source", async () => {
   const account = await newAccount();
   const source = await video(account);
-  const { used } = await books(account);
+  const { used } = await readBalance(account);
   const refused = await remix(account, source, { prompt: `[moderated] ${unique()}` });
   expect((await finish(account, refused.body.id)).body.data.error.code).toBe("content_policy_violation");
-  expect(await books(account)).toMatchObject({ reserved: 0, used });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used });
   const prompt = `[drop] [at ${Math.floor(Date.now() / 1000)}] ${unique()}`;
   const dropped = await remix(account, source, { prompt });
   expect((await finish(account, dropped.body.id)).body.data.status).toBe("completed");

@@ -2,9 +2,9 @@
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
+import { readBalance, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { base64 } from "../../media/images.ts";
-import { asked, callsOf, countOf, generate, type Routes, submitTo } from "../support.ts";
+import { asked, readCalls, countAll, generate, type Routes, submitTo } from "../support.ts";
 
 holdTime();
 beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
@@ -42,7 +42,7 @@ test.each([
   const entries = await asked(prompt);
   expect(entries.map((entry) => entry.call)).toEqual(["start", "poll", "poll", "file"]);
   expect(entries[0]!.body).toEqual({ model: "video-1", prompt, ...sent });
-  const { reserved, used } = await books(account);
+  const { reserved, used } = await readBalance(account);
   expect([reserved, used > 0]).toEqual([0, true]);
 });
 
@@ -67,8 +67,8 @@ test.each([
   const prompt = unique();
   const { account, status, body } = await submitTo(allTo(upstream), path, { model, prompt, ...more });
   expect([status, body.error]).toMatchObject([400, { code: "unsupported_parameter", param }]);
-  expect(await callsOf(prompt)).toEqual([]);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readCalls(prompt)).toEqual([]);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("a first frame is sent: a URL unchanged, an inline image as its data URI", async () => {
@@ -83,7 +83,7 @@ test("a first frame is sent: a URL unchanged, an inline image as its data URI", 
 test("an image whose size does not match the video is the caller's fault", async () => {
   const { account, data } = await make(`[misfit] ${unique()}`, { images: ["https://images.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("a style is added to the prompt, a thumbnail is fetched by its variant", async () => {
@@ -100,7 +100,7 @@ test("a missing thumbnail at the upstream does not fail the video", async () => 
   const { data } = await make(prompt, { model: "vidA-2", metadata: { thumbnail: true } });
   expect(data.status).toBe("completed");
   expect(data.result.videos[0].thumbnail).toBeUndefined();
-  expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "file", "thumbnail"]);
+  expect(await readCalls(prompt)).toEqual(["start", "poll", "poll", "file", "thumbnail"]);
 });
 
 test("progress is the upstream's own", async () => {
@@ -118,7 +118,7 @@ test("progress is the upstream's own", async () => {
 test.each(["[odd 2]", "[poll-limit 2]", "[poll-broken 2]"])("%s on polls is not final", async (order) => {
   const prompt = `${order} ${unique()}`;
   expect((await make(prompt)).data.status).toBe("completed");
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test.each([
@@ -134,8 +134,8 @@ test.each([
   const prompt = `${order} ${unique()}`;
   const { account, data } = await make(prompt);
   expect(data).toMatchObject({ status: "failed", error: { code } });
-  expect(await countOf(prompt, "start")).toBe(1);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await countAll(prompt, "start")).toBe(1);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test.each(["[retired 1]", "[wallet 1]", "[limit 2]", "[fails 1]"])("%s falls back to the next route", async (order) => {
@@ -149,7 +149,7 @@ test("a broken download is repeated without a second generation", async () => {
   const prompt = `[truncated 1] ${unique()}`;
   const { data } = await make(prompt);
   expect(data.status).toBe("completed");
-  const names = await callsOf(prompt);
+  const names = await readCalls(prompt);
   expect([names.filter((name) => name === "start").length, names.filter((name) => name === "file").length]).toEqual([1, 2]);
 });
 
@@ -164,15 +164,15 @@ test.each(["[drop]", "[accepted-500]"])("%s: the accepted video is found in the 
   const prompt = `${order} ${now()} ${unique()}`;
   const { data } = await make(prompt, {}, allTo("video-1", "video-2"));
   expect(data.status).toBe("completed");
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("after [drop] an earlier video with the same prompt is not adopted; nothing is generated again", async () => {
   const prompt = `[drop] [at ${Math.floor(Date.now() / 1000) - 6}] ${unique()}`;
   const { account, data } = await make(prompt, {}, allTo("video-1", "video-2"));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await callsOf(prompt)).toEqual(["start"]);
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readCalls(prompt)).toEqual(["start"]);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("after [drop] two matching videos cannot be told apart: neither is adopted", async () => {
@@ -180,14 +180,14 @@ test("after [drop] two matching videos cannot be told apart: neither is adopted"
   await make(prompt);
   const { account, data } = await make(prompt);
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("after [drop] a video from an image is not looked up: another caller's could match", async () => {
   const prompt = `[drop] ${now()} ${unique()}`;
   const { account, data } = await make(prompt, { images: ["https://images.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await books(account)).toMatchObject(nothingPaid);
+  expect(await readBalance(account)).toMatchObject(nothingPaid);
 });
 
 test("wrong credentials on a poll mark the provider unhealthy; the task keeps waiting for the video", async () => {
@@ -202,5 +202,5 @@ test("wrong credentials on a poll mark the provider unhealthy; the task keeps wa
   expect(errors.mock.calls.flat().join("\n")).not.toContain("sk-wrong-secret");
   errors.mockRestore();
   expect((await finish(account, body.id)).body.data.status).toBe("completed");
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });

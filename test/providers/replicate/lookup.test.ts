@@ -1,8 +1,8 @@
 /** Replicate has no idempotency keys: a start without an answer is looked up among its predictions before it is repeated. */
 
 import { expect, test } from "vitest";
-import { books, call, deliver, finish, holdTime, pass, unique } from "../../support/gateway.ts";
-import { countOf, routesTo, submitTo } from "../support.ts";
+import { readBalance, call, deliver, finish, holdTime, pass, unique } from "../../support/gateway.ts";
+import { countAll, routesTo, submitTo } from "../support.ts";
 
 holdTime();
 
@@ -22,7 +22,7 @@ async function run(prompt: string, fields: object = {}, meanwhile: () => unknown
   await meanwhile();
   await pass(body.id, 2);
   const { data } = (await finish(account, body.id, 30)).body;
-  return { data, used: (await books(account)).used, reserved: (await books(account)).reserved };
+  return { data, used: (await readBalance(account)).used, reserved: (await readBalance(account)).reserved };
 }
 
 /** A prediction of another client with the same token. */
@@ -39,19 +39,19 @@ const made = { data: { status: "completed" }, used: 0.03, reserved: 0 };
 test("accepted, and the connection broke: it is found and not repeated", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   expect(await run(prompt)).toMatchObject(made);
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("accepted, and the answer had no id: it is found", async () => {
   const prompt = `${unique()} ${createdAt(0)} [no-id 1]`;
   expect(await run(prompt)).toMatchObject(made);
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("never accepted: it is not found, and is repeated", async () => {
   const prompt = `${unique()} ${createdAt(0)} [unreached 1]`;
   expect(await run(prompt)).toMatchObject(made);
-  expect(await countOf(prompt, "start")).toBe(2);
+  expect(await countAll(prompt, "start")).toBe(2);
 });
 
 test("an earlier prediction with the same input is not adopted", async () => {
@@ -59,14 +59,14 @@ test("an earlier prediction with the same input is not adopted", async () => {
   await predict({ prompt, size: "2K", aspect_ratio: "1:1" });
   // One of the two starts is the separate prediction above.
   expect(await run(`${prompt} [unreached 1]`)).toMatchObject(made);
-  expect(await countOf(`${prompt} [unreached 1]`, "start")).toBe(2);
+  expect(await countAll(`${prompt} [unreached 1]`, "start")).toBe(2);
 });
 
 test("two equal predictions for one request: ambiguous, so nothing is repeated, also not on other routes", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   const twin = () => predict({ prompt, size: "2K", aspect_ratio: "1:1" });
   expect(await run(prompt, {}, twin, to(id, second))).toMatchObject(lost);
-  expect(await countOf(prompt, "start")).toBe(2);
+  expect(await countAll(prompt, "start")).toBe(2);
 });
 
 test("the same prompt with another size or model is not adopted", async () => {
@@ -76,7 +76,7 @@ test("the same prompt with another size or model is not adopted", async () => {
     await predict({ prompt, size: "2K", aspect_ratio: "1:1" }, second);
   };
   expect(await run(prompt, {}, others)).toMatchObject(made);
-  expect(await countOf(prompt, "start")).toBe(3);
+  expect(await countAll(prompt, "start")).toBe(3);
 });
 
 test("a prediction with additional fields is ambiguous: nothing is adopted or repeated", async () => {
@@ -96,7 +96,7 @@ test("with an inline image: found by its bytes, and ambiguous beside another one
 test("three images of which one was made before the connection broke: fewer than requested", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   expect(await run(prompt, { n: 3 })).toMatchObject(lost);
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("three images of which the third was lost: two are delivered", async () => {
@@ -110,26 +110,26 @@ test("a prediction on the second page is found, and a next link to a foreign hos
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   const others = () => Promise.all(Array.from({ length: 25 }, () => predict({ prompt: `${unique()} ${createdAt(0)}` })));
   expect(await run(prompt, {}, others)).toMatchObject(made);
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test.each(["[list-broken 1]", "[list-limit 1]"])("%s: repeated until the list answers", async (order) => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1] ${order}`;
   expect(await run(prompt)).toMatchObject(made);
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("a refused start is not looked up, and an equal prediction of another client is not adopted", async () => {
   const prompt = `${unique()} ${createdAt(0)} [limit 1]`;
   const twin = () => predict({ prompt, size: "2K", aspect_ratio: "1:1" });
   expect(await run(prompt, {}, twin)).toMatchObject(made);
-  expect(await countOf(prompt, "start")).toBe(3);
+  expect(await countAll(prompt, "start")).toBe(3);
 });
 
 test("a list that never answers: nothing is repeated, also not on other routes", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1] [list-broken]`;
   expect(await run(prompt, {}, () => undefined, to(id, second))).toMatchObject(lost);
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });
 
 test("a wrong token during the look-up: nothing is repeated", async () => {
@@ -140,5 +140,5 @@ test("a wrong token during the look-up: nothing is repeated", async () => {
   await deliver(body.id, "gateway-dispatch", { REPLICATE_API_TOKEN: "a-wrong-token" });
   const { data } = (await call(`/v1/tasks/${body.id}`, { key: account.key })).body;
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await countAll(prompt, "start")).toBe(1);
 });

@@ -1,8 +1,8 @@
 /** Replicate from submission to asset: the request for each public model, and the caller's result. */
 
 import { expect, test, vi } from "vitest";
-import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
-import { asked, callsOf as allCallsOf, capture, generate, routesTo, sent, submitTo } from "../support.ts";
+import { readBalance, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
+import { asked, readCalls as allCallsOf, capture, generate, routesTo, sent, submitTo } from "../support.ts";
 
 holdTime();
 
@@ -14,9 +14,9 @@ const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 const to = (model: string, ...ids: string[]) => routesTo("replicate", model, ...ids);
 
 /** Without reads of the list of predictions, which other code may make in the meantime. */
-const callsOf = async (match: string) => (await allCallsOf(match)).filter((name) => name !== "list");
-const bytesOf = async (url: string) => new Uint8Array((await call(url)).body as ArrayBuffer);
-const inputsOf = async (match: string) => (await sent(match)).map((body) => body.input as object);
+const readCalls = async (match: string) => (await allCallsOf(match)).filter((name) => name !== "list");
+const toBytes = async (url: string) => new Uint8Array((await call(url)).body as ArrayBuffer);
+const readInputs = async (match: string) => (await sent(match)).map((body) => body.input as object);
 
 type Case = [model: string, id: string, fields: object, input: object];
 
@@ -45,10 +45,10 @@ test.each(imageCases)("%s as %s with %j makes an image", async (model, id, field
   const prompt = `${unique()} [queued 1] [running 1]`;
   const { account, data } = await generate(to(model, id), imagePath, { model, prompt, ...fields });
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect([...(await bytesOf(data.result.images[0].url[0])).subarray(1, 4)]).toEqual([...new TextEncoder().encode("PNG")]);
+  expect([...(await toBytes(data.result.images[0].url[0])).subarray(1, 4)]).toEqual([...new TextEncoder().encode("PNG")]);
   expect((await asked(prompt))[0]!.body).toEqual({ model: id, input: { prompt, ...input } });
-  expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "file"]);
-  expect((await books(account)).used).toBeGreaterThan(0);
+  expect(await readCalls(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "file"]);
+  expect((await readBalance(account)).used).toBeGreaterThan(0);
 });
 
 const hailuoDefaults = { duration: 10, resolution: "768p" };
@@ -124,12 +124,12 @@ test.each(videoCases)("%s as %s with %j makes a video", async (model, id, fields
   const prompt = `${unique()} [running 1]`;
   const { account, data } = await generate(to(model, id), videoPath, { model, prompt, ...fields });
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  const video = await bytesOf(data.result.videos[0].url[0]);
+  const video = await toBytes(data.result.videos[0].url[0]);
   expect(new TextDecoder().decode(video.subarray(4, 8))).toBe("ftyp");
-  const [sent] = await inputsOf(prompt);
+  const [sent] = await readInputs(prompt);
   expect(sent).toMatchObject({ ...input, prompt: expect.stringContaining(prompt) });
   expect(Object.keys(sent!).toSorted()).toEqual(["prompt", ...Object.keys(input)].toSorted());
-  expect((await books(account)).used).toBeGreaterThan(0);
+  expect((await readBalance(account)).used).toBeGreaterThan(0);
 });
 
 test("a style is added to the prompt; thumbnail and storyboard are ignored", async () => {
@@ -137,7 +137,7 @@ test("a style is added to the prompt; thumbnail and storyboard are ignored", asy
   const metadata = { style: "anime", thumbnail: true, storyboard: true };
   const { data } = await generate(to("vidA-2", "bytedance/seedance-2.0"), videoPath, { model: "vidA-2", prompt, duration: 10, metadata });
   expect(data.status).toBe("completed");
-  expect(await inputsOf(prompt)).toEqual([{ prompt: `${prompt}\n\nStyle: anime.`, duration: 10, aspect_ratio: "16:9" }]);
+  expect(await readInputs(prompt)).toEqual([{ prompt: `${prompt}\n\nStyle: anime.`, duration: 10, aspect_ratio: "16:9" }]);
 });
 
 test("an inline image is sent as a data URI", async () => {
@@ -145,7 +145,7 @@ test("an inline image is sent as a data URI", async () => {
   const uri = `data:image/png;base64,${png}`;
   const { data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt, images: [uri, image] });
   expect(data.status).toBe("completed");
-  expect(await inputsOf(prompt)).toMatchObject([{ image_input: [uri, image] }]);
+  expect(await readInputs(prompt)).toMatchObject([{ image_input: [uri, image] }]);
 });
 
 test("a character is sent by its image and name where the model takes references, and refused elsewhere", async () => {
@@ -167,7 +167,7 @@ test("a character is sent by its image and name where the model takes references
   expect(refused.body.error).toMatchObject({ code: "unsupported_parameter", param: "prompt" });
   const { body: made } = await ask("bytedance/seedance-2.0");
   expect((await finish(account, made.id, 20)).body.data.status).toBe("completed");
-  expect(await inputsOf(prompt)).toMatchObject([
+  expect(await readInputs(prompt)).toMatchObject([
     { prompt: `${name} dances ${prompt}`, reference_images: [image, expect.stringMatching(/^data:image\/png;base64,iVBOR/)] },
   ]);
 });
@@ -177,10 +177,10 @@ test("three images are three predictions of one task", async () => {
   const { account, data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt, n: 3 });
   expect(data.status).toBe("completed");
   expect(data.result.images).toHaveLength(3);
-  const calls = await callsOf(prompt);
+  const calls = await readCalls(prompt);
   expect(calls.filter((name) => name === "start")).toHaveLength(3);
   expect(calls.filter((name) => name === "file")).toHaveLength(3);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.09 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.09 });
 });
 
 test("if one of three images is refused, two are delivered and charged", async () => {
@@ -188,7 +188,7 @@ test("if one of three images is refused, two are delivered and charged", async (
   const { account, data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt, n: 3 });
   expect(data.status).toBe("completed");
   expect(data.result.images).toHaveLength(2);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.06 });
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.06 });
 });
 
 test("cancelling a task cancels its prediction", async () => {
@@ -197,8 +197,8 @@ test("cancelling a task cancels its prediction", async () => {
   await deliver(body.id);
   const cancelled = await call(`/v1/tasks/${body.id}/cancel`, { key: account.key, method: "POST" });
   expect(cancelled.status, JSON.stringify(cancelled.body)).toBe(200);
-  expect(await callsOf(prompt)).toEqual(["start", "cancel"]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toEqual(["start", "cancel"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("neither logs nor answers nor records contain the token", async () => {
@@ -218,5 +218,5 @@ test("the token is not sent to the hosts of outputs", async () => {
   const prompt = unique();
   const { data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt });
   expect(data.status).toBe("completed");
-  expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "file"]);
+  expect(await readCalls(prompt)).toEqual(["start", "poll", "poll", "file"]);
 });

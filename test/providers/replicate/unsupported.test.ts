@@ -1,8 +1,8 @@
 /** Requests that Replicate's models cannot honour are refused before anything is reserved. */
 
 import { expect, test } from "vitest";
-import { books, holdTime, unique } from "../../support/gateway.ts";
-import { callsOf, submitTo } from "../support.ts";
+import { readBalance, holdTime, unique } from "../../support/gateway.ts";
+import { readCalls, submitTo } from "../support.ts";
 
 holdTime();
 
@@ -49,6 +49,6 @@ test.each(cases)("%s as %s with %j: unsupported %s", async (model, id, fields, p
   const { account, status, body } = await submitTo({ [model]: [{ provider: "replicate", model: id }] }, path, { model, prompt, ...fields });
   expect(status, JSON.stringify(body)).toBe(400);
   expect(body.error).toMatchObject({ code: param === "model" ? "model_not_available" : "unsupported_parameter", param });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  expect(await callsOf(prompt)).toEqual([]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toEqual([]);
 });

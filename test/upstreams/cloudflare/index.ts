@@ -16,7 +16,7 @@ import { providerKeys } from "../keys.ts";
 type Input = Record<string, unknown>;
 const filesHeader = "x-emulator-files";
 
-const promptOf = ({ prompt, content, messages }: Input): string => {
+const readPrompt = ({ prompt, content, messages }: Input): string => {
   const parts = (content ?? []) as { text?: string }[];
   const said = (messages ?? []) as { content?: unknown }[];
   if (typeof prompt === "string") return prompt;
@@ -40,7 +40,7 @@ export const cloudflare: Hono = new Hono()
   .post("/run", async (c) => {
     const { model, input } = await c.req.json<{ model?: string; input?: Input }>();
     if (typeof model !== "string" || typeof input !== "object") return refusal(400, 5004, "model and input are required");
-    const prompt = promptOf(input);
+    const prompt = readPrompt(input);
     const door = c.req.header("x-emulator-door") ?? "rest";
     const note = (call: string) => record({ upstream: "cloudflare", call, prompt, body: { door, model, input } });
     const gateway = c.req.header("cf-aig-gateway-id");
@@ -67,26 +67,26 @@ export const cloudflare: Hono = new Hono()
     }
     note("start");
     if (hasDirective(prompt, "drop")) throw new Dropped();
-    const answer = answerOf(schema, prompt, model, c.req.header(filesHeader) ?? "");
+    const answer = readAnswer(schema, prompt, model, c.req.header(filesHeader) ?? "");
     cache.set(key, answer);
     if (schema.result === "stream") return new Response(image(), { headers: { "content-type": "image/png" } });
     return Response.json(answer);
   });
 
-function answerOf(schema: Schema, prompt: string, model: string, files: string): unknown {
+function readAnswer(schema: Schema, prompt: string, model: string, files: string): unknown {
   const gatewayMetadata = { keySource: "Unified" };
   if (hasDirective(prompt, "moderated-later"))
     return { state: "Failed", error: { code: "content_policy_violation", message: "the output was refused" }, model };
   if (hasDirective(prompt, "fails"))
     return { state: "Failed", error: { code: "provider_unavailable", message: "The model provider is not available" }, model };
-  const result = resultOf(schema, prompt, files);
+  const result = readResult(schema, prompt, files);
   if (schema.result === "base64") return { result, success: true, errors: [], messages: [] };
   if (hasDirective(prompt, "bare")) return result;
   const envelope = { state: "Completed", result, gatewayMetadata };
   return hasDirective(prompt, "nested") ? { result: envelope, success: true, errors: [], messages: [] } : envelope;
 }
 
-function resultOf(schema: Schema, prompt: string, files: string): object {
+function readResult(schema: Schema, prompt: string, files: string): object {
   const task_id = "388509844320343";
   if (hasDirective(prompt, "unfinished")) return { task_id, status: "Processing" };
   if (schema.result === "base64") return { image: Buffer.from(image()).toString("base64") };

@@ -3,7 +3,7 @@
 import { type Context, Hono } from "hono";
 import { expectCalls } from "../calls.ts";
 import { Dropped, hasDirective, record } from "../emulator.ts";
-import { isEndpoint, type Violation, violationsOf } from "./inputs.ts";
+import { isEndpoint, type Violation, readViolations } from "./inputs.ts";
 import { publish } from "../files.ts";
 import { falKeys, providerKeys } from "../keys.ts";
 
@@ -58,7 +58,7 @@ export const fal = new Hono()
     record({ upstream: "fal", call: "poll", prompt });
     if (hasDirective(prompt, "unknown")) return text(c, 404, "Request not found");
     if (hasDirective(prompt, "limit-status")) return text(c, 429, "Too many requests", { "retry-after": "1" });
-    const urls = urlsOf(c, request.app, id);
+    const urls = readUrls(c, request.app, id);
     if (hasDirective(prompt, "queued")) return c.json({ status: "IN_QUEUE", request_id: id, queue_position: 1, ...urls }, 202);
     if (hasDirective(prompt, "running")) return c.json({ status: "IN_PROGRESS", request_id: id, logs: null, ...urls }, 202);
     if (hasDirective(prompt, "odd")) return c.json({ status: "RESCHEDULED", request_id: id, ...urls }, 202);
@@ -92,7 +92,7 @@ export const fal = new Hono()
     if (hasDirective(prompt, "fails"))
       return modelError(c, 500, [{ loc: ["body"], msg: "Internal server error", type: "internal_server_error" }]);
     if (hasDirective(prompt, "empty")) return c.json({ images: [], seed: 1 });
-    request.result ??= resultOf(c, endpoint, prompt, input.num_images ?? 1);
+    request.result ??= readResult(c, endpoint, prompt, input.num_images ?? 1);
     record({ upstream: "fal", call: "made", prompt, body: request.result });
     return c.json(request.result, 200, { "x-fal-request-id": c.req.param("id") });
   })
@@ -111,7 +111,7 @@ export const fal = new Hono()
     if (hasDirective(prompt, "unavailable")) return requestError(c, 503, "runner_scheduling_failure");
     if (hasDirective(prompt, "moderated")) return modelError(c, 422, [moderated]);
     const id = crypto.randomUUID();
-    requests.set(id, { app, endpoint, prompt, input, violations: violationsOf(endpoint, input), isCancelled: false });
+    requests.set(id, { app, endpoint, prompt, input, violations: readViolations(endpoint, input), isCancelled: false });
     const { fal_webhook: url } = c.req.query();
     if (url !== undefined) {
       const made = { status: "OK", payload: { video: { url: "https://files.emulated.example/announced.mp4" } } };
@@ -122,7 +122,7 @@ export const fal = new Hono()
     if (hasDirective(prompt, "drop")) throw new Dropped();
     if (hasDirective(prompt, "redirected")) return c.redirect("https://foreign.emulated.example/", 307);
     if (hasDirective(prompt, "bare")) return c.json({ request_id: id, status: "IN_QUEUE", queue_position: null });
-    const urls = urlsOf(c, app, id, hasDirective(prompt, "foreign") ? "https://foreign.emulated.example" : undefined);
+    const urls = readUrls(c, app, id, hasDirective(prompt, "foreign") ? "https://foreign.emulated.example" : undefined);
     return c.json({ status: "IN_QUEUE", request_id: id, queue_position: 0, ...urls });
   });
 
@@ -133,17 +133,17 @@ function found(c: Context): { id: string; request: Request | undefined } {
   return { id, request: request?.app === `${c.req.param("owner")}/${c.req.param("app")}` ? request : undefined };
 }
 
-function urlsOf(c: Context, app: string, id: string, origin = originOf(c)) {
+function readUrls(c: Context, app: string, id: string, origin = readOrigin(c)) {
   const request = `${origin}/${app}/requests/${id}`;
   return { response_url: request, status_url: `${request}/status`, cancel_url: `${request}/cancel` };
 }
 
-function originOf(c: Context): string {
+function readOrigin(c: Context): string {
   const host = c.req.header("x-emulator-host");
   return host === undefined ? `${new URL(c.req.url).origin}/fal` : `https://${host}`;
 }
 
-function resultOf(c: Context, endpoint: string, prompt: string, count: number): object {
+function readResult(c: Context, endpoint: string, prompt: string, count: number): object {
   const file = (kind: "image" | "video") => ({
     url: `${c.req.header("x-emulator-files")}${publish("fal", prompt, kind)}`,
     file_size: null,

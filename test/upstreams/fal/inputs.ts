@@ -91,7 +91,7 @@ export interface Violation {
 export const isEndpoint = (id: string): boolean => schemas.has(id);
 
 /** The violations in the input of an endpoint. */
-export function violationsOf(endpoint: string, input: unknown): Violation[] {
+export function readViolations(endpoint: string, input: unknown): Violation[] {
   const { error } = schemas.get(endpoint)!.safeParse(input);
   return (error?.issues ?? []).map(({ path, code, message }) => ({
     loc: ["body", ...(path as (string | number)[])],

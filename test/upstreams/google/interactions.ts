@@ -73,10 +73,10 @@ function check(body: Record<string, unknown>): string {
   if (body["background"] === true && body["store"] === false) throw invalid("background needs store.");
   const config = onlyFields(body["generation_config"] ?? {}, "generation_config", ["video_config"]);
   oneOf(onlyFields(config["video_config"] ?? {}, "video_config", ["task"])["task"], "task", tasks);
-  return promptOf(body["input"]);
+  return readPrompt(body["input"]);
 }
 
-function promptOf(input: unknown): string {
+function readPrompt(input: unknown): string {
   if (typeof input === "string" && input !== "") return input;
   if (!Array.isArray(input)) throw invalid("input is required");
   let prompt = "";

@@ -121,7 +121,7 @@ function check({ instances, parameters, ...rest }: Request): void {
 }
 
 /** A video with an additional empty box of this size at its end, so that its `moov` does not move. */
-function videoOf(bytes: number): Buffer {
+function readVideo(bytes: number): Buffer {
   const box = Buffer.alloc(bytes, 0x5a);
   box.writeUInt32BE(bytes, 0);
   box.write("free", 4);
@@ -146,7 +146,7 @@ function fetchOperation(c: Context, name: string): Response {
     if (hasDirective(prompt, "filtered"))
       return done({ response: { ...response, raiMediaFilteredCount: 1, raiMediaFilteredReasons: ["58061214"] } });
     if (hasDirective(prompt, "empty")) return done({ response });
-    const bytes = hasDirective(prompt, "large") ? videoOf(12_000_000) : videoOf(16);
+    const bytes = hasDirective(prompt, "large") ? readVideo(12_000_000) : readVideo(16);
     const text = JSON.stringify({
       name,
       done: true,

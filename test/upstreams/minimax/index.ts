@@ -85,7 +85,7 @@ function accept(prompt: string, body: Body, url: unknown): Task {
   return task;
 }
 
-function stateOf(task: Task): "cancelled" | "queued" | "running" | "failed" | "sensitive" | "succeeded" {
+function readState(task: Task): "cancelled" | "queued" | "running" | "failed" | "sensitive" | "succeeded" {
   if (task.isCancelled) return "cancelled";
   if (hasDirective(task.prompt, "queued")) return "queued";
   if (hasDirective(task.prompt, "running")) return "running";
@@ -93,7 +93,7 @@ function stateOf(task: Task): "cancelled" | "queued" | "running" | "failed" | "s
   return hasDirective(task.prompt, "fails") ? "failed" : "succeeded";
 }
 
-const urlOf = (c: Context, task: Task) => c.req.header("x-emulator-files")! + (task.path ??= publish(upstream, task.prompt, "video"));
+const toUrl = (c: Context, task: Task) => c.req.header("x-emulator-files")! + (task.path ??= publish(upstream, task.prompt, "video"));
 const trouble = (c: Context, prompt: string, word: string) =>
   hasDirective(prompt, `${word}unavailable`) ? c.text("upstream connect error", 503) : undefined;
 
@@ -137,7 +137,7 @@ const v1 = new Hono()
     if (hasDirective(task.prompt, "poll-forgotten")) return answerV1(c, [], refusal(2013, "invalid params, task_id"));
     const failing = trouble(c, task.prompt, "poll-");
     if (failing) return failing;
-    const state = stateOf(task);
+    const state = readState(task);
     const common = [`"task_id":"${task.id}"`, `"status":"${hasDirective(task.prompt, "odd-status") ? "Rendering" : statusWords[state]}"`];
     const code = state === "sensitive" ? 1027 : state === "failed" ? 1000 : 0;
     if (state !== "succeeded") return answerV1(c, [...common, `"file_id":""`], refusal(code));
@@ -161,7 +161,7 @@ const v1 = new Hono()
       created_at: 1_700_469_398,
       filename: "output_aigc.mp4",
       purpose: "video_generation",
-      download_url: urlOf(c, task),
+      download_url: toUrl(c, task),
     };
     return answerV1(c, [`"file":{"file_id":${fileId},${JSON.stringify(rest).slice(1)}`]);
   });
@@ -195,7 +195,7 @@ const v2 = new Hono()
     if (hasDirective(task.prompt, "poll-forgotten")) return refuseV2(c, refusal(2013, "invalid task_id"));
     const failing = trouble(c, task.prompt, "poll-");
     if (failing) return failing;
-    const state = stateOf(task);
+    const state = readState(task);
     const { model, resolution, duration, ratio } = task.body;
     const facts = {
       id: task.id,
@@ -210,7 +210,7 @@ const v2 = new Hono()
     if (state === "failed") return c.json({ task: { ...facts, status: "failed", error: { code: 1000, message: sentences[1000] } } });
     if (state !== "succeeded") return c.json({ task: { ...facts, status: state, content: null, error: null } });
     if (hasDirective(task.prompt, "times-out")) return c.json({ task: { ...facts, status: "expired" } });
-    return c.json({ task: { ...facts, status: state, content: { url: urlOf(c, task) }, error: null } });
+    return c.json({ task: { ...facts, status: state, content: { url: toUrl(c, task) }, error: null } });
   })
   // A running task cannot be cancelled.
   .delete("/video_generation/:id", (c) => {
@@ -219,7 +219,7 @@ const v2 = new Hono()
     const task = tasks.get(c.req.param("id"));
     if (!task) return refuseV2(c, refusal(2013, "invalid task_id"));
     record({ upstream, call: "cancel", prompt: task.prompt });
-    const state = stateOf(task);
+    const state = readState(task);
     if (state === "running" || state === "cancelled") return refuseV2(c, refusal(2013, `task is ${state}`));
     if (state === "queued") task.isCancelled = true;
     else tasks.delete(task.id);

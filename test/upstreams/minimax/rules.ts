@@ -48,10 +48,10 @@ interface Item {
   role?: unknown;
 }
 
-const itemsOf = (body: Body) => (Array.isArray(body["content"]) ? (body["content"] as Item[]) : []);
+const readItems = (body: Body) => (Array.isArray(body["content"]) ? (body["content"] as Item[]) : []);
 
 export function promptOfV2(body: Body): string {
-  const text = itemsOf(body).find(({ type }) => type === "text")?.text;
+  const text = readItems(body).find(({ type }) => type === "text")?.text;
   return typeof text === "string" ? text : "";
 }
 
@@ -62,7 +62,7 @@ export function checkV2(body: Body): string | undefined {
   if (stranger !== undefined) return `unknown field ${stranger}`;
   if (model !== "MiniMax-H3" && model !== "MiniMax-H3-Max") return "unsupported model";
   const isMax = model === "MiniMax-H3-Max";
-  const items = itemsOf(body);
+  const items = readItems(body);
   if (promptOfV2(body).trim() === "") return "content must include a non-empty text item (prompt is required)";
   const images = items.filter(({ type }) => type === "image_url");
   if (items.length !== images.length + 1) return "content";

@@ -11,7 +11,7 @@ import { Dropped, hasDirective, record } from "../emulator.ts";
 import { publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
 import { errorBody, invalidParameter, orderedRefusal, refuse } from "./errors.ts";
-import { type VideoRequest, videoRefusal, textOf } from "./videos.ts";
+import { type VideoRequest, videoRefusal, readText } from "./videos.ts";
 import { type ImageRequest, imageRefusal } from "./images.ts";
 
 const upstream = "modelark";
@@ -82,7 +82,7 @@ const view = ({ id, request, createdAt, status, content, error }: Task) => ({
   execution_expires_after: 172_800,
 });
 
-const filesOf = (headers: Headers) => headers.get(filesHeader) ?? "";
+const readFiles = (headers: Headers) => headers.get(filesHeader) ?? "";
 
 const api = new Hono()
   .use("*", async (c, next) => {
@@ -104,11 +104,11 @@ const api = new Hono()
       : (hasDirective(prompt, "fails") || (prompt.includes("[only ") && !hasDirective(prompt, "only"))) &&
         errorBody("InternalServiceError", "The service encountered an unexpected internal error.");
     if (fails) return c.json({ ...answer, data: [{ error: { code: fails.code, message: fails.message } }] });
-    return c.json({ ...answer, data: [{ url: filesOf(c.req.raw.headers) + publish(upstream, prompt, "image"), size: body.size }] });
+    return c.json({ ...answer, data: [{ url: readFiles(c.req.raw.headers) + publish(upstream, prompt, "image"), size: body.size }] });
   })
   .post("/contents/generations/tasks", async (c) => {
     const { callback_url: url, ...request } = await c.req.json<VideoRequest & { callback_url?: string }>();
-    const prompt = textOf(request);
+    const prompt = readText(request);
     record({ upstream, call: "start", prompt, body: request });
     const refusal = orderedRefusal(prompt, request.model) ?? videoRefusal(request);
     if (refusal) return refusal;
@@ -136,7 +136,7 @@ const api = new Hono()
     record({ upstream, call: "poll", prompt });
     if (hasDirective(prompt, "forgotten")) return noTask(task.id);
     if (hasDirective(prompt, "locked")) return unauthorized();
-    advance(task, filesOf(c.req.raw.headers));
+    advance(task, readFiles(c.req.raw.headers));
     return c.json(view(task));
   })
   .delete("/contents/generations/tasks/:id", (c) => {

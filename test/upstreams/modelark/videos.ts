@@ -43,7 +43,7 @@ const fields = new Set(
 const ratios = new Set<unknown>(["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"]);
 
 /** The text of a request, for its directives. */
-export const textOf = ({ content }: Partial<VideoRequest>): string => {
+export const readText = ({ content }: Partial<VideoRequest>): string => {
   const text = Array.isArray(content) ? content.find(({ type }) => type === "text")?.text : undefined;
   return typeof text === "string" ? text : "";
 };

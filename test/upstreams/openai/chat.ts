@@ -86,7 +86,7 @@ const saidTo = (prompt: string) => ({
 });
 
 /** A model without a limit writes as much as the directive says. */
-function usageOf(prompt: string, body: Record<string, unknown>) {
+function readUsage(prompt: string, body: Record<string, unknown>) {
   const wanted = hasDirective(prompt, "long") ? 100_000 : 3;
   const completion = Math.min(wanted, Number(body["max_completion_tokens"] ?? body["max_tokens"] ?? Infinity));
   return {
@@ -110,7 +110,7 @@ function whole(c: Context, prompt: string, body: Record<string, unknown>): Respo
     ...markedIf(prompt),
     object: "chat.completion",
     choices: [{ index: 0, message, logprobs: null, finish_reason: reason, ...markedIf(prompt) }],
-    usage: usageOf(prompt, body),
+    usage: readUsage(prompt, body),
   });
 }
 
@@ -139,7 +139,7 @@ function streamed(c: Context, prompt: string, body: Record<string, unknown>, isU
   else if (!hasDirective(prompt, "breaks"))
     events.push(
       delta({}, isTool ? "tool_calls" : "stop"),
-      ...(isUsageAsked ? [chunk([], { usage: usageOf(prompt, body) })] : []),
+      ...(isUsageAsked ? [chunk([], { usage: readUsage(prompt, body) })] : []),
       "data: [DONE]\n\n",
     );
   return c.body(events.join(""), 200, { "content-type": "text/event-stream; charset=utf-8" });

@@ -5,7 +5,7 @@ import { expectCalls } from "../calls.ts";
 import { Dropped, hasDirective, record } from "../emulator.ts";
 import { publish } from "../files.ts";
 import { providerKeys, replicateSecret } from "../keys.ts";
-import { type Input, problemsOf, type ReplicateModel, replicateModels } from "./models.ts";
+import { type Input, readProblems, type ReplicateModel, replicateModels } from "./models.ts";
 
 interface Prediction {
   id: string;
@@ -65,7 +65,7 @@ export const replicate = new Hono()
     if (hasDirective(prompt, "limit-long")) return throttled(c, 30);
     if (hasDirective(prompt, "broken")) return problem(c, 500, "Internal server error", "");
     if (hasDirective(prompt, "unavailable")) return problem(c, 503, "Service unavailable", "");
-    const problems = problemsOf(model, body);
+    const problems = readProblems(model, body);
     if (problems.length > 0)
       return problem(c, 422, "Input validation failed", problems.map((line) => `- ${line}\n`).join(""), { invalid_fields: problems });
     const prediction = newPrediction(name, input!, new URL(c.req.url).origin);

@@ -133,7 +133,7 @@ function complaint(rule: Rule, value: unknown): string | undefined {
 }
 
 /** All faults of a request. Stricter than the real one, which ignores unknown fields. */
-export function problemsOf(model: ReplicateModel, body: unknown): string[] {
+export function readProblems(model: ReplicateModel, body: unknown): string[] {
   if (typeof body !== "object" || body === null || !("input" in body)) return ["input: required"];
   const known = new Set(["input", "webhook", "webhook_events_filter"]);
   const input = body.input as Input;
