@@ -97,7 +97,7 @@ async function drain(world: World): Promise<void> {
 
 const maxSteps = 1_000;
 
-/** Delivers messages and runs one alarm after another in the order of their times, until enough has happened or there are none. */
+/** Delivers messages and runs one alarm after another in the order of their times, until the number of steps is reached or no alarm is left. */
 async function untilQuiet(world: World, isEnough: () => Promise<boolean>): Promise<void> {
   for (let step = 0; step < maxSteps; step++) {
     for (const message of world.mail.splice(0)) await world.deliver(message);

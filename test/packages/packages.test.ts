@@ -2,7 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { generateKeyPairSync, sign } from "node:crypto";
-import { copyFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -77,6 +77,21 @@ async function use(cwd: string): Promise<unknown> {
   return JSON.parse(stdout.trim().split("\n").at(-1)!);
 }
 
+/** The program of a client's README, with this gateway's address and a key. */
+async function readmeProgram(client: string, language: "ts" | "python"): Promise<string> {
+  const text = await readFile(`clients/${client}/README.md`, "utf8");
+  const programs = [...text.matchAll(new RegExp(`^.{3}${language}\\n(.*?)^.{3}$`, "gms"))].map(([, program = ""]) => program);
+  expect(programs.length, client).toBeGreaterThan(0);
+  const { GATEWAY_URL = "", GATEWAY_KEY = "" } = process.env;
+  return programs.join("\n").replaceAll("https://gateway.example", GATEWAY_URL).replaceAll("sk-...", GATEWAY_KEY);
+}
+
+/** Runs the TypeScript of a client's README where its package is installed, with a line that prints a value at its end. */
+async function runReadme(cwd: string, client: string, printed: string): Promise<string> {
+  await writeFile(join(cwd, "readme.ts"), `${await readmeProgram(client, "ts")}\nconsole.log(${printed});\n`);
+  return (await run(process.execPath, ["readme.ts"], { cwd })).stdout.trim().split("\n").at(-1)!;
+}
+
 const made = {
   image: { status: "completed", charged: 0.06, types: ["image/png", "image/png"] },
   again: true,
@@ -93,6 +108,7 @@ const made = {
 test.concurrent("the TypeScript client", async () => {
   const cwd = await npmFolder("typescript", await packageNamed(/^generation-gateway-client-.*\.tgz$/));
   expect(await use(cwd)).toEqual(made);
+  expect(await runReadme(cwd, "typescript", "image.type, image.bytes.length > 1000")).toBe("image/png true");
 });
 
 test.concurrent("the Python client, sync and async", async () => {
@@ -103,6 +119,8 @@ test.concurrent("the Python client, sync and async", async () => {
   await writeFile(join(cwd, "samples.json"), JSON.stringify(samples()));
   const { stdout } = await run(python, ["use.py"], { cwd });
   expect(JSON.parse(stdout.trim().split("\n").at(-1)!)).toEqual({ ...made, asyncImage: { charged: 0.03, files: 1 } });
+  const readme = await run(python, ["-c", `${await readmeProgram("python", "python")}\nprint(image[1:4].decode())`], { cwd });
+  expect(readme.stdout.trim().split("\n").at(-1)).toBe("PNG");
 });
 
 test.concurrent("the provider for the AI SDK", async () => {
@@ -115,4 +133,5 @@ test.concurrent("the provider for the AI SDK", async () => {
     refused: 400,
     failed: true,
   });
+  expect(await runReadme(cwd, "ai-sdk", "text.length > 0, image.mediaType")).toBe("true image/png");
 });
