@@ -43,7 +43,7 @@ function note(command: string, output: string, seen: Seen): void {
   const find = (pattern: RegExp) => pattern.exec(output)?.[0];
   if (/generations|remix/.test(command) && !command.includes("dry_run")) seen.task = find(/task_[\w-]+/) ?? seen.task;
   if (command.includes("/v1/videos/generations/task_")) seen.video = seen.task;
-  if (command.endsWith('/v1/characters')) seen.character = find(/ch_[\w-]+/) ?? "";
+  if (command.endsWith("/v1/characters")) seen.character = find(/ch_[\w-]+/) ?? "";
   if (/\/admin\/accounts -d/.test(command)) seen.account = find(/acc_[\w-]+/) ?? "";
   seen.file = find(/http[^"]*\/assets\/[^"]*/) ?? seen.file;
 }
