@@ -71,9 +71,10 @@ async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Prom
 }
 
 /** Also loads the images below the window, because the screenshot shows the whole page. */
-const loadImages = (page: Page) =>
-  page.evaluate(async () => {
+async function loadImages(page: Page): Promise<void> {
+  await page.evaluate(async () => {
     const images = [...document.images].filter((image) => image.checkVisibility());
     for (const image of images) image.loading = "eager";
     await Promise.all(images.map((image) => image.decode().catch(() => undefined)));
   });
+}
