@@ -6,6 +6,7 @@
 import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { checkRescue, files, type Verdict } from "./demo-rescue/checks.ts";
 import { type Script, startScript, startUpstream, type Upstream } from "./demo-rescue/processes.ts";
 import { taskAnswer } from "./support/api-answers.ts";
@@ -51,6 +52,16 @@ function interrupted(): Promise<never> {
   });
 }
 
+/** Waits until the gateway's log says that the provider accepted the task: before, a crash would leave the outcome unknown. */
+async function recorded(gateway: Gateway | undefined, id: string): Promise<string> {
+  for (;;) {
+    const lines = gateway?.log().split("\n") ?? [];
+    const line = lines.find((one) => one.includes(id) && one.includes('"dispatch"') && one.includes('"accepted"'));
+    if (line !== undefined) return line;
+    await sleep(50, undefined, { signal: stopping });
+  }
+}
+
 /** Waits for an event; rejects with `what` at the deadline, and if the script ends first. */
 async function within(what: string, event: Promise<string>): Promise<string> {
   const late = new AbortController();
@@ -69,13 +80,11 @@ async function rescue(): Promise<Verdict> {
   const gateway = board.begin("gateway");
   const script = board.begin("script of 2025");
   const accepted = Promise.withResolvers<string>();
-  const reported = Promise.withResolvers<string>();
   const forgotten = Promise.withResolvers<string>();
   const startProvider = async (port: number) =>
     (running.upstream = await startUpstream(port, ({ is, ...event }) => {
       if (!("id" in event)) return;
       if (is === "accepted") accepted.resolve(event.id);
-      if (is === "reported") reported.resolve(event.id);
       if (is === "forgotten") forgotten.resolve(event.id);
     }));
 
@@ -109,7 +118,7 @@ async function rescue(): Promise<Verdict> {
   script.update(`waits for ${id}`, 20);
   const lost = await within("the acceptance by the first provider", accepted.promise);
   provider.update("has accepted the video", 30);
-  await within("the first report of the first provider", reported.promise);
+  await within("the record of the acceptance", recorded(running.gateway, id));
 
   const { status } = (await api.read(taskAnswer, `/v1/tasks/${id}`)).data;
   if (status !== "in_progress") throw new Error(`the task was ${status} before the crash`);

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
 /** The reports of the process to its parent. */
-export type UpstreamEvent = { is: "listening"; port: number } | { is: "accepted" | "reported" | "forgotten"; id: string };
+export type UpstreamEvent = { is: "listening"; port: number } | { is: "accepted" | "forgotten"; id: string };
 
 const report = (event: UpstreamEvent) => void process.send?.(event);
 const known = new Map<string, { id: string; object: "video"; status: "in_progress"; progress: number; created_at: number }>();
@@ -40,7 +40,6 @@ const server = createServer((request, response) => {
   }
   video.progress += 20;
   answer(200, video);
-  report({ is: "reported", id: video.id });
 });
 
 // Ends with its parent, however that ends.
