@@ -4,13 +4,13 @@ import { Hono } from "hono";
 import { type ConsoleContext, type ConsoleEnvironment, nothingHere, page, signedIn } from "../frame.tsx";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Facts } from "../parts/table.tsx";
 import { buildBody } from "../playground/body.ts";
 import { type Choice, readChoices, groups, toRequest } from "../playground/choices.ts";
 import { carriedOver } from "../playground/fields.ts";
 import { buildSnippets } from "../playground/snippets.ts";
 import { Sample } from "../site/sample.tsx";
 import { FieldTable } from "./fields.tsx";
+import { ModelFacts } from "./facts.tsx";
 import { listPrices, usualTime } from "./prices.ts";
 
 const kinds = ["image", "video", "chat"] as const;
@@ -141,15 +141,7 @@ async function one(c: ConsoleContext) {
     <>
       <section class="cols sampled">
         <Sample c={c} choice={choice} />
-        <div class="card">
-          <Facts
-            of={[
-              [t("usual_time"), usualTime(t, choice)],
-              ...listPrices(c, choice),
-              choice.aliases.length > 0 && [t("other_names"), choice.aliases.join(", ")],
-            ]}
-          />
-        </div>
+        <ModelFacts c={c} choice={choice} />
       </section>
       {[choice, ...otherActions(choices, choice.model)].map((action) => (
         <ActionSection c={c} choice={action} />

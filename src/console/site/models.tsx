@@ -2,8 +2,8 @@
 
 import type { ConsoleContext } from "../frame.tsx";
 import { ActionSection, otherActions } from "../models/page.tsx";
-import { listPrices, usualTime } from "../models/prices.ts";
-import { Facts } from "../parts/table.tsx";
+import { ModelFacts } from "../models/facts.tsx";
+import { listPrices } from "../models/prices.ts";
 import { shownModels } from "./catalog.ts";
 import { docsPage } from "./docs-page.tsx";
 import { PriceTable } from "./price-table.tsx";
@@ -48,15 +48,7 @@ export async function modelPage(c: ConsoleContext, name: string): Promise<Respon
       <>
         <h1>{choice.model}</h1>
         <Sample c={c} choice={choice} />
-        <div class="card">
-          <Facts
-            of={[
-              [t("usual_time"), usualTime(t, choice)],
-              ...listPrices(c, choice),
-              choice.aliases.length > 0 && [t("other_names"), choice.aliases.join(", ")],
-            ]}
-          />
-        </div>
+        <ModelFacts c={c} choice={choice} />
         {actions.map((action) => (
           <ActionSection c={c} choice={action} />
         ))}
