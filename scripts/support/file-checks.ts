@@ -7,7 +7,7 @@ import type { Download } from "./api-client.ts";
 
 const durationTolerance = 0.1;
 
-/** Every difference between the bytes and the declared digest; empty if there is none. */
+/** Every difference between the bytes and the declared digest; empty if they are equal. */
 export function digestFaults({ bytes, digest }: Download): string[] {
   const expected = `sha-256=:${createHash("sha256").update(bytes).digest("base64")}:`;
   return digest === expected ? [] : [`Repr-Digest is ${digest}, the bytes have ${expected}`];

@@ -39,7 +39,7 @@ export const findLanguage = async (db: D1Database, accountId: string): Promise<s
   (await db.prepare("SELECT language FROM member WHERE account_id = ?1").bind(accountId).first<{ language: string | null }>())?.language ??
   null;
 
-/** The e-mail address of the user who signs in to an account, or null if there is none. */
+/** The e-mail address of the user who signs in to an account, or null if no user does. */
 export const findPerson = async (db: D1Database, accountId: string) =>
   (
     await db
@@ -81,7 +81,7 @@ export interface Person {
 }
 
 /**
- * The account of a user, created if there is none and the user may have one. undefined if the operator has created an account with the same
+ * The account of a user, created if the user has no account and may have one. undefined if the operator has created an account with the same
  * e-mail address, unless the user has verified the address: an unverified address gives no access to its money. If e-mail can be sent,
  * users get an account only after they have verified their address.
  */

@@ -4,7 +4,7 @@
 const oldSecretMs = 24 * 3_600_000;
 
 export interface Webhook {
-  /** The account's endpoint; null if there is none. */
+  /** The account's endpoint; null if none is set. */
   url: string | null;
   secret: string;
   oldSecret: string | null;
@@ -25,7 +25,7 @@ const newSecret = () => `whsec_${crypto.getRandomValues(new Uint8Array(32)).toBa
 const findWebhook = (db: D1Database, accountId: string) =>
   db.prepare(`SELECT ${columns} FROM webhook WHERE account_id = ?1`).bind(accountId).first<Webhook>();
 
-/** The account's webhook; creates its secret if there is none yet. Throws if D1 does not answer. */
+/** The account's webhook; creates its secret if it has no secret yet. Throws if D1 does not answer. */
 export async function readWebhook(db: D1Database, accountId: string): Promise<Webhook> {
   const found = await findWebhook(db, accountId);
   if (found) return found;

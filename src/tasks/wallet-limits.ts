@@ -79,7 +79,7 @@ export function noteAlerts(state: WalletState, book: WalletBook, keyId: string, 
 }
 
 /**
- * The reason why the amount cannot be held, apart from the account's grant; undefined if there is none. The key's row must have been read.
+ * The reason why the amount cannot be held, apart from the account's grant; undefined if it can be held. The key's row must have been read.
  */
 export function refusal(
   state: WalletState,

@@ -1,4 +1,4 @@
-/** The output of a task: a placeholder, images, a video, a character, or the reason why there is none. */
+/** The output of a task: a placeholder, images, a video, a character, or the reason why it was not made. */
 
 import { roundedAmount } from "../amounts.ts";
 import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from "../answers.ts";

@@ -97,7 +97,7 @@ function hasEqualItems(value: Json[], attempt: Attempt): boolean {
   return value.some((item, index) => value.findIndex((other) => isEqual(other, item)) < index);
 }
 
-/** The schema for the item at an index; undefined if there is none. `items` may be a list, as up to draft 7. */
+/** The schema for the item at an index; undefined if no schema applies. `items` may be a list, as up to draft 7. */
 export function itemSchema({ prefixItems, items, additionalItems }: Schema, index: number): Schema | undefined {
   if (Array.isArray(items)) return items[index] ?? additionalItems;
   return prefixItems?.[index] ?? items;
