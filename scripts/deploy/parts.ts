@@ -14,11 +14,13 @@ export interface Part {
   madeSecrets: Record<string, "random" | "ed25519">;
   /** Bindings that work only on a real account, by the flag that adds them (`--with ai`). */
   extras: Partial<Record<Extra, Record<string, unknown>>>;
+  /** Variables that follow from the limits of the Free plan. */
+  onFreePlan?: Record<string, string>;
 }
 
 /** Bindings that `--with` can add. */
 export const extras = ["ai", "media", "email"] as const;
-export type Extra = (typeof extras)[number];
+type Extra = (typeof extras)[number];
 
 /** In the order of deployment: a Worker comes after those that it binds, the one with the public address last. */
 export const parts: Part[] = [
@@ -61,6 +63,7 @@ export const parts: Part[] = [
     isOptional: true,
     madeSecrets: {},
     extras: { email: { send_email: [{ name: "MAIL" }] } },
+    onFreePlan: { DATABASE_MAX_MB: "500", LEDGER_MAX_MB: "125" },
   },
   {
     name: "gateway",
