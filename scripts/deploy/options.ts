@@ -1,7 +1,7 @@
 /** The options of `npm run deploy` and `npm run destroy`. */
 
 import { parseArgs } from "node:util";
-import { type Extra, extras, parts } from "./parts.ts";
+import { type Extra, extras, leavable } from "./parts.ts";
 import { Stop } from "./stop.ts";
 
 export const jurisdictions = ["eu", "us", "fedramp"] as const;
@@ -40,10 +40,7 @@ export const deployHelp = `npm run deploy -- [options]
   --domain HOST         serve this host of yours instead of the workers.dev address ("none" goes back)
   --region REGION       where databases and buckets are created: ${regions.join(", ")}
   --jurisdiction WHERE  keep database, bucket and objects inside: ${jurisdictions.join(", ")}
-  --without PART,...    leave out ${parts
-    .filter((part) => part.isOptional)
-    .map((part) => part.name)
-    .join(", ")} ("none" brings all back)
+  --without PART,...    leave out ${leavable.join(", ")} ("none" brings all back)
   --with BINDING,...    add the bindings ${extras.join(", ")} ("none" takes them away)
   --mail-from ADDRESS   the sender of e-mail, with --with email
   --email ADDRESS       the first account's address (default: yours at Cloudflare)
@@ -81,7 +78,7 @@ export function readDeployOptions(args: string[]): DeployOptions | undefined {
   if (values.help) return undefined;
   const without = list(values.without?.join(","));
   const added = list(values.with?.join(","));
-  checkAllowed("--without", without ?? [], parts.filter((part) => part.isOptional).map((part) => part.name)); // prettier-ignore
+  checkAllowed("--without", without ?? [], leavable);
   checkAllowed("--with", added ?? [], extras);
   checkAllowed("--region", values.region === undefined ? [] : [values.region], regions);
   checkAllowed("--jurisdiction", values.jurisdiction === undefined ? [] : [values.jurisdiction], jurisdictions);
