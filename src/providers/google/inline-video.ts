@@ -9,8 +9,6 @@ const maxAnswerBytes = 768 * 1024 * 1024;
 const maxDepth = 64;
 /** How many characters of each string are kept: enough for a URL. */
 const keptCharacters = 16 * 1024;
-/** The maximum number of characters that are kept of an answer. */
-const maxRest = 4 * 1024 * 1024;
 /** Twelve bytes in base64: the size of the first box, `ftyp`, and a brand, as every MP4 file begins (ISO/IEC 14496-12, 4.3). */
 const startCharacters = 16;
 
@@ -27,7 +25,6 @@ export async function lookForVideo<T>(body: ReadableStream<Uint8Array>): Promise
       if (string + part.text.length <= keptCharacters) rest += part.text;
       string = part.ends ? 0 : string + part.text.length;
     } else rest += part.text;
-    if (rest.length > maxRest) throw new ProviderError("unreachable", "the answer: too_large");
   }
   try {
     return { video: false, value: JSON.parse(rest) as T };
