@@ -8,7 +8,7 @@ import { NetError } from "../net/net-error.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { paceTimeMs, within } from "../net/pace.ts";
 import type { AppContext } from "./frame.ts";
-import { isDeeperThan, maxDepth } from "../media/json-depth.ts";
+import { parseJson } from "../media/json-limits.ts";
 
 const MiB = 1024 * 1024;
 /** The size limits of bodies: of those that `large-body.ts` reads (chats and submissions, without their inline images), and of all others. */
@@ -77,11 +77,10 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
 export function parseObject(bytes: Uint8Array): Record<string, unknown> {
   let body: unknown;
   try {
-    body = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
+    body = parseJson(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
   } catch {
     throw new ApiError("invalid_json");
   }
-  if (isDeeperThan(body, maxDepth)) throw new ApiError("invalid_json");
   return asObject(body);
 }
 

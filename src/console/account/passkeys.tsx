@@ -5,6 +5,7 @@ import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
 import { authSettings, type ConsoleContext, type ConsoleEnvironment, cookies, readBody, signedIn, nothingHere } from "../frame.tsx";
+import { parseJson } from "../../media/json-limits.ts";
 import type { Translate } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -76,7 +77,12 @@ async function pass(c: ConsoleContext, answer: Response, body: (answer: object) 
 
 /** The body that a browser's script sent; only an object is passed on. */
 async function sentBy(c: ConsoleContext): Promise<{ response?: unknown; name?: unknown }> {
-  const body: unknown = await (await readBody(c)).json().catch(() => null);
+  const body: unknown = await (
+    await readBody(c)
+  )
+    .text()
+    .then((text) => parseJson(text))
+    .catch(() => null);
   return typeof body === "object" && body !== null ? body : {};
 }
 

@@ -14,9 +14,9 @@ import { referenceIndex, referencePage } from "./reference.tsx";
 import { showStatus } from "./status.tsx";
 import { llmsText, markdownPage, robotsText } from "./plain.ts";
 
-/** Sets the language. Pages depend on language, theme and deployment, so browsers must revalidate them. */
+/** Sets the language: `?language=`, else the choice at the foot of the pages, else the browser's. Pages depend on language, theme and deployment, so browsers must revalidate them. */
 const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
-  const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
+  const language = chooseLanguage(c.req.query("language") ?? getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
   c.set("t", translator(language));
   await next();
