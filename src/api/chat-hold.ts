@@ -6,6 +6,7 @@ import { alert } from "../log.ts";
 import { retry } from "../retry.ts";
 import type { ReserveAnswer } from "../tasks/wallet-limits.ts";
 import { callTogether } from "../tasks/wallet-line.ts";
+import type { Watch } from "./watch.ts";
 
 /** The longest duration of a chat. */
 export const chatDeadlineMs = 600_000;
@@ -18,16 +19,16 @@ export interface ChatHold {
 }
 
 /** Holds `held` (millionths). Throws an `ApiError` if it cannot be held; then nothing is held. */
-export async function holdForChat(env: Env, charge: Charge, held: number): Promise<ChatHold> {
+export async function holdForChat(env: Env, charge: Charge, held: number, watch: Watch): Promise<ChatHold> {
   // A new stub each time: one that threw may stay broken.
   const wallet = () => env.WALLETS.getByName(charge.accountId);
   const settle = async (price: number | undefined) => {
     const [charged, outcome] = price === undefined ? [0, "provider_error"] : [price, "completed"];
-    if (await callTogether(env.WALLETS, { charge, held, charged, outcome })) return;
+    if (await callTogether(env.WALLETS, { charge, held, charged, outcome }, watch)) return;
     await retry("settle", charge.taskId, () => wallet().settle(charge, charged, outcome, held));
   };
   const deadline = Date.now() + chatDeadlineMs + graceMs;
-  if (await callTogether(env.WALLETS, { charge, held, deadline })) return { settle };
+  if (await callTogether(env.WALLETS, { charge, held, deadline }, watch)) return { settle };
   try {
     const { answer, until } = await retry(
       "reserve",

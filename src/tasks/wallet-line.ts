@@ -1,8 +1,6 @@
 /** Calls of an account's wallet by the chats of this isolate: while one is under way, further ones wait and go together in the next. */
 
 import type { Charge } from "../db/ledger.ts";
-import { NetError } from "../net/net-error.ts";
-import { within } from "../net/pace.ts";
 
 /** The namespace of wallet objects. */
 interface Wallets {
@@ -26,6 +24,11 @@ interface Turn {
   tell: (answer: boolean | "go") => void;
 }
 
+/** Limits the wait for a promise: resolves to undefined after `ms`. */
+interface Within {
+  within<T>(ms: number, promise: Promise<T>): Promise<T | undefined>;
+}
+
 interface Line {
   waiting: Turn[];
   /** The last call that was sent, or is about to be. */
@@ -40,7 +43,7 @@ const lines = new Map<string, Line>();
  * refuses it, or if its outcome is unknown: then repeat it alone. Each request that is the first to wait sends the next call itself, so that
  * no request does others' work after its own, and none depends on another for longer than `lateMs`.
  */
-export async function callTogether(wallets: Wallets, call: ChatCall, joins = canWake): Promise<boolean> {
+export async function callTogether(wallets: Wallets, call: ChatCall, watch: Within, joins = canWake): Promise<boolean> {
   const { accountId } = call.charge;
   let line = lines.get(accountId);
   if (!line) lines.set(accountId, (line = { waiting: [], last: undefined, sentAt: 0 }));
@@ -48,17 +51,19 @@ export async function callTogether(wallets: Wallets, call: ChatCall, joins = can
     const { promise, resolve } = Promise.withResolvers<boolean | "go">();
     const turn = { call, tell: resolve };
     line.waiting.push(turn);
-    const answer = await within(lateMs, promise).catch((error: unknown) => giveUp(line, turn, error));
-    if (answer !== "go") return answer;
+    const answer = await watch.within(lateMs, promise);
+    if (answer === undefined) giveUp(line, turn);
+    if (answer !== "go") return answer ?? false;
   }
   const turns = line.waiting.splice(0, maxTogether - 1);
   const mine = (line.last = turns);
   line.sentAt = Date.now();
   let answers: boolean[] = [];
   try {
-    // One that failed is repeated by each of its chats alone, and reported there. Code of the previous version has no such method.
     answers = await wallets.getByName(accountId).chats([call, ...turns.map((turn) => turn.call)]);
-  } catch {}
+  } catch {
+    // Each chat repeats its call alone, and reports its faults. Code of the previous version has no such method.
+  }
   turns.forEach((turn, at) => turn.tell(answers[at + 1] ?? false));
   if (line.last === mine) passOn(accountId, line);
   return answers[0] ?? false;
@@ -73,9 +78,7 @@ function passOn(accountId: string, line: Line): void {
   else lines.delete(accountId);
 }
 
-function giveUp(line: Line, turn: Turn, error: unknown): false {
-  if (!(error instanceof NetError)) throw error;
+function giveUp(line: Line, turn: Turn): void {
   line.waiting = line.waiting.filter((one) => one !== turn);
   line.last = undefined;
-  return false;
 }

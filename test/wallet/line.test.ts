@@ -2,6 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { Watch } from "../../src/api/watch.ts";
 import { type ChatCall, callTogether } from "../../src/tasks/wallet-line.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { failOnce } from "../support/faults.ts";
@@ -33,7 +34,7 @@ async function reserveAll(calls: ChatCall[]): Promise<void> {
   const wallet = ({ charge }: ChatCall) => env.WALLETS.getByName(charge.accountId);
   await Promise.all(
     calls.map(async (call) => {
-      if (await callTogether(env.WALLETS, call, true)) return;
+      if (await callTogether(env.WALLETS, call, new Watch(), true)) return;
       expect(await wallet(call).reserve(call.charge, call.held, { deadline: deadline() })).toEqual({ answer: "reserved" });
     }),
   );
@@ -41,10 +42,14 @@ async function reserveAll(calls: ChatCall[]): Promise<void> {
 async function settleAll(calls: ChatCall[], charged: number): Promise<void> {
   await Promise.all(
     calls.map(async ({ charge }) => {
-      if (await callTogether(env.WALLETS, { charge, held, charged, outcome: "completed" }, true)) return;
+      if (await callTogether(env.WALLETS, { charge, held, charged, outcome: "completed" }, new Watch(), true)) return;
       await env.WALLETS.getByName(charge.accountId).settle(charge, charged, "completed", held);
     }),
   );
+}
+
+interface Methods {
+  chats(this: WalletObject, calls: ChatCall[]): Promise<boolean[]>;
 }
 
 /** After everything is written: each call has one entry with this charge. */
@@ -63,14 +68,15 @@ test("calls at the same time go together behind the first one, and each has its 
   const batches = vi.spyOn(WalletObject.prototype, "chats");
   const calls = Array.from({ length: 10 }, () => toHold(account));
   const tooMuch = { ...toHold(account), held: 2_000_000 };
-  const answers = await Promise.all([...calls, tooMuch].map((call) => callTogether(env.WALLETS, call, true)));
+  const answers = await Promise.all([...calls, tooMuch].map((call) => callTogether(env.WALLETS, call, new Watch(), true)));
   expect(answers).toEqual([...calls.map(() => true), false]);
   expect(batches.mock.calls.map(([together]) => together.length)).toEqual([1, 10]);
   await expectSound(account, [first, ...calls.map(({ charge }) => ({ charge, amount: held }))]);
   await settleAll(calls, 400);
-  expect(await callTogether(env.WALLETS, toHold(account), false)).toBe(true);
+  expect(await callTogether(env.WALLETS, toHold(account), new Watch(), false)).toBe(true);
   // Settled already, and never reserved: the second one needs a call of its own.
-  const ended = (charge: ChatCall["charge"]) => callTogether(env.WALLETS, { charge, held, charged: 1, outcome: "completed" }, true);
+  const ended = (charge: ChatCall["charge"]) =>
+    callTogether(env.WALLETS, { charge, held, charged: 1, outcome: "completed" }, new Watch(), true);
   expect(await ended(calls[0]!.charge)).toBe(true);
   expect(await ended(newCharge(account, "chat"))).toBe(false);
 });
@@ -97,7 +103,7 @@ test.each([false, true])("each call of a lost one is repeated and takes effect o
 
 test("an object that crashes during the calls has held and settled each of them once", async () => {
   const { account, first } = await spender();
-  const { chats } = WalletObject.prototype;
+  const { chats } = WalletObject.prototype as unknown as Methods;
   let time = 0;
   vi.spyOn(WalletObject.prototype, "chats").mockImplementation(async function (this: WalletObject, together) {
     const answers = await chats.call(this, together);
@@ -129,10 +135,10 @@ const someCall = (id = crypto.randomUUID()): (() => ChatCall) => {
 test("behind a request that died a call waits until the next one comes, ten milliseconds later, which takes it along", async () => {
   const { sent, wallets } = dying(1);
   const next = someCall();
-  void callTogether(wallets, next(), true);
-  const waiting = callTogether(wallets, next(), true);
+  void callTogether(wallets, next(), new Watch(), true);
+  const waiting = callTogether(wallets, next(), new Watch(), true);
   vi.setSystemTime(Date.now() + 11);
-  expect(await callTogether(wallets, next(), true)).toBe(true);
+  expect(await callTogether(wallets, next(), new Watch(), true)).toBe(true);
   expect(await waiting).toBe(true);
   expect(sent).toEqual([1, 2]);
 });
@@ -141,10 +147,10 @@ test("behind a request that died each call gives up after two seconds, and later
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });
   const { sent, wallets } = dying(1);
   const next = someCall();
-  void callTogether(wallets, next(), true);
-  const waiting = [callTogether(wallets, next(), true), callTogether(wallets, next(), true)];
+  void callTogether(wallets, next(), new Watch(), true);
+  const waiting = [callTogether(wallets, next(), new Watch(), true), callTogether(wallets, next(), new Watch(), true)];
   await vi.advanceTimersByTimeAsync(2_000);
   expect(await Promise.all(waiting)).toEqual([false, false]);
-  expect(await callTogether(wallets, next(), true)).toBe(true);
+  expect(await callTogether(wallets, next(), new Watch(), true)).toBe(true);
   expect(sent).toEqual([1, 1]);
 });
