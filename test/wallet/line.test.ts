@@ -49,7 +49,7 @@ async function settleAll(calls: ChatCall[], charged: number): Promise<void> {
 }
 
 interface Methods {
-  chats(this: WalletObject, calls: ChatCall[]): Promise<boolean[]>;
+  chats: (this: WalletObject, calls: ChatCall[]) => Promise<boolean[]>;
 }
 
 /** After everything is written: each call has one entry with this charge. */
