@@ -9,6 +9,7 @@ import { sendAlerts } from "./budget-alerts.ts";
 import { RecentDemand } from "./recent-demand.ts";
 import { auditWallet, returnLost } from "./wallet-audit.ts";
 import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
+import { askOldTasks, holdEndsAt } from "./wallet-old-holds.ts";
 import { announceKeys, keysRevision } from "./wallet-keys.ts";
 import { batchSize, WalletLedger } from "./wallet-ledger.ts";
 import { noteAlerts, refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
@@ -93,7 +94,7 @@ export class WalletObject extends DurableObject<Env> {
     this.#demand.add(amount, now);
     const page = this.#book.add(hold);
     if (noteAlerts(this.#ledger.loaded, this.#book, keyId, now)) this.#ledger.isStored = false; // stored with the hold
-    this.#store(page, Math.min(now + idleMs, deadline ?? Infinity));
+    this.#store(page, deadline === undefined ? holdEndsAt(hold) : Math.min(now + idleMs, deadline));
   }
 
   /**
@@ -211,6 +212,8 @@ export class WalletObject extends DurableObject<Env> {
         const free = this.#ledger.free();
         if (free > 0 && now - this.#book.usedAt >= idleMs) await this.#ledger.giveBack(free);
       });
+      for (const taskId of await askOldTasks(this.#book, this.env.TASKS, this.#accountId, now))
+        this.#store(this.#book.settle(taskId, { charged: 0, outcome: "refused", at: now }));
       if ((await sendAlerts(this.env.NOTIFY, this.#ledger.state?.alerts ?? [])) > 0) this.#store();
       this.#arm(this.#nextAlarm());
     } catch (error) {
@@ -220,7 +223,7 @@ export class WalletObject extends DurableObject<Env> {
 
   #nextAlarm(): number {
     let next = this.#book.outboxSize > 0 || this.#ledger.state?.alerts?.length ? Date.now() + flushMs : Infinity;
-    for (const { deadline } of this.#book.open()) next = Math.min(next, deadline ?? Infinity);
+    for (const hold of this.#book.open()) next = Math.min(next, holdEndsAt(hold, Date.now()));
     const isIdle = this.#ledger.free() > 0 || this.#ledger.state?.isUnsure;
     return isIdle ? Math.min(next, Math.max(this.#book.usedAt + idleMs, Date.now() + 1)) : next;
   }
