@@ -2,7 +2,7 @@
 
 import { parseArgs } from "node:util";
 import * as z from "zod/mini";
-import { extras, parts } from "./parts.ts";
+import { extras, leavable } from "./parts.ts";
 import { Stop } from "./stop.ts";
 
 const jurisdictions = ["eu", "us", "fedramp"] as const;
@@ -52,10 +52,7 @@ export const deployHelp = `npm run deploy -- [options]
   --domain HOST         serve this host of yours instead of the workers.dev address ("none" goes back)
   --region REGION       where databases and buckets are created: ${regions.join(", ")}
   --jurisdiction WHERE  keep database, bucket, queues and objects inside: ${jurisdictions.join(", ")}
-  --without PART,...    leave out ${parts
-    .filter((part) => part.isOptional)
-    .map((part) => part.name)
-    .join(", ")} ("none" brings all back)
+  --without PART,...    leave out ${leavable.join(", ")} ("none" brings all back)
   --with BINDING,...    add the bindings ${extras.join(", ")} ("none" takes them away)
   --mail-from ADDRESS   the sender of e-mail, with --with email
   --email ADDRESS       the first account's address (default: yours at Cloudflare)
@@ -101,7 +98,7 @@ export function readDeployOptions(args: string[], environment: NodeJS.ProcessEnv
   if (values.help) return undefined;
   const without = list(values.without?.join(","));
   const added = list(values.with?.join(","));
-  checkAllowed("--without", without ?? [], parts.filter((part) => part.isOptional).map((part) => part.name)); // prettier-ignore
+  checkAllowed("--without", without ?? [], leavable);
   checkAllowed("--with", added ?? [], extras);
   checkAllowed("--region", values.region === undefined ? [] : [values.region], regions);
   if (values.region !== undefined && values.jurisdiction !== undefined)

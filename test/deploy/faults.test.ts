@@ -51,9 +51,15 @@ test("a deployment interrupted at each of its calls in turn ends like an uninter
   expect(outputs.at(-1)).toContain("gateway is up at https://gateway.acme.workers.dev");
   expect(outputs.filter((output) => /^API_KEY=/m.test(output))).toHaveLength(1);
   expect(failed.size).toBeGreaterThan(30);
-  const uploads = ["gateway-sandbox", "gateway-console", "gateway-openai", "gateway-mcp", "gateway-operations", "gateway"].map(
-    (name) => `POST /workers/scripts/${name}/versions`,
-  );
+  const uploads = [
+    "gateway-sandbox",
+    "gateway-auth",
+    "gateway-console",
+    "gateway-openai",
+    "gateway-mcp",
+    "gateway-operations",
+    "gateway",
+  ].map((name) => `POST /workers/scripts/${name}/versions`);
   for (const call of ["POST /d1/database", "POST /r2/buckets", "POST /queues", ...uploads, "GET gateway/v1/models"])
     expect([...failed.keys()]).toContain(call);
 

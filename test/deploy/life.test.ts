@@ -16,6 +16,7 @@ const gatewayParts = [
   "gateway",
   "gateway",
   "gateway-assets",
+  "gateway-auth",
   "gateway-console",
   "gateway-dead",
   "gateway-dispatch",
@@ -74,6 +75,7 @@ test("the first deployment creates all resources, generates an image with the sa
   });
   expect([...account.workers].map(([name, { secrets: own, hasSubdomain }]) => [name, [...own.keys()].sort(), hasSubdomain])).toEqual([
     ["gateway-sandbox", [], false],
+    ["gateway-auth", [], false],
     ["gateway-console", ["AUTH_SECRET"], false],
     ["gateway-openai", [], false],
     ["gateway-mcp", [], false],

@@ -24,6 +24,7 @@ test.each([
   "wrangler.toml",
   "src/sandbox/wrangler.toml",
   "src/console/wrangler.toml",
+  "src/console/auth/wrangler.toml",
   "src/openai/wrangler.toml",
   "src/mcp/wrangler.toml",
   "src/operations/wrangler.toml",
