@@ -36,7 +36,7 @@ export async function waitUntilReady(gateway: string, baseUrl: string, signal: A
   }
   throw new Stop(
     `${baseUrl}/readyz did not answer 200 within five minutes; ${last}`,
-    `Run the same command again; if it fails again, look at the gateway's log with `npx wrangler tail ${gateway}`. Behind a proxy set HTTPS_PROXY.`,
+    `Run the same command again; if it fails again, look at the gateway's log with \`npx wrangler tail ${gateway}\`. Behind a proxy set HTTPS_PROXY.`,
   );
 }
 
