@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readBody, signedIn, nothingHere } from "../frame.tsx";
+import { authSettings, type ConsoleContext, type ConsoleEnvironment, cookies, readBody, signedIn, nothingHere } from "../frame.tsx";
 import { parseJson } from "../../media/json-limits.ts";
 import type { Translate } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
@@ -26,7 +26,7 @@ export const PasskeyButton = ({ t, to }: { t: Translate; to: string | undefined 
   </div>
 );
 
-const listPasskeys = (c: ConsoleContext) => c.get("auth").api.listPasskeys({ headers: c.req.raw.headers });
+const listPasskeys = (c: ConsoleContext) => c.env.AUTH.listPasskeys(authSettings(c), cookies(c));
 
 /** On the account page: the list of passkeys, and a form to add one. */
 export async function passkeysSection(c: ConsoleContext) {
@@ -44,7 +44,7 @@ export async function passkeysSection(c: ConsoleContext) {
                 <span>
                   <b>{name ?? t("passkey")}</b>{" "}
                   <span class="meta">
-                    <DateTime ms={new Date(createdAt).getTime()} />
+                    <DateTime ms={createdAt.getTime()} />
                   </span>
                 </span>
                 <button class="btn sm danger" aria-label={`${t("delete")}: ${name ?? t("passkey")}`}>
@@ -93,9 +93,7 @@ export const passkeys = new Hono<ConsoleEnvironment>()
   )
   .post("/passkeys", async (c) => {
     const { response } = await sentBy(c);
-    const answer = await askAuth(c, "/passkey/verify-authentication", { response });
-    if (answer.ok) await c.get("attempts").forgive();
-    return pass(c, answer, () => ({}));
+    return pass(c, await askAuth(c, "/passkey/verify-authentication", { response }), () => ({}));
   })
   .post("/account/passkeys/options", signedIn, async (c) =>
     pass(c, await askAuth(c, "/passkey/generate-register-options"), (options) => options),

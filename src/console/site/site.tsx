@@ -3,7 +3,7 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import gate from "../files/gate.svg";
-import { type ConsoleContext, type ConsoleEnvironment, languageCookie, recognize, startAuth } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, languageCookie, recognize } from "../frame.tsx";
 import { chooseLanguage, translator } from "../messages.ts";
 import { describeApi } from "./description.ts";
 import { docNamed } from "./docs.ts";
@@ -26,12 +26,8 @@ const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
 
 /** Signed-in users are redirected to the overview. */
 async function home(c: ConsoleContext): Promise<Response> {
-  if (c.req.header("cookie")?.includes("session_token=")) {
-    await startAuth(c);
-    await recognize(c);
-    if (c.get("user") !== undefined) return c.redirect("/console", 303);
-  }
-  return landing(c);
+  await recognize(c);
+  return c.get("user") === undefined ? landing(c) : c.redirect("/console", 303);
 }
 
 const missing = (c: ConsoleContext) =>
