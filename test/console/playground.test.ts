@@ -160,15 +160,15 @@ test("a refusal is shown beside its field, in the page's language, and the value
   const html = await response.text();
   const { values, invalid } = await formIn(html);
   expect([...invalid].toSorted()).toEqual(["n", "prompt", "size"]);
-  expect(/id="problem-n"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toBe("不得大于 4");
+  expect(/id="problem-n"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toBe("数量不得大于 4。");
   // The summary takes the focus and names each field by its label.
   const summary = /<div class="note bad" role="alert" tabindex="-1" data-focus[^>]*>(.*?)<\/ul>/.exec(html)![1];
-  for (const [name, label] of [
-    ["prompt", "提示词"],
-    ["n", "数量"],
-    ["size", "宽高比"],
+  for (const [name, sentence] of [
+    ["prompt", "提示词为必填项。"],
+    ["n", "数量不得大于 4。"],
+    ["size", "宽高比必须是以下之一："],
   ])
-    expect(summary).toContain(`<a href="#f-${name}">${label}</a>: `);
+    expect(summary).toContain(`<a href="#f-${name}">${sentence}`);
   expect(values).toMatchObject({ quality: "hd" });
   expect(await held(account)).toBe(0);
 });
@@ -181,7 +181,7 @@ test("a refusal of an item is shown beside its field and names the item", async 
   });
   const html = await response.text();
   expect(response.status).toBe(400);
-  expect(/id="problem-pictures"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toMatch(/^Image 2: /);
+  expect(/id="problem-pictures"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toMatch(/^Image 2 must be .*\.$/);
   expect((await formIn(html)).values).toMatchObject({ "pictures.0.url": "https://pictures.example/1.png", "pictures.1.url": "nowhere" });
 });
 
