@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { allModels } from "../../src/catalog/models.ts";
 import { fieldHint, fieldLabel } from "../../src/console/messages/playground-fields.ts";
+import { toSentence } from "../../src/console/playground/problem.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
@@ -55,9 +56,12 @@ test("every model's form has the fields and limits of its schema, each with a la
         for (const language of ["en", "zh", "ko", "ja"] as const) expect(fieldLabel(language, name)).not.toBe(name);
         const control = controls.get(name);
         if (limits.enum) expect(control!.options.filter(Boolean)).toEqual(limits.enum.map(String));
-        if (control?.attributes["type"] === "radio" && limits.maximum !== undefined) {
+        const isList = control?.attributes["type"] === "radio" || control?.tag === "select";
+        if (isList && limits.maximum !== undefined) {
           const { minimum = 0, maximum } = limits;
           expect([name, control.options]).toEqual([name, Array.from({ length: maximum - minimum + 1 }, (_, at) => String(minimum + at))]);
+          // More values than five do not fit side by side.
+          expect([name, control.tag]).toEqual([name, control.options.length > 5 ? "select" : "input"]);
           continue;
         }
         for (const [attribute, limit] of [
@@ -171,6 +175,18 @@ test("a refusal is shown beside its field, in the page's language, and the value
     expect(summary).toContain(`<a href="#f-${name}">${sentence}`);
   expect(values).toMatchObject({ quality: "hd" });
   expect(await held(account)).toBe(0);
+});
+
+test.each([
+  ["en", "Prompt", "is required", "Prompt is required."],
+  ["en", "Images", "one of url, from_task is required", "Images: one of url, from_task is required."],
+  ["zh", "提示词", "为必填项", "提示词为必填项。"],
+  ["zh", "图片", "1080p 不支持 reference 图片", "图片：1080p 不支持 reference 图片。"],
+  ["ko", "프롬프트", "필수 항목입니다", "프롬프트: 필수 항목입니다."],
+  ["ja", "プロンプト", "必須です", "プロンプトは必須です。"],
+  ["ja", "画像", "要素は少なくとも 1 個必要です", "画像：要素は少なくとも 1 個必要です。"],
+] as const)("a violated rule is a sentence: %s, %s, %s", (language, subject, rule, sentence) => {
+  expect(toSentence(language, subject, rule)).toBe(sentence);
 });
 
 test("a refusal of an item is shown beside its field and names the item", async () => {
