@@ -70,12 +70,11 @@ async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Prom
   }
 }
 
-/** Also loads the images below the window, because the screenshot shows the whole page, and waits until no player shows that it loads. */
+/** Also loads the images below the window, because the screenshot shows the whole page. */
 async function loadImages(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const images = [...document.images].filter((image) => image.checkVisibility());
     for (const image of images) image.loading = "eager";
     await Promise.all(images.map((image) => image.decode().catch(() => undefined)));
-    if (document.querySelector("video")) await new Promise((resolve) => setTimeout(resolve, 500));
   });
 }

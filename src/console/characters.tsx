@@ -71,9 +71,9 @@ const Card = ({ id, username, display_name: name, profile_picture_url: image, mo
       <img class="face" src={image} alt="" width={320} height={240} loading="lazy" />
       <div class="stack tight padded">
         <h2>{name}</h2>
-        <p class="row between">
+        <p class="row">
           <code id={`name-${id}`}>@{username}</code>
-          <Copy of={`name-${id}`} label={t("copy_username", { username })} />
+          <Copy of={`name-${id}`} label={t("copy_username", { username })} isIcon />
         </p>
         <p class="row between meta">
           <span>
