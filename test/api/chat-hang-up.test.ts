@@ -6,7 +6,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { readBalance, newAccount } from "../support/gateway.ts";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
+beforeEach(
+  () => void vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"], now: Date.now() }),
+);
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
