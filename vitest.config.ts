@@ -115,6 +115,7 @@ const bundled = (...more: string[]) => ({
       rolldownOptions: { external: /^(?:node|cloudflare):/ },
       include: [
         "@cfworker/json-schema",
+        "@hono/zod-validator",
         "fast-check",
         "hono",
         "hono/body-limit",

@@ -8,8 +8,8 @@ import { NetError } from "../net/net-error.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { paceTimeMs, within } from "../net/pace.ts";
 import type { AppContext } from "./frame.ts";
+import { parseJson } from "../media/json-limits.ts";
 import type { Watch } from "./watch.ts";
-import { isDeeperThan, maxDepth } from "../media/json-depth.ts";
 
 const MiB = 1024 * 1024;
 /** The size limits of bodies: of those that `large-body.ts` reads (chats and submissions, without their inline images), and of all others. */
@@ -85,11 +85,10 @@ const strictText = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 export function parseObject(bytes: Uint8Array): Record<string, unknown> {
   let body: unknown;
   try {
-    body = JSON.parse(strictText.decode(bytes));
+    body = parseJson(strictText.decode(bytes));
   } catch {
     throw new ApiError("invalid_json");
   }
-  if (isDeeperThan(body, maxDepth)) throw new ApiError("invalid_json");
   return asObject(body);
 }
 

@@ -1,18 +1,24 @@
 /** Validates query parameters; the parameters of each path are defined in `schema/queries.ts`. */
 
+import { zValidator } from "@hono/zod-validator";
+import type { Context } from "hono";
 import type * as z from "zod/mini";
 import { toViolations } from "../catalog/parse.ts";
 import { ApiError } from "../errors.ts";
 import type { AppContext } from "./frame.ts";
 
-/** The parameters of a request's query, checked; unknown ones are ignored. Throws 400. */
+function refuse(error: z.core.$ZodError, query: unknown): never {
+  throw new ApiError("invalid_request", { violations: toViolations(error, query) });
+}
+
+/**
+ * The parameters of a request's query, checked; unknown ones are ignored. Throws 400. The validator is made for the request: made with
+ * its route, it would build the schema at every start of the Worker.
+ */
 export async function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => T): Promise<z.output<T>> {
-  const query = Object.fromEntries(
-    Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-  );
-  const result = schema().safeParse(query);
-  if (!result.success) throw new ApiError("invalid_request", { violations: toViolations(result.error, query) });
-  return result.data;
+  const validate = zValidator("query", schema(), (result) => (result.success ? undefined : refuse(result.error, result.data)));
+  await validate(c as Context, async () => undefined);
+  return c.req.valid("query" as never);
 }
 
 /** The same for one value. */
