@@ -28,7 +28,7 @@ export interface AppEnv {
     model?: string;
     /** A chat that was settled before its answer, and its price in millionths: in the log alone, because it has no page. */
     settled?: { task: string; charged: number };
-    /** True if the response already has the common headers, because a task object built it for this request. */
+    /** True if the response already has the common headers. */
     hasCommonHeaders?: boolean;
     /** The origin whose pages may read the answer, "*" for all. */
     allowOrigin?: string;
@@ -78,7 +78,7 @@ function leave(c: AppContext, { status, headers }: Response): void {
   };
   logRequest(c, entry);
   // Successful status queries are by far the most frequent requests and nearly identical: one line is logged for this many of them.
-  const every = c.get("hasCommonHeaders") && status < 400 ? statusLogShare(c.env) : 1;
+  const every = c.get("hasCommonHeaders") && c.req.method !== "POST" && status < 400 ? statusLogShare(c.env) : 1;
   const line = { ...(every > 1 && { every }), ...entry, ...c.get("settled"), account: caller?.accountId };
   // A provider's call is a step of its task.
   if (status < 400 && c.req.path.startsWith("/callbacks/")) logStep(c.env, "request", line);
