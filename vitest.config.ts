@@ -115,7 +115,6 @@ const bundled = (...more: string[]) => ({
       rolldownOptions: { external: /^(?:node|cloudflare):/ },
       include: [
         "@cfworker/json-schema",
-        "@hono/zod-validator",
         "fast-check",
         "hono",
         "hono/body-limit",

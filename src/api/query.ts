@@ -1,24 +1,21 @@
 /** Validates query parameters; the parameters of each path are defined in `schema/queries.ts`. */
 
-import { zValidator } from "@hono/zod-validator";
-import type { Context } from "hono";
 import type * as z from "zod/mini";
 import { toViolations } from "../catalog/parse.ts";
 import { ApiError } from "../errors.ts";
 import type { AppContext } from "./frame.ts";
 
-function refuse(error: z.core.$ZodError, query: unknown): never {
-  throw new ApiError("invalid_request", { violations: toViolations(error, query) });
-}
-
 /**
- * The parameters of a request's query, checked; unknown ones are ignored. Throws 400. The validator is made for the request: made with
- * its route, it would build the schema at every start of the Worker.
+ * The parameters of a request's query, checked; unknown ones are ignored, and one that is repeated is a list. Throws 400. The schema is built
+ * when it is called, not at the start of the Worker.
  */
 export async function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => T): Promise<z.output<T>> {
-  const validate = zValidator("query", schema(), (result) => (result.success ? undefined : refuse(result.error, result.data)));
-  await validate(c as Context, async () => undefined);
-  return c.req.valid("query" as never);
+  const query = Object.fromEntries(
+    Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+  );
+  const result = await schema().safeParseAsync(query);
+  if (result.success) return result.data;
+  throw new ApiError("invalid_request", { violations: toViolations(result.error, query) });
 }
 
 /** The same for one value. */
