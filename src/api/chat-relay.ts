@@ -4,6 +4,7 @@ import { ProviderError } from "../providers/provider.ts";
 import { toStreamFault } from "../providers/shared/chat-errors.ts";
 import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUsageReport, type Usage } from "./chat-answer.ts";
 import { EventTranslator } from "./chat-events.ts";
+import { openSender } from "./chat-sender.ts";
 
 /** A running chat. */
 export interface Chat {
@@ -113,17 +114,14 @@ function openReader(stream: ReadableStream<Uint8Array>, length = Number.NaN): By
 }
 
 /**
- * Relays events as they arrive, with one write per read. `done` resolves when the hold is settled: pass it to `waitUntil`. The upstream is
- * read to its end even if the caller has disconnected, because its last event contains the usage.
+ * Relays events as they arrive. `done` resolves when the hold is settled: pass it to `waitUntil`. The upstream is read to its end even if
+ * the caller has disconnected, because its last event contains the usage.
  */
 export function relayStream(response: Response, chat: Chat): { body: ReadableStream<Uint8Array>; done: Promise<void> } {
-  const encoder = new TextEncoder();
   const out = new IdentityTransformStream();
   const writer = out.writable.getWriter();
   writer.closed.catch(() => chat.hangUp());
-  const write = async (text: string) => {
-    if (text !== "" && !chat.isGone()) await writer.write(encoder.encode(text)).catch(() => chat.hangUp());
-  };
+  const sender = openSender(writer, chat);
   const events = new EventTranslator(chat);
   const reader = openReader(response.body ?? new Blob([]).stream());
   // Neither a caller that stops reading without disconnecting, nor an upstream that stops sending, may delay the settlement.
@@ -132,7 +130,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
     writer.abort(new Error("too late")).catch(() => undefined);
   });
 
-  const heartbeat = setInterval(() => void write(":\n\n"), heartbeatMs);
+  const heartbeat = setInterval(() => sender.sendIfIdle(":\n\n"), heartbeatMs);
 
   /** Runs until the answer is complete or there is a fault; the last events are left to be sent together with the end. */
   const relay = async (): Promise<string> => {
@@ -140,7 +138,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
       const bytes = await reader.read();
       const text = events.push(bytes);
       if (events.isDone) return text;
-      await write(text);
+      await sender.add(text);
       if (events.fault !== undefined) throw events.fault;
       if (bytes === undefined) throw new ProviderError("unclear", "chat: the stream broke off");
     }
@@ -157,7 +155,8 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
     // Everything sent was generated, so it is charged even if the stream broke.
     await chat.settle(toCharge(events.meter, chat, events.isRefused));
     const { fault } = events;
-    await write(fault === undefined ? `${end}data: [DONE]\n\n` : `data: ${JSON.stringify({ error: chat.describe(fault) })}\n\n`);
+    void sender.add(fault === undefined ? `${end}data: [DONE]\n\n` : `data: ${JSON.stringify({ error: chat.describe(fault) })}\n\n`);
+    await sender.flush();
     // After a break the caller's connection breaks too, so that an incomplete answer does not look complete.
     await (fault === undefined || events.isRefused ? writer.close() : writer.abort(fault));
   };
