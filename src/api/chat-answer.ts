@@ -8,6 +8,10 @@ export interface Usage {
   completionTokens: number;
 }
 
+/** The fault of an answer that cannot be understood; a `cause` that is a `ProviderError` already is returned unchanged. */
+export const toUnclear = (message: string, cause?: unknown): ProviderError =>
+  cause instanceof ProviderError ? cause : new ProviderError("unclear", `chat: ${message}`, { cause });
+
 export type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -19,7 +23,7 @@ export function parseFields(text: string): Fields {
   } catch {
     value = undefined;
   }
-  if (typeof value !== "object" || value === null) throw new ProviderError("unclear", "chat: not a JSON object");
+  if (typeof value !== "object" || value === null) throw toUnclear("not a JSON object");
   return value as Fields;
 }
 

@@ -1,8 +1,7 @@
 /** Relays a chat's answer as it arrives, and settles its cost in every case. */
 
-import { ProviderError } from "../providers/provider.ts";
 import { toStreamFault } from "../providers/shared/chat-errors.ts";
-import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUsageReport, type Usage } from "./chat-answer.ts";
+import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUnclear, toUsageReport, type Usage } from "./chat-answer.ts";
 import { EventTranslator } from "./chat-events.ts";
 import { openSender } from "./chat-sender.ts";
 
@@ -48,7 +47,7 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
     meter.add(whole, "message");
     isRefused = Boolean(error);
     if (isRefused) throw toStreamFault(error);
-    if (!Array.isArray(choices)) throw new ProviderError("unclear", "chat: no choices");
+    if (!Array.isArray(choices)) throw toUnclear("no choices");
     return {
       id: chat.id,
       object: "chat.completion",
@@ -74,7 +73,7 @@ async function readFields(response: Response, meter: ChatMeter): Promise<Fields>
   try {
     for (let part = await reader.read(); part; part = await reader.read()) {
       bytes += part.byteLength;
-      if (bytes > maxAnswer) throw new ProviderError("unclear", "chat: too long an answer");
+      if (bytes > maxAnswer) throw toUnclear("too long an answer");
       text += decoder.decode(part, { stream: true });
       if (bytes === length) break;
     }
@@ -82,7 +81,7 @@ async function readFields(response: Response, meter: ChatMeter): Promise<Fields>
   } catch (error) {
     reader.cancel();
     meter.addBytes(bytes);
-    throw error instanceof ProviderError ? error : new ProviderError("unclear", "chat: the answer broke off", { cause: error });
+    throw toUnclear("the answer broke off", error);
   }
 }
 
@@ -130,7 +129,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
     writer.abort(new Error("too late")).catch(() => undefined);
   });
 
-  const heartbeat = setInterval(() => sender.sendIfIdle(":\n\n"), heartbeatMs);
+  const heartbeat = setInterval(() => void sender.add(":\n\n"), heartbeatMs);
 
   /** Runs until the answer is complete or there is a fault; the last events are left to be sent together with the end. */
   const relay = async (): Promise<string> => {
@@ -140,14 +139,13 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
       if (events.isDone) return text;
       await sender.add(text);
       if (events.fault !== undefined) throw events.fault;
-      if (bytes === undefined) throw new ProviderError("unclear", "chat: the stream broke off");
+      if (bytes === undefined) throw toUnclear("the stream broke off");
     }
   };
   const run = async () => {
     const end = await relay().catch((error: unknown) => {
       // The message of a broken connection may contain the upstream's name.
-      const isOurs = error instanceof ProviderError;
-      events.fault ??= isOurs ? error : new ProviderError("unclear", "chat: the stream broke off", { cause: error });
+      events.fault ??= toUnclear("the stream broke off", error);
       return "";
     });
     clearInterval(heartbeat);

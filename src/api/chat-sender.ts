@@ -18,8 +18,6 @@ interface Caller {
 export interface ChatSender {
   /** Sends text. If too much is waiting for the caller, returns a promise for the end of the running write, which resolves if it fails too. */
   add(text: string): Promise<void> | undefined;
-  /** Writes text at once if nothing else is being written or is waiting. */
-  sendIfIdle(text: string): void;
   /** Writes everything that waits. The promise resolves when it is written, or the caller has disconnected. */
   flush(): Promise<void> | undefined;
 }
@@ -37,7 +35,7 @@ export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, call
     if (held !== "") plan();
   };
   const write = () => {
-    if (timer !== undefined) clearTimeout(timer);
+    clearTimeout(timer);
     timer = undefined;
     if (writing || held === "") return;
     const bytes = encoder.encode(held);
@@ -67,11 +65,6 @@ export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, call
       held += text;
       plan();
       return held.length > maxHeld ? writing : undefined;
-    },
-    sendIfIdle(text) {
-      if (writing || held !== "" || caller.isGone()) return;
-      held = text;
-      write();
     },
   };
 }

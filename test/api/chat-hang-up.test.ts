@@ -8,7 +8,7 @@ import { openSender } from "../../src/api/chat-sender.ts";
 import worker from "../../src/worker.ts";
 import { readBalance, newAccount } from "../support/gateway.ts";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"] }));
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
@@ -154,7 +154,6 @@ const step = fc.oneof(
 );
 
 test("text is written once, in its order, at once after a pause of 5 ms and otherwise at the end of these", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
   await fc.assert(
     fc.asyncProperty(fc.boolean(), fc.array(step, { maxLength: 40 }), async (isSlow, steps) => {
       const writes: { at: number; text: string }[] = [];
@@ -204,7 +203,6 @@ test("after a write that failed nothing is kept or written, and waiting for it e
   void sender.add("first");
   await sender.add("x".repeat(70_000));
   void sender.add("later");
-  sender.sendIfIdle(":\n\n");
   await sender.flush();
   expect([isGone, write.mock.calls.length]).toEqual([true, 1]);
 });
