@@ -105,9 +105,10 @@ function checksum(text: string): string {
   return out;
 }
 
-/** SHA-256 in hexadecimal. A 256-bit random key needs no slow hash. */
-export async function sha256Hex(text: string): Promise<string> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
+/** SHA-256 in hexadecimal, of a text in UTF-8 or of bytes. A 256-bit random key needs no slow hash. */
+export async function sha256Hex(data: string | BufferSource): Promise<string> {
+  const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }
 
 /** Compares two secrets in constant time: their digests have equal lengths. */

@@ -12,6 +12,10 @@ export interface Usage {
 /** More than in requests: with `top_logprobs` an answer has over a hundred values for each token. */
 const maxAnswerValues = 1_000_000;
 
+/** The fault of an answer that cannot be understood; a `cause` that is a `ProviderError` already is returned unchanged. */
+export const toUnclear = (message: string, cause?: unknown): ProviderError =>
+  cause instanceof ProviderError ? cause : new ProviderError("unclear", `chat: ${message}`, { cause });
+
 export type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -23,7 +27,7 @@ export function parseFields(text: string): Fields {
   } catch {
     value = undefined;
   }
-  if (typeof value !== "object" || value === null) throw new ProviderError("unclear", "chat: not a JSON object");
+  if (typeof value !== "object" || value === null) throw toUnclear("not a JSON object");
   return value as Fields;
 }
 

@@ -1,8 +1,7 @@
 /** Converts an upstream's event stream to the events for the caller. Pure. */
 
-import { ProviderError } from "../providers/provider.ts";
 import { toStreamFault } from "../providers/shared/chat-errors.ts";
-import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUsageReport } from "./chat-answer.ts";
+import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUnclear, toUsageReport } from "./chat-answer.ts";
 
 /** Maximum characters of an event. */
 const maxEvent = 32 * 1024 * 1024;
@@ -46,7 +45,7 @@ export class EventTranslator {
         this.#rest = "";
       }
       this.#rest += text.slice(from);
-      if (this.#rest.length + this.#data.length > maxEvent) throw new ProviderError("unclear", "chat: too long an event");
+      if (this.#rest.length + this.#data.length > maxEvent) throw toUnclear("too long an event");
     } catch (error) {
       this.fault = error;
     }

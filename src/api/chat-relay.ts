@@ -1,9 +1,9 @@
 /** Relays a chat's answer as it arrives, and settles its cost in every case. */
 
-import { ProviderError } from "../providers/provider.ts";
 import { toStreamFault } from "../providers/shared/chat-errors.ts";
-import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUsageReport, type Usage } from "./chat-answer.ts";
+import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUnclear, toUsageReport, type Usage } from "./chat-answer.ts";
 import { EventTranslator } from "./chat-events.ts";
+import { openSender } from "./chat-sender.ts";
 
 /** A running chat. */
 export interface Chat {
@@ -47,7 +47,7 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
     meter.add(whole, "message");
     isRefused = Boolean(error);
     if (isRefused) throw toStreamFault(error);
-    if (!Array.isArray(choices)) throw new ProviderError("unclear", "chat: no choices");
+    if (!Array.isArray(choices)) throw toUnclear("no choices");
     return {
       id: chat.id,
       object: "chat.completion",
@@ -74,7 +74,7 @@ async function readFields(response: Response, meter: ChatMeter): Promise<Fields>
       return parseFields(await response.text());
     } catch (error) {
       meter.addBytes(length);
-      throw error instanceof ProviderError ? error : new ProviderError("unclear", "chat: the answer broke off", { cause: error });
+      throw toUnclear("the answer broke off", error);
     }
   // At a length that is known nothing is left to be read: each read costs a turn of the event loop.
   const reader = openReader(response.body ?? new Blob([]).stream(), length);
@@ -83,7 +83,7 @@ async function readFields(response: Response, meter: ChatMeter): Promise<Fields>
   try {
     for (let part = await reader.read(); part; part = await reader.read()) {
       bytes += part.byteLength;
-      if (bytes > maxAnswer) throw new ProviderError("unclear", "chat: too long an answer");
+      if (bytes > maxAnswer) throw toUnclear("too long an answer");
       text += decoder.decode(part, { stream: true });
       if (bytes === length) break;
     }
@@ -91,7 +91,7 @@ async function readFields(response: Response, meter: ChatMeter): Promise<Fields>
   } catch (error) {
     reader.cancel();
     meter.addBytes(bytes);
-    throw error instanceof ProviderError ? error : new ProviderError("unclear", "chat: the answer broke off", { cause: error });
+    throw toUnclear("the answer broke off", error);
   }
 }
 
@@ -123,17 +123,14 @@ function openReader(stream: ReadableStream<Uint8Array>, length = Number.NaN): By
 }
 
 /**
- * Relays events as they arrive, with one write per read. `done` resolves when the hold is settled: pass it to `waitUntil`. The upstream is
- * read to its end even if the caller has disconnected, because its last event contains the usage.
+ * Relays events as they arrive. `done` resolves when the hold is settled: pass it to `waitUntil`. The upstream is read to its end even if
+ * the caller has disconnected, because its last event contains the usage.
  */
 export function relayStream(response: Response, chat: Chat): { body: ReadableStream<Uint8Array>; done: Promise<void> } {
-  const encoder = new TextEncoder();
   const out = new IdentityTransformStream();
   const writer = out.writable.getWriter();
   writer.closed.catch(() => chat.hangUp());
-  const write = async (text: string) => {
-    if (text !== "" && !chat.isGone()) await writer.write(encoder.encode(text)).catch(() => chat.hangUp());
-  };
+  const sender = openSender(writer, chat);
   const events = new EventTranslator(chat);
   const reader = openReader(response.body ?? new Blob([]).stream());
   // Neither a caller that stops reading without disconnecting, nor an upstream that stops sending, may delay the settlement.
@@ -142,7 +139,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
     writer.abort(new Error("too late")).catch(() => undefined);
   });
 
-  const heartbeat = setInterval(() => void write(":\n\n"), heartbeatMs);
+  const heartbeat = setInterval(() => void sender.add(":\n\n"), heartbeatMs);
 
   /** Runs until the answer is complete or there is a fault; the last events are left to be sent together with the end. */
   const relay = async (): Promise<string> => {
@@ -150,16 +147,15 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
       const bytes = await reader.read();
       const text = events.push(bytes);
       if (events.isDone) return text;
-      await write(text);
+      await sender.add(text);
       if (events.fault !== undefined) throw events.fault;
-      if (bytes === undefined) throw new ProviderError("unclear", "chat: the stream broke off");
+      if (bytes === undefined) throw toUnclear("the stream broke off");
     }
   };
   const run = async () => {
     const end = await relay().catch((error: unknown) => {
       // The message of a broken connection may contain the upstream's name.
-      const isOurs = error instanceof ProviderError;
-      events.fault ??= isOurs ? error : new ProviderError("unclear", "chat: the stream broke off", { cause: error });
+      events.fault ??= toUnclear("the stream broke off", error);
       return "";
     });
     clearInterval(heartbeat);
@@ -167,7 +163,8 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
     // Everything sent was generated, so it is charged even if the stream broke.
     await chat.settle(toCharge(events.meter, chat, events.isRefused));
     const { fault } = events;
-    await write(fault === undefined ? `${end}data: [DONE]\n\n` : `data: ${JSON.stringify({ error: chat.describe(fault) })}\n\n`);
+    void sender.add(fault === undefined ? `${end}data: [DONE]\n\n` : `data: ${JSON.stringify({ error: chat.describe(fault) })}\n\n`);
+    await sender.flush();
     // After a break the caller's connection breaks too, so that an incomplete answer does not look complete.
     await (fault === undefined || events.isRefused ? writer.close() : writer.abort(fault));
   };

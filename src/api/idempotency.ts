@@ -49,7 +49,7 @@ async function fingerprint(path: string, { body, images }: LargeBody): Promise<s
     const extracted = images.get(value);
     if (extracted) return "problem" in extracted ? extracted.problem : toHash(extracted);
     const image = decodeImage(value, { allowBare: true, maxBytes: maxImageBytes });
-    return "problem" in image ? value : new Uint8Array(await crypto.subtle.digest("SHA-256", image.bytes)).toHex();
+    return "problem" in image ? value : sha256Hex(image.bytes);
   };
   const { images: list, image_with_roles: roles } = body;
   const identified = {

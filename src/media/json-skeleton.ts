@@ -1,5 +1,6 @@
 /** Reads a JSON body as a stream: stores its large images one at a time and parses the rest. */
 
+import { sha256Hex } from "../ids.ts";
 import type { ImageTextProblem } from "./base64-image.ts";
 import type { ImageType } from "./image-type.ts";
 import { JsonBodyError } from "./json-error.ts";
@@ -128,7 +129,7 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
     } else if (stored === options.maxImages) images.push({ ...extracted, problem: "too_many" });
     else {
       const { bytes, type } = verdict;
-      const sha256 = options.hashesImages ? new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex() : undefined;
+      const sha256 = options.hashesImages ? await sha256Hex(bytes) : undefined;
       images.push({ ...extracted, bytes: bytes.length, type, sha256, layout });
       stored++;
       await options.store({ bytes, type, index });

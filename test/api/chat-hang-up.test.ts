@@ -1,14 +1,14 @@
-/** Callers that disconnect or stop reading: the chat is settled by what the upstream generated before the platform ends the invocation. */
+/** Callers that disconnect, stop reading or read slowly: what they get and when, and that the chat is settled before the platform ends the invocation. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { openSender } from "../../src/api/chat-sender.ts";
 import worker from "../../src/worker.ts";
 import { readBalance, newAccount } from "../support/gateway.ts";
 
-beforeEach(
-  () => void vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"], now: Date.now() }),
-);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"] }));
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
@@ -131,4 +131,96 @@ test("while the upstream is silent a comment is sent every 15 seconds, so that a
   await waitOnExecutionContext(context);
   const { reserved, used } = await readBalance(account);
   expect([reserved, used > 0]).toEqual([0, true]);
+});
+
+test("a caller that reads slowly gets everything, and the upstream is read only a little ahead of it", async () => {
+  const count = 600;
+  const event = (at: number) => chunk({ content: `${at} ${"w".repeat(1000)};` });
+  let made = 0;
+  const source = {
+    type: "bytes" as const,
+    pull(controller: ReadableByteStreamController) {
+      if (made < count) controller.enqueue(new TextEncoder().encode(event(made++)));
+      else {
+        controller.enqueue(new TextEncoder().encode("data: [DONE]\n\n"));
+        controller.close();
+      }
+    },
+  };
+  const { account, context, answer } = await begin(true, async () => new Response(new ReadableStream(source)));
+  const reader = (await answer).body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  let maxAhead = 0;
+  for (let { value, done } = await reader.read(); !done; { value, done } = await reader.read()) {
+    text += value;
+    if (text.length < 20_000) await readBalance(account); // time in which the gateway could read the upstream to its end
+    maxAhead = Math.max(maxAhead, made - (text.match(/;/g)?.length ?? 0));
+    await vi.advanceTimersByTimeAsync(5);
+  }
+  expect(text.match(/\d+(?= w)/g)).toEqual(Array.from({ length: count }, (_, at) => String(at)));
+  expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+  expect(maxAhead).toBeGreaterThan(1);
+  expect(maxAhead).toBeLessThan(200);
+  await waitOnExecutionContext(context);
+});
+
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ add: fc.string({ maxLength: 20 }) }) },
+  { weight: 4, arbitrary: fc.record({ pass: fc.nat(8) }) },
+  { weight: 2, arbitrary: fc.constant({ finish: true }) },
+  { weight: 1, arbitrary: fc.constant({ add: "x".repeat(70_000) }) },
+);
+
+test("text is written once, in its order, at once after a pause of 5 ms and otherwise at the end of these", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.boolean(), fc.array(step, { maxLength: 40 }), async (isSlow, steps) => {
+      const writes: { at: number; text: string }[] = [];
+      const running: (() => void)[] = [];
+      const write = (bytes: Uint8Array) => {
+        expect(running).toEqual([]);
+        writes.push({ at: Date.now(), text: new TextDecoder().decode(bytes) });
+        return isSlow ? new Promise<void>((resolve) => running.push(resolve)) : Promise.resolve();
+      };
+      const sender = openSender({ write } as unknown as WritableStreamDefaultWriter<Uint8Array>, {
+        isGone: () => false,
+        hangUp: () => expect.fail(),
+      });
+      let added = "";
+      const rest = () => added.slice(writes.reduce((sum, { text }) => sum + text.length, 0));
+      for (const one of steps) {
+        if ("add" in one) {
+          added += one.add;
+          const full = sender.add(one.add);
+          expect(full !== undefined).toBe(one.add !== "" && running.length > 0 && rest().length > 65_536);
+        } else if ("finish" in one) running.shift()?.();
+        await vi.advanceTimersByTimeAsync("pass" in one ? one.pass : 0);
+        // Nothing waits but for a running write, or for the end of the interval since the last one.
+        if (rest() !== "" && running.length === 0) expect(Date.now() - writes.at(-1)!.at).toBeLessThan(5);
+      }
+      for (const [at, { text }] of writes.entries())
+        if (at > 0 && text.length <= 65_536) expect(writes[at]!.at - writes[at - 1]!.at).toBeGreaterThanOrEqual(5);
+      const flushed = sender.flush();
+      for (let at = 0; at < 2; at++) {
+        running.shift()?.();
+        await vi.advanceTimersByTimeAsync(0);
+      }
+      await flushed;
+      expect(writes.map(({ text }) => text).join("")).toBe(added);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("after a write that failed nothing is kept or written, and waiting for it ends", async () => {
+  let isGone = false;
+  const write = vi.fn(() => Promise.reject(new Error("disconnected")));
+  const sender = openSender({ write } as unknown as WritableStreamDefaultWriter<Uint8Array>, {
+    isGone: () => isGone,
+    hangUp: () => void (isGone = true),
+  });
+  void sender.add("first");
+  await sender.add("x".repeat(70_000));
+  void sender.add("later");
+  await sender.flush();
+  expect([isGone, write.mock.calls.length]).toEqual([true, 1]);
 });

@@ -3,6 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { statusLogShare } from "../../src/config.ts";
 import { bindings, failOnce, openStub } from "../support/faults.ts";
 import { type Account, call, deliver, finish, holdTime, newAccount, passToPoll, script, submit, unique } from "../support/gateway.ts";
 
@@ -128,6 +129,7 @@ test("a task's log lines can be found by its id and its request's id", async () 
 
 test("in production a task writes two lines, a chat one, a streamed chat two, and one of a hundred status queries writes one", async () => {
   const vars = { LOG: "tasks", LOG_STATUS_EVERY: "100" };
+  expect([statusLogShare({ ENVIRONMENT: "production" } as Env), statusLogShare({ ENVIRONMENT: "local" } as Env)]).toEqual([100, 1]);
   const account = await newAccount();
   const body = { model: "imgA-4", prompt: unique() };
   const { lines } = capture();

@@ -215,6 +215,7 @@ test("during a rotation of the secret alerts are signed with both", async () => 
   await deliver(await submit(await newAccount(), "/v1/images/generations", image()), "gateway-dead");
   const received = alertReceiver();
   await runOnce({ ALERT_SIGNING_SECRET: `whsec_${btoa("another secret of thirty bytes")}`, ALERT_SIGNING_SECRET_OLD: webhookSecret });
+  expect(received.map(({ data }) => data.name)).toEqual(["dead_letters"]);
   await runOnce({ LEDGER_DAYS: "1", ALERT_SIGNING_SECRET_OLD: `whsec_${btoa("an older secret of thirty bytes")}` });
   expect(received.map(({ data }) => data.name)).toEqual(["dead_letters", "setting_wrong"]);
 });

@@ -1,6 +1,7 @@
 /** The built-in sandbox Worker as a provider. `src/sandbox/worker.ts` documents its wire format. */
 
 import type { FailureCode } from "../../errors.ts";
+import { sha256Hex } from "../../ids.ts";
 import { readChatFault } from "../shared/chat-errors.ts";
 import { sourceClip } from "../shared/clip.ts";
 import { fixedRatio } from "../shared/frames.ts";
@@ -118,7 +119,7 @@ async function operationRequest(job: Job, signal: AbortSignal): Promise<RequestI
   const references = [];
   for (const image of job.images) {
     const reference = await image.read(async ({ bytes, type }) => ({
-      sha256: new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex(),
+      sha256: await sha256Hex(bytes),
       type,
       role: image.role,
     }));
