@@ -5,6 +5,7 @@ import type { Caller } from "../db/callers.ts";
 import { assetBaseUrl, statusLogShare } from "../config.ts";
 import { log } from "../log.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
+import { logStep } from "../step-log.ts";
 import { logRequest } from "./request-log.ts";
 import { type Language, chooseLanguage } from "../messages/language.ts";
 import type { Watch } from "./watch.ts";
@@ -78,7 +79,10 @@ function leave(c: AppContext, { status, headers }: Response): void {
   logRequest(c, entry);
   // Successful status queries are by far the most frequent requests and nearly identical: one line is logged for this many of them.
   const every = c.get("hasCommonHeaders") && c.req.method !== "POST" && status < 400 ? statusLogShare(c.env) : 1;
-  if (Math.random() * every < 1) log("request", { ...(every > 1 && { every }), ...entry, ...c.get("settled"), account: caller?.accountId });
+  const line = { ...(every > 1 && { every }), ...entry, ...c.get("settled"), account: caller?.accountId };
+  // A provider's call is a step of its task.
+  if (status < 400 && c.req.path.startsWith("/callbacks/")) logStep(c.env, "request", line);
+  else if (Math.random() * every < 1) log("request", line);
 }
 
 const exposedHeaders =
