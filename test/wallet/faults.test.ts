@@ -11,6 +11,8 @@ holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const steps = 60;
+/** No task object knows these holds: without a deadline the wallet would release them after a crash. */
+const far = () => ({ deadline: Date.now() + 1_000_000_000 });
 
 type Statement = D1PreparedStatement & { statement: string; params: unknown[] };
 
@@ -58,13 +60,13 @@ test.each(seeds)("seed %i", async (seed) => {
     reserve: async () => {
       const charge = newCharge(account, random.pick(["image", "chat"]));
       const amount = random.int(1, 3_000);
-      const { answer } = await wallet().reserve(charge, amount, {});
+      const { answer } = await wallet().reserve(charge, amount, far());
       if (answer === "reserved") known.set(charge.taskId, { charge, amount });
       return answer;
     },
     burst: async () => {
       const charges = Array.from({ length: 8 }, () => newCharge(account));
-      const answers = await Promise.all(charges.map(async (charge) => wallet().reserve(charge, 700, {})));
+      const answers = await Promise.all(charges.map(async (charge) => wallet().reserve(charge, 700, far())));
       for (const [at, { answer }] of answers.entries())
         if (answer === "reserved") known.set(charges[at]!.taskId, { charge: charges[at]!, amount: 700 });
     },
