@@ -143,7 +143,7 @@ const alone = [
   "/test/ledger/million.test.ts",
   ...["alerts", "archive", "erase", "reconcile"].map((name) => `/test/operations/${name}.test.ts`),
   "/test/tasks/typical-times.test.ts",
-  ...["faults", "lost", "versions", "wallet"].map((name) => `/test/wallet/${name}.test.ts`),
+  ...["faults", "line", "lost", "versions", "wallet"].map((name) => `/test/wallet/${name}.test.ts`),
 ];
 
 /** The gateway with the console's variables in addition. */

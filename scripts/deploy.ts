@@ -5,7 +5,7 @@ import { runCommand } from "./deploy/command.ts";
 import { deployHelp, readDeployOptions } from "./deploy/options.ts";
 
 await runCommand(async (signal) => {
-  const options = readDeployOptions(process.argv.slice(2));
+  const options = readDeployOptions(process.argv.slice(2), process.env);
   if (options) await deploy(options, process.env, signal);
   else console.log(deployHelp);
 });

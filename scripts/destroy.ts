@@ -2,6 +2,10 @@
 
 import { runCommand } from "./deploy/command.ts";
 import { destroy } from "./deploy/destroy.ts";
-import { readDestroyOptions } from "./deploy/options.ts";
+import { destroyHelp, readDestroyOptions } from "./deploy/options.ts";
 
-await runCommand(async (signal) => destroy(readDestroyOptions(process.argv.slice(2)), process.env, signal));
+await runCommand(async (signal) => {
+  const options = readDestroyOptions(process.argv.slice(2), process.env);
+  if (options) await destroy(options, process.env, signal);
+  else console.log(destroyHelp);
+});

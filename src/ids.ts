@@ -7,13 +7,19 @@ const base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 /** A random identifier, `prefix` and 22 base62 characters (131 bits). */
 export const newId = (prefix: string) => prefix + randomBase62(22);
 
+/** Random bytes that are used once each: asking for some at each identifier costs more than the rest of it. */
+const pool = new Uint8Array(1024);
+let at = pool.length;
+
 /** Random base62 text without modulo bias: bytes from 248 on are discarded. */
 function randomBase62(length: number): string {
   let text = "";
   while (text.length < length) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
-      if (byte < 248 && text.length < length) text += base62[byte % 62];
-    }
+    if (at === pool.length) crypto.getRandomValues(pool);
+    at %= pool.length;
+    const byte = pool[at]!;
+    pool[at++] = 0;
+    if (byte < 248) text += base62[byte % 62];
   }
   return text;
 }

@@ -29,7 +29,8 @@ export function withSpan<T>(step: Step, { kind, model, provider, task }: Attribu
         "gen_ai.operation.name": operation,
         "gen_ai.output.type": outputTypes[kind],
         "gen_ai.request.model": model,
-        "gen_ai.provider.name": provider,
+        // The conventions have names of their own for a few providers.
+        "gen_ai.provider.name": provider === "google" ? "gcp.gen_ai" : provider,
         "gateway.task.id": task,
       });
     return work();

@@ -6,6 +6,8 @@ import { Stop, stopFor } from "./stop.ts";
 
 const attempts = 4;
 const requestMs = 30_000;
+/** The API refuses all calls of a user for the rest of five minutes after 1,200 of them. */
+const maxPauseSeconds = 300;
 
 const envelope = z.object({
   success: z.boolean(),
@@ -45,7 +47,7 @@ export class CloudflareApi {
     return jurisdiction === undefined ? this : new CloudflareApi({ ...this.#credentials, "cf-r2-jurisdiction": jurisdiction }, this.#base);
   }
 
-  /** The result of a read. Retries network faults and 5xx; throws `ApiRefusal` if the API refuses the call. */
+  /** The result of a read. Retries network faults, 5xx and, after the time that the API asks for, 429; throws `ApiRefusal` if the API refuses the call. */
   async get<T>(path: string, shape: z.ZodMiniType<T>): Promise<T> {
     return shape.parse((await this.call("GET", path)).result);
   }
@@ -69,12 +71,16 @@ export class CloudflareApi {
         ...(body && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(requestMs),
       }).catch((error: unknown) => toReason(error));
-      const answer = typeof response === "string" ? undefined : envelope.safeParse(await response.json().catch(() => undefined)).data;
+      const text = typeof response === "string" ? "" : await response.text().catch(() => "unreadable");
+      // Some deletions have no body.
+      if (typeof response !== "string" && response.ok && text === "") return { result: undefined, cursor: undefined };
+      const answer = envelope.safeParse(parsedJson(text)).data;
       if (typeof response !== "string" && response.ok && answer?.success)
         return { result: answer.result, cursor: answer.result_info?.cursor };
       const mayPass = typeof response === "string" || response.status >= 500 || response.status === 429;
       if (mayPass && attempt < attempts) {
-        await sleep(500 * attempt);
+        const pause = typeof response !== "string" && response.status === 429 ? Number(response.headers.get("retry-after") ?? 60) : 0;
+        await sleep(pause > 0 ? Math.min(pause, maxPauseSeconds) * 1000 : 500 * attempt);
         continue;
       }
       if (typeof response === "string")
@@ -85,6 +91,15 @@ export class CloudflareApi {
       const fault = answer?.errors?.[0];
       throw new ApiRefusal(`${method} ${path}`, response.status, fault?.code, fault?.message ?? "no reason given");
     }
+  }
+}
+
+/** The value of a JSON text; undefined if it is another text. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -21,12 +21,15 @@ export async function runCommand(work: (signal: AbortSignal) => Promise<void>): 
   if (stopping.aborted) process.exit();
 }
 
-/** Asks a question on the terminal; returns undefined without a terminal. */
+/** Asks a question on the terminal; an interrupted question has the answer "". Returns undefined without a terminal. */
 export async function ask(question: string, signal: AbortSignal): Promise<string | undefined> {
   if (!process.stdin.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
     return (await terminal.question(question, { signal })).trim();
+  } catch (error) {
+    if (!signal.aborted && (error as Error).name === "AbortError") return "";
+    throw error;
   } finally {
     terminal.close();
   }

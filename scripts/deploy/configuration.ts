@@ -40,7 +40,7 @@ const named = (name: string, environment: string) => (environment === "" ? name 
 /** Builds the deployment of an environment from the committed configurations. Database ids come later (`withDatabaseIds`). */
 export function deployment(environment: string, choices: Choices): Deployment {
   checkEnvironment(environment);
-  const chosen = parts.filter((part) => !choices.without?.includes(part.name));
+  const chosen = parts.filter((part) => !choices.without?.includes(part.partOf ?? part.name));
   const left = new Set(parts.filter((part) => !chosen.includes(part)).map((part) => readConfiguration(part).name));
   const workers = chosen.map((part): Worker => {
     const configuration = derive(readConfiguration(part), part, environment, choices, left);

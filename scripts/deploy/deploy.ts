@@ -4,61 +4,46 @@ import { relative } from "node:path";
 import { root } from "../support/wrangler.ts";
 import { known } from "../../src/known.ts";
 import { ask } from "./command.ts";
-import { type Deployment, deployment as build, type Worker } from "./configuration.ts";
-import type { Choices, DeployOptions } from "./options.ts";
-import { type Account, checkJurisdiction, checkPlan, checkServices, findAccount } from "./preflight.ts";
-import { databaseId, type Inventory, missing, switchOnReplicas, takeInventory } from "./resources.ts";
+import { type Deployment, deployment as build } from "./configuration.ts";
+import { type Choices, type DeployOptions, mergeChoices } from "./options.ts";
+import { type Context, count, gatewayWorker, migrationTitle, printPlan } from "./plan.ts";
+import { checkJurisdiction, checkPlan, checkServices, findAccount } from "./preflight.ts";
+import { databaseId, detachDomain, missing, switchOnReplicas, takeInventory } from "./resources.ts";
 import { Run } from "./run.ts";
 import { adminTokenFile, checkChoices, givenTo, givenValues, knownAdminToken, providersOn, secretsToSet, servingLine } from "./secrets.ts";
 import { stateFolder, readState, type State, writeState } from "./state.ts";
 import { Stop } from "./stop.ts";
 import { AdminClient, servedBySandboxAlone, smokeTest, waitUntilReady, welcome } from "./verify.ts";
-import { deployWorker, workerDigest, writeConfiguration } from "./workers.ts";
-
-/** The values that the steps of a run use. */
-interface Context {
-  run: Run;
-  folder: string;
-  account: Account;
-  deployment: Deployment;
-  state: State;
-  inventory: Inventory;
-  values: Map<string, string>;
-  host: string;
-  /** Providers that will be on. */
-  on: string[];
-  /** The first account's e-mail address. */
-  email: string;
-  signal: AbortSignal;
-}
+import { deployWorker, removeSecretsFiles, workerDigest, writeConfiguration } from "./workers.ts";
 
 /** Deploys, or prints the plan of a dry run. Throws `Stop` with the missing precondition. */
 export async function deploy(options: DeployOptions, environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
   const name = build(options.environment, options.choices).name;
   const folder = stateFolder(name);
-  const run = new Run({ folder, isDry: options.isDryRun, environment: { ...environment }, signal });
   const before = await readState(folder);
-  const choices: Choices = { ...before?.choices, ...options.choices };
+  const choices = mergeChoices(before?.choices, options.choices);
   const values = await givenValues(name, options.secretsFile, environment);
+  const run = new Run({ folder, isDry: options.isDryRun, environment, signal });
   run.hide(...values.values());
-
-  run.print(`Deploying ${name}`);
-  const context = await preflight(run, {
-    folder,
-    choices,
-    before,
-    values,
-    signal,
-    environment,
-    deployment: build(options.environment, choices),
+  await run.whole(async () => {
+    run.print(`Deploying ${name}`);
+    const context = await preflight(run, {
+      folder,
+      choices,
+      before,
+      values,
+      signal,
+      environment,
+      deployment: build(options.environment, choices),
+    });
+    printPlan(context);
+    if (options.isDryRun) return console.log("This was a dry run: nothing was changed.");
+    if (!options.isConfirmed) await confirmed(signal);
+    await writeState(folder, context.state);
+    await createMissing(context);
+    await deployWorkers(context);
+    await finish(context);
   });
-  const plan = printPlan(context);
-  if (options.isDryRun) return console.log("\nThis was a dry run: nothing was changed.");
-  if (plan > 0 && !options.isConfirmed) await confirmed(signal);
-  await writeState(folder, context.state);
-  await createMissing(context);
-  await deployWorkers(context);
-  await finish(context);
 }
 
 async function preflight(
@@ -80,7 +65,7 @@ async function preflight(
     if (before && before.account !== found.id)
       throw new Stop(
         `${deployment.name} was deployed from here to the account ${before.account}, not to ${found.id}.`,
-        `Set CLOUDFLARE_ACCOUNT_ID to that account, or remove ${relative(root, folder)} to start again on this one.`,
+        `Set CLOUDFLARE_ACCOUNT_ID to that account, or deploy to this one from another checkout. If that account is gone, move ${relative(root, folder)} away: it contains its ADMIN_TOKEN.`,
       );
     return [found, found.name];
   });
@@ -90,12 +75,14 @@ async function preflight(
   });
   await run.step("plan", () => checkPlan(account, choices));
   const inventory = await run.find("what is there", async () => {
-    const found = await takeInventory(account, deployment, choices.jurisdiction);
+    const found = await takeInventory(account, deployment, choices);
     checkJurisdiction(deployment.name, found, choices);
     const { databases, buckets, queues, workers } = found;
-    const count = databases.size + buckets.size + queues.size + workers.size;
-    const line = `${databases.size} databases, ${buckets.size} buckets, ${queues.size} queues, ${workers.size} Workers`;
-    return [found, count === 0 ? "nothing yet" : line];
+    const sizes = Object.entries({ database: databases, bucket: buckets, queue: queues, Worker: workers }).map(
+      ([thing, { size }]) => [thing, size] as const,
+    );
+    const isEmpty = sizes.every(([, size]) => size === 0);
+    return [found, isEmpty ? "nothing yet" : sizes.map(([thing, size]) => count(size, thing)).join(", ")];
   });
   const hasAi = gatewayWorker(deployment).configuration.ai !== undefined;
   const on = providersOn(inventory.workers.get(deployment.name) ?? new Set(), values.keys(), hasAi);
@@ -104,7 +91,7 @@ async function preflight(
     return servingLine(deployment, on);
   });
   const email = choices.email ?? account.email;
-  if (email === undefined || !/^[^\s@]+@[^\s@]+$/.test(email))
+  if (email === undefined)
     throw new Stop(
       "The first account needs an e-mail address, and these credentials do not contain yours.",
       "Give it with --email you@example.com.",
@@ -113,31 +100,11 @@ async function preflight(
     account: account.id,
     choices,
     deployed: before?.deployed ?? {},
-    isWelcomed: before?.isWelcomed ?? inventory.workers.has(deployment.name),
+    // A new database has no account yet, even if this machine has deployed an earlier one.
+    isWelcomed: inventory.databases.size > 0 && (before?.isWelcomed ?? inventory.workers.has(deployment.name)),
   };
-  return { run, folder, account, deployment, state, inventory, values, host, on, email, signal };
-}
-
-const list = new Intl.ListFormat("en");
-
-/** Prints the plan; returns how many things will be created or deployed. */
-function printPlan({ run, deployment, inventory, state, host }: Context): number {
-  const lines = [
-    ...missing(inventory, deployment, state.choices, "").map(({ title }) => title),
-    ...[...inventory.pendingMigrations].flatMap(([name, files]) =>
-      files.length > 0 ? [`apply ${files.length} migrations to ${name} (${files[0]} to ${files.at(-1)})`] : [],
-    ),
-    ...deployment.workers.map(({ name, part }) => {
-      const present = inventory.workers.get(name);
-      const made = Object.keys(part.madeSecrets).filter((secret) => !present?.has(secret));
-      return `${present ? "upgrade" : "create"} the Worker ${name}${made.length > 0 ? `, with ${list.format(made)} made at random` : ""}`;
-    }),
-    ...deployment.databases
-      .filter(({ name }) => !inventory.replicated.has(name))
-      .map(({ name }) => `switch on the read replicas of ${name}`),
-  ];
-  run.print(`\nPlan for https://${host}:\n${lines.map((line) => `  - ${line}`).join("\n")}\n`);
-  return lines.length;
+  const isKnown = before !== undefined;
+  return { run, folder, account, deployment, state, isKnown, inventory, values, host, on, email, signal };
 }
 
 async function confirmed(signal: AbortSignal): Promise<void> {
@@ -159,6 +126,7 @@ async function createMissing({ run, account, deployment, inventory, state, value
 }
 
 async function deployWorkers({ run, deployment, inventory, state, values, folder }: Context): Promise<void> {
+  await removeSecretsFiles(deployment.workers, folder);
   const configurations = new Map<string, { path: string; text: string }>();
   for (const worker of deployment.workers)
     configurations.set(worker.name, await writeConfiguration(worker, inventory.databases, givenTo(worker, values), state.choices, folder));
@@ -168,7 +136,7 @@ async function deployWorkers({ run, deployment, inventory, state, values, folder
       configuration.d1_databases?.some((one) => one.database_name === database && one.migrations_dir !== undefined),
     );
     if (files.length === 0 || !holder) continue;
-    await run.step(`apply ${files.length} migrations to ${database}`, async () => {
+    await run.step(migrationTitle(database, files), async () => {
       await run.wrangler("d1", "migrations", "apply", database, "--remote", "-c", known(configurations, holder.name).path);
       return undefined;
     });
@@ -199,6 +167,8 @@ async function finish(context: Context): Promise<void> {
   // change.
   for (const [name, id] of inventory.databases)
     if (!inventory.replicated.has(name)) await run.step(`switch on the read replicas of ${name}`, () => switchOnReplicas(account, id));
+  for (const domain of inventory.leftDomains)
+    await run.step(`take the domain ${domain.hostname} away`, () => detachDomain(account, domain.id));
   const token = await knownAdminToken(folder, values);
   if (token === undefined) {
     await endRun(context);
@@ -240,10 +210,7 @@ async function endRun({ state, folder }: Context): Promise<void> {
   await writeState(folder, state);
 }
 
-/** The Worker with the public address, which is deployed last. */
-const gatewayWorker = ({ workers }: Deployment): Worker => workers.at(-1)!;
-
 const idleCost = (choices: Choices): string =>
   choices.freePlan
     ? "Idle it costs nothing on the Workers Free plan."
-    : "Idle it costs nothing beyond the 5 USD a month of Workers Paid, which is for the whole account; files are 0.015 USD a GB and month over the first 10 GB, and live a day.";
+    : "Idle it costs nothing beyond the 5 USD a month of Workers Paid, which is for the whole account. Files cost 0.015 USD per GB and month above the first 10 GB; results are deleted after a day.";

@@ -1,11 +1,16 @@
 /** Removes a deployment: first the Workers, then the queues, the data last. */
 
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { relative } from "node:path";
+import { root } from "../support/wrangler.ts";
 import { ask } from "./command.ts";
-import { deployment as build } from "./configuration.ts";
-import { findAccount } from "./preflight.ts";
-import { emptyBucket, takeInventory } from "./resources.ts";
+import { type Deployment, deployment as build } from "./configuration.ts";
+import { count } from "./plan.ts";
+import { type Account, findAccount } from "./preflight.ts";
+import { emptyBucket, type Inventory, isConsumer, takeInventory } from "./resources.ts";
 import { Run } from "./run.ts";
+import { secretsFile } from "./secrets.ts";
 import { stateFolder, readState } from "./state.ts";
 import { Stop } from "./stop.ts";
 
@@ -19,41 +24,63 @@ export async function destroy(
   const deployment = build(options.environment, {});
   const { name } = deployment;
   const folder = stateFolder(name);
-  const run = new Run({ folder, isDry: false, environment: { ...environment }, signal });
-  run.print(`Destroying ${name}`);
-  const account = await findAccount(run, environment);
-  run.useAccount(account.id);
-  const state = await readState(folder);
-  if (state && state.account !== account.id)
-    throw new Stop(
-      `${name} was deployed from here to the account ${state.account}, not to ${account.id}.`,
-      "Set CLOUDFLARE_ACCOUNT_ID to the account of this deployment.",
-    );
-  const { workers, queues, buckets, databases, jurisdiction } = await takeInventory(account, deployment, state?.choices.jurisdiction);
-  const doomed = [...workers.keys(), ...queues, ...buckets.keys(), ...databases.keys()];
-  if (doomed.length === 0) run.print(`There is nothing of ${name} on ${account.name}.`);
-  else {
-    run.print(`On ${account.name} this deletes for good, with every account, key, balance and file: ${doomed.join(", ")}`);
-    await confirmed(name, options.confirmedName, signal);
-  }
-  const none = async (...args: string[]) => {
+  const run = new Run({ folder, isDry: false, environment, signal });
+  await run.whole(async () => {
+    run.print(`Destroying ${name}`);
+    const account = await findAccount(run, environment);
+    run.useAccount(account.id);
+    const state = await readState(folder);
+    if (state && state.account !== account.id)
+      throw new Stop(
+        `${name} was deployed from here to the account ${state.account}, not to ${account.id}.`,
+        "Set CLOUDFLARE_ACCOUNT_ID to the account of this deployment.",
+      );
+    const found = await takeInventory(account, deployment, { jurisdiction: state?.choices.jurisdiction });
+    const things = listThings(found);
+    if (things.length === 0) run.print(`There is nothing of ${name} on ${account.name}.`);
+    else {
+      run.print(`On ${account.name} this deletes for good, with every account, key, balance and file:\n${things.join("\n")}`);
+      await confirmed(name, options.confirmedName, signal);
+    }
+    await deleteAll(run, account, deployment, found);
+    await rm(folder, { recursive: true, force: true });
+    const file = relative(root, secretsFile(name));
+    const rest = existsSync(secretsFile(name)) ? `, except for your file ${file}` : "";
+    console.log(`\n${name} is gone. What it kept under .deploy/ is gone too${rest}.`);
+  });
+}
+
+/** A line for each kind of thing that exists. */
+const listThings = ({ workers, queues, buckets, databases }: Inventory): string[] =>
+  Object.entries({ Workers: workers.keys(), queues, buckets: buckets.keys(), databases: databases.keys() }).flatMap(([kind, names]) => {
+    const all = [...names];
+    return all.length === 0 ? [] : `  - ${kind}: ${all.join(", ")}`;
+  });
+
+/** Deletes what exists, the data last. */
+async function deleteAll(run: Run, account: Account, deployment: Deployment, found: Inventory): Promise<void> {
+  const { workers, queues, buckets, databases, jurisdiction } = found;
+  const wrangler = async (...args: string[]) => {
     await run.wrangler(...args);
     return undefined;
   };
+  // The platform refuses to delete a Worker that consumes a queue.
+  for (const { name, configuration } of deployment.workers)
+    for (const { queue } of configuration.queues?.consumers ?? [])
+      if (await isConsumer(account, queue, name))
+        await run.step(`end the delivery of ${queue}`, () => wrangler("queues", "consumer", "remove", queue, name));
   // The gateway first: the Workers that it binds can be deleted when nothing uses them any more.
-  for (const worker of deployment.workers.toReversed())
-    if (workers.has(worker.name)) await run.step(`delete the Worker ${worker.name}`, () => none("delete", worker.name, "--force"));
-  for (const queue of queues) await run.step(`delete the queue ${queue}`, () => none("queues", "delete", queue));
+  for (const { name } of deployment.workers.toReversed())
+    if (workers.has(name)) await run.step(`delete the Worker ${name}`, () => wrangler("delete", name, "--force"));
+  for (const queue of queues) await run.step(`delete the queue ${queue}`, () => wrangler("queues", "delete", queue));
   for (const bucket of buckets.keys())
     await run.step(`delete the bucket ${bucket}`, async () => {
-      const count = await emptyBucket(account, bucket, jurisdiction);
+      const files = await emptyBucket(account, bucket, jurisdiction);
       await run.wrangler("r2", "bucket", "delete", bucket, ...(jurisdiction === undefined ? [] : ["--jurisdiction", jurisdiction]));
-      return `with ${count} files`;
+      return `with ${count(files, "file")}`;
     });
   for (const database of databases.keys())
-    await run.step(`delete the database ${database}`, () => none("d1", "delete", database, "--skip-confirmation"));
-  await rm(folder, { recursive: true, force: true });
-  console.log(`\n${name} is gone. What it kept under .deploy/ is gone too.`);
+    await run.step(`delete the database ${database}`, () => wrangler("d1", "delete", database, "--skip-confirmation"));
 }
 
 async function confirmed(name: string, given: string | undefined, signal: AbortSignal): Promise<void> {

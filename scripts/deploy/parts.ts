@@ -10,15 +10,19 @@ export interface Part {
   declarations: string;
   /** True if a deployment works without it. */
   isOptional: boolean;
+  /** The part that alone uses it: both are left out together, by that part's name. */
+  partOf?: string;
   /** Required secrets that the deployment makes when they are not set, as random text or as a key for signatures. */
   madeSecrets: Record<string, "random" | "ed25519">;
   /** Bindings that work only on a real account, by the flag that adds them (`--with ai`). */
   extras: Partial<Record<Extra, Record<string, unknown>>>;
+  /** Variables that follow from the limits of the Free plan. */
+  onFreePlan?: Record<string, string>;
 }
 
 /** Bindings that `--with` can add. */
 export const extras = ["ai", "media", "email"] as const;
-export type Extra = (typeof extras)[number];
+type Extra = (typeof extras)[number];
 
 /** In the order of deployment: a Worker comes after those that it binds, the one with the public address last. */
 export const parts: Part[] = [
@@ -29,6 +33,15 @@ export const parts: Part[] = [
     isOptional: true,
     madeSecrets: {},
     extras: {},
+  },
+  {
+    name: "auth",
+    config: "src/console/auth/wrangler.toml",
+    declarations: "src/console/auth/env.d.ts",
+    isOptional: true,
+    partOf: "console",
+    madeSecrets: {},
+    extras: { email: { send_email: [{ name: "MAIL" }] } },
   },
   {
     name: "console",
@@ -61,6 +74,7 @@ export const parts: Part[] = [
     isOptional: true,
     madeSecrets: {},
     extras: { email: { send_email: [{ name: "MAIL" }] } },
+    onFreePlan: { DATABASE_MAX_MB: "500", LEDGER_MAX_MB: "125" },
   },
   {
     name: "gateway",
@@ -71,6 +85,9 @@ export const parts: Part[] = [
     extras: { ai: { ai: { binding: "AI" } }, media: { media: { binding: "MEDIA" } } },
   },
 ];
+
+/** The names that `--without` knows. */
+export const leavable = parts.filter(({ isOptional, partOf }) => isOptional && partOf === undefined).map(({ name }) => name);
 
 /** Lifecycle rules by binding: a day after creation the bucket deletes files that the task objects left behind; see docs/deploy.md. */
 export const expiringPrefixes: Record<string, string[]> = { ASSETS: ["assets/", "inputs/"] };

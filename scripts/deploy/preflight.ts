@@ -1,7 +1,7 @@
 /** Checks that an account can take a deployment: each missing condition is reported with its remedy. Changes nothing. */
 
 import * as z from "zod/mini";
-import { ApiRefusal, CloudflareApi, type Credentials } from "./api.ts";
+import { ApiRefusal, CloudflareApi, type Credentials, parsedJson } from "./api.ts";
 import { hasDomain } from "./configuration.ts";
 import type { Choices } from "./options.ts";
 import type { Inventory } from "./resources.ts";
@@ -22,6 +22,7 @@ const tokens = z.union([
   z.object({ type: z.string(), token: z.string() }),
 ]);
 const named = z.array(z.object({ id: z.string(), name: z.string() }));
+const domains = z.array(z.object({ id: z.string(), hostname: z.string(), service: z.string() }));
 const anything = z.unknown();
 
 /** Finds the credentials and their account. */
@@ -48,8 +49,15 @@ const list = (accounts: z.infer<typeof named>) => accounts.map(({ id, name }) =>
 /** A token from the environment, or that of `wrangler login`. */
 async function credentials(run: Run, environment: NodeJS.ProcessEnv): Promise<Credentials> {
   const token = environment["CLOUDFLARE_API_TOKEN"];
-  if (token) run.hide(token);
-  if (token) return { authorization: `Bearer ${token}` };
+  if (token) {
+    run.hide(token);
+    if (!/^[\x21-\x7e]+$/.test(token.trim()))
+      throw new Stop(
+        "CLOUDFLARE_API_TOKEN contains a character that no token has, for example a space or a line break.",
+        "Copy the token again, as one piece.",
+      );
+    return { authorization: `Bearer ${token.trim()}` };
+  }
   const output = await run.credentials().catch(() => "");
   const found = tokens.safeParse(parsedJson(output.slice(output.indexOf("{")))).data;
   if (!found)
@@ -65,13 +73,9 @@ async function credentials(run: Run, environment: NodeJS.ProcessEnv): Promise<Cr
   return { authorization: `Bearer ${found.token}` };
 }
 
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // wrangler printed text that is not JSON: no credentials
-  }
-}
+/** The domains of the gateway's Worker, with their ids; none if the credentials may not read them. */
+export const readDomains = async ({ api, id }: Account, gateway: string) =>
+  (await api.find(`/accounts/${id}/workers/domains?service=${gateway}`, domains, true))?.filter(({ service }) => service === gateway) ?? [];
 
 /** Checks that the required services are enabled and permitted. Returns the gateway's public host. */
 export async function checkServices(account: Account, gateway: string, choices: Choices): Promise<string> {
@@ -118,11 +122,7 @@ async function workersDev({ api, id }: Account, gateway: string): Promise<string
  * If the credentials may not read zones, the check of the zone is left to wrangler.
  */
 async function ownDomain({ api, id }: Account, gateway: string, domain: string): Promise<string> {
-  const uses = await api.find(
-    `/accounts/${id}/workers/domains?hostname=${domain}`,
-    z.array(z.object({ hostname: z.string(), service: z.string() })),
-    true,
-  );
+  const uses = await api.find(`/accounts/${id}/workers/domains?hostname=${domain}`, domains, true);
   const use = uses?.find(({ hostname }) => hostname === domain);
   if (use?.service === gateway) return domain;
   if (use)
@@ -152,8 +152,6 @@ async function ownDomain({ api, id }: Account, gateway: string, domain: string):
 /** Stops if the chosen jurisdiction differs from that of an existing resource: it cannot be changed for a database, a bucket or an object. */
 export function checkJurisdiction(gateway: string, { databases, jurisdiction }: Inventory, choices: Choices): void {
   const wanted = choices.jurisdiction;
-  if (wanted !== undefined && choices.region !== undefined)
-    throw new Stop("--region and --jurisdiction both say where the data is.", "Give one of them: a jurisdiction chooses the place itself.");
   if (databases.size === 0 || wanted === jurisdiction) return;
   throw new Stop(
     jurisdiction === undefined
@@ -174,7 +172,8 @@ export async function checkPlan({ api, id }: Account, choices: Choices): Promise
   );
   if (!plans) return "not readable with these credentials; the gateway needs Workers Paid, the Free plan ends requests after 10 ms of CPU";
   const names = plans.map((plan) => `${plan.rate_plan?.id ?? ""} ${plan.rate_plan?.public_name ?? ""}`.toLowerCase());
-  if (names.some((name) => (name.includes("workers") && !name.includes("free")) || name.includes("enterprise"))) return "Workers Paid";
+  if (names.some((name) => (name.includes("workers") && !name.includes("free")) || name.includes("enterprise")))
+    return choices.freePlan ? "Workers Paid, deployed as on the Free plan; --no-free ends that" : "Workers Paid";
   if (!choices.freePlan) throw freePlan();
   return "Workers Free, to try it: requests end after 10 ms of CPU, 10,000 queue operations a day, 500 MB a database";
 }

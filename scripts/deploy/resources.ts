@@ -7,7 +7,7 @@ import { ApiRefusal, type CloudflareApi } from "./api.ts";
 import type { Deployment } from "./configuration.ts";
 import { expiringPrefixes } from "./parts.ts";
 import type { Choices } from "./options.ts";
-import type { Account } from "./preflight.ts";
+import { type Account, readDomains } from "./preflight.ts";
 import type { Run } from "./run.ts";
 import { writePrivate } from "./state.ts";
 import { dirname } from "node:path";
@@ -31,6 +31,8 @@ export interface Inventory {
   queues: Set<string>;
   /** The names of the secrets that are set, by Worker. */
   workers: Map<string, Set<string>>;
+  /** The gateway's domains after `--domain none`. */
+  leftDomains: { id: string; hostname: string }[];
 }
 
 const databaseView = z.object({
@@ -39,9 +41,9 @@ const databaseView = z.object({
 });
 
 /**
- * Reads the state of every resource of the deployment. `jurisdiction` is that of the buckets, used if there is no database to read it from.
+ * Reads the state of every resource of the deployment. The jurisdiction is that of the buckets, used if there is no database to read it from.
  */
-export async function takeInventory(account: Account, deployment: Deployment, jurisdiction?: string): Promise<Inventory> {
+export async function takeInventory(account: Account, deployment: Deployment, { jurisdiction, domain }: Choices): Promise<Inventory> {
   const { api } = account;
   const base = `/accounts/${account.id}`;
   const inventory: Inventory = {
@@ -52,6 +54,7 @@ export async function takeInventory(account: Account, deployment: Deployment, ju
     buckets: new Map(),
     queues: new Set(),
     workers: new Map(),
+    leftDomains: domain === "none" ? await readDomains(account, deployment.name) : [],
   };
   for (const { name, migrationsDir } of deployment.databases) {
     const id = await databaseId(account, name);
@@ -71,16 +74,26 @@ export async function takeInventory(account: Account, deployment: Deployment, ju
     const found = await files.find(`${base}/r2/buckets/${name}/lifecycle`, z.object({ rules: z.optional(z.array(rule)) }));
     inventory.buckets.set(name, found?.rules ?? []);
   }
-  const queues = z.array(z.object({ queue_name: z.string() }));
-  for (const name of deployment.queues) {
-    const found = await api.get(`${base}/queues?name=${name}`, z.nullable(queues));
-    if (found?.some((queue) => queue.queue_name === name)) inventory.queues.add(name);
-  }
+  for (const name of deployment.queues) if (await findQueue(account, name)) inventory.queues.add(name);
   for (const { name } of deployment.workers) {
     const secrets = await api.find(`${base}/workers/scripts/${name}/secrets`, z.array(z.object({ name: z.string() })));
     if (secrets) inventory.workers.set(name, new Set(secrets.map((secret) => secret.name)));
   }
   return inventory;
+}
+
+const queueList = z.array(z.object({ queue_id: z.string(), queue_name: z.string() }));
+const consumerList = z.array(z.object({ script: z.optional(z.string()), service: z.optional(z.string()) }));
+
+const findQueue = async ({ api, id }: Account, name: string) =>
+  (await api.get(`/accounts/${id}/queues?name=${name}`, z.nullable(queueList)))?.find((queue) => queue.queue_name === name);
+
+/** True if the Worker consumes the queue. */
+export async function isConsumer(account: Account, queue: string, worker: string): Promise<boolean> {
+  const found = await findQueue(account, queue);
+  if (!found) return false;
+  const consumers = await account.api.find(`/accounts/${account.id}/queues/${found.queue_id}/consumers`, z.nullable(consumerList));
+  return consumers?.some(({ script, service }) => (script ?? service) === worker) ?? false;
 }
 
 const databaseList = z.array(z.object({ uuid: z.string(), name: z.string() }));
@@ -158,8 +171,8 @@ export function missing(inventory: Inventory, deployment: Deployment, { region, 
     ...deployment.queues
       .filter((name) => !inventory.queues.has(name))
       .map((name) => ({
-        title: `create the queue ${name}`,
-        run: async (run: Run) => void (await run.wrangler("queues", "create", name, "-c", config)),
+        title: `create the queue ${name}${jurisdiction === undefined ? "" : where}`,
+        run: async (run: Run) => void (await run.wrangler("queues", "create", name, ...inside, "-c", config)),
       })),
   ];
 }
@@ -168,6 +181,11 @@ async function setRules(run: Run, bucket: string, rules: Rule[], options: string
   const file = join(dirname(options.at(-1) ?? ""), `${bucket}-lifecycle.json`);
   await writePrivate(file, JSON.stringify({ rules }));
   await run.wrangler("r2", "bucket", "lifecycle", "set", bucket, "--file", file, "--force", ...options);
+}
+
+/** Takes a domain away from its Worker, with its DNS record and certificate. Wrangler has no command for that; it may be repeated. */
+export async function detachDomain({ api, id }: Account, domainId: string): Promise<undefined> {
+  await api.call("DELETE", `/accounts/${id}/workers/domains/${domainId}`);
 }
 
 /** Switches on read replicas of a database. Wrangler has no command for that; it may be repeated. */

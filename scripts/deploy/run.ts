@@ -4,7 +4,8 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { startWrangler } from "../support/wrangler.ts";
-import { Stop, stopFor } from "./stop.ts";
+import { toStop } from "./api.ts";
+import { isRefusal, Stop, stopFor } from "./stop.ts";
 
 const commandDeadlineMs = 600_000;
 /** Patterns of secrets that other programs generate: API keys, and the token of an invitation. */
@@ -28,7 +29,8 @@ export class Run {
   readonly logFile: string;
 
   constructor(options: RunOptions) {
-    this.#options = options;
+    // Wrangler trusts the system's certificates and SSL_CERT_FILE too, like this process.
+    this.#options = { ...options, environment: { ...options.environment, NODE_USE_SYSTEM_CA: "1" } };
     this.logFile = join(options.folder, `${new Date().toISOString().replaceAll(":", "-").slice(0, 19)}.log`);
     if (!options.isDry) mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   }
@@ -52,6 +54,21 @@ export class Run {
   print(text: string): void {
     console.log(text);
     this.log(text);
+  }
+
+  /** Runs all steps. A fault is logged, and thrown again as a `Stop` without secrets. */
+  async whole(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (this.#options.signal.aborted) {
+        this.log("interrupted");
+        throw error;
+      }
+      const { message, remedy } = toStop(error);
+      this.log(`${error instanceof Stop || !(error instanceof Error) ? message : (error.stack ?? message)}\n→ ${remedy}`);
+      throw new Stop(this.masked(message), this.masked(remedy));
+    }
   }
 
   /** Runs one step and prints its progress line; `work` may return a short result. A fault is printed with the step and rethrown. */
@@ -91,12 +108,16 @@ export class Run {
     this.log(`${output.trim()}\nexit code ${code}`);
     if (code === 0) return output;
     this.#options.signal.throwIfAborted();
-    const apiCode = /\[code: (\d+)\]/.exec(output)?.[1];
+    const apiCode = Number(/\[code: (\d+)\]/.exec(output)?.[1]);
+    // The preflight has used the credentials: a refusal now is of this call alone.
+    const isForbidden = isRefusal(apiCode);
     throw (
-      (apiCode === undefined ? undefined : stopFor(Number(apiCode))) ??
+      (isForbidden ? undefined : stopFor(apiCode)) ??
       new Stop(
-        `wrangler ${args.slice(0, 3).join(" ")} failed:\n${this.masked(faultIn(output))}`,
-        "Run the same command again: it continues where it stopped.",
+        `wrangler ${args.slice(0, 3).join(" ")} failed:\n${faultIn(output)}`,
+        isForbidden
+          ? 'Give the token the missing permission (docs/deploy.md, "A token for CI"), and run the same command again: it continues where it stopped.'
+          : "Run the same command again: it continues where it stopped.",
       )
     );
   }

@@ -9,8 +9,11 @@ import { readText, stateRoot, writePrivate } from "./state.ts";
 import { newSigningKey, randomSecret } from "../support/secrets.ts";
 import { Stop } from "./stop.ts";
 
+/** Names that belong to a provider's credentials. */
+const credentialNames = new Set(Object.values(providerSecrets).flat(2));
 /** True for the names of secrets; everything else that a Worker declares is a variable. */
-const isSecret = (name: string) => /_(?:KEY|TOKEN|SECRET|SERVICE_ACCOUNT|CLIENT_ID|WEBHOOK)(?:_OLD)?$/.test(name);
+const isSecret = (name: string) =>
+  credentialNames.has(name) || /_(?:KEY|TOKEN|SECRET|SERVICE_ACCOUNT|CLIENT_ID|WEBHOOK)(?:_OLD)?$/.test(name);
 const minSecretLength = 24;
 
 /** The operator's values for one Worker. */
@@ -19,9 +22,12 @@ export interface Given {
   vars: Record<string, string>;
 }
 
+/** The operator's file of variables and secrets, where no other is given. */
+export const secretsFile = (name: string): string => join(stateRoot, `${name}.env`);
+
 /** Reads the operator's file and environment. Only secrets are read from the environment: a shell's variables are for `npm start`. */
 export async function givenValues(name: string, file: string | undefined, environment: NodeJS.ProcessEnv): Promise<Map<string, string>> {
-  const path = file ?? join(stateRoot, `${name}.env`);
+  const path = file ?? secretsFile(name);
   const text = await readText(path);
   if (text === undefined && file !== undefined)
     throw new Stop(
@@ -83,9 +89,13 @@ export function checkChoices(choices: Choices, on: string[], values: Map<string,
 }
 
 /** Variables that result from the choices; the file overrides them. */
-export const chosenVars = ({ part, configuration }: Worker, { mailFrom, jurisdiction, with: added }: Choices): Record<string, string> => ({
+export const chosenVars = (
+  { part, configuration }: Worker,
+  { mailFrom, jurisdiction, with: added, freePlan }: Choices,
+): Record<string, string> => ({
   ...(part.extras.email && mailFrom !== undefined && added?.includes("email") && { MAIL_FROM: mailFrom }),
   ...(configuration.durable_objects && jurisdiction && { JURISDICTION: jurisdiction }),
+  ...(freePlan && part.onFreePlan),
 });
 
 const makers = { random: randomSecret, ed25519: newSigningKey };

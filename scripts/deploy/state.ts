@@ -6,21 +6,11 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { errorCode } from "../support/error-code.ts";
 import { root } from "../support/wrangler.ts";
-import { type Choices, jurisdictions } from "./options.ts";
-import { extras } from "./parts.ts";
+import { choicesShape } from "./options.ts";
 
 const stateShape = z.object({
   account: z.string(),
-  choices: z.object({
-    domain: z.optional(z.string()),
-    region: z.optional(z.string()),
-    jurisdiction: z.optional(z.enum(jurisdictions)),
-    without: z.optional(z.array(z.string())),
-    with: z.optional(z.array(z.enum(extras))),
-    mailFrom: z.optional(z.string()),
-    email: z.optional(z.string()),
-    freePlan: z.optional(z.boolean()),
-  }),
+  choices: choicesShape,
   /** The Workers that the current run has deployed, each with the digest of its content. */
   deployed: z.record(z.string(), z.string()),
   /** True once the first account, its key and the invitation were printed. */
@@ -28,7 +18,7 @@ const stateShape = z.object({
 });
 
 /** The stored state of a deployment. */
-export type State = Omit<z.infer<typeof stateShape>, "choices"> & { choices: Choices };
+export type State = z.infer<typeof stateShape>;
 
 /** The folder of all deployments' state. */
 export const stateRoot = join(root, ".deploy");

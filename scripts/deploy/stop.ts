@@ -34,11 +34,17 @@ const known: Record<number, readonly [reason: string, remedy: string]> = {
   100328: isFree,
   10000: isRefused,
   9109: isRefused,
+  1000: isRefused,
+  // A token of the wrong form.
+  6003: isRefused,
 };
 
 /** The reason and remedy for a code of Cloudflare's API, or undefined for other codes. */
 export const stopFor = (code: number | undefined): Stop | undefined =>
   code !== undefined && known[code] ? new Stop(...known[code]) : undefined;
+
+/** True for the codes with which the API refuses credentials, or what they may not do. */
+export const isRefusal = (code: number): boolean => known[code] === isRefused;
 
 /** The account is on the Free plan. */
 export const freePlan = (): Stop => new Stop(...isFree);

@@ -6,7 +6,8 @@ import { type Worker, withDatabaseIds } from "./configuration.ts";
 import type { Choices } from "./options.ts";
 import type { Run } from "./run.ts";
 import { chosenVars, type Given } from "./secrets.ts";
-import { digest, writePrivate } from "./state.ts";
+import { root } from "../support/wrangler.ts";
+import { digest, readText, writePrivate } from "./state.ts";
 
 /** Writes the configuration for wrangler, in which the operator's variables override the committed ones; returns its path. */
 export async function writeConfiguration(
@@ -24,14 +25,21 @@ export async function writeConfiguration(
   return { path, text };
 }
 
-/** A digest that changes with the Worker's code, its configuration or the secrets to set. */
-export const workerDigest = (text: string, secrets: Record<string, string>) =>
-  digest(["src"], text, JSON.stringify(Object.keys(secrets).sort()));
+/** A digest that changes with the Worker's code, its packages, its configuration or the secrets to set. */
+export const workerDigest = async (text: string, secrets: Record<string, string>) =>
+  digest(["src"], (await readText(join(root, "package-lock.json"))) ?? "", text, JSON.stringify(secrets, Object.keys(secrets).sort()));
+
+const secretsFile = ({ part }: Worker, folder: string) => join(folder, `${part.name}-secrets.json`);
+
+/** Deletes the files of secrets that a killed run has left. */
+export async function removeSecretsFiles(workers: Worker[], folder: string): Promise<void> {
+  for (const worker of workers) await rm(secretsFile(worker, folder), { force: true });
+}
 
 /** Uploads a Worker together with its secrets, so that no version answers without them. */
 export async function deployWorker(run: Run, worker: Worker, path: string, secrets: Record<string, string>, folder: string): Promise<void> {
   run.hide(...Object.values(secrets));
-  const file = join(folder, `${worker.part.name}-secrets.json`);
+  const file = secretsFile(worker, folder);
   const isEmpty = Object.keys(secrets).length === 0;
   try {
     if (!isEmpty) await writePrivate(file, JSON.stringify(secrets));

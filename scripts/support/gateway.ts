@@ -70,7 +70,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     operations: {},
   };
   const configs = await Promise.all(Object.entries(own).map(([name, defaults]) => localConfig(name, stateDir, defaults, variables)));
-  const workers = ["wrangler.toml", "src/sandbox/wrangler.toml", "src/mcp/wrangler.toml", ...configs].flatMap((path) => ["-c", path]);
+  const workers = [
+    "wrangler.toml",
+    "src/sandbox/wrangler.toml",
+    "src/mcp/wrangler.toml",
+    "src/console/auth/wrangler.toml",
+    ...configs,
+  ].flatMap((path) => ["-c", path]);
   const listen = ["--ip", host, "--port", String(port), "--inspector-port", "0", "--show-interactive-dev-session=false"];
   const local = ["--local", "--persist-to", stateDir, "--env-file", variablesFile];
   const wrangler = startWrangler(["dev", ...workers, ...listen, ...local], stateDir, environment);

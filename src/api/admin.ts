@@ -79,7 +79,8 @@ export const admin = routing()
   .post("/reconcile", async (c) => {
     await readNoBody(c);
     const which = await readQuery(c, reconcileQuery);
-    await requireRow(which.after, async (place) => Boolean(await accounts.accountById(c.env.DB, place.replace(/\..*/, ""))));
+    await requireRow(which.after, (place) => accounts.findRow(c.env.DB, place.replace(/\..*/, "")));
+    if (which.account && !(await accounts.findRow(c.env.DB, which.account))) throw new ApiError("not_found");
     return answer(c, { object: "reconciliation", ...(await operations(c).reconcile(new ObjectsApi(c.env), which)) });
   })
   .get("/audit", async (c) => {
@@ -146,7 +147,7 @@ async function createAccount(c: AppContext): Promise<Response> {
 }
 
 async function listAccounts(c: AppContext, { email, ...page }: z.output<ReturnType<typeof accountsQuery>>): Promise<Response> {
-  await requireRow(page.after, async (id) => Boolean(await accounts.accountById(c.env.DB, id)));
+  await requireRow(page.after, (id) => accounts.findRow(c.env.DB, id));
   if (email !== undefined) {
     const account = await accounts.accountByEmail(c.env.DB, email);
     return answer(c, toList(account ? [await accountView(c, account)] : [], false));

@@ -8,7 +8,8 @@ import { NetError } from "../net/net-error.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { paceTimeMs, within } from "../net/pace.ts";
 import type { AppContext } from "./frame.ts";
-import { isDeeperThan, maxDepth } from "../media/json-depth.ts";
+import { parseJson } from "../media/json-limits.ts";
+import type { Watch } from "./watch.ts";
 
 const MiB = 1024 * 1024;
 /** The size limits of bodies: of those that `large-body.ts` reads (chats and submissions, without their inline images), and of all others. */
@@ -64,8 +65,13 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   if (Number(length ?? 0) > maxBytes) throw new ApiError("body_too_large");
   // A body with a content length cannot be longer, and is read at once.
   const bytes = length === undefined ? readAll(body, maxBytes) : c.req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
+  const limitMs = paceTimeMs(Number(length ?? maxBytes));
+  const watch = c.get("watch") as Watch | undefined;
   try {
-    return await within(paceTimeMs(Number(length ?? maxBytes)), bytes);
+    if (!watch) return await within(limitMs, bytes);
+    const read = await watch.within(limitMs, bytes);
+    if (!read) throw new NetError("timeout");
+    return read;
   } catch (error) {
     if (error instanceof NetError && error.reason === "too_large") throw new ApiError("body_too_large");
     if (error instanceof NetError && error.reason === "timeout") throw new ApiError("body_too_slow");
@@ -73,15 +79,16 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   }
 }
 
+const strictText = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
 /** The bytes of a body as an object. Throws 400. */
 export function parseObject(bytes: Uint8Array): Record<string, unknown> {
   let body: unknown;
   try {
-    body = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
+    body = parseJson(strictText.decode(bytes));
   } catch {
     throw new ApiError("invalid_json");
   }
-  if (isDeeperThan(body, maxDepth)) throw new ApiError("invalid_json");
   return asObject(body);
 }
 
@@ -91,10 +98,13 @@ export function asObject(value: unknown): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Removes nulls to the depth of known fields: deeper values are the caller's own. */
+const hasNull = (value: unknown, depth: number): boolean =>
+  value === null || (depth > 0 && typeof value === "object" && Object.values(value).some((item) => hasNull(item, depth - 1)));
+
+/** Removes nulls to the depth of known fields: deeper values are the caller's own. A value without nulls is returned itself. */
 export function withoutNulls<T>(value: T, depth: number): T;
 export function withoutNulls(value: unknown, depth: number): unknown {
-  if (depth === 0 || typeof value !== "object" || value === null) return value;
+  if (depth === 0 || typeof value !== "object" || value === null || !hasNull(value, depth)) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth - 1));
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, item]) => (item === null ? [] : [[name, withoutNulls(item, depth - 1)]])),

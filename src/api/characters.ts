@@ -16,7 +16,7 @@ export const characters = routing()
   .get("/", admitted("read"), async (c) => {
     const { accountId } = c.get("caller");
     const page = await readQuery(c, pageQuery);
-    await requireRow(page.after, async (id) => (await characterById(c.env.DB, accountId, id)) !== null);
+    await requireRow(page.after, (id) => characterById(c.env.DB, accountId, id));
     const found = await listCharacters(c.env.DB, accountId, { ...page, limit: page.limit + 1 });
     const expiresAt = Date.now() + lifeTimes(c.env).assetMs;
     const data = await Promise.all(

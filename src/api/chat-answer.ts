@@ -1,5 +1,6 @@
 /** The fields of an upstream's chat answer that reach the caller, by allow-list, and its usage. Pure. */
 
+import { parseJson } from "../media/json-limits.ts";
 import { ProviderError } from "../providers/provider.ts";
 
 /** Tokens to charge. */
@@ -12,6 +13,9 @@ export interface Usage {
 export const toUnclear = (message: string, cause?: unknown): ProviderError =>
   cause instanceof ProviderError ? cause : new ProviderError("unclear", `chat: ${message}`, { cause });
 
+/** More than in requests: with `top_logprobs` an answer has over a hundred values for each token. */
+const maxAnswerValues = 1_000_000;
+
 export type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -19,7 +23,7 @@ const isFields = (value: unknown): value is Fields => typeof value === "object" 
 export function parseFields(text: string): Fields {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text, maxAnswerValues);
   } catch {
     value = undefined;
   }

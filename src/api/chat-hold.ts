@@ -5,6 +5,8 @@ import { ApiError, budgetExceeded } from "../errors.ts";
 import { alert } from "../log.ts";
 import { retry } from "../retry.ts";
 import type { ReserveAnswer } from "../tasks/wallet-limits.ts";
+import { callTogether } from "../tasks/wallet-line.ts";
+import type { Watch } from "./watch.ts";
 
 /** The longest duration of a chat. */
 export const chatDeadlineMs = 600_000;
@@ -16,24 +18,26 @@ export interface ChatHold {
   settle(charged: number | undefined): Promise<void>;
 }
 
-/** Holds `amount` (millionths). Throws an `ApiError` if it cannot be held; then nothing is held. */
-export async function holdForChat(env: Env, charge: Charge, amount: number): Promise<ChatHold> {
+/** Holds `held` (millionths). Throws an `ApiError` if it cannot be held; then nothing is held. */
+export async function holdForChat(env: Env, charge: Charge, held: number, watch: Watch): Promise<ChatHold> {
   // A new stub each time: one that threw may stay broken.
   const wallet = () => env.WALLETS.getByName(charge.accountId);
-  const settle = (charged: number | undefined) =>
-    retry("settle", charge.taskId, () =>
-      wallet().settle(charge, charged ?? 0, charged === undefined ? "provider_error" : "completed", amount),
-    );
+  const settle = async (price: number | undefined) => {
+    const [charged, outcome] = price === undefined ? [0, "provider_error"] : [price, "completed"];
+    if (await callTogether(env.WALLETS, { charge, held, charged, outcome }, watch)) return;
+    await retry("settle", charge.taskId, () => wallet().settle(charge, charged, outcome, held));
+  };
   const deadline = Date.now() + chatDeadlineMs + graceMs;
+  if (await callTogether(env.WALLETS, { charge, held, deadline }, watch)) return { settle };
   try {
-    const held = await retry(
+    const { answer, until } = await retry(
       "reserve",
       charge.taskId,
-      async (): Promise<ReserveAnswer> => await wallet().reserve(charge, amount, { deadline }),
+      async (): Promise<ReserveAnswer> => await wallet().reserve(charge, held, { deadline }),
     );
-    if (held.answer === "reserved") return { settle };
-    if (held.answer === "budget") throw budgetExceeded(held.until);
-    throw new ApiError(held.answer === "insufficient" ? "insufficient_quota" : "unavailable");
+    if (answer === "reserved") return { settle };
+    if (answer === "budget") throw budgetExceeded(until);
+    throw new ApiError(answer === "insufficient" ? "insufficient_quota" : "unavailable");
   } catch (error) {
     if (error instanceof ApiError) throw error;
     // The outcome of the reservation is unknown: settle it here; if that fails, its deadline releases it.

@@ -10,7 +10,7 @@ import type { Charge } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { log } from "../log.ts";
-import { chatDeadlineMs, holdForChat } from "./chat-hold.ts";
+import { chatDeadlineMs, type ChatHold, holdForChat } from "./chat-hold.ts";
 import { admitToSubmit } from "./auth.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
 import { askRoutes, chatRoutes, type FittedRoute, toChatError } from "./chat-routes.ts";
@@ -24,6 +24,7 @@ import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { submissionQuery } from "./schema/queries.ts";
 import { withSpan } from "../tracing.ts";
+import { Watch } from "./watch.ts";
 import { chargeVersion } from "../versions.ts";
 
 /** One handler, as status queries have. */
@@ -31,7 +32,8 @@ export const chats = routing().post(
   "/v1/chat/completions",
   withMiddleware(async (c) => {
     await admitToSubmit(c);
-    await readQuery(c, submissionQuery);
+    if (c.get("url").includes("?")) await readQuery(c, submissionQuery);
+    c.set("watch", new Watch());
     return withChat(c, (body) => complete(c, body));
   }, onError),
 );
@@ -42,7 +44,7 @@ const drainMs = 20_000;
 async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Response> {
   const { env } = c;
   const parsed = withSpan("validate", { kind: "chat" }, () => parseBody(raw, "chat"));
-  const violations = [...parsed.violations, ...optionViolations(raw, "chat")];
+  const violations = raw["max_cost"] === undefined ? parsed.violations : [...parsed.violations, ...optionViolations(raw, "chat")];
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
   const { model } = parsed;
   c.set("model", model.id);
@@ -64,11 +66,11 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
   const { accountId, keyId } = c.get("caller");
   const charge: Charge = { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model: model.id };
   const spans = { kind: "chat", model: model.id, task: id } as const;
-  const hold = await withSpan("reserve", spans, () => holdForChat(env, charge, amount));
+  const watch = c.get("watch");
   const started = Date.now();
+  let hold: ChatHold;
   const isStream = body.stream === true;
   const stop = new AbortController();
-  const deadline = setTimeout(() => stop.abort(), chatDeadlineMs);
   let drain: ReturnType<typeof setTimeout> | undefined;
   let isGone = false;
   let isSettled = false;
@@ -87,10 +89,10 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
     // The only place where a chat's hold ends, in every case; the hold's own alarm is the backstop.
     async settle(usage) {
       isSettled = true;
-      clearTimeout(deadline);
       if (drain !== undefined) clearTimeout(drain);
       const charged = usage && chatPrice(prices, usage.promptTokens, usage.completionTokens);
       await withSpan("settle", spans, () => hold.settle(charged));
+      watch.stop();
       const settled = { task: id, charged: charged ?? 0 };
       // The line of a whole answer follows, and says it too.
       if (!isStream && !isGone) return c.set("settled", settled);
@@ -104,12 +106,17 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
       });
     },
   };
-  const { signal } = c.req.raw;
-  signal.addEventListener("abort", () => one.hangUp());
-  if (signal.aborted) one.hangUp();
-
-  // A caller that disconnects ends the answer but not the accounting: everything generated is settled.
-  const work = start(c, one, routes, isStream);
+  const run = async () => {
+    hold = await withSpan("reserve", spans, () => holdForChat(env, charge, amount, watch));
+    watch.limit(chatDeadlineMs, () => stop.abort());
+    const { signal } = c.req.raw;
+    signal.addEventListener("abort", () => one.hangUp());
+    if (signal.aborted) one.hangUp();
+    return start(c, one, routes, isStream);
+  };
+  // A caller that disconnects ends the answer but not the accounting: everything generated is settled. Nor does it end a call of the
+  // wallet that this request makes for others too.
+  const work = run();
   c.executionCtx.waitUntil(work.then(({ done }) => done).catch(() => undefined)); // its fault is described below
   const made = await work.catch((error: unknown) => {
     throw toChatError(error, c, given);

@@ -7,6 +7,7 @@ import { log } from "../log.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
 import { logRequest } from "./request-log.ts";
 import { type Language, chooseLanguage } from "../messages/language.ts";
+import type { Watch } from "./watch.ts";
 
 export interface AppEnv {
   Bindings: Env;
@@ -20,6 +21,8 @@ export interface AppEnv {
     /** The rate limit per minute that applies to the request. */
     limit?: string;
     outcome?: string;
+    /** The time limits of a chat. */
+    watch: Watch;
     task?: string;
     model?: string;
     /** A chat that was settled before its answer, and its price in millionths: in the log alone, because it has no page. */

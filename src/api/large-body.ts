@@ -2,7 +2,7 @@
 
 import { type Asset, inputPrefix, removeUnder, storeBytes, storeFile } from "../assets.ts";
 import { ApiError } from "../errors.ts";
-import { maxDepth } from "../media/json-depth.ts";
+import { maxDepth } from "../media/json-limits.ts";
 import { JsonBodyError } from "../media/json-error.ts";
 import { readHead } from "../media/json-text.ts";
 import { NetError } from "../net/net-error.ts";

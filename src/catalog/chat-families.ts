@@ -62,9 +62,16 @@ function isPattern(text: string): boolean {
 
 const plain: ChatFamily = { models: "", limit: "max_tokens" };
 
-/** The family of an upstream model id. */
-export const findFamily = (model: string, families: ChatFamilies): ChatFamily =>
-  Object.values(families).find((family) => new RegExp(family.models).test(model)) ?? plain;
+const found = new WeakMap<ChatFamilies, Map<string, ChatFamily>>();
+
+/** The family of an upstream model id, found once for each model of the routes. */
+export function findFamily(model: string, families: ChatFamilies): ChatFamily {
+  let known = found.get(families);
+  if (!known) found.set(families, (known = new Map()));
+  let family = known.get(model);
+  if (!family) known.set(model, (family = Object.values(families).find(({ models }) => new RegExp(models).test(model)) ?? plain));
+  return family;
+}
 
 /** Values equal to the default: they are not sent if the family refuses the field. */
 const neutral: Record<string, unknown> = {

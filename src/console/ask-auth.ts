@@ -1,7 +1,7 @@
 /** Calls better-auth's own endpoints, which are not exposed, so that attempts are counted per network. */
 
-import { authPath } from "./auth.ts";
-import type { ConsoleContext } from "./frame.tsx";
+import { authPath } from "./auth/logins.ts";
+import { authSettings, type ConsoleContext } from "./frame.tsx";
 
 /** Calls an endpoint: by POST with a body, else by GET. Only headers that identify the client are passed on. */
 export function askAuth(c: ConsoleContext, path: string, body?: object): Promise<Response> {
@@ -11,9 +11,10 @@ export function askAuth(c: ConsoleContext, path: string, body?: object): Promise
     const value = c.req.header(name);
     if (value !== undefined) headers.set(name, value);
   }
-  return c
-    .get("auth")
-    .handler(new Request(`${origin}${authPath}${path}`, body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers }));
+  return c.env.AUTH.handle(
+    authSettings(c),
+    new Request(`${origin}${authPath}${path}`, body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers }),
+  );
 }
 
 /** Passes the cookies that better-auth set to the browser. */

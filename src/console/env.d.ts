@@ -4,6 +4,8 @@ interface ConsoleEnv {
   DB: D1Database;
   /** The gateway's bucket: outputs are read for thumbnails and downloads, and thumbnails are stored beside them */
   ASSETS: R2Bucket;
+  /** The auth Worker */
+  AUTH: import("./auth/contract.ts").AuthWorker;
   /** Makes thumbnails of images; without it the images themselves are shown */
   IMAGES?: ImagesBinding;
   /** Makes frames of videos; without it the first browser that shows a video makes one */

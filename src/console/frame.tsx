@@ -9,8 +9,7 @@ import type { Caller } from "../db/callers.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
-import { Attempts } from "./auth.ts";
-import type { Auth } from "./better-auth.ts";
+import type { AuthSettings, SignedIn } from "./auth/contract.ts";
 import { remaining } from "../db/ledger.ts";
 import { readBalance } from "./ledger.ts";
 import { buildPost } from "./mail.ts";
@@ -27,11 +26,8 @@ export interface ConsoleEnvironment {
   Variables: {
     language: Language;
     t: Translate;
-    auth: Auth;
-    attempts: Attempts;
     user: Person;
-    /** The session, whose token is secret: no page shows it. */
-    session: { id: string; createdAt: Date };
+    session: SignedIn["session"];
     account: Account;
     /** The caller with which the gateway's API is called. */
     caller: Caller;
@@ -51,22 +47,34 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   // Requires a request's origin to be ours, also for a script's JSON, which hono's `csrf` does not check; the cookies' SameSite is the
   // second protection.
   if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("t")("forbidden"), null, 403);
-  await startAuth(c);
   return next();
 };
 
-/** Prepares sign-in for this request. */
-export async function startAuth(c: ConsoleContext): Promise<void> {
-  const { buildAuth } = await import("./better-auth.ts");
-  const { origin } = new URL(c.req.url);
-  const attempts = new Attempts(c.env.DB);
-  c.set("attempts", attempts);
-  c.set("auth", buildAuth(c.env, { origin, t: c.get("t"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
+/** The settings of a call to the auth Worker. */
+export function authSettings(c: ConsoleContext): AuthSettings {
+  const { AUTH_SECRET, SIGNUP, GITHUB_CLIENT_ID, GITHUB_CLIENT_SECRET, GOOGLE_CLIENT_ID, GOOGLE_CLIENT_SECRET } = c.env;
+  return {
+    origin: new URL(c.req.url).origin,
+    language: c.get("language"),
+    SIGNUP,
+    ...(AUTH_SECRET !== undefined && { AUTH_SECRET }),
+    ...(GITHUB_CLIENT_ID !== undefined && { GITHUB_CLIENT_ID }),
+    ...(GITHUB_CLIENT_SECRET !== undefined && { GITHUB_CLIENT_SECRET }),
+    ...(GOOGLE_CLIENT_ID !== undefined && { GOOGLE_CLIENT_ID }),
+    ...(GOOGLE_CLIENT_SECRET !== undefined && { GOOGLE_CLIENT_SECRET }),
+  };
 }
+
+/** The request's cookies, as the auth Worker reads them. */
+export const cookies = (c: ConsoleContext): string => c.req.header("cookie") ?? "";
+
+/** The session of a request. Only a request with a session's cookie costs a call. */
+const findSession = async (c: ConsoleContext) =>
+  cookies(c).includes("session_token=") ? c.env.AUTH.findSession(authSettings(c), cookies(c)) : null;
 
 /** Admits signed-in users, with or without an account; redirects others to the sign-in page. */
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
-  const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
+  const found = await findSession(c);
   // A live part of a page is requested in the background: the sign-in page must not replace it.
   const signIn = withReturn("/console/sign-in", wantedPage(c));
   if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": signIn });
@@ -78,7 +86,7 @@ export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
 
 /** Reads the session on public pages, to show the navigation of a signed-in user. */
 export async function recognize(c: ConsoleContext): Promise<void> {
-  const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
+  const found = await findSession(c);
   const member = found && (await findMember(c.env.DB, found.user.id));
   if (!member || member.account.disabled) return;
   c.set("user", found.user);

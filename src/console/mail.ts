@@ -1,7 +1,7 @@
 /** E-mail to users: by Cloudflare's send-email binding; in local development it is printed instead. */
 
 import { alert } from "../log.ts";
-import { mailSender } from "./settings.ts";
+import { type MailBindings, mailSender } from "./settings.ts";
 
 interface Email {
   to: string;
@@ -15,16 +15,16 @@ export type Post = (email: Email) => Promise<void>;
 const developersMachines = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** True if e-mail is really delivered, so that new users can be asked to verify their address. */
-export const reachesPeople = (env: ConsoleEnv): boolean => mailSender(env) !== undefined;
+export const reachesPeople = (env: MailBindings): boolean => mailSender(env) !== undefined;
 
 /** Sends an e-mail if the operator has set up sending. Throws if it is not accepted. */
-export async function send(env: ConsoleEnv, email: Email): Promise<void> {
+export async function send(env: MailBindings, email: Email): Promise<void> {
   const sender = mailSender(env);
   await sender?.binding.send({ from: sender.from, ...email });
 }
 
 /** The function that sends e-mail for the host of this origin; undefined if e-mail cannot be sent. */
-export function buildPost(env: ConsoleEnv, origin: string): Post | undefined {
+export function buildPost(env: MailBindings, origin: string): Post | undefined {
   if (reachesPeople(env))
     return async (email) => {
       try {

@@ -5,7 +5,7 @@ import { askAuth, passCookies } from "./ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, readForm, page, person } from "./frame.tsx";
 import { buildPost } from "./mail.ts";
 import { followPerson } from "./members.ts";
-import { minPasswordLength } from "./password-hash.ts";
+import { minPasswordLength } from "./auth/logins.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { Problem } from "./parts/note.tsx";
 

@@ -2,7 +2,7 @@
 
 import type { MiddlewareHandler } from "hono";
 import { secureHeaders } from "hono/secure-headers";
-import { configuredLogins } from "./auth.ts";
+import { configuredLogins } from "./auth/logins.ts";
 import { assetBaseUrl } from "./settings.ts";
 
 /** The hosts to which login buttons redirect: browsers apply the policy to redirects after a form, too. */

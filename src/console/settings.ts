@@ -3,13 +3,16 @@
 import { readAmount, readBaseUrl, readWord, VariableError } from "../variables.ts";
 
 /** Which users may sign up: all, invited ones, or none. */
-export const signup = (env: ConsoleEnv) => readWord("SIGNUP", env.SIGNUP, ["open", "invite", "closed"]);
+export const signup = (env: Pick<ConsoleEnv, "SIGNUP">) => readWord("SIGNUP", env.SIGNUP, ["open", "invite", "closed"]);
 
 /** The quota of a new account in millionths. */
 export const signupQuota = (env: ConsoleEnv) => readAmount("SIGNUP_QUOTA", env.SIGNUP_QUOTA);
 
+/** What sending e-mail needs, in each Worker that sends it. */
+export type MailBindings = Pick<ConsoleEnv, "MAIL" | "MAIL_FROM">;
+
 /** The binding that sends e-mail, and its sender; undefined if e-mail cannot be sent. */
-export function mailSender({ MAIL, MAIL_FROM }: ConsoleEnv): { binding: SendEmail; from: string } | undefined {
+export function mailSender({ MAIL, MAIL_FROM }: MailBindings): { binding: SendEmail; from: string } | undefined {
   if (!MAIL) return undefined;
   if (!MAIL_FROM || !/^[^\s@]+@[^\s@]+$/.test(MAIL_FROM))
     throw new VariableError("MAIL_FROM", "must be an e-mail address, for MAIL is bound");

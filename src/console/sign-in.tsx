@@ -10,7 +10,7 @@ import { type ConsoleContext, type ConsoleEnvironment, readForm, page } from "./
 import { acceptInvitation, invitedTo, openAccount } from "./members.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Problem } from "./parts/note.tsx";
-import { maxPasswordLength, minPasswordLength } from "./password-hash.ts";
+import { maxPasswordLength, minPasswordLength } from "./auth/logins.ts";
 import { pageOfConsole, withReturn } from "./return-to.ts";
 import { signup, signupQuota } from "./settings.ts";
 
@@ -221,7 +221,6 @@ export const signIn = new Hono<ConsoleEnvironment>()
     const [email, invitation, to] = [field("email"), field("invitation"), pageOfConsole(c, field("to"))];
     const answer = await askAuth(c, "/sign-in/email", { email, password: field("password") });
     if (answer.ok) {
-      await c.get("attempts").forgive();
       if (invitation) await acceptInvitation(c.env.DB, (await readAnswer(signedUp, answer.clone())).user, invitation);
       return follow(c, answer, to ?? "/console");
     }

@@ -28,6 +28,9 @@ export function insertAccount(db: D1Database, email: string, name: string | null
 export const accountById = (db: D1Database, id: string) =>
   db.prepare(`SELECT ${accountColumns} FROM account WHERE id = ?1 AND erased_at IS NULL`).bind(id).first<Account>();
 
+/** The row of an account, also if it is erased; null if it does not exist. A walk over all accounts continues from erased ones too. */
+export const findRow = (db: D1Database, id: string) => db.prepare("SELECT id FROM account WHERE id = ?1").bind(id).first();
+
 export const accountByEmail = (db: D1Database, email: string) =>
   db.prepare(`SELECT ${accountColumns} FROM account WHERE email = ?1`).bind(email.toLowerCase()).first<Account>();
 

@@ -2,6 +2,7 @@
 
 import { createMcpHandler, localhostAllowedOrigins, originValidationResponse, readRequestBody } from "@modelcontextprotocol/server";
 import { sha256Hex } from "../ids.ts";
+import { exceedsLimits } from "../media/json-limits.ts";
 import { type Api, ApiClient } from "./api-client.ts";
 import { readModels } from "./models.ts";
 import { createServer } from "./server.ts";
@@ -20,6 +21,8 @@ export async function serve(request: Request, api: Api): Promise<Response> {
   if (models instanceof Response) return refuse(models, authorization !== null);
   const read = request.method === "POST" ? await readRequestBody(request, maxBodyBytes) : undefined;
   if (read?.tooLarge) return jsonRpcError(413, `The request body must be at most ${maxBodyBytes / 1024 / 1024} MiB.`);
+  if (read && exceedsLimits(read.text))
+    return jsonRpcError(400, "The request body may have at most 100,000 values, nested at most 64 deep.");
 
   const session = request.headers.get(sessionHeader);
   const caller = { client, models, session: session ?? (await sha256Hex(authorization ?? "")) };

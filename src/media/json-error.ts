@@ -3,10 +3,10 @@
 /**
  * - `too_large` the body, or what remains of it without its images, has more bytes than allowed
  * - `not_json` invalid UTF-8 or JSON
- * - `too_deep` objects and arrays are nested deeper than allowed
+ * - `too_complex` its values are nested deeper, or are more, than allowed
  * - `interrupted` the body broke off
  */
-export type JsonBodyProblem = "too_large" | "not_json" | "too_deep" | "interrupted";
+export type JsonBodyProblem = "too_large" | "not_json" | "too_complex" | "interrupted";
 
 /** Thrown for everything that can be wrong with a body. The message contains no part of the body. */
 export class JsonBodyError extends Error {

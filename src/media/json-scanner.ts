@@ -2,6 +2,12 @@
 
 import { JsonBodyError } from "./json-error.ts";
 
+/**
+ * The maximum number of values in a JSON text: its commas and opening brackets, so that an empty list or object counts as two. Two
+ * thousand messages with tool calls and five hundred tools have about half as many.
+ */
+export const maxValues = 100_000;
+
 /** Path from the document's root: field names and array indexes. */
 export type JsonPath = readonly (string | number)[];
 
@@ -25,14 +31,15 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Cuts a JSON text into structure and strings. It checks only the depth: a text that is malformed stays malformed when its strings
- * are replaced, so `JSON.parse` reports it later.
+ * Cuts a JSON text into structure and strings. It checks only the depth and the number of values: a text that is malformed stays malformed
+ * when its strings are replaced, so `JSON.parse` reports it later.
  *
  * Long strings are skipped with `indexOf`; only structure is read character by character.
  */
 export class JsonScanner {
   readonly #maxDepth: number;
   readonly #levels: Level[] = [];
+  #values = 0;
   /** The string that has not ended yet. */
   #open: "name" | "string" | undefined;
   #name = "";
@@ -50,7 +57,7 @@ export class JsonScanner {
 
   /**
    * The parts of the text's next piece.
-   * @throws JsonBodyError `too_deep`; `not_json` for unbalanced brackets or a malformed name.
+   * @throws JsonBodyError `too_complex`; `not_json` for unbalanced brackets or a malformed name.
    */
   *parts(piece: string): Generator<JsonPart, void> {
     const text = this.#rest + piece;
@@ -113,11 +120,16 @@ export class JsonScanner {
   }
 
   #push(level: Level): void {
-    if (this.#levels.length >= this.#maxDepth) throw new JsonBodyError("too_deep");
     this.#levels.push(level);
+    this.#count();
+  }
+
+  #count(): void {
+    if (++this.#values > maxValues || this.#levels.length > this.#maxDepth) throw new JsonBodyError("too_complex");
   }
 
   #next(isComma: boolean): void {
+    if (isComma) this.#count();
     const level = this.#levels.at(-1);
     if (typeof level?.at === "string") level.expectsName = isComma;
     else if (level && isComma) level.at++;
@@ -138,7 +150,7 @@ export function decodeString(written: string): string {
 }
 
 /** Index of the first quotation mark that is not escaped, or -1. */
-function closingQuote(text: string, from: number): number {
+export function closingQuote(text: string, from: number): number {
   let quote = text.indexOf('"', from);
   while (quote !== -1 && backslashesBefore(text, quote, from) % 2 === 1) {
     let at = quote + 1;

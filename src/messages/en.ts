@@ -3,7 +3,7 @@
 export default {
   // errors, by their code
   invalid_request: "The request is invalid.",
-  invalid_json: "The request body must be a JSON object, nested at most 64 deep.",
+  invalid_json: "The request body must be a JSON object with at most 100,000 values, nested at most 64 deep.",
   model_not_found: "The model does not exist for this endpoint.",
   model_not_available: "The model is not available at the moment.",
   unsupported_parameter: "The model does not support this at the moment.",

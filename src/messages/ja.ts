@@ -4,7 +4,7 @@ import type en from "./en.ts";
 
 export default {
   invalid_request: "リクエストが無効です。",
-  invalid_json: "リクエスト本文は、最大 64 階層までの JSON オブジェクトでなければなりません。",
+  invalid_json: "リクエスト本文は、値が最大 100,000 個、最大 64 階層までの JSON オブジェクトでなければなりません。",
   model_not_found: "このエンドポイントに存在しないモデルです。",
   model_not_available: "このモデルは現在利用できません。",
   unsupported_parameter: "このモデルは現在このパラメーターに対応していません。",

@@ -4,7 +4,7 @@ import type en from "./en.ts";
 
 export default {
   invalid_request: "요청이 올바르지 않습니다.",
-  invalid_json: "요청 본문은 최대 64단계까지 중첩된 JSON 객체여야 합니다.",
+  invalid_json: "요청 본문은 값이 최대 100,000개이고 최대 64단계까지 중첩된 JSON 객체여야 합니다.",
   model_not_found: "이 엔드포인트에 없는 모델입니다.",
   model_not_available: "현재 사용할 수 없는 모델입니다.",
   unsupported_parameter: "현재 이 모델에서 지원하지 않는 매개변수입니다.",

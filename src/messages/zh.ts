@@ -4,7 +4,7 @@ import type en from "./en.ts";
 
 export default {
   invalid_request: "请求无效。",
-  invalid_json: "请求体必须是嵌套不超过 64 层的 JSON 对象。",
+  invalid_json: "请求体必须是最多包含 100,000 个值、嵌套不超过 64 层的 JSON 对象。",
   model_not_found: "该端点没有此模型。",
   model_not_available: "该模型暂时不可用。",
   unsupported_parameter: "该模型暂时不支持此参数。",

@@ -9,6 +9,7 @@ import {
 } from "@remix-run/multipart-parser";
 import { maxImageBytes } from "../catalog/fields.ts";
 import { detectImageType, IMAGE_TYPE_BYTES } from "../media/image-type.ts";
+import { parseJson } from "../media/json-limits.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import { callersPace, pace } from "../net/pace.ts";
@@ -47,7 +48,7 @@ export async function readFields(c: AppContext, maxBytes = maxFieldsBytes): Prom
     : new Uint8Array();
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
+    value = parseJson(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
   } catch {
     throw refuseLike(c, 400, "invalid_json");
   }

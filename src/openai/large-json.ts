@@ -1,7 +1,7 @@
 /** JSON bodies with large images: the images are extracted while the body is read, and inserted again one piece at a time while the submission is sent. */
 
 import { maxImageBytes } from "../catalog/fields.ts";
-import { maxDepth } from "../media/json-depth.ts";
+import { maxDepth } from "../media/json-limits.ts";
 import { JsonBodyError } from "../media/json-error.ts";
 import { type ExtractedImage, readJsonSkeleton } from "../media/json-skeleton.ts";
 import { NetError } from "../net/net-error.ts";

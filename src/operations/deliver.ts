@@ -8,17 +8,21 @@ import type { Change } from "./alert-state.ts";
 
 const timeoutMs = 10_000;
 
-type Settings = Pick<OperationsBindings, "ALERT_WEBHOOK" | "ALERT_SIGNING_SECRET" | "ALERT_MAIL" | "MAIL" | "MAIL_FROM">;
+type Settings = Pick<
+  OperationsBindings,
+  "ALERT_WEBHOOK" | "ALERT_SIGNING_SECRET" | "ALERT_SIGNING_SECRET_OLD" | "ALERT_MAIL" | "MAIL" | "MAIL_FROM"
+>;
 
 /** Sends an alert to every receiver. Throws if one of them refuses it; it may be repeated, because a message has the same id each time. */
 export async function deliver(settings: Settings, alert: Alert, change: Change): Promise<void> {
   const { ALERT_WEBHOOK: url, ALERT_MAIL: to, MAIL: mail, MAIL_FROM: from } = settings;
-  if (url) await post(url, settings.ALERT_SIGNING_SECRET, alert, change);
+  if (url) await post(url, settings, alert, change);
   if (to && mail && from) await mail.send({ from, to, subject: `${alert.name}: ${change}`, text: describe(alert, change) });
   logAlert("alert", { outcome: change, name: alert.name, causes: alert.causes.join(" ") });
 }
 
-async function post(url: string, secret: string | undefined, alert: Alert, change: Change): Promise<void> {
+async function post(url: string, settings: Settings, alert: Alert, change: Change): Promise<void> {
+  const { ALERT_SIGNING_SECRET: secret, ALERT_SIGNING_SECRET_OLD: old } = settings;
   if (!secret) throw new VariableError("ALERT_SIGNING_SECRET", "is needed with ALERT_WEBHOOK");
   const now = Date.now();
   const body = JSON.stringify({ type: `alert.${change}`, timestamp: new Date(now).toISOString(), data: toData(alert) });
@@ -26,7 +30,7 @@ async function post(url: string, secret: string | undefined, alert: Alert, chang
   const headers = {
     "content-type": "application/json",
     "user-agent": "generation-gateway",
-    ...(await signMessage([secret], id, now, body)),
+    ...(await signMessage(old ? [secret, old] : [secret], id, now, body)),
   };
   const response = await fetch(url, { method: "POST", redirect: "manual", headers, body, signal: AbortSignal.timeout(timeoutMs) });
   await response.body?.cancel();

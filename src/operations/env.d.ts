@@ -13,6 +13,8 @@ interface OperationsBindings {
   ALERT_WEBHOOK?: string;
   /** Secret: `whsec_` and Base64; signs alerts in the format of Standard Webhooks */
   ALERT_SIGNING_SECRET?: string;
+  /** Secret: the previous one during a rotation; alerts are signed with both */
+  ALERT_SIGNING_SECRET_OLD?: string;
   /** The e-mail address to which alerts are sent */
   ALERT_MAIL?: string;
   /** Sends e-mail from MAIL_FROM */

@@ -6,22 +6,16 @@ import { type Budget, setBudget } from "../db/grants.ts";
 import type { Charge } from "../db/ledger.ts";
 import { alert } from "../log.ts";
 import { sendAlerts } from "./budget-alerts.ts";
-import { RecentDemand } from "./recent-demand.ts";
 import { auditWallet, returnLost } from "./wallet-audit.ts";
 import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
+import { flushMs, idleMs, WalletHolds } from "./wallet-holds.ts";
 import { announceKeys, keysRevision } from "./wallet-keys.ts";
 import { batchSize, WalletLedger } from "./wallet-ledger.ts";
-import { noteAlerts, refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
-import { missingWindows, type QuotaChange, type WalletState } from "./wallet-state.ts";
-import { chargeVersion, requireKnown } from "../versions.ts";
+import { type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
+import type { ChatCall } from "./wallet-line.ts";
+import { type QuotaChange, type WalletState } from "./wallet-state.ts";
 
-const flushMs = 5_000;
 const retryMs = 10_000;
-/** An unused grant is returned after this time. */
-const idleMs = 60_000;
-/** The maximum age of rows for refusing a hold. */
-const staleMs = 5_000;
-const maxAttempts = 5;
 
 const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
 
@@ -30,7 +24,10 @@ export class WalletObject extends DurableObject<Env> {
   readonly #ledger: WalletLedger;
   /** The time of the set alarm; undefined if it is not known. */
   #alarmAt: number | undefined;
-  readonly #demand = new RecentDemand();
+  readonly #holds: WalletHolds;
+  #isFlushing = false;
+  /** The changed pages of a running `chats`, each of which is stored once at its end. */
+  #changed: Set<Page> | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -48,6 +45,10 @@ export class WalletObject extends DurableObject<Env> {
       },
       state,
     );
+    this.#holds = new WalletHolds(this.#book, this.#ledger, {
+      store: (page, wakeAt) => this.#store(page, wakeAt),
+      flush: () => this.#flushFull(),
+    });
     if (!state) return;
     for (const [, page] of kv.list<Page>({ start: pageKey(state.firstPage), end: "page0" })) this.#book.load(page, state.flushedTo);
   }
@@ -57,43 +58,8 @@ export class WalletObject extends DurableObject<Env> {
   }
 
   /** Holds `amount` (millionths) for a task or chat. A repeat returns the same. Calls D1 only if the grant does not suffice. */
-  async reserve(charge: Charge, amount: number, rules: ReserveRules): Promise<ReserveAnswer> {
-    try {
-      requireKnown(charge, chargeVersion);
-      for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const isKnown = this.#book.get(charge.taskId) !== undefined;
-        const state = isKnown ? undefined : await this.#ledger.load([charge.keyId], Date.now());
-        const now = Date.now();
-        const known = this.#book.get(charge.taskId);
-        if (known) return { answer: known.end ? "closed" : "reserved" };
-        if (!state?.keys[charge.keyId]) return { answer: "insufficient" };
-        // A window may have ended or a budget may have changed during the D1 query.
-        if (missingWindows(state, [charge.keyId], now).length > 0) continue;
-        const refused = refusal(state, this.#book, charge, amount, rules, now);
-        if (refused?.answer === "insufficient" && now - this.#ledger.readAt > staleMs) {
-          await this.#ledger.refresh([charge.keyId]);
-          continue;
-        }
-        if (refused?.answer === "budget" && noteAlerts(state, this.#book, charge.keyId, now, amount)) this.#store(undefined, now + flushMs);
-        if (refused) return refused;
-        if (this.#ledger.free() >= amount) {
-          this.#hold(charge, amount, rules.deadline, now);
-          return { answer: "reserved" };
-        }
-        if (!(await this.#ledger.inTurn(() => this.#ledger.grant(amount, this.#demand.perMinute)))) return { answer: "insufficient" };
-      }
-    } catch (error) {
-      alert("reserve", { task: charge.taskId, account: this.#accountId, outcome: "unavailable" }, error);
-    }
-    return { answer: "unavailable" };
-  }
-
-  #hold({ taskId, keyId, kind, model }: Charge, amount: number, deadline: number | undefined, now: number): void {
-    const hold: WalletEntry = { taskId, keyId, kind, model, held: amount, at: now, ...(deadline !== undefined && { deadline }) };
-    this.#demand.add(amount, now);
-    const page = this.#book.add(hold);
-    if (noteAlerts(this.#ledger.loaded, this.#book, keyId, now)) this.#ledger.isStored = false; // stored with the hold
-    this.#store(page, Math.min(now + idleMs, deadline ?? Infinity));
+  reserve(charge: Charge, amount: number, rules: ReserveRules): Promise<ReserveAnswer> {
+    return this.#holds.reserve(charge, amount, rules);
   }
 
   /**
@@ -101,36 +67,30 @@ export class WalletObject extends DurableObject<Env> {
    * unknown task can hold nothing after it. `held` is the amount in the task's own record, for an object that lost its storage: then throws
    * if D1 does not answer.
    */
-  async settle(charge: Charge, charged: number, outcome: string, held = 0): Promise<void> {
-    requireKnown(charge, chargeVersion);
-    if (held > 0 && !this.#book.get(charge.taskId)) await this.recover(charge, held);
-    const now = Date.now();
-    const known = this.#book.get(charge.taskId);
-    if (known?.end) return;
-    if (!known) {
-      const { taskId, keyId, kind, model } = charge;
-      this.#store(this.#book.add({ taskId, keyId, kind, model, held: 0, at: now, end: { charged: 0, outcome, at: now, n: 0 } }));
-      return;
+  settle(charge: Charge, charged: number, outcome: string, held = 0): Promise<void> {
+    return this.#holds.settle(charge, charged, outcome, held);
+  }
+
+  /** Reservations and settlements of several chats in one transaction. False for those that need D1 or are refused: their callers make a call of their own. */
+  async chats(calls: ChatCall[]): Promise<boolean[]> {
+    const changed = (this.#changed = new Set());
+    try {
+      return calls.map((call) => this.#holds.tryChat(call));
+    } finally {
+      this.#changed = undefined;
+      for (const page of changed) this.#store(page);
     }
-    this.#store(this.#book.settle(charge.taskId, { charged, outcome, at: now }), now + flushMs);
-    if (this.#book.outboxSize < batchSize) return;
-    this.ctx.waitUntil(this.#ledger.inTurn(() => this.#ledger.flush()).catch((error: unknown) => this.#failed(error)));
+  }
+
+  /** Restores the hold of a task after the object lost its storage, from the grant of that storage. */
+  recover(charge: Charge, held: number): Promise<void> {
+    return this.#holds.recover(charge, held);
   }
 
   /** True while the task's price is held. */
   async holds(taskId: string): Promise<boolean> {
     const known = this.#book.get(taskId);
     return known !== undefined && !known.end;
-  }
-
-  /** Restores the hold of a task after the object lost its storage, from the grant of that storage. */
-  async recover(charge: Charge, held: number): Promise<void> {
-    const now = Date.now();
-    const state = await this.#ledger.load([charge.keyId], now);
-    if (!state || state.lost < held || this.#book.get(charge.taskId)) return;
-    state.lost -= held;
-    this.#ledger.isStored = false; // stored with the hold
-    this.#hold(charge, held, undefined, now);
   }
 
   /** The balances of the account and of these keys, by id; ids that do not exist are missing. */
@@ -218,6 +178,16 @@ export class WalletObject extends DurableObject<Env> {
     }
   }
 
+  /** Writes full batches to D1, one at a time: each would otherwise be followed by a small one of what was settled meanwhile. */
+  #flushFull(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    const flushed = this.#ledger.inTurn(async () => {
+      while (this.#book.outboxSize >= batchSize) await this.#ledger.flush();
+    });
+    this.ctx.waitUntil(flushed.catch((error: unknown) => this.#failed(error)).finally(() => (this.#isFlushing = false)));
+  }
+
   #nextAlarm(): number {
     let next = this.#book.outboxSize > 0 || this.#ledger.state?.alerts?.length ? Date.now() + flushMs : Infinity;
     for (const { deadline } of this.#book.open()) next = Math.min(next, deadline ?? Infinity);
@@ -239,7 +209,8 @@ export class WalletObject extends DurableObject<Env> {
   /** Stores a changed page or, without one, the state; and sets the alarm if the current one would be too late. Writes without an `await` between them are one transaction. */
   #store(page?: Page, wakeAt = Infinity): void {
     const { state, isStored } = this.#ledger;
-    if (page) this.ctx.storage.kv.put(pageKey(page.seq), page);
+    if (page && this.#changed) this.#changed.add(page);
+    else if (page) this.ctx.storage.kv.put(pageKey(page.seq), page);
     if (!page || !isStored) this.ctx.storage.kv.put("wallet", state);
     this.#arm(wakeAt);
     this.#ledger.isStored ||= state !== undefined;

@@ -3,6 +3,7 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
+import type { Charge } from "../../src/db/ledger.ts";
 import { windowStart } from "../../src/tasks/budget-window.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { changeBudget } from "../../src/tasks/wallets.ts";
@@ -53,6 +54,7 @@ type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 interface Methods {
   reserve: (this: WalletObject, ...values: Parameters<WalletObject["reserve"]>) => ReturnType<WalletObject["reserve"]>;
   settle: (this: WalletObject, ...values: Parameters<WalletObject["settle"]>) => Promise<void>;
+  chats: (this: WalletObject, ...values: Parameters<WalletObject["chats"]>) => Promise<boolean[]>;
 }
 
 /** Checks at each hold, only from the wallet object's calls and answers, that no budget is exceeded. */
@@ -60,11 +62,10 @@ function watch(account: Account, keyIds: string[], budgets: Scenario["budgets"])
   const known = new Map<string, Spent>();
   /** Sums above their budget, in millionths. */
   const exceeded: number[] = [];
-  const { reserve, settle } = WalletObject.prototype as unknown as Methods;
-  vi.spyOn(WalletObject.prototype, "reserve").mockImplementation(async function (this: WalletObject, charge, amount, rules) {
-    const answer = await reserve.call(this, charge, amount, rules);
-    if (charge.accountId !== account.id || answer.answer !== "reserved" || known.has(charge.taskId)) return answer;
-    const { at } = this.unwritten().find(({ taskId }) => taskId === charge.taskId) ?? { at: Date.now() };
+  const { reserve, settle, chats } = WalletObject.prototype as unknown as Methods;
+  const noteHold = (object: WalletObject, charge: Charge, amount: number) => {
+    if (charge.accountId !== account.id || known.has(charge.taskId)) return;
+    const { at } = object.unwritten().find(({ taskId }) => taskId === charge.taskId) ?? { at: Date.now() };
     known.set(charge.taskId, { at, keyId: charge.keyId, amount });
     for (const [index, budget] of budgets.entries()) {
       if (!budget) continue;
@@ -73,13 +74,26 @@ function watch(account: Account, keyIds: string[], budgets: Scenario["budgets"])
       const sum = own.reduce((total, one) => total + one.amount, 0);
       if (sum > budget.amount) exceeded.push(sum);
     }
+  };
+  // Recorded before the object is called: a hold that uses the released amount can only come after it.
+  const noteEnd = (charge: Charge, charged: number) => {
+    const own = known.get(charge.taskId);
+    if (own && charge.accountId === account.id) own.amount = Math.min(own.amount, charged);
+  };
+  vi.spyOn(WalletObject.prototype, "reserve").mockImplementation(async function (this: WalletObject, charge, amount, rules) {
+    const answer = await reserve.call(this, charge, amount, rules);
+    if (answer.answer === "reserved") noteHold(this, charge, amount);
     return answer;
   });
   vi.spyOn(WalletObject.prototype, "settle").mockImplementation(async function (this: WalletObject, charge, charged, outcome, held) {
-    // Recorded before the object is called: a hold that uses the released amount can only come after it.
-    const own = known.get(charge.taskId);
-    if (own && charge.accountId === account.id) own.amount = Math.min(own.amount, charged);
+    noteEnd(charge, charged);
     return settle.call(this, charge, charged, outcome, held);
+  });
+  vi.spyOn(WalletObject.prototype, "chats").mockImplementation(async function (this: WalletObject, calls) {
+    for (const call of calls) if ("outcome" in call) noteEnd(call.charge, call.charged);
+    const answers = await chats.call(this, calls);
+    for (const [at, { charge, held, ...one }] of calls.entries()) if (answers[at] && !("outcome" in one)) noteHold(this, charge, held);
+    return answers;
   });
   return { known, exceeded };
 }

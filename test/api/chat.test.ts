@@ -2,6 +2,7 @@
 
 import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import type { ChatCall } from "../../src/tasks/wallet-line.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { conform } from "../support/conform.ts";
 import { bindings, failOnce, stopAt } from "../support/faults.ts";
@@ -189,7 +190,7 @@ test("a caller that disconnects before a whole answer is charged by the upstream
 
 test("when a Worker crashes, the wallet's alarm returns the reservation once", async () => {
   const account = await newAccount();
-  const reached = stopAt(WalletObject.prototype as never, "settle", false);
+  const reached = stopAt(WalletObject.prototype as never, "chats", false, (_, [calls]) => "outcome" in (calls as ChatCall[])[0]!);
   void call(path, { key: account.key, body: chat("hi") });
   await reached();
   expect((await readBalance(account)).reserved).toBeGreaterThan(0);
@@ -204,9 +205,22 @@ test("when a Worker crashes, the wallet's alarm returns the reservation once", a
 
 test("if the wallet fails while a chat is settled, the settlement is retried; the caller already has its answer", async () => {
   const account = await newAccount();
+  failOnce(WalletObject.prototype as never, "chats", false, 2);
   failOnce(WalletObject.prototype as never, "settle");
   expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
+});
+
+test.each([false, true])("a call of the wallet that is lost is repeated, and the chat is charged once: takes effect %s", async (isDone) => {
+  const account = await newAccount(1);
+  await call(path, { key: account.key, body: chat("hi") });
+  failOnce(WalletObject.prototype as never, "chats", isDone, 8);
+  const answers = await Promise.all(Array.from({ length: 6 }, () => call(path, { key: account.key, body: chat("hi") })));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+  expect(await readBalance(account)).toMatchObject({ quota: 1, reserved: 0, used: Number((7 * price).toFixed(6)) });
+  await wakeWallet(account);
+  const { results } = await env.DB.prepare("SELECT charged FROM entry WHERE account_id = ?1").bind(account.id).run();
+  expect(results).toEqual(Array.from({ length: 7 }, () => ({ charged: 36 })));
 });
 
 test.each([false, true])("if D1 fails while a chat is reserved, the answer is 503 and nothing is held: takes effect %s", async (isDone) => {

@@ -2,6 +2,7 @@
 
 import { tracing } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { withSpan } from "../../src/tracing.ts";
 import { call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
@@ -50,6 +51,14 @@ test("a task has a span for each of its steps, and its provider's call the names
   });
   for (const { attributes } of spans) expect(attributes["gateway.task.id"]).toBe(id);
   for (const secret of [prompt, account.id, account.key]) expect(JSON.stringify(spans)).not.toContain(secret);
+});
+
+test("a provider that the conventions name otherwise has that name", async () => {
+  const spans = recordSpans();
+  withSpan("provider", { kind: "video", model: "veo-3.1", provider: "google" }, () => undefined);
+  expect(spans).toMatchObject([
+    { name: "generate_content veo-3.1", attributes: { "gen_ai.provider.name": "gcp.gen_ai", "gen_ai.output.type": "video" } },
+  ]);
 });
 
 test("a chat has the spans that it has steps, and none of what was said", async () => {

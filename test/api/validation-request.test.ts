@@ -176,6 +176,29 @@ for (const [path, body] of [
     }
   });
 }
+const sentences = { en: "at most 100,000 values", zh: "最多包含 100,000 个值", ko: "값이 최대 100,000개", ja: "値が最大 100,000 個" };
+test("a body with more than 100,000 values is refused, however small they are, in each language", async () => {
+  const account = await newAccount();
+  const chat = `{"model":"textA-1","messages":[{"role":"user","content":"Hi"}]`;
+  const tools = (values: number) =>
+    `${chat},"tools":[{"type":"function","function":{"name":"a","parameters":{"enum":[${"0,".repeat(values)}0]}}}]}`;
+  for (const [path, body, language] of [
+    ["/v1/chat/completions", `${chat},"x":[${"[],".repeat(3_400_000)}0]}`, "en"],
+    ["/v1/chat/completions", tools(100_000), "zh"],
+    ["/v1/images/generations", `{"model":"imgA-4","prompt":"A lake","x":[${"{},".repeat(100_000)}0]}`, "ko"],
+    ["/v1/tokens", `{"tasks":1,"max_cost":1,"expires_in":60,"x":[${"0,".repeat(100_000)}0]}`, "ja"],
+  ] as const) {
+    const { status, body: answer } = await call(`${path}?language=${language}`, { key: account.key, body });
+    expect({ status, error: answer.error }, path).toMatchObject({
+      status: 400,
+      error: { code: "invalid_json", type: "invalid_request", param: null },
+    });
+    expect(answer.error.message).toContain(sentences[language]);
+  }
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect((await call("/v1/chat/completions", { key: account.key, body: tools(90_000) })).status).toBe(200);
+});
+
 test("tools nested fifty thousand levels deep are refused, not a 500", async () => {
   const account = await newAccount();
   const deep = `[{"type":"function","function":${"[".repeat(50_000)}${"]".repeat(50_000)}}]`;

@@ -48,6 +48,8 @@ test("the outcomes of the last hour's tasks, by kind, for programs and for brows
   expect(text).not.toContain(account.id);
   const korean = await (await ask({ accept: "text/html", "accept-language": "ko" })).text();
   expect(korean).toContain("서비스 상태");
+  const chosen = await new Browser().ask("/status?language=ko", undefined, null, { accept: "text/html", "accept-language": "zh" });
+  expect(await chosen.text()).toContain("서비스 상태");
   later(4_000); // an hour, and the five minutes in which sums are grouped
   expect((await read()).kinds).toEqual([]);
 });

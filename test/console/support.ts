@@ -2,11 +2,10 @@
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { answerCalls } from "../../src/console/auth/calls.ts";
 import { mailBudget } from "../../src/console/budget-mail.ts";
 import { pages } from "../../src/console/pages.tsx";
 import gateway from "../../src/worker.ts";
-
-await import("../../src/console/better-auth.ts"); // loading it takes seconds, which must not count for the first test that signs in
 
 const origin = "https://gateway.example";
 
@@ -29,8 +28,9 @@ export class Browser {
   /** Sends a request unchanged. */
   async #send(request: Request): Promise<Response> {
     const ctx = createExecutionContext();
+    const AUTH = answerCalls({ ...env, ...this.#vars }, (work) => ctx.waitUntil(work));
     const CONSOLE: Env["CONSOLE"] = {
-      open: async (asked, api) => pages.fetch(asked, { ...env, ...this.#vars, API: api }, ctx),
+      open: async (asked, api) => pages.fetch(asked, { ...env, ...this.#vars, AUTH, API: api }, ctx),
       mailBudget: (reached) => mailBudget({ ...env, ...this.#vars }, reached),
     };
     return gateway.fetch(request, { ...env, ...this.#gatewayVars, CONSOLE }, ctx);

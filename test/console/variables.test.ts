@@ -43,7 +43,7 @@ test.each<[string, Partial<ConsoleEnv>, string]>([
   ["SIGNUP", { SIGNUP: "yes" }, "/console/sign-up"],
   ["SIGNUP", { SIGNUP: "" }, "/console/sign-in"],
   ["ASSET_BASE_URL", { ASSET_BASE_URL: "assets" }, "/console/sign-in"],
-  ["MAIL_FROM", { MAIL: {} as SendEmail, MAIL_FROM: "" }, "/console/sign-in"],
+  ["MAIL_FROM", { MAIL: {} as SendEmail, MAIL_FROM: "" }, "/console/forgot"],
 ])("a wrong %s: %j", async (name, vars, path) => {
   const spy = vi.spyOn(console, "error");
   const response = await new Browser(vars).ask(path);
@@ -51,6 +51,18 @@ test.each<[string, Partial<ConsoleEnv>, string]>([
   expect(await response.text()).not.toContain(name);
   expect(logged(spy)).toContain(`the variable ${name} must be`);
 });
+
+test.each<Partial<ConsoleEnv>>([{ AUTH_SECRET: "" }, { MAIL: {} as SendEmail, MAIL_FROM: "" }])(
+  "with %j no user is created",
+  async (vars) => {
+    const form = person();
+    const spy = vi.spyOn(console, "error");
+    expect((await new Browser(vars).ask("/console/sign-up", form)).status).toBe(500);
+    expect(logged(spy)).toMatch(/AUTH_SECRET|MAIL_FROM/);
+    // Nothing was stored: with the variable set the same user can sign up.
+    expect((await new Browser().ask("/console/sign-up", form)).status).toBe(303);
+  },
+);
 
 test("with a wrong BALANCE_UNIT no amounts are shown", async () => {
   const browser = new Browser({ BALANCE_UNIT: "EUR" });

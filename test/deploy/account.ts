@@ -33,6 +33,8 @@ export interface Worker {
   deployed: string | undefined;
   /** True if the Worker has a workers.dev address. */
   hasSubdomain: boolean;
+  /** True if each version has an address of its own. */
+  hasPreviews: boolean;
   /** The tag of the newest applied migration of its Durable Objects. */
   migrationTag: string | undefined;
 }
@@ -46,6 +48,7 @@ export interface Bucket {
 
 export interface Queue {
   id: string;
+  jurisdiction: string | undefined;
   consumers: { consumer_id: string; script: string; body: Record<string, unknown> }[];
 }
 
@@ -81,6 +84,8 @@ export class Account {
   readonly workers = new Map<string, Worker>();
   /** Host -> Worker. */
   readonly domains = new Map<string, string>();
+  /** Every version that was deployed, with the secrets that its Worker had at that moment. */
+  readonly deployments: { worker: string; secrets: string[] }[] = [];
   /** Hosts with DNS records of other services. */
   readonly records = new Set<string>();
   readonly settings: Shortcomings = {
@@ -110,7 +115,7 @@ export class Account {
     return {
       databases: [...this.databases],
       buckets: [...this.buckets].map(([name, { location, jurisdiction, rules }]) => ({ name, location, jurisdiction, rules })),
-      queues: [...this.queues].map(([name, { id, consumers }]) => ({ name, id, consumers })),
+      queues: [...this.queues].map(([name, queue]) => ({ name, ...queue })),
       domains: [...this.domains],
       workers: [...this.workers].map(([name, { secrets, hasSubdomain, migrationTag }]) => ({
         name,
@@ -135,10 +140,17 @@ export class Account {
   worker(name: string): Worker {
     let worker = this.workers.get(name);
     if (!worker) {
-      worker = { secrets: new Map(), versions: [], deployed: undefined, hasSubdomain: false, migrationTag: undefined };
+      worker = { secrets: new Map(), versions: [], deployed: undefined, hasSubdomain: false, hasPreviews: true, migrationTag: undefined };
       this.workers.set(name, worker);
     }
     return worker;
+  }
+
+  /** Makes a version the one that answers. */
+  deploy(name: string, version: string): void {
+    const worker = this.worker(name);
+    worker.deployed = version;
+    this.deployments.push({ worker: name, secrets: [...worker.secrets.keys()].sort() });
   }
 
   /** Stores an uploaded script; `isDeployed` makes it the deployed version. */
@@ -159,7 +171,7 @@ export class Account {
     const migrations = metadata["migrations"] as { new_tag?: string } | undefined;
     if (migrations?.new_tag) worker.migrationTag = migrations.new_tag;
     worker.versions.push(version);
-    if (isDeployed) worker.deployed = version.id;
+    if (isDeployed) this.deploy(name, version.id);
     return version;
   }
 }

@@ -38,8 +38,8 @@ class Listed {
   }
 }
 
-/** Makes a call fail before or after it takes effect. */
-type Fault = (call: string) => "before" | "after" | undefined;
+/** Makes a call fail before or after it takes effect, or because there were too many. */
+type Fault = (call: string) => "before" | "after" | "throttled" | undefined;
 
 export interface EmulatedApi {
   /** For CLOUDFLARE_API_BASE_URL. */
@@ -67,6 +67,10 @@ export async function startApi(account: Account, runtime: Runtime): Promise<Emul
       const isMigration = call.endsWith("/query") && body.includes("INSERT INTO");
       const scripted = fault.current(isMigration ? `${call} (migration)` : call);
       try {
+        if (scripted === "throttled") {
+          outgoing.setHeader("retry-after", "1");
+          throw new Refusal(429, 10_100, "More than 1200 requests per 300 seconds reached.");
+        }
         if (scripted === "before") throw new Refusal(400, 9_999, "scripted fault");
         checkAccess(account, incoming, path);
         const result = await handle(account, runtime, incoming, url, path, body);
@@ -105,6 +109,7 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer> {
 }
 
 function checkAccess(account: Account, incoming: IncomingMessage, path: string): void {
+  if (!/^Bearer [\w-]{20,}$/.test(incoming.headers.authorization ?? "")) throw new Refusal(400, 6003, "Invalid request headers");
   if (incoming.headers.authorization !== `Bearer ${token}`) throw new Refusal(401, 10_000, "Authentication error");
   if (account.settings.forbidden.some((part) => path.startsWith(`/accounts/${accountId}/${part}`) || path.startsWith(`/${part}`)))
     throw new Refusal(403, 10_000, "Authentication error");
@@ -172,8 +177,8 @@ const queueById = (account: Account, id: string) =>
     11_000,
   );
 const readSubdomain = (account: Account, name: string) => {
-  const worker = found(account.workers.get(name), 10_007);
-  return { enabled: worker.hasSubdomain, previews_enabled: false };
+  const { hasSubdomain, hasPreviews } = found(account.workers.get(name), 10_007);
+  return { enabled: hasSubdomain, previews_enabled: hasPreviews };
 };
 
 /** Stores an uploaded script like the platform, with its checks. */
@@ -271,17 +276,23 @@ const routes: [route: string, handler: Handler][] = [
     "DELETE ACC/workers/services/*",
     (account, { groups: [name = ""] }) => {
       found(account.workers.get(name), 10_090);
+      if ([...account.queues.values()].some(({ consumers }) => consumers.some(({ script }) => script === name)))
+        throw new Refusal(400, 10_064, "script still in use as a consumer for a queue");
       account.workers.delete(name);
       for (const [host, worker] of account.domains) if (worker === name) account.domains.delete(host);
-      for (const queue of account.queues.values()) queue.consumers = queue.consumers.filter(({ script }) => script !== name);
     },
   ],
   ["GET ACC/workers/workers/*", (account, { groups: [name = ""] }) => ({ id: name, subdomain: readSubdomain(account, name) })],
   [
     "GET ACC/workers/domains",
     ({ domains }, { query }) =>
-      new Listed([...domains].filter(([host]) => host === query.get("hostname")).map(([hostname, service]) => ({ hostname, service }))),
+      new Listed(
+        [...domains]
+          .map(([hostname, service]) => ({ id: `domain-${hostname}`, hostname, service }))
+          .filter((one) => (["hostname", "service"] as const).every((field) => !query.has(field) || query.get(field) === one[field])),
+      ),
   ],
+  ["DELETE ACC/workers/domains/domain-*", ({ domains }, { groups: [host = ""] }) => void domains.delete(host)],
   ["PUT ACC/workers/scripts/*", (account, call) => upload(account, call, true)],
   ["POST ACC/workers/scripts/*/versions", (account, call) => upload(account, call, false)],
   [
@@ -300,9 +311,10 @@ const routes: [route: string, handler: Handler][] = [
   ],
   [
     "POST ACC/workers/scripts/*/deployments",
-    ({ workers }, { groups: [name = ""], json }) => {
+    (account, { groups: [name = ""], json }) => {
       const [version] = json()["versions"] as { version_id: string }[];
-      found(workers.get(name), 10_007).deployed = version?.version_id;
+      found(account.workers.get(name), 10_007);
+      account.deploy(name, version?.version_id ?? "");
       return { id: "d" };
     },
   ],
@@ -322,7 +334,9 @@ const routes: [route: string, handler: Handler][] = [
   [
     "POST ACC/workers/scripts/*/subdomain",
     (account, { groups: [name = ""], json }) => {
-      found(account.workers.get(name), 10_007).hasSubdomain = json()["enabled"] === true;
+      const worker = found(account.workers.get(name), 10_007);
+      worker.hasSubdomain = json()["enabled"] === true;
+      worker.hasPreviews = json()["previews_enabled"] !== false;
       return readSubdomain(account, name);
     },
   ],
@@ -428,9 +442,9 @@ const routes: [route: string, handler: Handler][] = [
   [
     "POST ACC/queues",
     ({ queues }, { json }) => {
-      const name = String(json()["queue_name"]);
+      const { queue_name: name, jurisdiction } = json() as { queue_name: string; jurisdiction?: string };
       if (queues.has(name)) throw new Refusal(409, 11_009, `Queue name '${name}' is already taken.`);
-      queues.set(name, { id: randomUUID().replaceAll("-", ""), consumers: [] });
+      queues.set(name, { id: randomUUID().replaceAll("-", ""), jurisdiction, consumers: [] });
       return { queue_name: name };
     },
   ],
@@ -450,6 +464,13 @@ const routes: [route: string, handler: Handler][] = [
     (account, { groups: [id = ""], json }) => {
       if (queueById(account, id).consumers.length > 0) throw new Refusal(409, 11_004, "the queue has a consumer");
       return putConsumer(account, id, randomUUID().replaceAll("-", ""), json());
+    },
+  ],
+  [
+    "DELETE ACC/queues/*/consumers/*",
+    (account, { groups: [id = "", consumer = ""] }) => {
+      const queue = queueById(account, id);
+      queue.consumers = queue.consumers.filter((one) => one.consumer_id !== consumer);
     },
   ],
   ["PUT ACC/queues/*/consumers/*", (account, { groups: [id = "", consumer = ""], json }) => putConsumer(account, id, consumer, json())],

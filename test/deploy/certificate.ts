@@ -39,6 +39,6 @@ export function certificateFor(hosts: string[]): { key: string; certificate: str
   const certificate = sequence(content, ecdsaWithSha256, bits(sign("sha256", content, privateKey)));
   return {
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-    certificate: `-----BEGIN CERTIFICATE-----\n${certificate.toString("base64").replaceAll(/.{64}/g, "$&\n")}\n-----END CERTIFICATE-----\n`,
+    certificate: `-----BEGIN CERTIFICATE-----\n${certificate.toString("base64").replaceAll(/.{64}(?=.)/g, "$&\n")}\n-----END CERTIFICATE-----\n`,
   };
 }

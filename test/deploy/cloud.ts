@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Account, token } from "./account.ts";
 import { type EmulatedApi, startApi } from "./api.ts";
@@ -30,6 +30,10 @@ export interface Cloud {
   checkout: string;
   /** Answers for a deployed host in place of its Worker; undefined passes the request on to the Worker. */
   intercept: { current: (request: Request) => Response | undefined };
+  /** Variables for a network in which the API too is reached through the proxy, and only the system's certificates are trusted. */
+  proxied: Record<string, string>;
+  /** The files of the checkout that differ from the repository, except for those that git ignores. */
+  changed(): Promise<string[]>;
   /** Runs an npm script of the checkout with these variables, in an environment without other credentials. */
   npm(script: "deploy" | "destroy", args: string[], variables?: Record<string, string>): Promise<Ended>;
   /** The text of all log files of the checkout. */
@@ -37,7 +41,8 @@ export interface Cloud {
   stop(): Promise<void>;
 }
 
-const hosts = ["gateway.acme.workers.dev", "gateway-staging.acme.workers.dev", "api.example.com"];
+const apiHost = "api.cloudflare.test";
+const hosts = [apiHost, "gateway.acme.workers.dev", "gateway-staging.acme.workers.dev", "api.example.com"];
 
 /** Starts an emulated Cloudflare. */
 export async function startCloud(): Promise<Cloud> {
@@ -48,6 +53,8 @@ export async function startCloud(): Promise<Cloud> {
   const api = await startApi(account, runtime);
   const intercept: Cloud["intercept"] = { current: () => undefined };
   const front = await startFront(hosts, async (host, request) => {
+    if (host === apiHost)
+      return fetch(new Request(api.url.replace(/\/client.*/, new URL(request.url).pathname + new URL(request.url).search), request));
     const worker = account.workerOn(host);
     return worker === undefined ? undefined : (intercept.current(request) ?? runtime.fetch(worker, request));
   });
@@ -71,6 +78,16 @@ export async function startCloud(): Promise<Cloud> {
     runtime,
     checkout,
     intercept,
+    proxied: { CLOUDFLARE_API_BASE_URL: `https://${apiHost}/client/v4`, NODE_EXTRA_CA_CERTS: "", SSL_CERT_FILE: certificate },
+    changed: async () => {
+      const names = (await readdir(checkout, { recursive: true, withFileTypes: true }))
+        .filter((entry) => entry.isFile())
+        .map((entry) => relative(checkout, join(entry.parentPath, entry.name)))
+        .filter((name) => !name.startsWith(".deploy/"));
+      const read = (folder: string, name: string) => readFile(join(folder, name), "utf8").catch(() => undefined);
+      const isChanged = await Promise.all(names.map(async (name) => (await read(root, name)) !== (await read(checkout, name))));
+      return names.filter((_, at) => isChanged[at]);
+    },
     npm: (script, args, variables = {}) => npm(checkout, script, args, { ...environment, ...variables }),
     logs: async () => {
       const files = (await readdir(join(checkout, ".deploy"), { recursive: true })).filter((name) => name.endsWith(".log"));

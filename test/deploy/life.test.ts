@@ -16,6 +16,7 @@ const gatewayParts = [
   "gateway",
   "gateway",
   "gateway-assets",
+  "gateway-auth",
   "gateway-console",
   "gateway-dead",
   "gateway-dispatch",
@@ -41,6 +42,7 @@ test("a dry run prints the plan and writes nothing, neither remotely nor locally
     "create the queue gateway-dispatch",
     "create the queue gateway-dead",
     "create the Worker gateway, with ASSET_SIGNING_SECRET, ADMIN_TOKEN, and RECEIPT_SIGNING_KEY made at random",
+    "create the first account, operator@example.com, with its key",
   ])
     expect(output).toContain(line);
   expect(writes(cloud.api.calls)).toEqual([]);
@@ -73,12 +75,20 @@ test("the first deployment creates all resources, generates an image with the sa
   });
   expect([...account.workers].map(([name, { secrets: own, hasSubdomain }]) => [name, [...own.keys()].sort(), hasSubdomain])).toEqual([
     ["gateway-sandbox", [], false],
+    ["gateway-auth", [], false],
     ["gateway-console", ["AUTH_SECRET"], false],
     ["gateway-openai", [], false],
     ["gateway-mcp", [], false],
     ["gateway-operations", [], false],
     ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET", "RECEIPT_SIGNING_KEY"], true],
   ]);
+  // No version answered at any moment without its secrets, and none has an address of its own.
+  expect(account.deployments.map(({ worker, secrets: own }) => [worker, own])).toEqual(
+    [...account.workers].map(([name, { secrets: own }]) => [name, [...own.keys()].sort()]),
+  );
+  expect([...account.workers.values()].filter(({ hasPreviews }) => hasPreviews)).toEqual([]);
+  // Neither ids nor anything else is written into the checkout: another team deploys the same files.
+  expect(await cloud.changed()).toEqual([]);
   // The sandbox's image passed through the queue, the objects and the bucket, at the printed address.
   expect(output).toMatch(/smoke test: \S+ made an image of \d+ KB/);
   expect(output).toContain("the sandbox will serve every model");
@@ -131,15 +141,20 @@ test("the second deployment changes only versions", async () => {
       (call) => !/scripts\/\*(\/(versions|deployments|script-settings|schedules|subdomain))?$|queues\/\w+\/consumers/.test(call),
     ),
   ).toEqual([]);
-  for (const done of ["API_KEY=", "invitation=", "read replicas"]) expect(output).not.toContain(done);
+  for (const done of ["API_KEY=", "invitation=", "read replicas", "first account"]) expect(output).not.toContain(done);
   expect(output).toContain("made an image");
 });
 
-test("an upgrade applies only the new migration, before any new code", async () => {
+test("an upgrade applies only the new migration, before any new code; all calls through a proxy with the system's certificates", async () => {
+  // A killed run leaves such a file.
+  const left = join(cloud.checkout, ".deploy/gateway/console-secrets.json");
+  await writeFile(left, "{}");
   await writeFile(join(cloud.checkout, "migrations/9000_test.sql"), "CREATE TABLE added (id INTEGER PRIMARY KEY) STRICT;\n");
   cloud.api.calls.length = 0;
-  const { code, output } = await cloud.npm("deploy", ["--yes"]);
-  expect([code, output]).toEqual([0, expect.stringContaining("apply 1 migrations to gateway (9000_test.sql to 9000_test.sql)")]);
+  const { code, output } = await cloud.npm("deploy", ["--yes"], cloud.proxied);
+  expect([code, output]).toEqual([0, expect.stringContaining("apply the migration 9000_test.sql to gateway")]);
+  expect(existsSync(left)).toBe(false);
+  expect(cloud.front.hosts.filter((host) => host === "api.cloudflare.test:443").length).toBeGreaterThan(10);
   const [id = ""] = cloud.account.databases.keys();
   expect(await cloud.runtime.query(id, "SELECT count(*) AS applied FROM d1_migrations WHERE name = '9000_test.sql'")).toMatchObject([
     { results: [{ applied: 1 }] },
@@ -177,16 +192,29 @@ test("destroy needs the environment's name, deletes that environment with its da
   expect(cloud.account.names()).toHaveLength(2 * gatewayParts.length);
 
   cloud.account.buckets.get("gateway-assets")!.files.set("assets/task_1/a picture.png", "").set("characters/ch_1", "");
+  await writeFile(join(cloud.checkout, ".deploy/gateway.env"), "");
   cloud.api.calls.length = 0;
+  let throttled = 0;
+  cloud.api.fault.current = (call) => (call.includes("/objects/") && throttled++ === 0 ? "throttled" : undefined);
   const { code, output } = await cloud.npm("destroy", ["--yes", "gateway"]);
   expect([code, output]).toEqual([0, expect.stringContaining("gateway is gone")]);
+  expect(output).toContain("except for your file .deploy/gateway.env");
+  expect(output).toContain("  - queues: gateway-dispatch, gateway-starts, gateway-notify, gateway-dead\n  - buckets: gateway-assets\n");
+  expect(throttled).toBe(3);
   expect(cloud.account.names()).toEqual(gatewayParts.map((name) => `${name}-staging`).sort());
   const deleted = cloud.api.calls.filter((call) => call.startsWith("DELETE ")).map((call) => call.split("/")[1]);
-  expect([...new Set(deleted)]).toEqual(["workers", "queues", "r2", "d1"]);
+  // A Worker that still consumes a queue cannot be deleted.
+  expect(deleted.filter((kind, at) => kind !== deleted[at - 1])).toEqual(["queues", "workers", "queues", "r2", "d1"]);
   expect(existsSync(join(cloud.checkout, ".deploy/gateway"))).toBe(false);
   expect(existsSync(join(cloud.checkout, ".deploy/gateway-staging/state.json"))).toBe(true);
   expect(unknownCalls()).toEqual([]);
 
   const again = await cloud.npm("destroy", ["--yes", "gateway"]);
   expect([again.code, again.output]).toEqual([0, expect.stringContaining("There is nothing of gateway on Acme.")]);
+});
+
+test("a deployment whose resources were deleted elsewhere gets a first account again", async () => {
+  for (const kind of ["databases", "buckets", "queues", "workers"] as const) cloud.account[kind].clear();
+  const { code, output } = await cloud.npm("deploy", ["--dry-run", "--env", "staging"]);
+  expect([code, output]).toEqual([0, expect.stringContaining("create the first account, operator@example.com")]);
 });

@@ -1,8 +1,9 @@
 /** Deployments with all options: a domain, bindings, provider keys, no sandbox; and options are kept for the next run. */
 
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { readState } from "../../scripts/deploy/state.ts";
 import { type Cloud, startCloud } from "./cloud.ts";
 
 let cloud: Cloud;
@@ -17,9 +18,15 @@ const bound = (name: string) =>
 test("a domain, bindings from flags, and secrets from the environment and a file, each for the Worker that reads it", async () => {
   const folder = join(cloud.checkout, "secrets.env");
   await writeFile(folder, "GITHUB_CLIENT_ID=id-of-github-app\nGITHUB_CLIENT_SECRET='a secret with $ and \"'\nBALANCE_UNIT=CNY\n");
-  const variables = { OPENAI_API_KEY: "sk-openai-operator-key", OPENAI_BASE_URL: "http://127.0.0.1:1", BALANCE_UNIT: "TOKENS" };
+  // An account's id belongs to the credentials of a provider.
+  const credentials = {
+    OPENAI_API_KEY: "sk-openai-operator-key",
+    WORKERS_AI_API_TOKEN: "token-of-workers-ai",
+    WORKERS_AI_ACCOUNT_ID: "acme",
+  };
+  const variables = { ...credentials, OPENAI_BASE_URL: "http://127.0.0.1:1", BALANCE_UNIT: "TOKENS" };
   const args = ["--domain", "api.example.com", "--with", "ai,media,email", "--mail-from", "gateway@example.com", "--without", "sandbox"];
-  const where = ["--jurisdiction", "eu"];
+  const where = ["--jurisdiction", "eu", "--traces", "0.01", "--traces-to", "honeycomb"];
   const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args, ...where], variables);
   expect([code, output]).toEqual([0, expect.stringContaining("gateway is up at https://api.example.com")]);
   expect(output).toContain("providers: openai, cloudflare");
@@ -43,12 +50,17 @@ test("a domain, bindings from flags, and secrets from the environment and a file
     "CNY",
   ]);
   const secrets = (name: string) => Object.fromEntries(cloud.account.workers.get(name)!.secrets);
-  expect(secrets("gateway")).toMatchObject({ OPENAI_API_KEY: "sk-openai-operator-key" });
+  expect(secrets("gateway")).toMatchObject(credentials);
   expect(secrets("gateway-console")).toMatchObject({ GITHUB_CLIENT_ID: "id-of-github-app", GITHUB_CLIENT_SECRET: 'a secret with $ and "' });
   expect(secrets("gateway-console")).not.toHaveProperty("OPENAI_API_KEY");
-  // Database, bucket and objects are inside the jurisdiction, and each Worker has the variable.
+  for (const name of cloud.account.workers.keys())
+    expect(cloud.account.versionOf(name)!.metadata["observability"]).toMatchObject({
+      traces: { enabled: true, head_sampling_rate: 0.01, destinations: ["honeycomb"] },
+    });
+  // Database, bucket, queues and objects are inside the jurisdiction, and each Worker has the variable.
   expect([...cloud.account.databases.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu"]);
   expect([...cloud.account.buckets.values()].map(({ jurisdiction, rules }) => [jurisdiction, rules.length])).toEqual([["eu", 2]]);
+  expect([...cloud.account.queues.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu", "eu", "eu", "eu"]);
   for (const part of [gateway, console, bound("gateway-operations")]) expect(part["ASSETS"]?.["jurisdiction"]).toBe("eu");
   for (const part of [gateway, bound("gateway-openai")]) expect(part["JURISDICTION"]?.["text"]).toBe("eu");
   const logs = await cloud.logs();
@@ -64,6 +76,15 @@ test("a domain, bindings from flags, and secrets from the environment and a file
 });
 
 test("options apply to later runs until they are removed, and secrets stay set", async () => {
+  expect((await readState(join(cloud.checkout, ".deploy/gateway")))?.choices).toEqual({
+    domain: "api.example.com",
+    jurisdiction: "eu",
+    without: ["sandbox"],
+    with: ["ai", "media", "email"],
+    mailFrom: "gateway@example.com",
+    traces: 0.01,
+    tracesTo: ["honeycomb"],
+  });
   const dry = await cloud.npm("deploy", ["--dry-run"]);
   expect([dry.code, dry.output]).toEqual([0, expect.stringContaining("Plan for https://api.example.com")]);
   expect(dry.output).toContain("providers: openai, cloudflare");
@@ -71,25 +92,32 @@ test("options apply to later runs until they are removed, and secrets stay set",
   const back = await cloud.npm("deploy", ["--dry-run", "--domain", "none", "--without", "none", "--with", "none"]);
   expect([back.code, back.output]).toEqual([0, expect.stringContaining("Plan for https://gateway.acme.workers.dev")]);
   expect(back.output).toContain("create the Worker gateway-sandbox");
-  expect(back.output).toMatch(/providers: openai;/);
+  expect(back.output).toContain("take the domain api.example.com away from gateway");
+  expect(back.output).toMatch(/providers: openai, cloudflare;/);
   const elsewhere = await cloud.npm("deploy", ["--dry-run", "--jurisdiction", "us"]);
   expect([elsewhere.code, elsewhere.output]).toEqual([
     1,
     expect.stringContaining("gateway is in the jurisdiction eu, and that cannot be changed."),
   ]);
+  const near = await cloud.npm("deploy", ["--dry-run", "--region", "weur"]);
+  expect([near.code, near.output]).toEqual([1, expect.stringContaining("gateway is in the jurisdiction eu")]);
 });
 
-test("an upgrade from a machine without local state does not change accounts and secrets", async () => {
-  const { rm } = await import("node:fs/promises");
-  const before = cloud.account.snapshot();
+test("an upgrade from a machine without local state does not change accounts and secrets, and the domain can be given back", async () => {
+  const before = cloud.account.snapshot() as { workers: { name: string }[] };
   await rm(join(cloud.checkout, ".deploy"), { recursive: true });
-  const args = ["--domain", "api.example.com", "--with", "ai,media,email", "--mail-from", "gateway@example.com", "--without", "sandbox"];
+  const args = ["--domain", "none", "--with", "ai,media,email", "--mail-from", "gateway@example.com", "--without", "sandbox"];
   const outside = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args]);
   expect([outside.code, outside.output]).toEqual([1, expect.stringContaining("→ Give --jurisdiction eu")]);
   const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args, "--jurisdiction", "eu"]);
   expect([code, output]).toEqual([0, expect.stringContaining("ADMIN_TOKEN is not set on this machine")]);
   expect(output).not.toContain("API_KEY=");
-  expect(cloud.account.snapshot()).toEqual(before);
+  expect(output).toContain("gateway is on Acme already, and was not deployed from here: this upgrades it");
+  expect(cloud.account.snapshot()).toEqual({
+    ...before,
+    domains: [],
+    workers: before.workers.map((worker) => (worker.name === "gateway" ? { ...worker, hasSubdomain: true } : worker)),
+  });
 });
 
 test("a deployment of another account is not changed from the same folder", async () => {

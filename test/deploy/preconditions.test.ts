@@ -33,9 +33,19 @@ const cases: Record<string, Case> = {
     remedy: "npx wrangler login",
   },
   "refused credentials": {
-    variables: { CLOUDFLARE_API_TOKEN: "another" },
+    variables: { CLOUDFLARE_API_TOKEN: "another-token-of-the-operator" },
     reason: "Cloudflare refused the credentials.",
     remedy: "CLOUDFLARE_API_TOKEN",
+  },
+  "credentials of the wrong form": {
+    variables: { CLOUDFLARE_API_TOKEN: "short" },
+    reason: "Cloudflare refused the credentials.",
+    remedy: "CLOUDFLARE_API_TOKEN",
+  },
+  "a token with a line break": {
+    variables: { CLOUDFLARE_API_TOKEN: "sensitive\nword" },
+    reason: "CLOUDFLARE_API_TOKEN contains a character that no token has",
+    remedy: "Copy the token again",
   },
   "no account": { settings: { accounts: [] }, reason: "These credentials reach no account.", remedy: "Account Settings: Read" },
   "several accounts": {
@@ -101,6 +111,14 @@ const cases: Record<string, Case> = {
     remedy: "at least 24 random characters",
   },
   "an unknown option": { args: ["--regoin", "weur"], reason: "--regoin", remedy: "--help" },
+  "an option without dashes": { args: ["staging"], reason: "Unexpected argument 'staging'.", remedy: "npm run deploy -- --env staging" },
+  "an option that npm took": {
+    variables: { npm_config_env: "staging" },
+    reason: "npm has taken the option --env for itself.",
+    remedy: "npm run deploy -- --env staging",
+  },
+  "a word in place of an address": { args: ["--email", "me"], reason: "--email me is not an e-mail address.", remedy: "--email you@" },
+  "destinations without traces": { args: ["--traces-to", "honeycomb"], reason: "--traces-to exports nothing", remedy: "--traces 0.01" },
   "an unknown region": { args: ["--region", "mars"], reason: '--region does not know "mars".', remedy: "weur" },
   "two places": {
     args: ["--region", "weur", "--jurisdiction", "eu"],
@@ -127,7 +145,7 @@ test.each(Object.entries(cases))("%s", async (_, { settings, args = [], variable
   const { code, output } = await cloud.npm("deploy", args, variables);
   const [problem = "", advice = ""] = output.slice(output.lastIndexOf("\n\n") + 2).split("\n→ ");
   expect([code, problem, advice]).toEqual([1, expect.stringContaining(reason), expect.stringContaining(remedy)]);
-  expect(output).not.toMatch(/https?:\/\/(?!gateway\.)|\bat .*\.ts:\d/);
+  expect(output).not.toMatch(/https?:\/\/(?!gateway\.)|\bat .*\.ts:\d|sensitive|word$/m);
 });
 
 test("a host that is used by something else is refused", async () => {
@@ -137,6 +155,14 @@ test("a host that is used by something else is refused", async () => {
   expect([record.code, record.output]).toEqual([1, expect.stringContaining("www.example.com has a DNS record already (A).")]);
   const worker = await cloud.npm("deploy", ["--yes", "--domain", "shop.example.com"]);
   expect([worker.code, worker.output]).toEqual([1, expect.stringContaining("shop.example.com is the domain of another Worker, shop.")]);
+  expect(await cloud.logs()).toContain("shop.example.com is the domain of another Worker, shop.\n→ Choose another host");
+});
+
+test("both commands print their options", async () => {
+  for (const script of ["deploy", "destroy"] as const) {
+    const { code, output } = await cloud.npm(script, ["--help"]);
+    expect([code, output]).toEqual([0, expect.stringContaining(`npm run ${script} -- [options]\n\n  --env NAME`)]);
+  }
 });
 
 test("the login of `wrangler login` is accepted like a token", async () => {

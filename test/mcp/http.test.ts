@@ -61,6 +61,15 @@ test("requests that violate the protocol", async () => {
   expect(await status({ body: "{", headers: accept })).toBe(400);
   expect(await status({ body: "[]", headers: accept })).toBe(400);
   expect(await status({ body: initialize(), headers: { ...accept, "content-type": "text/plain" } })).toBe(415);
+  const dense = await call("/mcp", {
+    key,
+    body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":[${"[],".repeat(50_000)}0]}`,
+    headers: accept,
+  });
+  expect([dense.status, dense.body.error.message]).toEqual([
+    400,
+    "The request body may have at most 100,000 values, nested at most 64 deep.",
+  ]);
   expect(await status({ body: `"${"a".repeat(17 * 1024 * 1024)}"`, headers: accept })).toBe(413);
 });
 

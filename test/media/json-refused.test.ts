@@ -1,6 +1,9 @@
 /** Every reason to refuse a body, with exact limits, and bodies that break off. */
 
 import { expect, test } from "vitest";
+import { parseFields } from "../../src/api/chat-answer.ts";
+import { parseJson } from "../../src/media/json-limits.ts";
+import { readJson } from "../../src/providers/shared/http.ts";
 import { buildPng, read, readReason, toStream, toUri } from "./json-bodies.ts";
 
 test("limits are exact to the byte", async () => {
@@ -25,9 +28,32 @@ test("limits are exact to the byte", async () => {
 test("depth is limited before anything is parsed", async () => {
   const nested = (depth: number) => `${"[{".repeat(depth / 2)}"a":1${"}]".repeat(depth / 2)}`.replaceAll("{[", '{"b":[');
   expect(await readReason(read(nested(64)))).toBe("read");
-  expect(await readReason(read(`[${nested(64)}]`))).toBe("too_deep");
-  expect(await readReason(read("[".repeat(500_000)))).toBe("too_deep");
+  expect(await readReason(read(`[${nested(64)}]`))).toBe("too_complex");
+  expect(await readReason(read("[".repeat(500_000)))).toBe("too_complex");
   expect(await readReason(read(`"${"[".repeat(500_000)}"`))).toBe("read");
+});
+
+test("the number of values is limited before anything is parsed", async () => {
+  // The object, its field's list, and each value after the first one.
+  const list = (item: string, count: number) => `{"a":[${Array.from({ length: count }, () => item).join()}]}`;
+  expect(await readReason(read(list("0", 99_999)))).toBe("read");
+  expect(await readReason(read(list("0", 100_000)))).toBe("too_complex");
+  expect(await readReason(read(list("[]", 50_001)))).toBe("too_complex");
+  expect(await readReason(read(`{"a":[${"{},".repeat(50_000)}0],"b":0}`))).toBe("too_complex");
+  const commas = `{"a":"${",[{".repeat(100_000)}","b\\"${",".repeat(100_001)}":0}`;
+  expect(await readReason(read(commas))).toBe("read");
+
+  for (const text of [list("0", 99_999), commas]) expect(JSON.stringify(parseJson(text))).toBe(text);
+  for (const text of [list("0", 100_000), list("{}", 50_001)]) expect(() => parseJson(text)).toThrow("too_complex");
+  for (const text of [`{"a":"${",".repeat(100_001)}`, `${",".repeat(100_000)}"`]) expect(() => parseJson(text)).toThrow(SyntaxError);
+});
+
+test("a provider's answer with too many values is not parsed; a chat's may have more, for its log probabilities", async () => {
+  const dense = (values: number) => `{"choices":[],"x":[${"[],".repeat(values / 2)}0]}`;
+  expect(await readJson(new Response(dense(100_000)))).toBeUndefined();
+  expect(await readJson(new Response(dense(90_000)))).toMatchObject({ choices: [] });
+  expect(parseFields(dense(990_000))).toMatchObject({ choices: [] });
+  expect(() => parseFields(dense(1_000_000))).toThrow("not a JSON object");
 });
 
 test("text that JSON.parse refuses is refused, also inside an image", async () => {

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { unstable_readConfig } from "wrangler";
+import { chosenVars } from "../../scripts/deploy/secrets.ts";
 import { deployment } from "../../scripts/deploy/configuration.ts";
 import { readDeployOptions } from "../../scripts/deploy/options.ts";
 
@@ -23,6 +24,7 @@ test.each([
   "wrangler.toml",
   "src/sandbox/wrangler.toml",
   "src/console/wrangler.toml",
+  "src/console/auth/wrangler.toml",
   "src/openai/wrangler.toml",
   "src/mcp/wrangler.toml",
   "src/operations/wrangler.toml",
@@ -42,7 +44,7 @@ test("the platform writes no log line for each RPC, which would cost a third of 
 
 test("traces are off until a deployment asks for a share of them, and go to the destinations that it names", () => {
   const deployed = (args: string[]) =>
-    deployment("", readDeployOptions(args)!.choices).workers.map(({ configuration }) => configuration.observability);
+    deployment("", readDeployOptions(args, {})!.choices).workers.map(({ configuration }) => configuration.observability);
   for (const settings of deployed([])) expect(settings).not.toHaveProperty("traces");
   for (const settings of deployed(["--traces", "0.05", "--traces-to", "honeycomb"]))
     expect(settings).toMatchObject({
@@ -52,6 +54,16 @@ test("traces are off until a deployment asks for a share of them, and go to the 
     });
   for (const settings of deployed(["--traces", "0", "--traces-to", "none"])) expect(settings).toMatchObject({ traces: { enabled: false } });
   for (const share of ["5", "-1", "1e-3", "", "half"]) expect(() => deployed([`--traces=${share}`])).toThrow("is not a share of requests");
+});
+
+test("on the Free plan the operations Worker knows the size of its database", () => {
+  const limits = (args: string[]) => {
+    const { choices } = readDeployOptions(args, {})!;
+    const worker = deployment("", choices).workers.find(({ part }) => part.name === "operations")!;
+    return chosenVars(worker, choices);
+  };
+  expect(limits(["--free"])).toEqual({ DATABASE_MAX_MB: "500", LEDGER_MAX_MB: "125" });
+  expect(limits(["--no-free"])).toEqual({});
 });
 
 test("messages arrive one per batch, with the platform's full number of consumers, short and slow work in separate queues", () => {

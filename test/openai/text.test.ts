@@ -20,6 +20,10 @@ test("a chat's answer has the requested model name, whole and streamed", async (
   expect(streamed.trimEnd().endsWith("data: [DONE]")).toBe(true);
   const unknown = await call(`${v1}/chat/completions`, { key, body: { ...body, model: "gpt-99" } });
   expect([unknown.status, unknown.body.error.code]).toEqual([404, "model_not_found"]);
+  const dense = JSON.stringify(body).replace("{", `{"x":[${"{},".repeat(50_000)}0],`);
+  const refused = await call(`${v1}/chat/completions`, { key, body: dense, headers: { "accept-language": "ja" } });
+  expect([refused.status, refused.body.error.code]).toEqual([400, "invalid_json"]);
+  expect(refused.body.error.message).toContain("値が最大 100,000 個");
 });
 
 test("the request log contains the caller's own request, with its path and id, and not the requests that it causes", async () => {

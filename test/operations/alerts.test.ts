@@ -9,7 +9,7 @@ import { toTaskId } from "../../src/ids.ts";
 import { alertNames } from "../../src/operations/checks.ts";
 import worker from "../../src/worker.ts";
 import { alarm, complete, deliver, finish, holdTime, newAccount, pass, script, submit, unique, wakeWallet } from "../support/gateway.ts";
-import { alertReceiver, readChanges, runOnce } from "./support.ts";
+import { alertReceiver, readChanges, runOnce, webhookSecret } from "./support.ts";
 
 beforeEach(holdTime);
 afterEach(async () => {
@@ -206,6 +206,14 @@ test("an alert is sent by e-mail if that is configured, and a webhook without a 
   expect(sent).toEqual([
     expect.objectContaining({ from: "gateway@example.com", to: "operator@example.com", subject: "dead_letters: began" }),
   ]);
+});
+
+test("during a rotation of the secret alerts are signed with both", async () => {
+  await deliver(await submit(await newAccount(), "/v1/images/generations", image()), "gateway-dead");
+  const received = alertReceiver();
+  await runOnce({ ALERT_SIGNING_SECRET: `whsec_${btoa("another secret of thirty bytes")}`, ALERT_SIGNING_SECRET_OLD: webhookSecret });
+  await runOnce({ LEDGER_DAYS: "1", ALERT_SIGNING_SECRET_OLD: `whsec_${btoa("an older secret of thirty bytes")}` });
+  expect(received.map(({ data }) => data.name)).toEqual(["dead_letters", "setting_wrong"]);
 });
 
 test("the cron trigger runs the checks through the operations Worker", async () => {

@@ -1,6 +1,6 @@
 /** `POST /admin/reconcile`: after a restored database or lost work, every amount is correct again. */
 
-import { runInDurableObject } from "cloudflare:test";
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { settle } from "../../src/db/ledger.ts";
@@ -167,12 +167,24 @@ test("accounts are reconciled in several calls, and a call that breaks off is re
   expect((await readBalance(account)).reserved).toBe(0);
 });
 
+test("a reconciliation continues from an account that was erased meanwhile", async () => {
+  const [account, erased] = [await newAccount(), await newAccount()];
+  await asAdmin(`/accounts/${erased.id}`, { method: "DELETE" });
+  const { status, body } = await asAdmin(`/reconcile?after=${erased.id}`, { method: "POST" });
+  expect([status, body.object]).toEqual([200, "reconciliation"]);
+  expect((await asAdmin(`/accounts?after=${erased.id}`)).status).toBe(200);
+  expect((await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" })).body).toMatchObject({ accounts: 1, after: null });
+});
+
 test("refusals: an unknown place to continue, no operator, a gateway without the operations Worker", async () => {
   for (const after of ["", "acc_unknown", "acc_unknown.task_x"])
     expect((await asAdmin(`/reconcile?after=${after}`, { method: "POST" })).body.error).toMatchObject({
       code: "invalid_request",
       param: "after",
     });
+  const wallets = (await listDurableObjectIds(env.WALLETS)).length;
+  expect((await asAdmin("/reconcile?account=acc_0123456789abcdefghijkl", { method: "POST" })).body.error.code).toBe("not_found");
+  expect((await listDurableObjectIds(env.WALLETS)).length).toBe(wallets);
   expect((await asAdmin("/reconcile", { method: "POST", key: "wrong" })).status).toBe(401);
   const none = { OPERATIONS: undefined as never };
   expect((await asAdmin("/reconcile", { method: "POST", vars: none })).status).toBe(404);

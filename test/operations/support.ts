@@ -8,7 +8,7 @@ import { ObjectsApi } from "../../src/objects-api.ts";
 import { runChecks } from "../../src/operations/run.ts";
 
 const webhookUrl = "https://pager.example/alerts";
-const webhookSecret = `whsec_${btoa("a secret of thirty-two bytes here")}`;
+export const webhookSecret = `whsec_${btoa("a secret of thirty-two bytes here")}`;
 
 /** A received alert, its signature checked with the reference library. */
 export interface Received {

@@ -38,18 +38,18 @@ export function failOnce(
 
 /**
  * The next call of a method never answers, as in a crash of the process; with `isDone` it takes effect first, and `isMeant` selects
- * the objects concerned. The returned function waits until that call was made.
+ * the objects and arguments concerned. The returned function waits until that call was made.
  */
 export function stopAt(
   target: Record<string, (...values: unknown[]) => Promise<unknown>>,
   method: string,
   isDone: boolean,
-  isMeant: (self: unknown) => boolean = () => true,
+  isMeant: (self: unknown, values: unknown[]) => boolean = () => true,
 ): () => Promise<void> {
   const original = target[method]!;
   const seen = { isReached: false, isStopped: false };
   vi.spyOn(target, method).mockImplementation(async function (this: unknown, ...values: unknown[]) {
-    if (seen.isReached || !isMeant(this)) return original.apply(this, values);
+    if (seen.isReached || !isMeant(this, values)) return original.apply(this, values);
     seen.isReached = true;
     if (isDone) await original.apply(this, values);
     seen.isStopped = true;

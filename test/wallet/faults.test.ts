@@ -74,6 +74,20 @@ test.each(seeds)("seed %i", async (seed) => {
       const { charge, amount } = random.pick(open);
       expect(await wallet().reserve(charge, amount, {})).toEqual({ answer: "reserved" });
     },
+    together: async () => {
+      const news = Array.from({ length: random.int(1, 4) }, () => ({ charge: newCharge(account, "chat"), held: random.int(1, 900) }));
+      const ends = anyOpen().slice(0, 3);
+      const charged = random.int(0, 900);
+      const repeated = random.chance(0.3) ? news.slice(0, 1) : [];
+      const answers = await wallet().chats([
+        ...[...news, ...repeated].map((one) => ({ ...one, deadline: Date.now() + 1_000_000 })),
+        ...[...ends, ...ends].map(({ charge, amount }) => ({ charge, held: amount, charged, outcome: "completed" })),
+      ]);
+      for (const [at, { charge, held }] of news.entries()) if (answers[at]) known.set(charge.taskId, { charge, amount: held });
+      expect(answers.slice(news.length + repeated.length)).toEqual([...ends, ...ends].map(() => true));
+      for (const task of ends) task.charged = Math.min(charged, task.amount);
+      return answers;
+    },
     settle: async () => {
       const open = anyOpen();
       if (open.length === 0) return;
@@ -102,7 +116,7 @@ test.each(seeds)("seed %i", async (seed) => {
   const names = Object.keys(actions);
   try {
     for (let step = 0; step < steps; step++) {
-      const name = random.pick([...names, "reserve", "reserve", "settle", "settle", "wake"]);
+      const name = random.pick([...names, "reserve", "reserve", "together", "settle", "settle", "wake"]);
       // A fault of D1 may reach the caller of a quota change; no other call throws.
       const outcome = await actions[name]!().catch((error: unknown) => {
         if (!["raise", "lower"].includes(name) || !(error instanceof Error)) throw error;

@@ -4,8 +4,8 @@ import * as z from "zod/mini";
 import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, follow, passCookies } from "../ask-auth.ts";
-import { type Login, loginNames, configuredLogins } from "../auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readForm, person, signedIn, nothingHere } from "../frame.tsx";
+import { type Login, loginNames, configuredLogins } from "../auth/logins.ts";
+import { authSettings, type ConsoleContext, type ConsoleEnvironment, readForm, person, signedIn, nothingHere } from "../frame.tsx";
 import { pageOfConsole } from "../return-to.ts";
 
 /** Error codes of a failed sign-in for which we have messages; the provider's text is not shown. */
@@ -63,8 +63,7 @@ async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-soc
 
 /** The logins that a user has beside their password. */
 async function linkedTo(c: ConsoleContext): Promise<Map<string, string>> {
-  const { internalAdapter } = await c.get("auth").$context;
-  return new Map((await internalAdapter.findAccounts(c.get("user").id)).map(({ providerId, id }) => [providerId, id]));
+  return new Map((await c.env.AUTH.listLogins(authSettings(c), c.get("user").id)).map(({ providerId, id }) => [providerId, id]));
 }
 
 /** On the account page: each login with its actions. */
@@ -102,7 +101,7 @@ export const logins = new Hono<ConsoleEnvironment>()
   .get("/auth/callback/:login", async (c) => {
     if (!isLogin(c, c.req.param("login"))) return nothingHere(c);
     const { origin } = new URL(c.req.url);
-    const answer = await c.get("auth").handler(c.req.raw);
+    const answer = await c.env.AUTH.handle(authSettings(c), c.req.raw);
     const to = new URL(answer.headers.get("location") ?? "/console/sign-in?error=failed", origin);
     passCookies(c, answer);
     const error = to.searchParams.get("error");

@@ -4,7 +4,8 @@ import * as z from "zod/mini";
 import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readBody, signedIn, nothingHere } from "../frame.tsx";
+import { authSettings, type ConsoleContext, type ConsoleEnvironment, cookies, readBody, signedIn, nothingHere } from "../frame.tsx";
+import { parseJson } from "../../media/json-limits.ts";
 import type { Translate } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -25,7 +26,7 @@ export const PasskeyButton = ({ t, to }: { t: Translate; to: string | undefined 
   </div>
 );
 
-const listPasskeys = (c: ConsoleContext) => c.get("auth").api.listPasskeys({ headers: c.req.raw.headers });
+const listPasskeys = (c: ConsoleContext) => c.env.AUTH.listPasskeys(authSettings(c), cookies(c));
 
 /** On the account page: the list of passkeys, and a form to add one. */
 export async function passkeysSection(c: ConsoleContext) {
@@ -43,7 +44,7 @@ export async function passkeysSection(c: ConsoleContext) {
                 <span>
                   <b>{name ?? t("passkey")}</b>{" "}
                   <span class="meta">
-                    <DateTime ms={new Date(createdAt).getTime()} />
+                    <DateTime ms={createdAt.getTime()} />
                   </span>
                 </span>
                 <button class="btn sm danger" aria-label={`${t("delete")}: ${name ?? t("passkey")}`}>
@@ -76,7 +77,12 @@ async function pass(c: ConsoleContext, answer: Response, body: (answer: object) 
 
 /** The body that a browser's script sent; only an object is passed on. */
 async function sentBy(c: ConsoleContext): Promise<{ response?: unknown; name?: unknown }> {
-  const body: unknown = await (await readBody(c)).json().catch(() => null);
+  const body: unknown = await (
+    await readBody(c)
+  )
+    .text()
+    .then((text) => parseJson(text))
+    .catch(() => null);
   return typeof body === "object" && body !== null ? body : {};
 }
 
@@ -87,9 +93,7 @@ export const passkeys = new Hono<ConsoleEnvironment>()
   )
   .post("/passkeys", async (c) => {
     const { response } = await sentBy(c);
-    const answer = await askAuth(c, "/passkey/verify-authentication", { response });
-    if (answer.ok) await c.get("attempts").forgive();
-    return pass(c, answer, () => ({}));
+    return pass(c, await askAuth(c, "/passkey/verify-authentication", { response }), () => ({}));
   })
   .post("/account/passkeys/options", signedIn, async (c) =>
     pass(c, await askAuth(c, "/passkey/generate-register-options"), (options) => options),

@@ -2,15 +2,12 @@
 
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
-import { freshSeconds } from "../auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readForm, signedIn } from "../frame.tsx";
+import { freshSeconds, maxPasswordLength, minPasswordLength } from "../auth/logins.ts";
+import { authSettings, type ConsoleContext, type ConsoleEnvironment, cookies, readForm, signedIn } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
-import { minPasswordLength, maxPasswordLength } from "../password-hash.ts";
 
-async function hasPassword(c: ConsoleContext): Promise<boolean> {
-  const { internalAdapter } = await c.get("auth").$context;
-  return (await internalAdapter.findAccounts(c.get("user").id)).some(({ password }) => Boolean(password));
-}
+const hasPassword = async (c: ConsoleContext): Promise<boolean> =>
+  (await c.env.AUTH.listLogins(authSettings(c), c.get("user").id)).some((login) => login.hasPassword);
 
 /** The form; it asks for the old password if there is one. */
 export async function passwordSection(c: ConsoleContext) {
@@ -58,7 +55,7 @@ const to = (c: ConsoleContext, outcome: string) => c.redirect(`/console/account?
 async function setFirst(c: ConsoleContext, newPassword: string): Promise<Response> {
   if (Date.now() - c.get("session").createdAt.getTime() >= freshSeconds * 1000) return to(c, "problem=not_fresh");
   if (newPassword.length < minPasswordLength || newPassword.length > maxPasswordLength) return to(c, "problem=bad_password");
-  await c.get("auth").api.setPassword({ headers: c.req.raw.headers, body: { newPassword } });
+  await c.env.AUTH.setPassword(authSettings(c), cookies(c), newPassword);
   return to(c, "done=password");
 }
 

@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { askAuth } from "../ask-auth.ts";
-import { freshSeconds } from "../auth.ts";
+import { freshSeconds } from "../auth/logins.ts";
 import { type ConsoleContext, type ConsoleEnvironment, readForm, signedIn } from "../frame.tsx";
 import { buildPost } from "../mail.ts";
 import { followPerson } from "../members.ts";

@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, signedIn, nothingHere } from "../frame.tsx";
+import { authSettings, type ConsoleContext, type ConsoleEnvironment, signedIn, nothingHere } from "../frame.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -19,16 +19,13 @@ const systems = {
 };
 
 /** The browser and system of a user agent, or the beginning of its text. */
-function parseBrowser(userAgent: string | null | undefined): string {
+function parseBrowser(userAgent: string | null): string {
   if (!userAgent) return "-";
   const find = (names: object) => Object.entries(names).find(([mark]) => userAgent.includes(mark))?.[1] as string | undefined;
   return [find(browsers), find(systems)].filter(Boolean).join(", ") || userAgent.slice(0, 60);
 }
 
-async function listSessions(c: ConsoleContext) {
-  const { internalAdapter } = await c.get("auth").$context;
-  return internalAdapter.listSessions(c.get("user").id, { onlyActiveSessions: true });
-}
+const listSessions = (c: ConsoleContext) => c.env.AUTH.listSessions(authSettings(c), c.get("user").id);
 
 /** The table of sessions, with the current one marked, and a button that ends all. */
 export async function sessionsSection(c: ConsoleContext) {

@@ -1,7 +1,7 @@
 /** Form fields: label above, hint and error below, linked to the control. */
 
 import type { Child } from "hono/jsx";
-import { maxPasswordLength, minPasswordLength } from "../password-hash.ts";
+import { maxPasswordLength, minPasswordLength } from "../auth/logins.ts";
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
 

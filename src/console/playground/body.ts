@@ -4,7 +4,7 @@ import type { ChatBody } from "../../catalog/chat-schema.ts";
 import { chatReservation } from "../../catalog/chat-tokens.ts";
 import { toParameters, parseBody } from "../../catalog/parse.ts";
 import { priceFromShown, taskPrice } from "../../catalog/prices.ts";
-import { isDeeperThan, maxDepth } from "../../media/json-depth.ts";
+import { parseJson } from "../../media/json-limits.ts";
 import type { Choice } from "./choices.ts";
 import type { Field, Typed } from "./fields.ts";
 import { ImageFile } from "./image-file.ts";
@@ -42,7 +42,7 @@ function buildValue(field: Field, typed: Typed, images: Images): unknown {
     case "text":
       return text === "" ? undefined : text;
     case "json":
-      return text.trim() === "" ? undefined : parseJson(text);
+      return text.trim() === "" ? undefined : parseTyped(text);
     case "images": {
       const addresses = textAt(`${name}.url`).split("\n");
       const all = [...addresses.map((line) => line.trim()).filter(Boolean), ...(images.get(name) ?? [])];
@@ -120,10 +120,9 @@ export function messagesIn(name: string, typed: Typed): Message[] {
   return messages.filter(({ content, images }) => content.trim() !== "" || images.length > 0);
 }
 
-function parseJson(text: string): unknown {
+function parseTyped(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isDeeperThan(value, maxDepth) ? text : value;
+    return parseJson(text);
   } catch {
     return text; // a word if the field allows words, else an error that the API reports
   }

@@ -3,7 +3,7 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import gate from "../files/gate.svg";
-import { type ConsoleContext, type ConsoleEnvironment, languageCookie, recognize, startAuth } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, languageCookie, recognize } from "../frame.tsx";
 import { chooseLanguage, translator } from "../messages.ts";
 import { describeApi } from "./description.ts";
 import { docNamed } from "./docs.ts";
@@ -14,9 +14,9 @@ import { referenceIndex, referencePage } from "./reference.tsx";
 import { showStatus } from "./status.tsx";
 import { llmsText, markdownPage, robotsText } from "./plain.ts";
 
-/** Sets the language. Pages depend on language, theme and deployment, so browsers must revalidate them. */
+/** Sets the language: `?language=`, else the choice at the foot of the pages, else the browser's. Pages depend on language, theme and deployment, so browsers must revalidate them. */
 const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
-  const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
+  const language = chooseLanguage(c.req.query("language") ?? getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
   c.set("t", translator(language));
   await next();
@@ -26,12 +26,8 @@ const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
 
 /** Signed-in users are redirected to the overview. */
 async function home(c: ConsoleContext): Promise<Response> {
-  if (c.req.header("cookie")?.includes("session_token=")) {
-    await startAuth(c);
-    await recognize(c);
-    if (c.get("user") !== undefined) return c.redirect("/console", 303);
-  }
-  return landing(c);
+  await recognize(c);
+  return c.get("user") === undefined ? landing(c) : c.redirect("/console", 303);
 }
 
 const missing = (c: ConsoleContext) =>

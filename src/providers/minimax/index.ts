@@ -1,5 +1,6 @@
 /** MiniMax as a provider: Hailuo through v1 (create, query, retrieve a file), H3 through v2 (create, query). */
 
+import { parseJson } from "../../media/json-limits.ts";
 import { readUnsigned } from "../shared/callbacks.ts";
 import { ask, outputAt, readText } from "../shared/http.ts";
 import { parseLaterRefusal, readCode, isSensitive, type Refusable, parseRefusal } from "./errors.ts";
@@ -134,7 +135,7 @@ function parseOperation(operation: string): [version: string, id: string] {
 async function readAnswer<T>(response: Response): Promise<T | undefined> {
   const text = await readText(response);
   try {
-    return JSON.parse(text.replaceAll(/("(?:task_|file_)?id"\s*:\s*)(\d+)/g, '$1"$2"')) as T;
+    return parseJson(text.replaceAll(/("(?:task_|file_)?id"\s*:\s*)(\d+)/g, '$1"$2"')) as T;
   } catch {
     return undefined;
   }

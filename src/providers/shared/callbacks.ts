@@ -1,5 +1,6 @@
 /** Shared by the callbacks of all makers: bounded bodies, timestamps, and signing keys that are cached for a while. */
 
+import { parseJson } from "../../media/json-limits.ts";
 import { boundedBody } from "../../net/bounded-body.ts";
 import type { CallbackVerdict } from "../provider.ts";
 import { toFault } from "./http.ts";
@@ -20,11 +21,11 @@ export const readText = ({ body }: Request): Promise<string> => new Response(bod
 export async function readUnsigned(request: Request): Promise<CallbackVerdict> {
   const text = await readText(request);
   try {
-    const { challenge, status } = JSON.parse(text) as { challenge?: unknown; status?: unknown };
+    const { challenge, status } = parseJson(text) as { challenge?: unknown; status?: unknown };
     if (typeof challenge === "string") return { answer: { challenge } };
     return /^(queu|runn|prepar|process)/i.test(status as string) ? "early" : true;
   } catch {
-    return true; // not JSON, or null
+    return true; // not JSON, or null, or too many values
   }
 }
 

@@ -1,5 +1,6 @@
 /** Shared by all HTTP upstreams: sending requests, converting answers to faults, reading files. */
 
+import { parseJson } from "../../media/json-limits.ts";
 import { type Failed, type Output, ProviderError } from "../provider.ts";
 import type { ProviderErrorKind } from "../provider-error.ts";
 
@@ -50,11 +51,11 @@ export const readText = (response: Response): Promise<string> =>
     throw new ProviderError(nothingAccepted ? "busy" : "unreachable", "the answer broke off", { cause: error });
   });
 
-/** Reads an answer's JSON body; undefined if it is not JSON. Throws as `readText` does. */
+/** Reads an answer's JSON body; undefined if it is not JSON, or has too many values. Throws as `readText` does. */
 export async function readJson<T>(response: Response): Promise<T | undefined> {
   const text = await readText(response);
   try {
-    return JSON.parse(text) as T;
+    return parseJson(text) as T;
   } catch {
     return undefined;
   }

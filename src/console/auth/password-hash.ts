@@ -26,7 +26,3 @@ export async function verify({ hash: stored, password }: { hash: string; passwor
   const actual = await derive(password, Uint8Array.fromHex(salt));
   return expected.length === actual.length && timingSafeEqual(expected, actual);
 }
-
-/** At least ten characters; further rules would weaken passwords (NIST SP 800-63B). */
-export const minPasswordLength = 10;
-export const maxPasswordLength = 200;

@@ -1,14 +1,16 @@
-/** Sign-in by better-auth: passwords, linked logins, passkeys, session cookies, rate-limited attempts. Loaded by the first page that needs it, because it is two thirds of the console's start-up time. */
+/** Sign-in by better-auth: passwords, linked logins, passkeys, session cookies, rate-limited attempts. */
 
 import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
 import { APIError } from "better-auth/api";
-import { type Attempts, authPath, configuredLogins, freshSeconds, loginSecrets } from "./auth.ts";
-import { buildPost } from "./mail.ts";
-import { isInvited, proveAddress } from "./members.ts";
-import type { Translate } from "./messages.ts";
-import { hash, maxPasswordLength, minPasswordLength, verify } from "./password-hash.ts";
-import { signup } from "./settings.ts";
+import { buildPost } from "../mail.ts";
+import { isInvited, proveAddress } from "../members.ts";
+import messages from "../messages/sign-in.ts";
+import { signup } from "../settings.ts";
+import type { Attempts } from "./attempts.ts";
+import type { AuthSettings } from "./contract.ts";
+import { authPath, configuredLogins, freshSeconds, loginSecrets, maxPasswordLength, minPasswordLength } from "./logins.ts";
+import { hash, verify } from "./password-hash.ts";
 
 /** A passkey without user verification proves only possession of the device. */
 function wantUser(isVerified: boolean | undefined): void {
@@ -17,30 +19,29 @@ function wantUser(isVerified: boolean | undefined): void {
 
 const refusal = (code: string) => new APIError("FORBIDDEN", { code, message: code });
 
-/** The request's host, its language, and work that may continue after its answer. */
-interface Around {
-  /** Secure cookies, except on a developer's machine without https. */
-  origin: string;
-  t: Translate;
+/** What belongs to one call. */
+interface Call {
+  /** Keeps the Worker alive for work that continues after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
   attempts: Attempts;
 }
 
 /** Creates better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
-export function buildAuth(env: ConsoleEnv, { origin, t, waitUntil, attempts }: Around) {
-  if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
+export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, attempts }: Call) {
+  const { origin, language, AUTH_SECRET } = settings;
+  if (!AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = buildPost(env, origin);
   const sendLink = async (name: "reset" | "confirm", email: string, token: string) =>
     post?.({
       to: email,
-      subject: t(`mail_${name}_subject`),
-      text: t(`mail_${name}`, { link: `${origin}/console/${name}?token=${encodeURIComponent(token)}` }),
+      subject: messages[language][`mail_${name}_subject`],
+      text: messages[language][`mail_${name}`].replace("{link}", () => `${origin}/console/${name}?token=${encodeURIComponent(token)}`),
     });
   return betterAuth({
     database: env.DB,
     baseURL: origin,
     basePath: authPath,
-    secret: env.AUTH_SECRET,
+    secret: AUTH_SECRET,
     telemetry: { enabled: false },
     logger: { level: "error" },
     emailAndPassword: {
@@ -57,9 +58,9 @@ export function buildAuth(env: ConsoleEnv, { origin, t, waitUntil, attempts }: A
       ...(post && { sendVerificationEmail: ({ user, token }) => sendLink("confirm", user.email, token) }),
     },
     socialProviders: Object.fromEntries(
-      configuredLogins(env).map((login) => {
-        const [clientId = "", clientSecret = ""] = loginSecrets(env, login);
-        return [login, { clientId, clientSecret, disableSignUp: signup(env) === "closed" }];
+      configuredLogins(settings).map((login) => {
+        const [clientId = "", clientSecret = ""] = loginSecrets(settings, login);
+        return [login, { clientId, clientSecret, disableSignUp: signup(settings) === "closed" }];
       }),
     ),
     plugins: [
@@ -83,7 +84,7 @@ export function buildAuth(env: ConsoleEnv, { origin, t, waitUntil, attempts }: A
           before: async (user, context) => {
             if (context?.path === "/sign-up/email") return;
             if (!user.emailVerified) throw refusal("email_not_verified");
-            if (signup(env) !== "open" && !(await isInvited(env.DB, user.email))) throw refusal("signup_disabled");
+            if (signup(settings) !== "open" && !(await isInvited(env.DB, user.email))) throw refusal("signup_disabled");
             return { data: { ...user, image: null } };
           },
         },
@@ -131,5 +132,3 @@ export function buildAuth(env: ConsoleEnv, { origin, t, waitUntil, attempts }: A
     },
   });
 }
-
-export type Auth = ReturnType<typeof buildAuth>;

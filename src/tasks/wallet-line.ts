@@ -1,0 +1,84 @@
+/** Calls of an account's wallet by the chats of this isolate: while one is under way, further ones wait and go together in the next. */
+
+import type { Charge } from "../db/ledger.ts";
+
+/** The namespace of wallet objects. */
+interface Wallets {
+  getByName(accountId: string): { chats(calls: ChatCall[]): Promise<boolean[]> };
+}
+
+/** A reservation, with the time of its release in milliseconds; or a settlement. Amounts in millionths. */
+export type ChatCall = { charge: Charge; held: number } & ({ deadline: number } | { charged: number; outcome: string });
+
+/** A call joins those that wait only if the last one was sent so recently: a distant wallet does not delay it by a whole round trip. */
+const joinMs = 10;
+/** A call that was not sent or not answered after this time is given up: the request that should have done it may have died. */
+const lateMs = 2_000;
+const maxTogether = 64;
+/** Whether a request can wake another one. Otherwise, as in the test runner, each call goes alone. */
+const canWake = Cloudflare.compatibilityFlags["handle_cross_request_promise_resolution"] === true;
+
+/** A waiting call. It is told its answer, or that it is to take all waiting calls along. */
+interface Turn {
+  call: ChatCall;
+  tell: (answer: boolean | "go") => void;
+}
+
+/** Limits the wait for a promise: resolves to undefined after `ms`. */
+interface Within {
+  within<T>(ms: number, promise: Promise<T>): Promise<T | undefined>;
+}
+
+interface Line {
+  waiting: Turn[];
+  /** The last call that was sent, or is about to be. */
+  last: object | undefined;
+  sentAt: number;
+}
+
+const lines = new Map<string, Line>();
+
+/**
+ * Makes a call of the account's wallet together with other chats' calls. True once it has taken effect; false if the wallet needs D1 for it,
+ * refuses it, or if its outcome is unknown: then repeat it alone. Each request that is the first to wait sends the next call itself, so that
+ * no request does others' work after its own, and none depends on another for longer than `lateMs`.
+ */
+export async function callTogether(wallets: Wallets, call: ChatCall, watch: Within, joins = canWake): Promise<boolean> {
+  const { accountId } = call.charge;
+  let line = lines.get(accountId);
+  if (!line) lines.set(accountId, (line = { waiting: [], last: undefined, sentAt: 0 }));
+  if (joins && line.last && Date.now() - line.sentAt < joinMs) {
+    const { promise, resolve } = Promise.withResolvers<boolean | "go">();
+    const turn = { call, tell: resolve };
+    line.waiting.push(turn);
+    const answer = await watch.within(lateMs, promise);
+    if (answer === undefined) giveUp(line, turn);
+    if (answer !== "go") return answer ?? false;
+  }
+  const turns = line.waiting.splice(0, maxTogether - 1);
+  const mine = (line.last = turns);
+  line.sentAt = Date.now();
+  let answers: boolean[] = [];
+  try {
+    answers = await wallets.getByName(accountId).chats([call, ...turns.map((turn) => turn.call)]);
+  } catch {
+    // Each chat repeats its call alone, and reports its faults. Code of the previous version has no such method.
+  }
+  turns.forEach((turn, at) => turn.tell(answers[at + 1] ?? false));
+  if (line.last === mine) passOn(accountId, line);
+  return answers[0] ?? false;
+}
+
+/** Lets the first waiting call take the others along. */
+function passOn(accountId: string, line: Line): void {
+  const next = line.waiting.shift();
+  line.last = next;
+  line.sentAt = Date.now();
+  if (next) next.tell("go");
+  else lines.delete(accountId);
+}
+
+function giveUp(line: Line, turn: Turn): void {
+  line.waiting = line.waiting.filter((one) => one !== turn);
+  line.last = undefined;
+}
