@@ -14,16 +14,20 @@ interface Attributes {
   provider?: string;
   /** The id of the task or chat. */
   task?: string;
+  /** Shared by the spans of a request: once one of them was not traced, no other is entered. */
+  trace?: { isOff?: boolean };
 }
 
 /**
  * Does the work in a span; the platform ends it when the work's promise settles, and nests the platform's own spans in it. If the request is
  * not traced, this costs a call (https://developers.cloudflare.com/workers/observability/traces/).
  */
-export function withSpan<T>(step: Step, { kind, model, provider, task }: Attributes, work: () => T): T {
+export function withSpan<T>(step: Step, { kind, model, provider, task, trace }: Attributes, work: () => T): T {
+  if (trace?.isOff) return work();
   // The conventions have no name of their own for images and videos.
   const operation = kind === "chat" ? "chat" : "generate_content";
   return tracing.enterSpan(step === "provider" ? `${operation} ${model}` : step, (span) => {
+    if (trace && !span.isTraced) trace.isOff = true;
     if (span.isTraced)
       span.setAttributes({
         "gen_ai.operation.name": operation,

@@ -162,7 +162,7 @@ async function deployWorkers({ run, deployment, inventory, state, values, folder
 async function finish(context: Context): Promise<void> {
   const { run, folder, account, deployment, inventory, state, values, host, email, signal } = context;
   const baseUrl = `https://${host}`;
-  await run.step(`wait for ${baseUrl}/readyz`, () => waitUntilReady(baseUrl, signal));
+  await run.step(`wait for ${baseUrl}/readyz`, () => waitUntilReady(deployment.name, baseUrl, signal));
   // Only after the new code answers: the previous version changes keys without announcing it, and a reader of a replica would miss the
   // change.
   for (const [name, id] of inventory.databases)

@@ -20,8 +20,8 @@ const firstKeyName = "first key";
 /** Balance units of the first account: enough to try everything, and a limit on misuse. */
 const firstQuota = 100;
 
-/** Waits until `/readyz` answers 200. Throws `Stop` with the last answer after five minutes. */
-export async function waitUntilReady(baseUrl: string, signal: AbortSignal): Promise<undefined> {
+/** Waits until `/readyz` of a gateway answers 200. Throws `Stop` with the last answer after five minutes. */
+export async function waitUntilReady(gateway: string, baseUrl: string, signal: AbortSignal): Promise<undefined> {
   let last = "";
   for (const deadline = Date.now() + readyDeadlineMs; Date.now() < deadline; await sleep(1_000, undefined, { signal })) {
     try {
@@ -36,7 +36,7 @@ export async function waitUntilReady(baseUrl: string, signal: AbortSignal): Prom
   }
   throw new Stop(
     `${baseUrl}/readyz did not answer 200 within five minutes; ${last}`,
-    "Run the same command again; if it fails again, look at `npx wrangler tail` of the gateway. Behind a proxy set HTTPS_PROXY.",
+    `Run the same command again; if it fails again, look at the gateway's log with \`npx wrangler tail ${gateway}\`. Behind a proxy set HTTPS_PROXY.`,
   );
 }
 

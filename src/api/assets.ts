@@ -2,6 +2,7 @@
 
 import { isSigned } from "../asset-urls.ts";
 import { describeAsset, openAsset } from "../assets.ts";
+import { BoundedCache } from "../bounded-cache.ts";
 import { ApiError } from "../errors.ts";
 import { onError } from "./errors.ts";
 import { type AppContext, withMiddleware } from "./frame.ts";
@@ -37,12 +38,31 @@ async function failed(error: Error, c: AppContext): Promise<Response> {
   return response;
 }
 
-async function deliver(c: AppContext): Promise<Response> {
-  // Asset keys contain no character that needs URL encoding, so a path with encoded characters is not an asset's.
-  const key = c.req.path.slice(1);
+/** What a link with a valid signature says about its file. */
+interface Link {
+  digest: string;
+  /** In seconds. */
+  expiresAt: number;
+}
+
+/** The links that were checked, by secrets and URL: a player reads a file in many ranges by one link. */
+const checked = new BoundedCache<Link>(1024 * 1024);
+
+/** Throws if the link is not signed. */
+async function checkLink(c: AppContext, key: string, name: string): Promise<Link> {
   const { expires = "", digest = "", signature = "" } = c.req.query();
   const expiresAt = /^[1-9]\d{0,11}$/.test(expires) ? Number(expires) : -1;
   if (!(await isSigned(c.env, key, expiresAt, digest, signature))) throw new ApiError("invalid_signature");
+  const link = { digest, expiresAt };
+  checked.set(name, link, digest.length);
+  return link;
+}
+
+async function deliver(c: AppContext): Promise<Response> {
+  // Asset keys contain no character that needs URL encoding, so a path with encoded characters is not an asset's.
+  const key = c.req.path.slice(1);
+  const name = [c.env.ASSET_SIGNING_SECRET, c.env.ASSET_SIGNING_SECRET_OLD, c.get("url")].join();
+  const { digest, expiresAt } = checked.get(name) ?? (await checkLink(c, key, name));
   const now = Date.now() / 1000;
   if (now >= expiresAt) throw new ApiError("asset_expired");
 

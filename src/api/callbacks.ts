@@ -2,13 +2,13 @@
 
 import { isCallbackUrl } from "../callback-urls.ts";
 import { ApiError } from "../errors.ts";
-import { toObjectId } from "../ids.ts";
 import { providerNamed } from "../providers/index.ts";
 import { withTimeout } from "../providers/shared/http.ts";
+import { continueCalledBack } from "../tasks/dispatch.ts";
 import { routing } from "./router.ts";
 
 const readTimeoutMs = 10_000;
-/** Makers wait a few seconds for an answer; a slow poll continues after it. */
+/** Makers wait a few seconds for an answer; a slow poll and the storing of a file continue after it. */
 const answerMs = 2_000;
 
 /** For bodies that are too large or too slow, unreachable signing keys, a provider that is switched off, and a crashed object: the maker may call again, and polls continue. */
@@ -19,8 +19,7 @@ function unavailable(cause: unknown): never {
 /** Answers 200 to every call with both signatures, also when the task has ended or was deleted: an error would only make the maker repeat the call. */
 export const callbacks = routing().post("/:provider/:task/:signature", async (c) => {
   const { provider, task, signature } = c.req.param();
-  const id = (await isCallbackUrl(c.env, provider, task, signature)) && toObjectId(c.env.TASKS, task);
-  if (!id) {
+  if (!(await isCallbackUrl(c.env, provider, task, signature))) {
     await c.req.raw.body?.cancel();
     throw new ApiError("not_found");
   }
@@ -30,9 +29,9 @@ export const callbacks = routing().post("/:provider/:task/:signature", async (c)
   if (!verdict) throw new ApiError("unauthorized");
   if (typeof verdict === "object") return c.json(verdict.answer);
   if (verdict === true) {
-    const polled = c.env.TASKS.get(id).calledBack(provider);
-    c.executionCtx.waitUntil(polled.catch(() => undefined)); // reported below
-    await Promise.race([polled, scheduler.wait(answerMs)]).catch(unavailable);
+    const continued = continueCalledBack(task, provider, c.env);
+    c.executionCtx.waitUntil(continued.catch(() => undefined)); // reported below
+    await Promise.race([continued, scheduler.wait(answerMs)]).catch(unavailable);
   }
   return c.json({ status: "success" });
 });

@@ -23,6 +23,11 @@ export interface FittedRoute extends Route {
   dropped: string[];
 }
 
+/** A chat with what the spans of its request share. */
+export interface TracedChat extends Chat {
+  trace: { isOff?: boolean };
+}
+
 const cannot = (param: string, rule: "model_not_available" | "unsupported_parameter") =>
   new ApiError(rule, { violations: [{ param, rule }] });
 
@@ -69,7 +74,7 @@ function mayHonour(malformed: Malformed, here: ChatFamily, next: ChatFamily): bo
  */
 export async function askRoutes(
   c: AppContext,
-  chat: Chat,
+  chat: TracedChat,
   routes: FittedRoute[],
   stream: boolean,
 ): Promise<{ response: Response; dropped: string[] }> {
@@ -91,7 +96,7 @@ export async function askRoutes(
     try {
       const ask = openChat(c.env, provider);
       if (!ask) throw new ProviderError("refused", "the route's provider has no chats");
-      const response = await withSpan("provider", { kind: "chat", model, provider, task: chat.id }, () =>
+      const response = await withSpan("provider", { kind: "chat", model, provider, task: chat.id, trace: chat.trace }, () =>
         ask({ body, stream, signal: chat.signal }),
       );
       logStep(c.env, "dispatch", line("answered"));

@@ -12,10 +12,10 @@ import { newId } from "../ids.ts";
 import { log } from "../log.ts";
 import { chatDeadlineMs, type ChatHold, holdForChat } from "./chat-hold.ts";
 import { admitToSubmit } from "./auth.ts";
-import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
-import { askRoutes, chatRoutes, type FittedRoute, toChatError } from "./chat-routes.ts";
+import { readWhole, relayStream } from "./chat-relay.ts";
+import { askRoutes, chatRoutes, type FittedRoute, toChatError, type TracedChat } from "./chat-routes.ts";
 import { onError, toErrorObject } from "./errors.ts";
-import { type AppContext, answer, withMiddleware } from "./frame.ts";
+import { type AppContext, withMiddleware } from "./frame.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { requireScope } from "./key-scope.ts";
 import { withChat } from "./large-body.ts";
@@ -23,6 +23,7 @@ import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { submissionQuery } from "./schema/queries.ts";
+import { commonHeaders } from "../tasks/view-headers.ts";
 import { withSpan } from "../tracing.ts";
 import { Watch } from "./watch.ts";
 import { chargeVersion } from "../versions.ts";
@@ -43,7 +44,8 @@ const drainMs = 20_000;
 
 async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Response> {
   const { env } = c;
-  const parsed = withSpan("validate", { kind: "chat" }, () => parseBody(raw, "chat"));
+  const trace = {};
+  const parsed = withSpan("validate", { kind: "chat", trace }, () => parseBody(raw, "chat"));
   const violations = raw["max_cost"] === undefined ? parsed.violations : [...parsed.violations, ...optionViolations(raw, "chat")];
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
   const { model } = parsed;
@@ -65,7 +67,7 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
   const id = `chatcmpl-${newId("")}`;
   const { accountId, keyId } = c.get("caller");
   const charge: Charge = { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model: model.id };
-  const spans = { kind: "chat", model: model.id, task: id } as const;
+  const spans = { kind: "chat", model: model.id, task: id, trace } as const;
   const watch = c.get("watch");
   const started = Date.now();
   let hold: ChatHold;
@@ -74,7 +76,8 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
   let drain: ReturnType<typeof setTimeout> | undefined;
   let isGone = false;
   let isSettled = false;
-  const one: Chat = {
+  const one: TracedChat = {
+    trace,
     id,
     model: model.id,
     promptTokens,
@@ -122,11 +125,24 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
     throw toChatError(error, c, given);
   });
   const dropped = [...droppedFields(raw), ...made.dropped];
+  if (!(made.body instanceof ReadableStream)) return answerWhole(c, made.body, dropped);
   if (dropped.length > 0) c.header("x-dropped-params", dropped.join(", "));
-  if (!(made.body instanceof ReadableStream)) return answer(c, made.body);
   c.header("content-type", "text/event-stream; charset=utf-8");
   c.header("cache-control", "no-cache");
   return c.body(made.body);
+}
+
+/** The answer with all its headers at once: each that is set later costs as much as a small header object. */
+function answerWhole(c: AppContext, body: object, dropped: string[]): Response {
+  c.set("hasCommonHeaders", true);
+  const headers = {
+    "content-type": "application/json",
+    "content-language": c.get("language"),
+    vary: "Accept-Language",
+    ...commonHeaders(c.get("requestId"), c.get("limit")),
+    ...(dropped.length > 0 && { "x-dropped-params": dropped.join(", ") }),
+  };
+  return new Response(JSON.stringify(body), { headers });
 }
 
 /** The body for the upstreams, before it is adapted to each model family. Usage is always requested. */
@@ -138,7 +154,7 @@ const toUpstreamBody = (body: ChatBody) => ({
 /** Calls the upstream. `done` resolves when the hold is settled. */
 async function start(
   c: AppContext,
-  chat: Chat,
+  chat: TracedChat,
   routes: FittedRoute[],
   isStream: boolean,
 ): Promise<{ body: object | ReadableStream<Uint8Array>; dropped: string[]; done: Promise<void> }> {

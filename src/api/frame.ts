@@ -5,6 +5,7 @@ import type { Caller } from "../db/callers.ts";
 import { assetBaseUrl, statusLogShare } from "../config.ts";
 import { log } from "../log.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
+import { logStep } from "../step-log.ts";
 import { logRequest } from "./request-log.ts";
 import { type Language, chooseLanguage } from "../messages/language.ts";
 import type { Watch } from "./watch.ts";
@@ -27,7 +28,7 @@ export interface AppEnv {
     model?: string;
     /** A chat that was settled before its answer, and its price in millionths: in the log alone, because it has no page. */
     settled?: { task: string; charged: number };
-    /** True if the response already has the common headers, because a task object built it for this request. */
+    /** True if the response already has the common headers. */
     hasCommonHeaders?: boolean;
     /** The origin whose pages may read the answer, "*" for all. */
     allowOrigin?: string;
@@ -77,8 +78,11 @@ function leave(c: AppContext, { status, headers }: Response): void {
   };
   logRequest(c, entry);
   // Successful status queries are by far the most frequent requests and nearly identical: one line is logged for this many of them.
-  const every = c.get("hasCommonHeaders") && status < 400 ? statusLogShare(c.env) : 1;
-  if (Math.random() * every < 1) log("request", { ...(every > 1 && { every }), ...entry, ...c.get("settled"), account: caller?.accountId });
+  const every = c.get("hasCommonHeaders") && c.req.method !== "POST" && status < 400 ? statusLogShare(c.env) : 1;
+  const line = { ...(every > 1 && { every }), ...entry, ...c.get("settled"), account: caller?.accountId };
+  // A provider's call is a step of its task.
+  if (status < 400 && c.req.path.startsWith("/callbacks/")) logStep(c.env, "request", line);
+  else if (Math.random() * every < 1) log("request", line);
 }
 
 const exposedHeaders =

@@ -11,13 +11,24 @@ function refuse(error: z.core.$ZodError, query: unknown): never {
   throw new ApiError("invalid_request", { violations: toViolations(error, query) });
 }
 
-/**
- * The parameters of a request's query, checked; unknown ones are ignored. Throws 400. The validator is made for the request: made with
- * its route, it would build the schema at every start of the Worker.
- */
+type Validator = ReturnType<typeof zValidator>;
+
+/** The validators that were made, by the function that builds their schema: made with the routes, they would build it at every start of the Worker. */
+const validators = new WeakMap<() => z.ZodMiniType, Validator>();
+
+function validatorFor(schema: () => z.ZodMiniType): Validator {
+  let validator = validators.get(schema);
+  if (!validator)
+    validators.set(
+      schema,
+      (validator = zValidator("query", schema(), (result) => (result.success ? undefined : refuse(result.error, result.data)))),
+    );
+  return validator;
+}
+
+/** The parameters of a request's query, checked; unknown ones are ignored. Throws 400. */
 export async function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => T): Promise<z.output<T>> {
-  const validate = zValidator("query", schema(), (result) => (result.success ? undefined : refuse(result.error, result.data)));
-  await validate(c as Context, async () => undefined);
+  await validatorFor(schema)(c as Context, async () => undefined);
   return c.req.valid("query" as never);
 }
 

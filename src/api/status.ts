@@ -4,7 +4,7 @@ import { BoundedCache } from "../bounded-cache.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
-import { type Answer, answerHeaders, cacheableAnswer, type Question, type ViewName } from "../tasks/status-answer.ts";
+import { type Answer, answerHeaders, finalAnswer, type Question, type ViewName } from "../tasks/status-answer.ts";
 import { admit } from "./auth.ts";
 import { maySee } from "./browser-tokens.ts";
 import { onError } from "./errors.ts";
@@ -53,9 +53,9 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
   if (!response.ok) return undefined;
   if (objectIds.size >= maxObjectIds) objectIds.clear();
   objectIds.set(taskId, id);
-  const answer = await cacheableAnswer(response);
-  // Headers of an object's response are immutable: it is copied if CORS headers will be added.
-  if (!answer) return c.get("allowOrigin") === undefined ? response : new Response(response.body, response);
+  // Only a final answer is cached. Headers of an object's response are immutable: it is copied if CORS headers will be added.
+  if (response.headers.has("retry-after")) return c.get("allowOrigin") === undefined ? response : new Response(response.body, response);
+  const answer = await finalAnswer(response);
   finals.set(key, answer, answer.text.length);
   return kept(answer);
 }

@@ -31,12 +31,12 @@ export class Watch {
 
   /** Ends the limits. */
   stop(): void {
-    clearTimeout(this.#timer ?? null);
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#due = this.#firesAt = Infinity;
   }
 
   #set(ms: number): void {
-    clearTimeout(this.#timer ?? null);
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#firesAt = Date.now() + ms;
     this.#timer = setTimeout(() => {
       this.#firesAt = Infinity;

@@ -9,6 +9,7 @@ import { Copy } from "./parts/copy.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { DateTime } from "./parts/date-time.tsx";
 import { Problem } from "./parts/note.tsx";
+import { readChoices } from "./playground/choices.ts";
 
 async function list(c: ConsoleContext) {
   const { t } = c.var;
@@ -17,6 +18,7 @@ async function list(c: ConsoleContext) {
   if (!answer.ok)
     return page(c, t("characters"), <Problem text={t("failed")} />, answer.status === 429 ? 429 : answer.status < 500 ? 400 : 500);
   const { data: found, has_more: hasMore } = await readCharacters(answer);
+  const maker = (await readChoices(c)).find(({ action }) => action === "character");
   return page(
     c,
     t("characters"),
@@ -49,7 +51,16 @@ async function list(c: ConsoleContext) {
       )}
     </>,
     200,
-    { lead: t("characters_hint"), toast: c.req.query("deleted") === "yes" ? t("character_deleted") : undefined },
+    {
+      lead: t("characters_hint"),
+      toast: c.req.query("deleted") === "yes" ? t("character_deleted") : undefined,
+      actions: maker && (
+        <a class="btn primary" href={`/console/playground?model=${encodeURIComponent(maker.id)}`}>
+          <Icon name="plus" />
+          {t("new")}
+        </a>
+      ),
+    },
   );
 }
 
@@ -60,9 +71,9 @@ const Card = ({ id, username, display_name: name, profile_picture_url: image, mo
       <img class="face" src={image} alt="" width={320} height={240} loading="lazy" />
       <div class="stack tight padded">
         <h2>{name}</h2>
-        <p class="row between">
+        <p class="row">
           <code id={`name-${id}`}>@{username}</code>
-          <Copy of={`name-${id}`} label={t("copy_username", { username })} />
+          <Copy of={`name-${id}`} label={t("copy_username", { username })} isIcon />
         </p>
         <p class="row between meta">
           <span>

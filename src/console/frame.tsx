@@ -157,7 +157,7 @@ export const nothingHere = (c: ConsoleContext) =>
       </a>
     </p>,
     404,
-    { width: "slim" },
+    { width: "slim", lead: c.get("t")("not_found_hint") },
   );
 
 /** Calls the gateway's API as the signed-in user, in the page's language. `path` begins with a slash. */

@@ -13,7 +13,8 @@ export interface VideoFacts {
 /** Reads `length` bytes at `offset`. Its errors pass through. */
 export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>;
 
-const WINDOW_BYTES = 64 * 1024;
+/** The length of the first read. */
+export const VIDEO_WINDOW_BYTES = 64 * 1024;
 // Files from cameras and encoders need one or two reads; a file with more scattered top-level boxes is refused.
 const MAX_READS = 16;
 const MAX_MOOV_BYTES = 16 * 1024 * 1024;
@@ -43,7 +44,7 @@ export async function readVideoFacts(read: ReadRange, size: number): Promise<Vid
  */
 async function readMoov(read: ReadRange, size: number): Promise<Uint8Array | undefined> {
   let start = 0;
-  let bytes = await read(0, Math.min(WINDOW_BYTES, size));
+  let bytes = await read(0, Math.min(VIDEO_WINDOW_BYTES, size));
   let reads = 1;
   let moov: Uint8Array | undefined;
   for (let position = 0; position < size;) {
@@ -51,7 +52,7 @@ async function readMoov(read: ReadRange, size: number): Promise<Uint8Array | und
     if (headerEnd > start + bytes.length) {
       if (++reads > MAX_READS) return undefined;
       start = position;
-      bytes = await read(position, Math.min(WINDOW_BYTES, size - position));
+      bytes = await read(position, Math.min(VIDEO_WINDOW_BYTES, size - position));
     }
     const box = boxAt(bytes, position - start, size - start);
     // Fewer bytes than a box header behind the last box are ignored.

@@ -13,10 +13,18 @@ export type CreateAnswer =
   /** `until` is the end of the budget's window in milliseconds. */
   | { refused: "insufficient" | "too_many" | "budget" | "token" | "unavailable" | "conflict"; until?: number };
 
-/** Writes the record, reserves the price, and sends the dispatch message. */
+/**
+ * True if the submission has stored something that only the task's record can find again: its inputs, or what it took from a browser token.
+ * Others leave only the hold behind if everything crashes before the record is written, and the wallet object returns that.
+ */
+const mustBeWritten = ({ token, inputs, source }: Submission) =>
+  token !== undefined || source?.asset !== undefined || inputs.some(({ key }) => key !== undefined);
+
+/** Reserves the price, writes the record, and sends the dispatch message. */
 export async function createTask(id: string, submission: Submission, record: RecordStore, env: Env): Promise<CreateAnswer> {
   const known = record.task;
-  const task = record.commit(known && !isFinal(known) ? known : transitions.newTask(id, submission, Date.now()));
+  const begun = known && !isFinal(known) ? known : transitions.newTask(id, submission, Date.now());
+  const task = record[mustBeWritten(submission) ? "commit" : "begin"](begun);
   try {
     const given = await reservePrice(task, env);
     if (record.task !== task) return { refused: "unavailable" }; // the alarm has cancelled the submission in the meantime

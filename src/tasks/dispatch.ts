@@ -3,6 +3,7 @@
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
 import { toCallbackUrl } from "../callback-urls.ts";
 import { hedging } from "../config.ts";
+import { Semaphore } from "../concurrency.ts";
 import { recordIncident } from "../db/incidents.ts";
 import { toObjectId } from "../ids.ts";
 import { retry } from "../retry.ts";
@@ -30,6 +31,11 @@ import { logStep } from "../step-log.ts";
 export type QueueMessage = TaskMessage | AlertMessage;
 
 const defaultPollMs = 2_000;
+/** Outputs that callbacks collect must be stored after this time: the platform ends their requests soon after it. */
+const collectHereMs = 27_000;
+/** Each needs a buffer of up to 8 MB, beside those of the isolate's other requests. */
+const collections = new Semaphore({ maxAtOnce: 4, maxHoldMs: 60_000, maxWaitMs: 0 });
+const isolateIsFull = new Error("too many collections");
 /** Code of the previous version runs for at most five minutes after a deployment: the second delivery happens later than that. */
 const newerRetryS = 300;
 /** The names in wrangler.toml of the dead-letter queue and the callback queue; a deployment appends its environment's name. */
@@ -61,8 +67,8 @@ const isOfTask = (message: Message<QueueMessage>): message is Message<TaskMessag
 
 async function deliver(message: Message<TaskMessage>, env: Env): Promise<void> {
   try {
-    const work = await taskStub(message, env)?.claim();
-    if (work) await perform(work, env, leaseGiver(message, env));
+    const work = await taskStub(message.body.taskId, env)?.claim();
+    if (work) await perform(work, env, leaseGiver(message.body.taskId, env));
     message.ack();
   } catch (error) {
     // Only an RPC to our own object throws here: faults of providers and storage are reported to the object. The queue redelivers the
@@ -75,7 +81,7 @@ async function deliver(message: Message<TaskMessage>, env: Env): Promise<void> {
 /** Fails the task of a message in the dead-letter queue, because no consumer will do the work. */
 async function handleDeadLetter(message: Message<TaskMessage>, env: Env): Promise<void> {
   try {
-    await taskStub(message, env)?.failDeadLetter();
+    await taskStub(message.body.taskId, env)?.failDeadLetter();
     message.ack();
     await recordIncident(env.DB, "dead_letter", message.body.taskId);
   } catch (error) {
@@ -84,8 +90,8 @@ async function handleDeadLetter(message: Message<TaskMessage>, env: Env): Promis
   }
 }
 
-function taskStub(message: Message<TaskMessage>, env: Env): DurableObjectStub<TaskObject> | undefined {
-  const id = toObjectId(env.TASKS, message.body.taskId);
+function taskStub(taskId: string, env: Env): DurableObjectStub<TaskObject> | undefined {
+  const id = toObjectId(env.TASKS, taskId);
   return id && env.TASKS.get(id);
 }
 
@@ -95,22 +101,38 @@ interface LeaseGiver {
   report(lease: string, outcome: StepOutcome): Promise<boolean>;
 }
 
-const leaseGiver = (message: Message<TaskMessage>, env: Env): LeaseGiver => ({
-  holdsLease: async (lease) => (await taskStub(message, env)?.holdsLease(lease)) ?? false,
+const leaseGiver = (taskId: string, env: Env): LeaseGiver => ({
+  holdsLease: async (lease) => (await taskStub(taskId, env)?.holdsLease(lease)) ?? false,
   // Retried, because a report of outputs must not be lost while the object is relocated.
-  report: (lease, outcome) =>
-    retry("report", message.body.taskId, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false),
+  report: (lease, outcome) => retry("report", taskId, async () => (await taskStub(taskId, env)?.report(lease, outcome)) ?? false),
 });
+
+/**
+ * Continues a task whose provider called back: its object polls the provider, and finished work is collected here, without a message. An HTTP
+ * request lives half a minute longer than its answer: what takes longer, and what finds too much of it in this isolate, a consumer does.
+ */
+export async function continueCalledBack(taskId: string, provider: string, env: Env): Promise<void> {
+  const until = Date.now() + collectHereMs;
+  const call = async (canCollect: boolean) => taskStub(taskId, env)?.calledBack(provider, canCollect);
+  const collect = async () => {
+    const work = await call(true);
+    if (work) await perform({ ...work, until }, env, leaseGiver(taskId, env));
+  };
+  await collections
+    .take(collect, () => isolateIsFull)
+    .catch((error: unknown) => (error === isolateIsFull ? call(false) : Promise.reject(error)));
+}
 
 /** Does leased work and reports the outcome to its object. Throws only errors of the object's `report`. */
 export const perform = (work: Work, env: Env, object: LeaseGiver): Promise<void> =>
   withSpan("dispatch", toAttributes(work.task), () => performStep(work, env, object));
 
-async function performStep({ step, lease, task }: Work, env: Env, object: LeaseGiver): Promise<void> {
+async function performStep(work: Work, env: Env, object: LeaseGiver): Promise<void> {
+  const { step, lease, task } = work;
   const started = Date.now();
   // If the object does not answer, the work continues: the object accepts or rejects it when the outcome is reported.
   const isWanted = () => object.holdsLease(lease).catch(() => true);
-  const outcome = await runStep({ step, lease, task }, isWanted, env);
+  const outcome = await runStep(work, isWanted, env);
   const isTaken = await object.report(lease, outcome);
   if (!isTaken && outcome.outcome === "completed") await removeUnder(env.ASSETS, `${assetPrefix(task.id)}${lease}-`);
   const line = {
@@ -128,11 +150,12 @@ async function performStep({ step, lease, task }: Work, env: Env, object: LeaseG
 }
 
 /** Does the step. Never throws: every fault becomes a `StepOutcome`. */
-async function runStep({ step, lease, task }: Work, isWanted: () => Promise<boolean>, env: Env): Promise<StepOutcome> {
+async function runStep(work: Work, isWanted: () => Promise<boolean>, env: Env): Promise<StepOutcome> {
+  const { step, task } = work;
   const { submission } = task;
   const { provider: name } = currentRoute(task);
   const clock = new StartClock();
-  const open = openJob(task, env, clock, keeping(task, lease, env.ASSETS, clock));
+  const open = openJob(task, env, clock, keeping(task, work.lease, env.ASSETS, clock));
   try {
     if (step === "start" && isUnhealthy(currentRoute(task)) && nextRoute(task) !== undefined)
       return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };
@@ -161,8 +184,8 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
         return { outcome: "fault", reason: "not ready after all", retryable: true };
       case "succeeded":
         return step === "start"
-          ? await storeImmediateOutputs(task, lease, answer, env)
-          : { outcome: "completed", result: await storeWithTimeout(task, lease, answer, env) };
+          ? await storeImmediateOutputs(work, answer, env)
+          : { outcome: "completed", result: await storeWithTimeout(work, answer, env) };
     }
   } catch (error) {
     const fault = open.inputFault() ?? error;
@@ -172,20 +195,22 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
   }
 }
 
-const storeWithTimeout = (task: Task, lease: string, made: Succeeded, env: Env) =>
-  withSpan("store", toAttributes(task), () => withTimeout(storeOutputs(task, lease, made, env), collectTimeoutMs[task.submission.kind]));
+const storeWithTimeout = ({ task, lease, until = Infinity }: Work, made: Succeeded, env: Env) =>
+  withSpan("store", toAttributes(task), () =>
+    withTimeout(storeOutputs(task, lease, made, env), Math.max(0, Math.min(collectTimeoutMs[task.submission.kind], until - Date.now()))),
+  );
 
 /** Stores the immediate outputs of a start. They are generated and paid for: if storing fails, they are fetched by their operation and never generated again. */
-async function storeImmediateOutputs(task: Task, lease: string, made: Succeeded, env: Env): Promise<StepOutcome> {
+async function storeImmediateOutputs(work: Work, made: Succeeded, env: Env): Promise<StepOutcome> {
   try {
-    return { outcome: "completed", result: await storeWithTimeout(task, lease, made, env) };
+    return { outcome: "completed", result: await storeWithTimeout(work, made, env) };
   } catch {
     const { operation } = made;
     if (operation !== undefined) return { outcome: "accepted", operation, pollAfterMs: defaultPollMs, isMade: true };
   }
   // No other copy of these bytes exists: try to store them once more.
   try {
-    return { outcome: "completed", result: await storeWithTimeout(task, lease, made, env) };
+    return { outcome: "completed", result: await storeWithTimeout(work, made, env) };
   } catch (error) {
     return { outcome: "lost", reason: describeFault(error) };
   }

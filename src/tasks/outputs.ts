@@ -5,7 +5,7 @@ import { IMAGE_TYPE_BYTES, detectImageType } from "../media/image-type.ts";
 import { largeReads } from "../media/large-reads.ts";
 import { alert } from "../log.ts";
 import { cutStill } from "../media/still.ts";
-import { readVideoFacts } from "../media/mp4.ts";
+import { readVideoFacts, VIDEO_WINDOW_BYTES } from "../media/mp4.ts";
 import { type Job, type Output, ProviderError, type Succeeded } from "../providers/provider.ts";
 import { Semaphore } from "../concurrency.ts";
 import { maxPauseMs, type StartClock } from "./start-clock.ts";
@@ -53,7 +53,12 @@ async function store(task: Task, lease: string, made: Succeeded, { ASSETS: bucke
     case "video":
     case "remix": {
       const video = await put(first, "0", "video");
-      const facts = await readVideoFacts((offset, length) => readRange(bucket, video.key, offset, length), video.bytes);
+      const begin = begins.get(video);
+      const read = async (offset: number, length: number) =>
+        begin && offset + length <= begin.byteLength
+          ? begin.subarray(offset, offset + length)
+          : readRange(bucket, video.key, offset, length);
+      const facts = await readVideoFacts(read, video.bytes);
       if (!facts) throw new BadOutputError("the video cannot be read");
       const thumbnail =
         first.thumbnail ?? (media && task.submission.parameters.thumbnail ? still(media, bucket, video.key, facts.seconds / 2) : undefined);
@@ -92,6 +97,9 @@ const withoutThumbnail = (task: Task) => (error: unknown) => {
   alert("dispatch", { task: task.id, outcome: "no_thumbnail" }, error);
   return undefined;
 };
+
+/** The first bytes of stored videos, which usually suffice to read what a video is: they need not be read from the bucket again. */
+const begins = new WeakMap<Asset, Uint8Array>();
 
 /** Files stored while the start's response was being read, by the output object that the provider got for each. */
 const kept = new WeakMap<Output, Asset>();
@@ -151,7 +159,10 @@ async function storeBody(
     await whole.return();
     throw new BadOutputError(`not ${kind === "video" ? "a video" : "an image"}`);
   }
-  return storeFile(bucket, `${name}.${extensions[type]}`, whole, { type, length, maxBytes: maxOutputBytes });
+  const begin = head.slice(0, VIDEO_WINDOW_BYTES);
+  const asset = await storeFile(bucket, `${name}.${extensions[type]}`, whole, { type, length, maxBytes: maxOutputBytes });
+  begins.set(asset, begin);
+  return asset;
 }
 
 /** The part size for storing a file: the file's size if it is known, up to a limit. */

@@ -25,6 +25,8 @@ export interface Poller {
   /** Commits a state that may be final. */
   go: (next: Task) => Promise<void>;
   turn: PollTurn;
+  /** True if the caller of the poll collects finished work itself, so that it needs no message. */
+  canCollect?: boolean;
 }
 
 /** The time limit of a poll. */
@@ -52,9 +54,10 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
     if (answer.status === "failed") line(answer.status);
     // Not written, because a poll after a crash gives the same answer. It is written if the operator charges for cancelled work, because
     // then the charge depends on it.
-    if (answer.status === "succeeded")
-      await sendDispatch(record[chargesCancelled(env) ? "commit" : "keep"](outcomes.ready(task, now)), record, env);
-    else if (answer.status === "failed") await poller.go(outcomes.providerFailed(task, answer.code, hedging(env), now));
+    if (answer.status === "succeeded") {
+      const next = record[chargesCancelled(env) ? "commit" : "keep"](outcomes.ready(task, now));
+      if (!poller.canCollect) await sendDispatch(next, record, env);
+    } else if (answer.status === "failed") await poller.go(outcomes.providerFailed(task, answer.code, hedging(env), now));
     else if (task.step.at <= now || task.silentSince !== undefined) {
       // A poll that a callback caused before the scheduled time does not change the schedule.
       const pollAfterMs = pollDelayMs(task, hedging(env), task.callsBack === true, answer.pollAfterMs, now);

@@ -56,6 +56,12 @@ export class RecordStore {
     return task;
   }
 
+  /** Keeps the state of a submission that is not accepted yet: nothing is stored, and no alarm is set. */
+  begin<T extends Task>(task: T): T {
+    this.#task = task;
+    return task;
+  }
+
   /** Like `keep`, for a state with nothing due for a long time: moves the alarm there, so that the object does not wake earlier. */
   sleep<T extends Task>(task: T): T {
     this.#alarmAt = undefined;

@@ -71,12 +71,12 @@ export const toResponse = (answer: Answer, language: Language, more: Record<stri
     },
   });
 
-/** The object's answer if it is cacheable; undefined without reading the body otherwise. */
-export async function cacheableAnswer(response: Response): Promise<Answer | undefined> {
-  const keptUntil = response.headers.get(keptHeader);
-  const etag = response.headers.get("etag");
-  return keptUntil === null || etag === null ? undefined : { etag, text: await response.text(), keptUntil: Number(keptUntil) };
-}
+/** The object's answer about a final task. */
+export const finalAnswer = async (response: Response): Promise<Answer> => ({
+  etag: response.headers.get("etag") ?? "",
+  text: await response.text(),
+  keptUntil: Number(response.headers.get(keptHeader)),
+});
 
 /** The headers of a response to a caller. */
 export const answerHeaders = ({ etag, retryAfter }: Pick<Answer, "etag" | "retryAfter">, language: Language) => ({

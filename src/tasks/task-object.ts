@@ -90,7 +90,7 @@ export class TaskObject extends DurableObject<Env> {
     });
   }
 
-  /** True if the step is still leased to this consumer; checked right before a request that costs money. */
+  /** True if the step is still leased to this consumer; checked after inputs were opened, right before a request that costs money. */
   async holdsLease(lease: string): Promise<boolean> {
     return this.#record.task !== undefined && transitions.leased(this.#record.task, lease) !== undefined;
   }
@@ -147,9 +147,12 @@ export class TaskObject extends DurableObject<Env> {
     else this.#record.commit(next);
   }
 
-  /** The provider has called the task's URL: polls the provider. The content of the call is ignored. */
-  async calledBack(provider: string): Promise<void> {
-    await calledBack(provider, this.#poller());
+  /**
+   * The provider has called the task's URL: polls the provider. The content of the call is ignored. With `canCollect`, finished work is leased
+   * to the caller, which collects it; otherwise, and for work that is not finished, null.
+   */
+  async calledBack(provider: string, canCollect = false): Promise<Work | null> {
+    return (await calledBack(provider, { ...this.#poller(), canCollect })) ? leases.claimStep(this.#record, this.env) : null;
   }
 
   /** The task's message is in the dead-letter queue: no consumer will do the work, so the task fails and the price is released. */

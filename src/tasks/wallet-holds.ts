@@ -7,6 +7,7 @@ import type { Page, WalletBook, WalletEntry } from "./wallet-book.ts";
 import { batchSize, type WalletLedger } from "./wallet-ledger.ts";
 import { noteAlerts, refusal, type ReserveAnswer, type ReserveRules } from "./wallet-limits.ts";
 import type { ChatCall } from "./wallet-line.ts";
+import { holdEndsAt, type OldHolds } from "./wallet-old-holds.ts";
 import { missingWindows } from "./wallet-state.ts";
 import { chargeVersion, isNewer, requireKnown } from "../versions.ts";
 
@@ -29,12 +30,14 @@ export interface WalletFrame {
 export class WalletHolds {
   readonly #book: WalletBook;
   readonly #ledger: WalletLedger;
+  readonly #oldHolds: OldHolds;
   readonly #frame: WalletFrame;
   readonly #demand = new RecentDemand();
 
-  constructor(book: WalletBook, ledger: WalletLedger, frame: WalletFrame) {
+  constructor(book: WalletBook, ledger: WalletLedger, oldHolds: OldHolds, frame: WalletFrame) {
     this.#book = book;
     this.#ledger = ledger;
+    this.#oldHolds = oldHolds;
     this.#frame = frame;
   }
 
@@ -67,7 +70,10 @@ export class WalletHolds {
   /** Holds the amount if D1 is not needed for that. Otherwise the refusal, or what is missing: rows that were not read yet, or a larger grant. */
   #tryHold(charge: Charge, amount: number, rules: ReserveRules, now: number): ReserveAnswer | "unread" | "ungranted" {
     const known = this.#book.get(charge.taskId);
-    if (known) return { answer: known.end ? "closed" : "reserved" };
+    if (known) {
+      this.#oldHolds.used(charge.taskId);
+      return { answer: known.end ? "closed" : "reserved" };
+    }
     const { state } = this.#ledger;
     // A window may have ended or a budget may have changed during a query of D1.
     if (!state?.keys[charge.keyId] || missingWindows(state, [charge.keyId], now).length > 0) return "unread";
@@ -83,7 +89,7 @@ export class WalletHolds {
     this.#demand.add(amount, now);
     const page = this.#book.add(hold);
     if (noteAlerts(this.#ledger.loaded, this.#book, keyId, now)) this.#ledger.isStored = false; // stored with the hold
-    this.#frame.store(page, Math.min(now + idleMs, deadline ?? Infinity));
+    this.#frame.store(page, deadline === undefined ? holdEndsAt(hold) : Math.min(now + idleMs, deadline));
   }
 
   /** See `WalletObject`. */

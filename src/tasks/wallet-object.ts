@@ -9,6 +9,7 @@ import { sendAlerts } from "./budget-alerts.ts";
 import { auditWallet, returnLost } from "./wallet-audit.ts";
 import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
 import { flushMs, idleMs, WalletHolds } from "./wallet-holds.ts";
+import { OldHolds } from "./wallet-old-holds.ts";
 import { announceKeys, keysRevision } from "./wallet-keys.ts";
 import { batchSize, WalletLedger } from "./wallet-ledger.ts";
 import { type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
@@ -25,6 +26,7 @@ export class WalletObject extends DurableObject<Env> {
   /** The time of the set alarm; undefined if it is not known. */
   #alarmAt: number | undefined;
   readonly #holds: WalletHolds;
+  readonly #oldHolds = new OldHolds(this.#book);
   #isFlushing = false;
   /** The changed pages of a running `chats`, each of which is stored once at its end. */
   #changed: Set<Page> | undefined;
@@ -45,12 +47,13 @@ export class WalletObject extends DurableObject<Env> {
       },
       state,
     );
-    this.#holds = new WalletHolds(this.#book, this.#ledger, {
+    this.#holds = new WalletHolds(this.#book, this.#ledger, this.#oldHolds, {
       store: (page, wakeAt) => this.#store(page, wakeAt),
       flush: () => this.#flushFull(),
     });
     if (!state) return;
     for (const [, page] of kv.list<Page>({ start: pageKey(state.firstPage), end: "page0" })) this.#book.load(page, state.flushedTo);
+    if (this.#oldHolds.begin(Date.now()) < Infinity) this.#arm(this.#nextAlarm());
   }
 
   get #accountId(): string {
@@ -171,6 +174,9 @@ export class WalletObject extends DurableObject<Env> {
         const free = this.#ledger.free();
         if (free > 0 && now - this.#book.usedAt >= idleMs) await this.#ledger.giveBack(free);
       });
+      await this.#oldHolds.ask(this.env.TASKS, this.#accountId, now, (taskId) =>
+        this.#store(this.#book.settle(taskId, { charged: 0, outcome: "refused", at: now })),
+      );
       if ((await sendAlerts(this.env.NOTIFY, this.#ledger.state?.alerts ?? [])) > 0) this.#store();
       this.#arm(this.#nextAlarm());
     } catch (error) {
@@ -189,8 +195,8 @@ export class WalletObject extends DurableObject<Env> {
   }
 
   #nextAlarm(): number {
-    let next = this.#book.outboxSize > 0 || this.#ledger.state?.alerts?.length ? Date.now() + flushMs : Infinity;
-    for (const { deadline } of this.#book.open()) next = Math.min(next, deadline ?? Infinity);
+    const flushAt = this.#book.outboxSize > 0 || this.#ledger.state?.alerts?.length ? Date.now() + flushMs : Infinity;
+    const next = Math.min(flushAt, this.#oldHolds.nextAt(Date.now()));
     const isIdle = this.#ledger.free() > 0 || this.#ledger.state?.isUnsure;
     return isIdle ? Math.min(next, Math.max(this.#book.usedAt + idleMs, Date.now() + 1)) : next;
   }

@@ -1,5 +1,5 @@
 /**
- * Checks a start's lease right before anything is sent to the provider, so that a task that was cancelled in the meantime is not started.
+ * Checks a start's lease again before the provider gets an input, so that a task that was cancelled while the input was opened is not started.
  */
 
 import { type InputImage, type InputVideo, type Job, ProviderError } from "../providers/provider.ts";
@@ -11,9 +11,11 @@ async function check(isWanted: IsWanted): Promise<void> {
   if (!(await isWanted())) throw new ProviderError("refused", "the lease is over");
 }
 
-/** Starts the job if its lease is still valid. Opening inputs can take half a minute: the lease is checked again before the provider gets each input. */
+/**
+ * Starts the job if its lease is still valid. Opening inputs can take half a minute: the lease is checked before the provider gets each input.
+ * A job without inputs follows its claim at once, and a check between the two would add nothing.
+ */
 export async function startWhileWanted<T>(job: Job, isWanted: IsWanted, start: (job: Job) => Promise<T>): Promise<T> {
-  await check(isWanted);
   const image = (input: InputImage): InputImage => ({
     ...input,
     read: (use) =>

@@ -10,6 +10,8 @@ export interface Work {
   step: "start" | "collect";
   lease: string;
   task: Task;
+  /** Outputs must be stored until then, in milliseconds, if that is earlier than usual. Set by whoever does the work, not by the object. */
+  until?: number;
 }
 
 /** The outcome of a consumer's step. */

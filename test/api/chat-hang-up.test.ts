@@ -69,6 +69,24 @@ test("if the caller has disconnected, an unfinished whole answer is settled by t
   expect([reserved, used >= promptFloor]).toEqual([0, true]);
 });
 
+test("a small whole answer that breaks off is charged by the length that the upstream announced", async () => {
+  const broken = () =>
+    new ReadableStream({
+      type: "bytes",
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"choices":'));
+        controller.error(new Error("broken"));
+      },
+    });
+  const { account, context, answer } = await begin(false, async () => new Response(broken(), { headers: { "content-length": "500" } }));
+  expect((await answer).status).toBe(500);
+  await waitOnExecutionContext(context);
+  const { reserved, used } = await readBalance(account);
+  expect(reserved).toBe(0);
+  expect(used).toBeGreaterThanOrEqual(promptFloor + (8 * 500) / 1e6);
+  expect(used).toBeLessThan(promptFloor + (8 * 520) / 1e6);
+});
+
 test("a caller that keeps waiting is not charged when the upstream never answers", async () => {
   const { account, context, answer } = await begin(false, never);
   await vi.advanceTimersByTimeAsync(600_000);

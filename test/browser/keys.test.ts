@@ -36,7 +36,7 @@ test("a key is shown once, works from another origin, and is refused after its d
   expect(await page.content()).not.toContain(secret);
 
   await row.getByRole("link", { name: "Delete" }).click();
-  await page.getByRole("heading", { name: "Delete the key A shop's server?" }).waitFor();
+  await page.getByRole("heading", { name: "Delete the key “A shop's server”?" }).waitFor();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("There are no keys yet.").waitFor();
   await expect.poll(balance, { timeout: 10_000, interval: 250 }).toMatchObject({ status: 401, body: { success: false } });

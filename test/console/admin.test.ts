@@ -218,7 +218,7 @@ test("a disabled account's key is refused, and accepted after enabling; each act
   expect(await browser.read(readPage(account))).toContain("Disabled: its keys");
   expect((await browser.ask(`${readPage(account)}/enable`, {})).status).toBe(303);
   expect((await call("/v1/balance", { key: account.key })).status).toBe(200);
-  expect(await browser.read(`${readPage(account)}/keys/${account.keyId}`)).toContain("Delete the key test?");
+  expect(await browser.read(`${readPage(account)}/keys/${account.keyId}`)).toContain("Delete the key “test”?");
   expect((await browser.ask(`${readPage(account)}/keys/${account.keyId}`, {})).status).toBe(303);
   expect((await call("/v1/balance", { key: account.key })).status).toBe(401);
   expect(lines(log)).toEqual([

@@ -72,7 +72,7 @@ test("a key is shown once, works, and is refused after its deletion", async () =
   expect(list).toContain("first &lt;i&gt;key&lt;/i&gt;");
   expect(list).toContain("1.5");
   const confirm = await browser.read(`/console/keys/${caller!.keyId}/delete`);
-  expect(confirm).toContain("Delete the key first");
+  expect(confirm).toContain("Delete the key “first");
   expect((await browser.ask(`/console/keys/${caller!.keyId}/delete`, {})).status).toBe(303);
   expect(await findCaller(env, key)).toBeUndefined();
   expect(await browser.read("/console/keys")).toContain("There are no keys yet.");

@@ -43,7 +43,7 @@ const wait = (ms: number) => vi.setSystemTime(Date.now() + ms);
 test("a rotated key's successor has its name, expiry and quota, and the old key works until the overlap ends", async () => {
   const { browser, account, name } = await newKey("1.5", "2999-12-31");
   await finish(account, await submit(account, "/v1/images/generations", image()));
-  expect(await browser.read(`/console/keys/${account.keyId}/rotate`)).toContain(`Rotate the key ${name}`);
+  expect(await browser.read(`/console/keys/${account.keyId}/rotate`)).toContain(`Rotate the key “${name}”`);
   const key = secretIn(await (await rotate(browser, account.keyId, "hour")).text());
   expect(key).not.toBe(account.key);
   const balance = { success: true, remain_balance: 1.47, used_balance: 0.03, unlimited_quota: false };

@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { allModels } from "../../src/catalog/models.ts";
 import { fieldHint, fieldLabel } from "../../src/console/messages/playground-fields.ts";
+import { toSentence } from "../../src/console/playground/problem.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
@@ -55,9 +56,12 @@ test("every model's form has the fields and limits of its schema, each with a la
         for (const language of ["en", "zh", "ko", "ja"] as const) expect(fieldLabel(language, name)).not.toBe(name);
         const control = controls.get(name);
         if (limits.enum) expect(control!.options.filter(Boolean)).toEqual(limits.enum.map(String));
-        if (control?.attributes["type"] === "radio" && limits.maximum !== undefined) {
+        const isList = control?.attributes["type"] === "radio" || control?.tag === "select";
+        if (isList && limits.maximum !== undefined) {
           const { minimum = 0, maximum } = limits;
           expect([name, control.options]).toEqual([name, Array.from({ length: maximum - minimum + 1 }, (_, at) => String(minimum + at))]);
+          // More values than five do not fit side by side.
+          expect([name, control.tag]).toEqual([name, control.options.length > 5 ? "select" : "input"]);
           continue;
         }
         for (const [attribute, limit] of [
@@ -160,17 +164,29 @@ test("a refusal is shown beside its field, in the page's language, and the value
   const html = await response.text();
   const { values, invalid } = await formIn(html);
   expect([...invalid].toSorted()).toEqual(["n", "prompt", "size"]);
-  expect(/id="problem-n"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toBe("不得大于 4");
+  expect(/id="problem-n"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toBe("数量不得大于 4。");
   // The summary takes the focus and names each field by its label.
   const summary = /<div class="note bad" role="alert" tabindex="-1" data-focus[^>]*>(.*?)<\/ul>/.exec(html)![1];
-  for (const [name, label] of [
-    ["prompt", "提示词"],
-    ["n", "数量"],
-    ["size", "宽高比"],
+  for (const [name, sentence] of [
+    ["prompt", "提示词为必填项。"],
+    ["n", "数量不得大于 4。"],
+    ["size", "宽高比必须是以下之一："],
   ])
-    expect(summary).toContain(`<a href="#f-${name}">${label}</a>: `);
+    expect(summary).toContain(`<a href="#f-${name}">${sentence}`);
   expect(values).toMatchObject({ quality: "hd" });
   expect(await held(account)).toBe(0);
+});
+
+test.each([
+  ["en", "Prompt", "is required", "Prompt is required."],
+  ["en", "Images", "one of url, from_task is required", "Images: one of url, from_task is required."],
+  ["zh", "提示词", "为必填项", "提示词为必填项。"],
+  ["zh", "图片", "1080p 不支持 reference 图片", "图片：1080p 不支持 reference 图片。"],
+  ["ko", "프롬프트", "필수 항목입니다", "프롬프트: 필수 항목입니다."],
+  ["ja", "プロンプト", "必須です", "プロンプトは必須です。"],
+  ["ja", "画像", "要素は少なくとも 1 個必要です", "画像：要素は少なくとも 1 個必要です。"],
+] as const)("a violated rule is a sentence: %s, %s, %s", (language, subject, rule, sentence) => {
+  expect(toSentence(language, subject, rule)).toBe(sentence);
 });
 
 test("a refusal of an item is shown beside its field and names the item", async () => {
@@ -181,7 +197,7 @@ test("a refusal of an item is shown beside its field and names the item", async 
   });
   const html = await response.text();
   expect(response.status).toBe(400);
-  expect(/id="problem-pictures"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toMatch(/^Image 2: /);
+  expect(/id="problem-pictures"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toMatch(/^Image 2 must be .*\.$/);
   expect((await formIn(html)).values).toMatchObject({ "pictures.0.url": "https://pictures.example/1.png", "pictures.1.url": "nowhere" });
 });
 

@@ -83,3 +83,12 @@ test("messages arrive one per batch, with the platform's full number of consumer
 test("the CPU limit is set", () => {
   expect(gateway.limits?.cpu_ms).toBeGreaterThanOrEqual(10_000);
 });
+
+test("the runbook's wrangler commands look at the account, not at the local state", () => {
+  // Wrangler runs these locally unless they say otherwise.
+  const commands = readFileSync(toPath("docs/operations.md"), "utf8").match(
+    /npx wrangler (?:d1 (?:execute|export|migrations)|r2 object)[^`|]*/g,
+  );
+  expect(commands).toHaveLength(2);
+  for (const command of commands!) expect(command).toContain(" --remote");
+});

@@ -43,7 +43,7 @@ async function addEntries(account: Account, { from, to, count, referenced = 3 }:
     const isChat = at % 4 === 3;
     const id = isChat ? `chatcmpl-${unique()}` : toTaskId(env.TASKS.newUniqueId());
     // Two entries in each millisecond: their ids decide the order.
-    const time = now - from * dayMs + step * (at - (at % 2));
+    const time = Math.round(now - from * dayMs) + step * (at - (at % 2));
     return {
       id,
       kind: isChat ? "chat" : "image",
@@ -142,6 +142,38 @@ test("old entries leave D1, and lists, usage, tables and the audit do not change
   expect(sum(day)).toBe(before.entries.filter(({ at }) => at >= start && at < start + dayMs).length);
 });
 
+test("the first and last millisecond of a month, and of the days that are archived, stay in their own days", async () => {
+  const account = await newAccount(null);
+  const month = toMonth(Date.now() - 50 * dayMs);
+  const cutoff = (Math.floor(Date.now() / dayMs) - 35) * dayMs;
+  // Entries end five seconds after their submission, and are archived by that day.
+  const times = [month - 1, month, cutoff - 5_001, cutoff - 5_000, cutoff];
+  for (const time of times) {
+    const from = (Date.now() - time) / dayMs;
+    await addEntries(account, { from, to: from, count: 2, referenced: 1 });
+  }
+  const ask = async () => {
+    const days = [...new Set(times.map((time) => new Date(time).toISOString().slice(0, 10)))];
+    const usage = days.map(async (day) => {
+      const { data } = (await call(`/v1/usage?from=${day}&to=${day}&group_by=reference`, { key: account.key })).body;
+      return (data as { completed: number }[]).reduce((sum, { completed }) => sum + completed, 0);
+    });
+    return { usage: await Promise.all(usage), entries: await readAll(account, 3), drift: await readDrift(account) };
+  };
+  const before = await ask();
+  expect(before).toMatchObject({ usage: [2, 2, 4, 2], drift: [] });
+  expect(before.entries.map(({ at }) => at)).toEqual(times.toReversed().flatMap((time) => [time, time]));
+  await run();
+  expect(new Map((await readParts(account)).map((part) => [part.month, part.entries]))).toEqual(
+    new Map([
+      [toMonth(month - 1), 2],
+      [month, 4],
+    ]),
+  );
+  expect(await inD1(account)).toBe(4);
+  expect(await ask()).toEqual(before);
+});
+
 test("usage by reference of a month with added-up days does not change, for the whole month and its first day", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 520, to: 430, count: 180 });
@@ -238,6 +270,22 @@ function failBatch(table: string, isDone: boolean): void {
     throw new Error("scripted fault");
   });
 }
+
+test("a file that the bucket returns damaged is not referred to, and its entries stay in D1", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 70, to: 40, count: 20 });
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const { put } = bindings.bucket();
+  vi.spyOn(bindings.bucket(), "put").mockImplementation(async function (this: unknown, key: unknown) {
+    return put!.call(this, key, "damaged");
+  });
+  await run();
+  expect([await inD1(account), await archived(account)]).toEqual([20, 0]);
+  vi.restoreAllMocks();
+  await run();
+  await run();
+  expect([await inD1(account), await archived(account)]).toEqual([0, 20]);
+});
 
 test("two parallel runs move each entry once", async () => {
   const account = await newAccount(null);

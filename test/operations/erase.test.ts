@@ -54,6 +54,7 @@ async function person(isWhole = false): Promise<Person> {
     env.DB.prepare("INSERT INTO invitation VALUES (?1, ?2, 1)").bind(`invitation-${word}`, account.id),
     env.DB.prepare("INSERT INTO request_page VALUES (?1, 1, 1, 0, ?2)").bind(account.id, JSON.stringify({ path: `GET /${word}` })),
     env.DB.prepare("UPDATE api_key SET name = ?2 WHERE account_id = ?1").bind(account.id, `key of ${word}`),
+    env.DB.prepare("INSERT INTO quota_change (account_id, at, before, after, reason) VALUES (?1, 1, 1, 2, ?2)").bind(account.id, word),
   ]);
   await call("/v1/webhook", { key: account.key, method: "PUT", body: { url: `https://${word}.example/hook` } });
   const own = await (isWhole ? findCharacter(account, word) : { id: `ch_${crypto.randomUUID()}`, tasks: [] });

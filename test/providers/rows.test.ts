@@ -17,7 +17,7 @@ test("an image that is answered at once", async () => {
   await complete(await newAccount(), path, image());
   const each = await measureTasks(together, { begin: submitting(path, image), isBusy: true });
   expectAgrees(each, operations.image);
-  expect(rows(each)).toBeLessThanOrEqual(14);
+  expect(rows(each)).toBeLessThanOrEqual(13);
 });
 
 test("a video of 60 seconds whose provider calls back, with that typical duration", async () => {
@@ -41,5 +41,5 @@ test("a video of 60 seconds whose provider calls back, with that typical duratio
     },
   });
   expectAgrees(each, operations["video, called back"]);
-  expect(rows(each)).toBeLessThanOrEqual(16.5);
+  expect(rows(each)).toBeLessThanOrEqual(15.5);
 });

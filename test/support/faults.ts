@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { toObjectId } from "../../src/ids.ts";
 import type { TaskObject } from "../../src/tasks/task-object.ts";
+import type { WalletObject } from "../../src/tasks/wallet-object.ts";
 
 const findPrototype = (value: object) => Object.getPrototypeOf(value) as Record<string, (...values: unknown[]) => Promise<unknown>>;
 
@@ -65,7 +66,7 @@ export function stopAt(
 export const openStub = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
 /** The object crashes: stored data remains, memory and running calls are lost. */
-export async function crash(stub: DurableObjectStub<TaskObject>): Promise<void> {
+export async function crash<T extends TaskObject | WalletObject>(stub: DurableObjectStub<T>): Promise<void> {
   await runInDurableObject(stub, (_, ctx) => ctx.abort("crash")).catch(() => undefined);
 }
 

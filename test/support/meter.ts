@@ -29,7 +29,7 @@ const readCalls = (target: Methods, methods: string[]) => {
 
 /**
  * Starts counting. A `put` or `delete` of a key and a `setAlarm` are a row each; `deleteAll` drops an object's database and is not billed
- * by rows. A call of an object is counted when a stub is created for it; `live` creates its own stubs before.
+ * by rows. A call of an object is counted when a stub is created for it; the stubs of `live` are not.
  */
 export async function startMeter(): Promise<() => Promise<Operations>> {
   const { storage, kv } = await storageClasses();
@@ -43,6 +43,7 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
   const messages = readCalls(bindings.queue(), ["send"]);
   const classA = readCalls(bindings.bucket(), ["put", "list", "createMultipartUpload"]);
   const classB = readCalls(bindings.bucket(), ["get", "head"]);
+  ownStubs = 0;
   const lines = (["log", "error"] as const).map((method) => vi.spyOn(console, method).mockClear());
   return async () => {
     const results = [
@@ -51,15 +52,15 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
     ];
     const count = (spies: { mock: { calls: unknown[] } }[]) => spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
     const isRequest = ([line]: unknown[]) => String(line).includes('"unit":"request"');
-    // Local gateways log the steps of a task as well (`LOG`).
-    const isStep = ([line]: unknown[]) => /"unit":"(dispatch|poll|callback)"/.test(String(line));
+    // Local gateways log the steps of a task as well (`LOG`), also the calls of providers.
+    const isStep = ([line]: unknown[]) => /"unit":"(dispatch|poll|callback)"|"path":"POST \/callbacks\//.test(String(line));
     return {
       requests: lines[0]!.mock.calls.filter(isRequest).length,
       d1Rows: results.reduce((sum, { meta }) => sum + meta.rows_written, 0),
       d1Calls: single.mock.calls.length + batches.mock.calls.length + first.mock.calls.length,
       objectRows: records(),
       alarmRows: alarms(),
-      objectCalls: stubs(),
+      objectCalls: stubs() - ownStubs,
       alarms: count(woken),
       messages: messages(),
       classA: classA(),
@@ -70,11 +71,14 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
 }
 
 const delivered = new WeakSet<object>();
+/** Stubs that `live` made: nothing bills them. */
+let ownStubs = 0;
 
 /** Advances the time for tasks of an account: runs each alarm at its time and delivers each message when it was sent. Ends when no alarm is set before `until`. */
 export async function live(account: Account, ids: string[], until: number): Promise<void> {
   const sends = spyOn(bindings.queue(), "send");
   const wallet = env.WALLETS.getByName(account.id);
+  ownStubs += 1 + ids.length;
   const objects = new Map<string, DurableObjectStub>([...ids.map((id) => [id, openStub(id)] as const), [account.id, wallet]] as never);
   const alarms = new Map<string, number | null>();
   const look = async (id: string) => alarms.set(id, await runInDurableObject(objects.get(id)!, (_, ctx) => ctx.storage.getAlarm()));

@@ -1,4 +1,4 @@
-/** Cancelling during a start: a cancelled task is not submitted, and work that was accepted too late is cancelled at the provider. Contract 4. */
+/** Cancelling during a start: a task that is cancelled while its inputs are opened is not submitted, and work that was accepted too late is cancelled at the provider. Contract 4. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -28,7 +28,7 @@ const charging = (id: string, CANCEL_CHARGE: string) =>
     configured.env = { ...configured.env, CANCEL_CHARGE };
   });
 
-test("a task cancelled after its claim and before its start is never submitted", async () => {
+test("a task cancelled between its claim and its start is cancelled at the provider when its start is reported", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, images, image(prompt));
@@ -41,7 +41,7 @@ test("a task cancelled after its claim and before its start is never submitted",
     return work;
   });
   expect(await deliver(id)).toBe("ack");
-  expect(await upstreamCalls(prompt)).toEqual([]);
+  expect(await upstreamCalls(prompt)).toEqual(["start", "cancel"]);
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 

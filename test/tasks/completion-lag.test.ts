@@ -1,6 +1,6 @@
 /**
  * The time from an upstream's end to the task's completion, with a thousand running videos: simulated, with the code's own schedule, one
- * message for each start and collection, and the platform's rules for consumers. The durations of network calls and of storing are
+ * message for each start and for each collection that no callback caused, and the platform's rules for consumers. The durations of network calls and of storing are
  * assumptions, all of them below.
  */
 
@@ -99,7 +99,7 @@ function simulate(polling: Polling): { lags: number[]; polls: number } {
     let doneAt = Infinity;
     const delay = (requestedMs?: number) => pollDelayMs(task, "failed", polling === "callbacks", requestedMs, agenda.now);
     const requestedMs = polling === "every five seconds" ? 5_000 : undefined;
-    const poll = () =>
+    const poll = (isCalled = false) =>
       agenda.in(take("request"), () => {
         if (isCollected || task.step.do !== "poll") return;
         polls++;
@@ -110,12 +110,14 @@ function simulate(polling: Polling): { lags: number[]; polls: number } {
           return;
         }
         isCollected = true;
-        // The consumer claims the work, requests its outputs, stores them and reports them.
-        send(() => {
+        // The consumer claims the work, requests its outputs, stores them and reports them; after a call its own request does.
+        const collect = () => {
           const workMs = take("object") + take("request") + take("store") + take("object");
           agenda.in(workMs, () => lags.push(agenda.now - doneAt));
           return workMs;
-        });
+        };
+        if (isCalled) collect();
+        else send(collect);
       });
     const wake = () => agenda.in(task.step.at - agenda.now, () => task.step.at <= agenda.now && poll());
     send(() => {
@@ -128,7 +130,7 @@ function simulate(polling: Polling): { lags: number[]; polls: number } {
         const workMs = Math.min(500_000, 1000 * usualSeconds * Math.exp(0.2 * normal));
         doneAt = Math.round(agenda.now + workMs);
         agenda.in(workMs, () => {
-          if (polling === "callbacks") agenda.in(take("call") + take("object"), poll);
+          if (polling === "callbacks") agenda.in(take("call") + take("object"), () => poll(true));
         });
       });
       return startMs;

@@ -25,7 +25,10 @@ import {
   submit,
   unique,
   upstreamCalls,
+  wakeWallet,
 } from "../support/gateway.ts";
+import { png } from "../media/images.ts";
+import { toUri } from "../media/json-bodies.ts";
 import { callBack, findCallback, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
@@ -77,6 +80,12 @@ async function expectNothingLeft(account: Account, taskId: string): Promise<void
   expect(await openStorage(openStub(taskId))).toEqual(nothingStored);
 }
 
+/** A quarter of an hour later, when the wallet object asks the tasks of its old holds. */
+async function passOldHold(account: Account): Promise<void> {
+  vi.setSystemTime(Date.now() + 901_000);
+  await wakeWallet(account);
+}
+
 /** True for the D1 statement that writes a reference. */
 const isReferenceWrite = (statement: unknown) => (statement as { statement: string }).statement.startsWith("INSERT INTO task_reference");
 
@@ -124,7 +133,7 @@ test.each([
   await crash(stub);
   expect((await answer).status).toBe(500);
   vi.restoreAllMocks();
-  await pass(await id, 31);
+  await passOldHold(account);
   await expectNothingLeft(account, await id);
   expect((await call("/v1/tasks?reference=order%207", { key: account.key })).body.data).toEqual([]);
 });
@@ -144,8 +153,74 @@ test.each([
   await crash(stub);
   expect((await answer).status).toBe(500);
   vi.restoreAllMocks();
+  await passOldHold(account);
+  await expectNothingLeft(account, await id);
+});
+
+/** A submission whose price is held, and whose object and Worker have crashed. */
+async function crashAfterHold(account: Account): Promise<string> {
+  const id = nextTaskId();
+  const stopped = stopAt(wallet, "reserve", true);
+  const answer = call(path, { key: account.key, body: image(unique()) });
+  await stopped();
+  const stub = openStub(await id);
+  loseTheObject();
+  await crash(stub);
+  expect((await answer).status).toBe(500);
+  vi.restoreAllMocks();
+  return id;
+}
+
+test("after the reservation: if the wallet crashes too, as when all of a machine does, it asks the task ten seconds after its start", async () => {
+  const account = await newAccount();
+  const id = await crashAfterHold(account);
+  await crash(env.WALLETS.getByName(account.id));
+  expect(await readBalance(account)).toMatchObject({ reserved: price });
+  vi.setSystemTime(Date.now() + 9_000);
+  await wakeWallet(account);
+  expect(await readBalance(account)).toMatchObject({ reserved: price });
+  vi.setSystemTime(Date.now() + 2_000);
+  await wakeWallet(account);
+  await expectNothingLeft(account, id);
+});
+
+test("a hold that its repeated submission uses while the wallet asks for its task is not released", async () => {
+  const account = await newAccount();
+  const id = await crashAfterHold(account);
+  const charge = { v: 1, taskId: id, accountId: account.id, keyId: account.keyId, kind: "image" as const, model: "imgA-4" };
+  vi.spyOn(TaskObject.prototype, "tellWallet").mockImplementationOnce(async () => {
+    expect(await env.WALLETS.getByName(account.id).reserve(charge, price * 1e6, {})).toEqual({ answer: "reserved" });
+    return "gone";
+  });
+  await passOldHold(account);
+  expect(await readBalance(account)).toMatchObject({ reserved: price });
+});
+
+test("after the reservation of a task with an inline image: everything crashes, and half a minute later nothing of it is left", async () => {
+  const account = await newAccount();
+  const id = nextTaskId();
+  const stopped = stopAt(wallet, "reserve", true);
+  const answer = call(path, { key: account.key, body: { ...image(unique()), images: [toUri(png)] } });
+  await stopped();
+  expect((await env.ASSETS.list({ prefix: `inputs/${await id}/` })).objects).toHaveLength(1);
+  const stub = openStub(await id);
+  loseTheObject();
+  await crash(stub);
+  expect((await answer).status).toBe(500);
+  vi.restoreAllMocks();
   await pass(await id, 31);
   await expectNothingLeft(account, await id);
+  expect((await env.ASSETS.list({ prefix: `inputs/${await id}/` })).objects).toEqual([]);
+});
+
+test("a settlement that the wallet object acknowledged and lost is repeated when the hold is old", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  vi.spyOn(WalletObject.prototype, "settle").mockResolvedValueOnce(undefined);
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+  expect(await readBalance(account)).toMatchObject({ reserved: price, used: 0 });
+  await passOldHold(account);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
 test("a reservation that arrives after its task was given up reserves nothing", async () => {

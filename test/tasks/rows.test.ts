@@ -40,7 +40,7 @@ test("a video of 60 seconds that is polled, with that typical duration", async (
   workFor(60);
   const each = await measureTasks(together, { begin: submitting(path, video) });
   expectAgrees(each, operations.video);
-  expect(rows(each)).toBeLessThanOrEqual(24);
+  expect(rows(each)).toBeLessThanOrEqual(22.5);
 });
 
 test("an image of 4 seconds that is polled, with that typical duration", async () => {

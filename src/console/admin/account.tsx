@@ -137,8 +137,8 @@ async function readKeys(c: ConsoleContext, account: Account) {
       label={t("api_keys")}
       columns={[
         t("key_name"),
-        t("prefix"),
-        { name: t("quota"), isNumber: true },
+        { name: t("prefix"), isExtra: true },
+        { name: t("quota"), isNumber: true, isExtra: true },
         { name: t("used"), isNumber: true },
         { name: t("created"), isExtra: true },
         { name: t("expires"), isExtra: true },
@@ -150,10 +150,10 @@ async function readKeys(c: ConsoleContext, account: Account) {
           <th scope="row" class="wrap">
             {key.name}
           </th>
-          <td>
+          <td class="hide-s">
             <code>{key.prefix}…</code>
           </td>
-          <td class="num">
+          <td class="num hide-s">
             <Money millionths={key.quota} />
           </td>
           <td class="num">

@@ -37,7 +37,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
     <>
       <search>
         <form class="row sub">
-          <div class="icon-in search">
+          <div class="icon-in search long">
             <Icon name="search" />
             <input
               class="in"

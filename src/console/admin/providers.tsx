@@ -54,8 +54,10 @@ async function list(c: ConsoleContext) {
         {upstreams.providers.map((provider) => (
           <tr>
             <th scope="row">{provider.name}</th>
-            <td>{provider.on ? <Pill icon="ok" tone="good" text={t("admin_on")} /> : <span class="muted">{t("admin_off")}</span>}</td>
-            <td>{provider.on ? t(provider.aside ? "admin_aside" : "admin_asked") : "–"}</td>
+            <td class="wrap">
+              {provider.on ? <Pill icon="ok" tone="good" text={t("admin_on")} /> : <span class="muted">{t("admin_off")}</span>}
+            </td>
+            <td class="wrap">{provider.on ? t(provider.aside ? "admin_aside" : "admin_asked") : "–"}</td>
           </tr>
         ))}
       </Table>

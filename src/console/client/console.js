@@ -36,8 +36,16 @@ const focusProblem = (root) => {
 
 /** Shows elements that need script. @param {ParentNode} root */
 const reveal = (root) => {
-  for (const button of root.querySelectorAll("button[data-copy][hidden]")) button.removeAttribute("hidden");
+  for (const part of root.querySelectorAll("button[data-copy][hidden], [data-filter][hidden]")) part.removeAttribute("hidden");
 };
+
+/** `<input data-filter="id">`: shows only the labels in that element that contain the typed text, and those that are checked. */
+document.addEventListener("input", ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || target.dataset["filter"] === undefined) return;
+  const text = target.value.trim().toLowerCase();
+  for (const label of document.getElementById(target.dataset["filter"])?.querySelectorAll("label") ?? [])
+    label.hidden = !label.textContent.toLowerCase().includes(text) && !label.querySelector(":checked");
+});
 
 const language = document.documentElement.lang;
 const locale = language === "en" ? "en-GB" : language;
@@ -109,6 +117,11 @@ document.addEventListener("htmx:config:request", (event) => {
 });
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) for (const part of document.querySelectorAll("[hx-trigger^=every]")) part.dispatchEvent(new Event("every"));
+});
+
+// Enter in a filter would submit the form around it.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target instanceof Element && event.target.matches("[data-filter]")) event.preventDefault();
 });
 
 /** A submitted form shows its progress on the button; returning to the page by "back" resets it. */

@@ -1,8 +1,17 @@
 // Counts down to times on a page: `<span data-countdown="2027-01-01T00:00:00.000Z">`. Without script the span shows the time itself.
 
-/** Hours, minutes and seconds, in the same format in every language. */
-const clock = (/** @type {number} */ seconds) =>
-  [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, "0")).join(":");
+const locale = document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang;
+
+/** @param {number} number @param {"hour" | "minute" | "second"} unit */
+const part = (number, unit) => new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "short" }).format(number);
+
+/** The time left in its two largest units, `23 hrs 56 mins`: with colons it would read as a time of day. @param {number} seconds */
+function left(seconds) {
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60
+    ? `${part(minutes, "minute")} ${part(seconds % 60, "second")}`
+    : `${part(Math.floor(minutes / 60), "hour")} ${part(minutes % 60, "minute")}`;
+}
 
 /** Times that have passed. Each triggers one refresh: a clock ahead of the gateway's must not refresh endlessly. */
 const told = new WeakSet();
@@ -14,7 +23,8 @@ function tick() {
     const shown = moment.querySelector("[aria-hidden]") ?? moment.appendChild(document.createElement("strong"));
     // Screen readers get the time itself, not the countdown.
     shown.setAttribute("aria-hidden", "true");
-    shown.textContent = ` ${clock(seconds)}`;
+    const text = ` ${left(seconds)}`;
+    if (shown.textContent !== text) shown.textContent = text;
     if (seconds > 0 || told.has(moment)) continue;
     told.add(moment);
     moment.dispatchEvent(new Event("expired", { bubbles: true }));

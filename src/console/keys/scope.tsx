@@ -14,14 +14,22 @@ interface Choice {
   text: string;
 }
 
+/** A longer list of checkboxes has a field that filters it. */
+const maxUnfiltered = 8;
+
 /** Checkboxes; none checked means all. */
 const Boxes = ({
+  id,
   legend,
   hint,
+  filter,
   choices,
   chosen = [],
 }: {
+  id: string;
   legend: string;
+  /** The name of the field that filters a long list. */
+  filter: string;
   hint: string;
   choices: Choice[];
   chosen?: string[] | undefined;
@@ -29,7 +37,10 @@ const Boxes = ({
   <fieldset class="field">
     <legend>{legend}</legend>
     <p class="hint">{hint}</p>
-    <div>
+    {choices.length > maxUnfiltered && (
+      <input class="in" type="search" data-filter={`boxes-${id}`} aria-label={filter} placeholder={filter} hidden />
+    )}
+    <div class="boxes" id={`boxes-${id}`}>
       {choices.map(({ name, value, text }) => (
         <label class="check">
           <input type="checkbox" name={name} checked={chosen.includes(value)} />
@@ -48,12 +59,16 @@ export const ScopeFields = ({ c, scope = {} }: { c: ConsoleContext; scope?: KeyS
       <summary>{t("scope")}</summary>
       <div class="stack">
         <Boxes
+          id="kinds"
+          filter={t("scope_filter")}
           legend={t("scope_kinds")}
           hint={t("scope_all")}
           choices={kinds.map((kind) => ({ name: `kind-${kind}`, value: kind, text: t(`kind_${kind}`) }))}
           chosen={scope.kinds}
         />
         <Boxes
+          id="models"
+          filter={t("scope_filter")}
           legend={t("scope_models")}
           hint={t("scope_all")}
           choices={allModels().map(({ id }) => ({ name: `model-${id}`, value: id, text: id }))}

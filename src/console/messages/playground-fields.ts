@@ -296,6 +296,8 @@ export const fieldLabel = (language: Language, name: string, action?: string): s
   labels[language][`${action}.${name}`] ?? labels[language][lastPart(name)] ?? name;
 /** A label's words, and its unit in parentheses. */
 export const labelParts = (label: string) => /^(.*?)\s*[(（](.+)[)）]$/.exec(label)?.slice(1) ?? [label];
+/** The label without its unit. */
+export const shortLabel = (language: Language, name: string): string => labelParts(fieldLabel(language, name))[0] ?? name;
 /** What is worth saying of a field, with all models or only for what this one does. */
 export const fieldHint = (language: Language, name: string, action: string): string | undefined =>
   hints[language][`${action}.${name}`] ?? hints[language][lastPart(name)];

@@ -9,7 +9,7 @@ import type { Field } from "../playground/fields.ts";
 /** The allowed values of a field. */
 const Allowed = ({ field }: { field: Field }) => {
   const { t, language } = useAround();
-  const number = (value: number) => value.toLocaleString(language);
+  const number = (value: number) => value.toLocaleString(language).replace("-", "−");
   switch (field.as) {
     case "choice":
       return <>{field.options.join(", ")}</>;
@@ -17,8 +17,15 @@ const Allowed = ({ field }: { field: Field }) => {
       return <>true, false</>;
     case "number": {
       const { minimum, maximum } = field;
-      if (minimum === undefined && maximum === undefined) return <>{t("field_number")}</>;
-      return <>{`${minimum === undefined ? "" : number(minimum)}–${maximum === undefined ? "" : number(maximum)}`}</>;
+      if (minimum === undefined || maximum === undefined) return <>{t("field_number")}</>;
+      if (field.isWhole && maximum === Number.MAX_SAFE_INTEGER) return <>{t("field_whole")}</>;
+      if (minimum === maximum) return <>{number(minimum)}</>;
+      // A dash beside a minus sign cannot be read.
+      return (
+        <>
+          {minimum < 0 ? t("field_range", { minimum: number(minimum), maximum: number(maximum) }) : `${number(minimum)}–${number(maximum)}`}
+        </>
+      );
     }
     case "text":
       return <>{field.most === undefined ? t("field_text") : t("field_text_most", { most: number(field.most) })}</>;
@@ -44,7 +51,7 @@ const Fallback = ({ field: { isRequired, fallback } }: { field: Field }) => {
 export const FieldTable = ({ action, fields, label }: { action: Action; fields: Field[]; label: string }) => {
   const { t, language } = useAround();
   return (
-    <Table label={label} columns={[t("field_name"), t("field_allowed"), t("field_default"), { name: t("field_meaning"), isExtra: true }]}>
+    <Table label={label} class="fields four" columns={[t("field_name"), t("field_allowed"), t("field_default"), t("field_meaning")]}>
       {fields.map((field) => (
         <tr>
           <th scope="row">
@@ -53,10 +60,13 @@ export const FieldTable = ({ action, fields, label }: { action: Action; fields: 
           <td class="wrap">
             <Allowed field={field} />
           </td>
-          <td>
+          <td
+            data-label={field.fallback === undefined ? undefined : t("field_default")}
+            class={!field.isRequired && field.fallback === undefined ? "void-s" : undefined}
+          >
             <Fallback field={field} />
           </td>
-          <td class="hide-s wrap">
+          <td class="wrap">
             {fieldLabel(language, field.name, action)}
             {fieldHint(language, field.name, action) !== undefined && <span class="hint"> {fieldHint(language, field.name, action)}</span>}
           </td>

@@ -22,7 +22,7 @@ export const otherActions = (choices: Choice[], model: string) => choices.filter
 const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choices: Choice[] }) => {
   const { t } = c.var;
   return (
-    <li class="card stack tight">
+    <li class="card stack tight filled">
       <div class="row between">
         <h3>
           <a class="plain" href={`/console/models/${choice.model}`}>
@@ -31,12 +31,14 @@ const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choic
         </h3>
         <span class="meta">{usualTime(t, choice)}</span>
       </div>
-      <p class="meta num">
+      <ul class="meta num dots">
         {[
           ...listPrices(c, choice).map(([name, amount]) => `${amount} ${name}`),
           ...otherActions(choices, choice.model).map(({ action }) => t(`model_group_${action}`)),
-        ].join(" · ")}
-      </p>
+        ].map((text) => (
+          <li>{text}</li>
+        ))}
+      </ul>
       <div class="row">
         <a
           class="btn sm"
@@ -107,7 +109,7 @@ export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice
       <div class="sub">
         <Icon name={icons[choice.action]} />
         <h2>{t(`model_group_${choice.action}`)}</h2>
-        <code class="id">POST {request.path}</code>
+        <code class="id">POST {request.path.replace("/task_/", "/{video_id}/")}</code>
         <a
           class="btn sm push"
           href={`/console/playground?model=${encodeURIComponent(choice.id)}`}

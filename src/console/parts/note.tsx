@@ -25,8 +25,8 @@ export const Problem = ({ text }: { text: string | undefined }) =>
 export interface FieldProblem {
   /** The field's `name`. */
   field: string;
-  /** Its label as users read it. */
-  label: string;
+  /** Its label as users read it; without it the text names the field. */
+  label?: string;
   text: string;
 }
 
@@ -38,7 +38,8 @@ export const FieldProblems = ({ problems }: { problems: FieldProblem[] }) =>
       <ul>
         {problems.map(({ field, label, text }) => (
           <li>
-            <a href={`#f-${field}`}>{label}</a>: {text}
+            <a href={`#f-${field}`}>{label ?? text}</a>
+            {label !== undefined && `: ${text}`}
           </li>
         ))}
       </ul>

@@ -3,19 +3,32 @@
 import type { Child } from "hono/jsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { fieldHint, fieldLabel, labelParts, valueLabel } from "../messages/playground-fields.ts";
+import { fieldHint, fieldLabel, labelParts } from "../messages/playground-fields.ts";
 import type { Field } from "./fields.ts";
-import { type ControlProps, type FormState, one, Segments, Shapes, listValues, VideoSelect } from "./segments.tsx";
+import {
+  type ControlProps,
+  type FormState,
+  one,
+  optionLabel,
+  Segments,
+  Shapes,
+  listValues,
+  maxSegments,
+  VideoSelect,
+} from "./segments.tsx";
 import { Tray } from "./tray.tsx";
 
 /** Long texts get a text area, short ones a line. */
 const longText = 200;
 /** A field's label without its unit. */
-export const shortLabel = (language: Parameters<typeof fieldLabel>[0], name: string) => labelParts(fieldLabel(language, name))[0] ?? name;
 
 /** Fields with several controls are a labelled group, others have a label. */
-const isGroup = (field: Field) =>
-  field.as === "pictures" || (field.as === "choice" && field.fallback === undefined ? false : listValues(field) !== undefined);
+function isGroup(field: Field): boolean {
+  if (field.as === "pictures") return true;
+  if (field.as === "choice" && field.fallback === undefined) return false;
+  const values = listValues(field);
+  return values !== undefined && (field.name === "size" || values.length <= maxSegments);
+}
 
 /** The attributes that describe a control to screen readers. */
 function described(name: string, { problems, action }: FormState) {
@@ -40,7 +53,7 @@ function FieldHelp({ name, state: { problems, action } }: { name: string; state:
       {problem && (
         <p id={`problem-${name}`} class="err">
           <Icon name="warn" />
-          {problem.join(" · ")}
+          {problem.join(" ")}
         </p>
       )}
     </>
@@ -61,18 +74,18 @@ function Control({ field, state }: ControlProps): Child {
       <Segments field={field} state={state} values={values} />
     );
   if (["video_id", "from_task"].includes(name)) return <VideoSelect field={field} state={state} {...common} />;
+  if (values)
+    return (
+      <select class="in" {...common}>
+        {field.fallback === undefined && <option value="">{t("not_set")}</option>}
+        {values.map((option) => (
+          <option value={String(option)} selected={String(option) === value}>
+            {optionLabel(t, language, field, option)}
+          </option>
+        ))}
+      </select>
+    );
   switch (field.as) {
-    case "choice":
-      return (
-        <select class="in" {...common}>
-          {field.fallback === undefined && <option value="">{t("not_set")}</option>}
-          {field.options.map((option) => (
-            <option value={String(option)} selected={String(option) === value}>
-              {valueLabel(language, String(option))}
-            </option>
-          ))}
-        </select>
-      );
     case "flag":
       return <input {...common} class="switch" type="checkbox" role="switch" required={false} checked={state.typed.has(name)} />;
     case "number":
@@ -105,6 +118,7 @@ function Control({ field, state }: ControlProps): Child {
           placeholder={field.isUrl ? "https://…" : undefined}
         />
       );
+    case "choice":
     case "messages":
       return null;
     default:

@@ -5,7 +5,7 @@ import { Money } from "../parts/money.tsx";
 import { useAround, useGap } from "../parts/context.ts";
 import { decimal, exactAmount, roundedAmount } from "../amounts.ts";
 import { messagesIn } from "./body.ts";
-import { Labelled, shortLabel } from "./controls.tsx";
+import { Labelled } from "./controls.tsx";
 import { type Field, plain, type Typed } from "./fields.ts";
 import { Compare, Picker } from "./picker.tsx";
 import type { FormState } from "./segments.tsx";
@@ -177,13 +177,12 @@ export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean })
 
 /** The whole form. */
 export function PlaygroundForm({ view }: { view: View }) {
-  const { t, language } = useAround();
+  const { t } = useAround();
   const { choices, choice, fields, typed, problems, problem, others, lostImages } = view;
   const state: FormState = { action: choice.action, fields, typed, problems, videos: view.videos };
   const listed = [...problems].map(([name, texts]) => ({
     field: name === "messages" ? "say" : name,
-    label: shortLabel(language, name),
-    text: texts.join(" · "),
+    text: texts.join(" "),
   }));
   const isChat = choice.action === "chat";
   return (

@@ -1,5 +1,7 @@
 /** Runs a submitted form: one task, the same prompt on several models, or a chat. An error is shown beside its field. */
 
+import { shortLabel } from "../messages/playground-fields.ts";
+import { toSentence } from "./problem.ts";
 import { sha256Hex } from "../../ids.ts";
 import { readAnswer, readError, readTask, readTaskId } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
@@ -47,7 +49,7 @@ export async function readRefused(
   { fields, choice }: Candidate,
   isCompared = false,
 ): Promise<Refused> {
-  const { t } = c.var;
+  const { t, language } = c.var;
   const error = await readError(response);
   const problems = new Map<string, string[]>();
   const others: string[] = [];
@@ -55,9 +57,11 @@ export async function readRefused(
   for (const { param, message } of error.details ?? []) {
     const field = fieldAt(fields, param);
     const [, item] = /\[(\d+)\]/.exec(param) ?? [];
-    const place = field?.as === "pictures" && item !== undefined ? `${t("image_of", { number: Number(item) + 1 })}: ` : "";
-    if (field) problems.set(field.name, [...(problems.get(field.name) ?? []), of + place + message]);
-    else others.push(`${of}${param}: ${message}`);
+    if (field) {
+      const subject =
+        field.as === "pictures" && item !== undefined ? t("image_of", { number: Number(item) + 1 }) : shortLabel(language, field.name);
+      problems.set(field.name, [...(problems.get(field.name) ?? []), of + toSentence(language, subject, message)]);
+    } else others.push(`${of}${param}: ${message}`);
   }
   const problem = others.length > 0 ? others.join(" · ") : problems.size === 0 ? of + error.message : undefined;
   return { status: response.status, problem, problems };

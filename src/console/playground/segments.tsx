@@ -1,6 +1,7 @@
 /** Controls for fields with few values: ratios as drawn shapes, segments, the account's videos. */
 
 import type { Action } from "../../catalog/models.ts";
+import type { Language, Translate } from "../messages.ts";
 import { valueLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { type Field, mayFollowImage, type Typed } from "./fields.ts";
@@ -22,7 +23,10 @@ export interface ControlProps {
 }
 
 /** A field with more values than this is a select list. */
-const maxSegments = 12;
+export const maxSegments = 5;
+
+/** A range with more values than this is an input for a number. */
+const maxOptions = 12;
 
 export const one = (typed: Typed, name: string) => typed.get(name)?.[0];
 
@@ -31,7 +35,7 @@ export function listValues(field: Field): (string | number)[] | undefined {
   if (field.as === "choice") return field.options;
   if (field.as !== "number" || !field.isWhole || field.fallback === undefined) return undefined;
   const { minimum = 0, maximum = Infinity } = field;
-  return maximum - minimum < maxSegments ? Array.from({ length: maximum - minimum + 1 }, (_, at) => minimum + at) : undefined;
+  return maximum - minimum < maxOptions ? Array.from({ length: maximum - minimum + 1 }, (_, at) => minimum + at) : undefined;
 }
 
 /** Ratios as shapes; the first value may be the ratio of the first frame. */
@@ -52,11 +56,13 @@ export const Shapes = ({ field, state, values }: ControlProps & { values: (strin
   );
 };
 
+/** A value as users read it: `10 s`, `Standard`. */
+export const optionLabel = (t: Translate, language: Language, field: Field, value: string | number): string =>
+  field.key === "duration" ? t("length_seconds", { seconds: value }) : valueLabel(language, String(value));
+
 export const Segments = ({ field, state, values }: ControlProps & { values: (string | number)[] }) => {
-  const { language } = useAround();
+  const { t, language } = useAround();
   const chosen = one(state.typed, field.name);
-  const word = (value: string | number) =>
-    field.key === "duration" && values.length < 7 ? `${value} s` : valueLabel(language, String(value));
   return (
     <div class="seg full">
       {values.map((value, at) => (
@@ -68,7 +74,7 @@ export const Segments = ({ field, state, values }: ControlProps & { values: (str
             id={at === 0 ? `f-${field.name}` : undefined}
             checked={String(value) === chosen}
           />
-          {word(value)}
+          {optionLabel(t, language, field, value)}
         </label>
       ))}
     </div>

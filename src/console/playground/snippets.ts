@@ -50,7 +50,8 @@ export const shellQuoted = (text: string) => `'${text.replaceAll("'", String.raw
 const start = "# export API_KEY=sk-...\n";
 
 function curl({ base, path, body, isChat }: Program): string {
-  const headers = `-H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json'`;
+  const headers = `\\\n  -H "Authorization: Bearer $API_KEY"`;
+  const typed = `${headers} -H 'Content-Type: application/json' \\\n `;
   const mark = crypto.randomUUID();
   const images: ImageFile[] = [];
   const text = literal(body, { ...json, image: (image) => (images.push(image), mark) });
@@ -65,7 +66,7 @@ function curl({ base, path, body, isChat }: Program): string {
     })
     .join("");
   const [feed, data] = images.length === 0 ? ["", `-d ${shellQuoted(text)}`] : [`{\n${written}} | `, "--data-binary @-"];
-  const ask = `${feed}curl -sS --fail-with-body "$BASE"${shellQuoted(path)} ${headers} ${data}`;
+  const ask = `${feed}curl -sS --fail-with-body "$BASE"${shellQuoted(path)} ${typed} ${data}`;
   if (isChat) return `${start}BASE=${shellQuoted(base)}\n${ask}\n`;
   return `${start}BASE=${shellQuoted(base)}
 answer=$(${ask}) || { echo "$answer" >&2; exit 1; }

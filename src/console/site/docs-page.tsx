@@ -3,6 +3,7 @@
 import type { Child } from "hono/jsx";
 import { known } from "../../known.ts";
 import type { ConsoleContext } from "../frame.tsx";
+import { Note } from "../parts/note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { contents, docPath } from "./contents.ts";
 import { type Doc, renderedPage } from "./docs.ts";
@@ -118,6 +119,11 @@ export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 
               <Contents path={path} of={all} />
             </nav>
           </details>
+          {!isTranslated && c.var.language !== "en" && (
+            <div class="only">
+              <Note>{t("docs_english")}</Note>
+            </div>
+          )}
           <article lang={isTranslated ? undefined : "en"}>
             <p class="meta">{group}</p>
             {children}

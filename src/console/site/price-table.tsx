@@ -11,6 +11,7 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
   return (
     <Table
       label={t("prices")}
+      class="fields"
       columns={[
         t("model"),
         { name: t("site_kind"), isExtra: true },

@@ -11,11 +11,11 @@ const Method = ({ method }: { method: string }) => <span class={`method ${method
 
 const Meaning = ({ schema, isRequired }: { schema: api.Schema; isRequired: boolean }) => (
   <>
-    {isRequired && <strong>required </strong>}
+    {isRequired && <strong>Required. </strong>}
     {schema.description !== undefined && <Html html={sentence(schema.description)} />}
     {["string", "number", "boolean"].includes(typeof schema.default) && (
       <span class="muted">
-        {" Default "}
+        {" Default: "}
         <code>{typeof schema.default === "string" ? schema.default : JSON.stringify(schema.default)}</code>
       </span>
     )}
@@ -30,7 +30,7 @@ interface Row {
 }
 
 const Fields = ({ label, rows }: { label: string; rows: Row[] }) => (
-  <Table label={label} columns={["Field", "May be", "Meaning"]}>
+  <Table label={label} class="fields" columns={["Field", "Allowed", "Meaning"]}>
     {rows.map(({ name, hint, schema, isRequired }) => (
       <tr>
         <th scope="row" class="wrap">

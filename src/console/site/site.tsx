@@ -39,7 +39,12 @@ const missing = (c: ConsoleContext) =>
       group: c.var.t("docs"),
       isTranslated: true,
       sections: [],
-      children: <h1>{c.var.t("not_found")}</h1>,
+      children: (
+        <>
+          <h1>{c.var.t("not_found")}</h1>
+          <p>{c.var.t("not_found_hint")}</p>
+        </>
+      ),
     },
     404,
   );

@@ -51,7 +51,7 @@ async function usagePage(c: ConsoleContext) {
             [t("usage_spent_in", { days }), <Money millionths={total} />],
             [t("remaining"), <Money millionths={remaining(balance)} />],
             [t("reserved"), <Money millionths={balance.reserved} />],
-            [t("used"), <Money millionths={balance.used} />],
+            [t("used"), <Money millionths={balance.used} />, t("usage_used_since")],
           ]}
         />
       </section>

@@ -12,6 +12,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Stats } from "../parts/table.tsx";
+import { toSentence } from "../playground/problem.ts";
 import { type Refusal, readRefusal } from "../tasks/answers.ts";
 import { Deliveries, type Delivery, isFailed, latestDeliveries, summarize, tasksRead } from "./deliveries.tsx";
 import { verifiers } from "./verify.ts";
@@ -28,7 +29,7 @@ interface Shown {
 }
 
 const EndpointForm = ({ url, problem, isNew }: { url: string; problem: string | undefined; isNew: boolean }) => {
-  const { t } = useAround();
+  const { t, language } = useAround();
   return (
     <form method="post" action={path} class="stack narrow">
       <TextField
@@ -37,7 +38,7 @@ const EndpointForm = ({ url, problem, isNew }: { url: string; problem: string | 
         label={t("webhook_url")}
         hint={t("webhook_url_hint")}
         value={url}
-        error={problem}
+        error={problem && toSentence(language, t("webhook_url"), problem.replace(/^url: /, ""))}
         autocomplete="url"
         required
       />
