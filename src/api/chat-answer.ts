@@ -9,12 +9,12 @@ export interface Usage {
   completionTokens: number;
 }
 
+/** More than in requests: with `top_logprobs` an answer has over a hundred values for each token. */
+const maxAnswerValues = 1_000_000;
+
 /** The fault of an answer that cannot be understood; a `cause` that is a `ProviderError` already is returned unchanged. */
 export const toUnclear = (message: string, cause?: unknown): ProviderError =>
   cause instanceof ProviderError ? cause : new ProviderError("unclear", `chat: ${message}`, { cause });
-
-/** More than in requests: with `top_logprobs` an answer has over a hundred values for each token. */
-const maxAnswerValues = 1_000_000;
 
 export type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);

@@ -74,7 +74,7 @@ async function readFields(response: Response, meter: ChatMeter): Promise<Fields>
       return parseFields(await response.text());
     } catch (error) {
       meter.addBytes(length);
-      throw error instanceof ProviderError ? error : new ProviderError("unclear", "chat: the answer broke off", { cause: error });
+      throw toUnclear("the answer broke off", error);
     }
   // At a length that is known nothing is left to be read: each read costs a turn of the event loop.
   const reader = openReader(response.body ?? new Blob([]).stream(), length);

@@ -35,7 +35,7 @@ export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, call
     if (held !== "") plan();
   };
   const write = () => {
-    clearTimeout(timer);
+    if (timer !== undefined) clearTimeout(timer);
     timer = undefined;
     if (writing || held === "" || caller.isGone()) return;
     const bytes = encoder.encode(held);

@@ -8,9 +8,7 @@ import { openSender } from "../../src/api/chat-sender.ts";
 import worker from "../../src/worker.ts";
 import { readBalance, newAccount } from "../support/gateway.ts";
 
-beforeEach(
-  () => void vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"], now: Date.now() }),
-);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"] }));
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
