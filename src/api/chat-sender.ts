@@ -1,8 +1,8 @@
 /** Writes a streamed chat to its caller: at once, or at the end of a short interval together with everything that arrived in it. */
 
 /**
- * Minimum milliseconds between two writes. A write costs the runtime more than reading and converting a chunk does, so chunks that arrive
- * faster share one. Chunks that arrive more slowly are never delayed.
+ * Minimum milliseconds between two writes. A write costs the runtime as much as reading a chunk does, so chunks that arrive faster
+ * share one. Chunks that arrive more slowly are never delayed.
  */
 const intervalMs = 5;
 /** Characters that wait for a slow caller before the upstream is read no further. */
@@ -37,7 +37,7 @@ export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, call
   const write = () => {
     if (timer !== undefined) clearTimeout(timer);
     timer = undefined;
-    if (writing || held === "") return;
+    if (writing || held === "" || caller.isGone()) return;
     const bytes = encoder.encode(held);
     held = "";
     writtenAt = Date.now();
