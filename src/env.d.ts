@@ -71,7 +71,7 @@ interface Env {
   RECORD_TTL_S?: string;
   PRICES?: unknown;
   ROUTES?: unknown;
-  /** Settings of families of upstream text models, which override `src/catalog/chat-families.json` */
+  /** Settings of families of upstream text models, which override `src/catalog/chat-families.txt` */
   CHAT_FAMILIES?: unknown;
 
   /** The base URLs of providers without a trailing slash; the makers' own by default */

@@ -16,6 +16,7 @@ import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { balanceView, changeScope, keyView } from "./key-scope.ts";
+import { operationsWorker } from "./operations.ts";
 import { requireRow, toList } from "./page.ts";
 import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
@@ -52,7 +53,7 @@ export const admin = routing()
   .delete("/accounts/:id", async (c) => {
     await readNoBody(c);
     const id = c.req.param("id");
-    const erasing = operations(c).erase(new ObjectsApi(c.env), id);
+    const erasing = operationsWorker(c).erase(new ObjectsApi(c.env), id);
     // Also if the stream is aborted: the keys may already be erased.
     const state = await erasing.finally(() => forgetCallers(({ caller }) => caller.accountId === id));
     if (state === "unknown") throw new ApiError("not_found");
@@ -81,11 +82,11 @@ export const admin = routing()
     const which = await readQuery(c, reconcileQuery);
     await requireRow(which.after, (place) => accounts.findRow(c.env.DB, place.replace(/\..*/, "")));
     if (which.account && !(await accounts.findRow(c.env.DB, which.account))) throw new ApiError("not_found");
-    return answer(c, { object: "reconciliation", ...(await operations(c).reconcile(new ObjectsApi(c.env), which)) });
+    return answer(c, { object: "reconciliation", ...(await operationsWorker(c).reconcile(new ObjectsApi(c.env), which)) });
   })
   .get("/audit", async (c) => {
     const { account } = await readQuery(c, auditQuery);
-    const audited = await operations(c).audit(new ObjectsApi(c.env), account);
+    const audited = await operationsWorker(c).audit(new ObjectsApi(c.env), account);
     return answer(c, {
       accounts: audited.accounts,
       tasks_open: audited.tasksOpen,
@@ -106,12 +107,6 @@ export const admin = routing()
       },
     });
   });
-
-/** Forwards to the operations Worker, which does slow or rare work; 404 if it is not deployed. */
-function operations(c: AppContext) {
-  if (!c.env.OPERATIONS) throw new ApiError("not_found");
-  return c.env.OPERATIONS;
-}
 
 async function findAccount(c: AppContext): Promise<accounts.Account> {
   const account = await accounts.accountById(c.env.DB, c.req.param("id") ?? "");

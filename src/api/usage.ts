@@ -1,13 +1,13 @@
-/** `/v1/usage`: the account's charges by day, model, key or reference, as a list or a table for cost tools. */
+/** `/v1/usage`: the account's charges by day, model, key or reference, as a list or a table for cost tools. The operations Worker reads them. */
 
 import type * as z from "zod/mini";
 import { balanceUnit } from "../config.ts";
 import { toUnits } from "../db/ledger.ts";
-import { type Column, readReferencedUsage, readUsage, type Span, type Used } from "../db/usage.ts";
+import type { Column, Span, Used } from "../db/usage.ts";
 import { invalid } from "../errors.ts";
 import { admitted } from "./auth.ts";
-import { focusTable } from "./focus.ts";
 import { type AppContext, answer } from "./frame.ts";
+import { operationsWorker } from "./operations.ts";
 import { readQuery } from "./query.ts";
 import { routing } from "./router.ts";
 import { toDate, usageQuery } from "./schema/queries.ts";
@@ -21,23 +21,22 @@ const maxReferenced = 20_000;
 export const usage = routing().get("/", admitted("read"), async (c) => readOut(c, await readQuery(c, usageQuery)));
 
 async function readOut(c: AppContext, { from, to, group_by: group, format }: z.output<ReturnType<typeof usageQuery>>): Promise<Response> {
+  const { accountId } = c.get("caller");
   const span = toSpan(from, to);
-  if (format === "json") return answer(c, { object: "list", data: (await read(c, span, group, [])).map((used) => toRow(group, used)) });
+  const operations = operationsWorker(c);
+  if (format === "json") {
+    const groups = known(await operations.usage(accountId, span, group, maxReferenced));
+    return answer(c, { object: "list", data: groups.map((used) => toRow(group, used)) });
+  }
+  const owner = { accountId, currency: balanceUnit(c.env) };
+  const { csv } = known(await operations.usageTable(owner, span, group, maxReferenced));
   c.header("content-type", "text/csv; charset=utf-8");
   c.header("content-disposition", `attachment; filename="usage-${toDate(span.first)}-${toDate(span.last)}.csv"`);
-  const rows = await read(c, span, group, ["day", "model", "key"]);
-  return c.body(focusTable(rows, { accountId: c.get("caller").accountId, currency: balanceUnit(c.env) }));
+  return c.body(csv);
 }
 
-/** Usage grouped by `group` and these columns. */
-async function read(c: AppContext, span: Span, group: Column, columns: ("day" | "model" | "key")[]): Promise<Used[]> {
-  const { accountId } = c.get("caller");
-  if (group !== "reference") return readUsage(c.env.DB, accountId, span, columns.length > 0 ? columns : [group]);
-  const { DB, OPERATIONS } = c.env;
-  // The archive is read by the operations Worker; if that is not deployed, nothing is archived.
-  const found = await (OPERATIONS
-    ? OPERATIONS.referencedUsage(accountId, span, columns, maxReferenced)
-    : readReferencedUsage(DB, accountId, span, columns, maxReferenced));
+/** Throws 400 if the period has too many tasks with a reference. */
+function known<T>(found: T | "too_many"): T {
   if (found === "too_many") throw invalid("from", "too_many_references", { maximum: maxReferenced }, { maximum: maxReferenced });
   return found;
 }

@@ -1,6 +1,7 @@
-/** The fields of a chat that each family of upstream text models supports: `chat-families.json`, overridden by `[vars.CHAT_FAMILIES]`. Pure. */
+/** The fields of a chat that each family of upstream text models supports: `chat-families.txt`, overridden by `[vars.CHAT_FAMILIES]`. Pure. */
 
-import builtIn from "./chat-families.json";
+import { once } from "./once.ts";
+import text from "./chat-families.txt";
 
 /** The settings of a family. Without settings a model supports every field and names its limit `max_tokens`. */
 export interface ChatFamily {
@@ -23,6 +24,9 @@ export interface ChatFamily {
 }
 
 export type ChatFamilies = Record<string, ChatFamily>;
+
+/** The built-in families: JSON in a text file beside the script, parsed once per isolate. */
+const builtIn = once(() => JSON.parse(text) as ChatFamilies);
 
 const isNames = (value: unknown) => value === undefined || (Array.isArray(value) && value.every((name) => typeof name === "string"));
 
@@ -48,7 +52,7 @@ export function checkFamilies(configured: unknown): ChatFamilies {
   }
   return {
     ...(families as ChatFamilies),
-    ...Object.fromEntries(Object.entries(builtIn).filter(([name]) => !(name in families))),
+    ...Object.fromEntries(Object.entries(builtIn()).filter(([name]) => !(name in families))),
   } as ChatFamilies;
 }
 

@@ -2,7 +2,9 @@
  * The D1 queries of wallet objects: grants from an account's quota, settled entries in batches, quotas and budgets. Amounts in millionths.
  */
 
+import { once } from "../catalog/once.ts";
 import { toClass } from "./outcome-sums.ts";
+import sql from "./write-entries.txt";
 
 export interface Budget {
   amount: number;
@@ -150,9 +152,14 @@ export async function readSpentSince(db: D1Database, accountId: string, since: n
   );
 }
 
-const fresh = `fresh (task_id, key_id, kind, model, held, charged, outcome, at, closed_at, took) AS (
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9 FROM json_each(?2)
-  WHERE NOT EXISTS (SELECT 1 FROM entry WHERE task_id = value ->> 0 AND step = 'reserve'))`;
+/** The statements of `writeEntries`: SQL in a text file beside the script, read once per isolate. */
+const statements = once(() => {
+  const [fresh, ...rest] = sql
+    .replaceAll(/^--.*\n/gm, "")
+    .trim()
+    .split("\n\n");
+  return rest.map((statement) => `${fresh} ${statement}`);
+});
 
 /**
  * Writes settled entries in one transaction: the entries that D1 does not have yet, the move of their charges from the grant to used, and
@@ -169,43 +176,10 @@ export async function writeEntries(
   const rows = JSON.stringify(
     entries.map((e) => [e.taskId, e.keyId, e.kind, e.model, e.held, e.charged, e.outcome, e.at, e.closedAt, toClass(e.closedAt - e.at)]),
   );
-  const statement = (sql: string) => db.prepare(`WITH ${fresh} ${sql}`).bind(accountId, rows, revision);
-  // The first statement raises the revision; the other statements take effect only if it did.
-  const isDone = "(SELECT revision FROM wallet WHERE id = ?1) > ?3";
+  const [first = "", ...others] = statements();
   const results = await db.batch([
-    statement(
-      `UPDATE wallet SET granted = granted - ${isGranted ? "d.charged" : "0"}, reserved = reserved - ${isGranted ? "d.charged" : "0"},
-         used = used + d.charged, reserved_at = max(coalesce(reserved_at, 0), d.at), revision = revision + 1
-       FROM (SELECT coalesce(sum(charged), 0) AS charged, coalesce(max(at), 0) AS at FROM fresh) d
-       WHERE id = ?1 AND revision >= ?3 RETURNING ${columns}`,
-    ),
-    statement(
-      // A Worker from before wallet objects existed may have reserved at the same time: the key's limit may be exceeded, but the charge is
-      // not reduced.
-      `UPDATE wallet SET used = used + d.charged, reserved_at = max(coalesce(reserved_at, 0), d.at),
-         quota = iif(quota < reserved + used + d.charged, reserved + used + d.charged, quota)
-       FROM (SELECT key_id, sum(charged) AS charged, max(at) AS at FROM fresh GROUP BY 1) d
-       WHERE id = d.key_id AND ${isDone}`,
-    ),
-    statement(
-      `INSERT INTO spending
-       SELECT ?1, at / 86400000 * 86400000, model, key_id, sum(charged), sum(held - charged), sum(outcome = 'completed'), sum(outcome <> 'completed')
-       FROM fresh WHERE ${isDone} GROUP BY 2, 3, 4
-       ON CONFLICT DO UPDATE SET charged = charged + excluded.charged, returned = returned + excluded.returned,
-         completed = completed + excluded.completed, failed = failed + excluded.failed`,
-    ),
-    // The status page does not count tasks that the caller ended or whose input caused the failure.
-    statement(
-      `INSERT INTO outcome_sum
-       SELECT closed_at / 300000 * 300000, kind, outcome = 'completed', iif(outcome = 'completed', took, 0), count(*)
-       FROM fresh WHERE ${isDone} AND outcome IN ('completed', 'provider_error', 'deadline_exceeded') GROUP BY 1, 2, 3, 4
-       ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks`,
-    ),
-    statement(
-      `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
-       SELECT task_id, 'reserve', ?1, key_id, kind, model, held, charged, outcome, at, closed_at FROM fresh WHERE ${isDone}
-       ON CONFLICT DO NOTHING`,
-    ),
+    db.prepare(`${first} ${columns}`).bind(accountId, rows, revision, Number(isGranted)),
+    ...others.map((statement) => db.prepare(statement).bind(accountId, rows, revision)),
     select(db, [...new Set(entries.map(({ keyId }) => keyId))]),
   ]);
   const [row] = toRows(results[0]);

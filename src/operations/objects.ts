@@ -4,6 +4,7 @@ import type { Audit, WalletSums } from "../db/audit.ts";
 import type { Charge } from "../db/ledger.ts";
 import type { LoggedRequest } from "../db/requests.ts";
 import type { Column, Span, Used } from "../db/usage.ts";
+import type { Owner } from "./focus.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 
 /** The state of a task's hold: settled again, still open, or without a task. */
@@ -61,7 +62,11 @@ export interface OperationsWorker {
   erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown">;
   /** Stores callers' requests for the console. */
   logRequests(requests: LoggedRequest[]): Promise<void>;
-  /** Usage by reference, archived entries included; see `archived-usage.ts`. */
+  /** An account's usage in one kind of group, archived entries included; see `usage.ts`. "too_many" if over `maxTasks` tasks with a reference would be read. */
+  usage(accountId: string, span: Span, group: Column, maxTasks: number): Promise<Used[] | "too_many">;
+  /** The same by day, model, key and, with that group, reference, as a table; see `focus.ts`. */
+  usageTable(owner: Owner, span: Span, group: Column, maxTasks: number): Promise<{ csv: string } | "too_many">;
+  /** Usage by reference, for gateways of the release before. */
   referencedUsage(accountId: string, span: Span, columns: Exclude<Column, "reference">[], most: number): Promise<Used[] | "too_many">;
   /** The position of an account's archived task. */
   findArchived(accountId: string, taskId: string): Promise<ArchivedPlace | undefined>;

@@ -7,9 +7,11 @@ import type { Column, Span, Used } from "../db/usage.ts";
 import { findArchived, referencedUsage } from "./archived-usage.ts";
 import { continueErasures, erase } from "./erase.ts";
 import type { ArchivedPlace, Objects, OperationsWorker, Reconciliation } from "./objects.ts";
+import type { Owner } from "./focus.ts";
 import { reconcile } from "./reconcile.ts";
 import { runChecks } from "./run.ts";
 import { runUpkeep } from "./upkeep.ts";
+import { usage, usageTable } from "./usage.ts";
 
 export default class Operations extends WorkerEntrypoint<OperationsBindings> implements OperationsWorker {
   async audit(objects: Objects, accountId?: string): Promise<Audit> {
@@ -26,6 +28,14 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> imp
 
   async logRequests(requests: LoggedRequest[]): Promise<void> {
     await writeRequests(this.env.DB, requests);
+  }
+
+  async usage(accountId: string, span: Span, group: Column, maxTasks: number): Promise<Used[] | "too_many"> {
+    return usage(this.env, accountId, span, group, maxTasks);
+  }
+
+  async usageTable(owner: Owner, span: Span, group: Column, maxTasks: number): Promise<{ csv: string } | "too_many"> {
+    return usageTable(this.env, owner, span, group, maxTasks);
   }
 
   async referencedUsage(

@@ -119,7 +119,7 @@ export type CallbackVerdict = boolean | "early" | { answer: object };
 
 /** A chat completion in OpenAI's format, answered whole or as server-sent events. */
 interface ChatRequest {
-  /** OpenAI's request body with the upstream's model id, adapted to its family (`chat-families.json`); it always has a limit for the answer. */
+  /** OpenAI's request body with the upstream's model id, adapted to its family (`chat-families.txt`); it always has a limit for the answer. */
   body: Record<string, unknown>;
   stream: boolean;
   /** Aborted when the answer takes too long, or some seconds after the caller disconnected. */

@@ -4,7 +4,7 @@ import { toUnits } from "../db/ledger.ts";
 import type { Used } from "../db/usage.ts";
 
 /** The account of the usage, and the unit of its amounts. */
-interface Owner {
+export interface Owner {
   accountId: string;
   currency: string;
 }
