@@ -53,7 +53,7 @@ export function checkFamilies(configured: unknown): ChatFamilies {
   return {
     ...(families as ChatFamilies),
     ...Object.fromEntries(Object.entries(builtIn()).filter(([name]) => !(name in families))),
-  } as ChatFamilies;
+  };
 }
 
 function isPattern(text: string): boolean {
