@@ -8,6 +8,8 @@ import { NetError } from "../net/net-error.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { paceTimeMs, within } from "../net/pace.ts";
 import type { AppContext } from "./frame.ts";
+import { toOversized } from "../catalog/sizes.ts";
+import { JsonBodyError } from "../media/json-error.ts";
 import { parseJson } from "../media/json-limits.ts";
 import type { Watch } from "./watch.ts";
 
@@ -79,6 +81,12 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   }
 }
 
+/** The refusal of a body that is not acceptable JSON. */
+export function toJsonError(cause: unknown): ApiError {
+  const oversized = cause instanceof JsonBodyError && cause.list && toOversized(cause.list);
+  return oversized ? new ApiError("invalid_request", { violations: [oversized] }) : new ApiError("invalid_json", { cause });
+}
+
 const strictText = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /** The bytes of a body as an object. Throws 400. */
@@ -86,8 +94,8 @@ export function parseObject(bytes: Uint8Array): Record<string, unknown> {
   let body: unknown;
   try {
     body = parseJson(strictText.decode(bytes));
-  } catch {
-    throw new ApiError("invalid_json");
+  } catch (error) {
+    throw toJsonError(error);
   }
   return asObject(body);
 }

@@ -28,7 +28,10 @@ export async function holdForChat(env: Env, charge: Charge, held: number, watch:
     await retry("settle", charge.taskId, () => wallet().settle(charge, charged, outcome, held));
   };
   const deadline = Date.now() + chatDeadlineMs + graceMs;
-  if (await callTogether(env.WALLETS, { charge, held, deadline }, watch)) return { settle };
+  const isHeld = await callTogether(env.WALLETS, { charge, held, deadline }, watch);
+  if (isHeld) return { settle };
+  /** Ends a reservation whose outcome is unknown; if that fails, its deadline releases it. */
+  const giveUp = () => settle(undefined).catch((fault: unknown) => alert("settle", { task: charge.taskId, outcome: "fault" }, fault));
   try {
     const { answer, until } = await retry(
       "reserve",
@@ -36,12 +39,12 @@ export async function holdForChat(env: Env, charge: Charge, held: number, watch:
       async (): Promise<ReserveAnswer> => await wallet().reserve(charge, held, { deadline }),
     );
     if (answer === "reserved") return { settle };
+    if (isHeld === undefined) await giveUp(); // the shared call may still come, when it could be held
     if (answer === "budget") throw budgetExceeded(until);
     throw new ApiError(answer === "insufficient" ? "insufficient_quota" : "unavailable");
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    // The outcome of the reservation is unknown: settle it here; if that fails, its deadline releases it.
-    await settle(undefined).catch((fault: unknown) => alert("settle", { task: charge.taskId, outcome: "fault" }, fault));
+    await giveUp();
     throw new ApiError("unavailable", { cause: error });
   }
 }

@@ -61,21 +61,11 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
   }
 }
 
-/**
- * The answer's fields. Counts the bytes of an answer that breaks off or cannot be parsed, because the upstream generated them: those that
- * arrived, or of a small one those that it announced, because a small answer is read at once.
- */
+/** The answer's fields. Counts the bytes of an answer that breaks off or cannot be parsed, because the upstream generated them. */
 async function readFields(response: Response, meter: ChatMeter): Promise<Fields> {
   const decoder = new TextDecoder();
   const { headers } = response;
   const length = headers.has("content-encoding") ? Number.NaN : Number(headers.get("content-length") ?? Number.NaN);
-  if (length <= readBytes)
-    try {
-      return parseFields(await response.text());
-    } catch (error) {
-      meter.addBytes(length);
-      throw toUnclear("the answer broke off", error);
-    }
   // At a length that is known nothing is left to be read: each read costs a turn of the event loop.
   const reader = openReader(response.body ?? new Blob([]).stream(), length);
   let text = "";

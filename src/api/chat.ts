@@ -114,7 +114,11 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
     watch.limit(chatDeadlineMs, () => stop.abort());
     const { signal } = c.req.raw;
     signal.addEventListener("abort", () => one.hangUp());
-    if (signal.aborted) one.hangUp();
+    if (signal.aborted) {
+      // Nothing is generated for a caller who has gone before an upstream was asked.
+      await one.settle(undefined);
+      throw new ApiError("unavailable");
+    }
     return start(c, one, routes, isStream);
   };
   // A caller that disconnects ends the answer but not the accounting: everything generated is settled. Nor does it end a call of the

@@ -13,7 +13,7 @@ import { RunningDigest } from "../media/running-digest.ts";
 import { maxImageBytes } from "../catalog/fields.ts";
 import { Semaphore } from "../concurrency.ts";
 import { chatDeadlineMs } from "./chat-hold.ts";
-import { asObject, largeBody, parseObject, readObject, requireJson, withoutNulls } from "./body.ts";
+import { asObject, largeBody, parseObject, readObject, requireJson, toJsonError, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";
 import { isOpenAi } from "./openai.ts";
 
@@ -145,7 +145,8 @@ async function read(
 function refuse(error: unknown): never {
   if (!(error instanceof JsonBodyError)) throw error;
   const isSlow = error.cause instanceof NetError && error.cause.reason === "timeout";
-  throw new ApiError(isSlow ? "body_too_slow" : error.reason === "too_large" ? "body_too_large" : "invalid_json", { cause: error });
+  if (isSlow) throw new ApiError("body_too_slow", { cause: error });
+  throw error.reason === "too_large" ? new ApiError("body_too_large", { cause: error }) : toJsonError(error);
 }
 
 /** `images[3]`, `image_with_roles[0].url` */

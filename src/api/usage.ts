@@ -2,8 +2,7 @@
 
 import type * as z from "zod/mini";
 import { balanceUnit } from "../config.ts";
-import { toUnits } from "../db/ledger.ts";
-import type { Column, Span, Used } from "../db/usage.ts";
+import type { Span } from "../db/usage.ts";
 import { invalid } from "../errors.ts";
 import { admitted } from "./auth.ts";
 import { type AppContext, answer } from "./frame.ts";
@@ -25,8 +24,7 @@ async function readOut(c: AppContext, { from, to, group_by: group, format }: z.o
   const span = toSpan(from, to);
   const operations = operationsWorker(c);
   if (format === "json") {
-    const groups = known(await operations.usage(accountId, span, group, maxReferenced));
-    return answer(c, { object: "list", data: groups.map((used) => toRow(group, used)) });
+    return answer(c, { object: "list", data: known(await operations.usage(accountId, span, group, maxReferenced)) });
   }
   const owner = { accountId, currency: balanceUnit(c.env) };
   const { csv } = known(await operations.usageTable(owner, span, group, maxReferenced));
@@ -49,11 +47,3 @@ function toSpan(from: number | undefined, to: number | undefined): Span {
   if (last - first >= maxDays * dayMs) throw invalid("to", "too_many_days", { maximum: maxDays - 1 }, { maximum: maxDays - 1 });
   return { first, last };
 }
-
-const toRow = (group: Column, used: Used) => ({
-  [group]: group === "day" ? toDate(used.day ?? 0) : used[group],
-  charged: toUnits(used.charged),
-  returned: toUnits(used.returned),
-  completed: used.completed,
-  failed: used.failed,
-});

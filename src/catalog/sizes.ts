@@ -1,10 +1,10 @@
 /** The limits of lists and records in a body, checked before a schema looks at their elements. Pure. */
 
 import type { Violation } from "../errors.ts";
+import { maxListLength } from "../media/json-scanner.ts";
 
 /** Fields of a body whose limit differs from the general one (contract, section 1). */
 const listLimits: Record<string, number> = { tools: 512 };
-const maxListLength = 2_048;
 const maxRecordSize = 1_024;
 /** The elements of all lists together, because lists within lists would otherwise multiply. */
 const maxElements = 8_192;
@@ -32,6 +32,15 @@ export function findOversized(body: object): Violation | undefined {
     return undefined;
   };
   return visit(body, "", 0);
+}
+
+/** The violation of a list that is so long that its body was not parsed; undefined for one inside the caller's own values. */
+export function toOversized(path: readonly (string | number)[]): Violation | undefined {
+  const param = path
+    .map((name) => (typeof name === "number" ? `[${name}]` : `.${name}`))
+    .join("")
+    .slice(1);
+  return path.length > maxLevels ? undefined : tooBig(param, true, listLimits[param] ?? maxListLength);
 }
 
 const tooBig = (param: string, isList: boolean, maximum: number): Violation => ({

@@ -12,9 +12,12 @@ export type JsonBodyProblem = "too_large" | "not_json" | "too_complex" | "interr
 export class JsonBodyError extends Error {
   override readonly name = "JsonBodyError";
   readonly reason: JsonBodyProblem;
+  /** With `too_complex`: the path of a list that is longer than a list may be, if there is one. */
+  readonly list: readonly (string | number)[] | undefined;
 
-  constructor(reason: JsonBodyProblem, options?: ErrorOptions) {
+  constructor(reason: JsonBodyProblem, options?: ErrorOptions, list?: readonly (string | number)[]) {
     super(reason, options);
     this.reason = reason;
+    this.list = list;
   }
 }

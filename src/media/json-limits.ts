@@ -1,7 +1,7 @@
 /** Limits the depth and the number of values of JSON from outside: a value can take twenty times as much memory as its text. */
 
 import { JsonBodyError } from "./json-error.ts";
-import { closingQuote, maxValues } from "./json-scanner.ts";
+import { closingQuote, JsonScanner, maxValues } from "./json-scanner.ts";
 
 /** Low enough for recursive functions that read the value. */
 export const maxDepth = 64;
@@ -11,7 +11,10 @@ export const maxDepth = 64;
  * @throws JsonBodyError `too_complex`, before anything is parsed; SyntaxError.
  */
 export function parseJson(text: string, limit = maxValues): unknown {
-  if (exceedsLimits(text, limit)) throw new JsonBodyError("too_complex");
+  if (exceedsLimits(text, limit)) {
+    for (const _ of new JsonScanner(maxDepth).parts(text)); // throws, and names the list
+    throw new JsonBodyError("too_complex");
+  }
   return JSON.parse(text);
 }
 

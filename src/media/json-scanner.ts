@@ -7,6 +7,8 @@ import { JsonBodyError } from "./json-error.ts";
  * thousand messages with tool calls and five hundred tools have about half as many.
  */
 export const maxValues = 100_000;
+/** The maximum length of a list of a request. */
+export const maxListLength = 2_048;
 
 /** Path from the document's root: field names and array indexes. */
 export type JsonPath = readonly (string | number)[];
@@ -125,7 +127,14 @@ export class JsonScanner {
   }
 
   #count(): void {
-    if (++this.#values > maxValues || this.#levels.length > this.#maxDepth) throw new JsonBodyError("too_complex");
+    if (this.#levels.length > this.#maxDepth) throw new JsonBodyError("too_complex");
+    if (++this.#values > maxValues) throw new JsonBodyError("too_complex", undefined, this.#longList());
+  }
+
+  /** The path of the first open list that is longer than any list of a request may be. */
+  #longList(): JsonPath | undefined {
+    const at = this.#levels.findIndex((level) => typeof level.at === "number" && level.at >= maxListLength);
+    return at === -1 ? undefined : this.path.slice(0, at);
   }
 
   #next(isComma: boolean): void {

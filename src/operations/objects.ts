@@ -5,6 +5,7 @@ import type { Charge } from "../db/ledger.ts";
 import type { LoggedRequest } from "../db/requests.ts";
 import type { Column, Span, Used } from "../db/usage.ts";
 import type { Owner } from "./focus.ts";
+import type { UsageRow } from "./usage.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 
 /** The state of a task's hold: settled again, still open, or without a task. */
@@ -63,7 +64,7 @@ export interface OperationsWorker {
   /** Stores callers' requests for the console. */
   logRequests(requests: LoggedRequest[]): Promise<void>;
   /** An account's usage in one kind of group, archived entries included; see `usage.ts`. "too_many" if over `maxTasks` tasks with a reference would be read. */
-  usage(accountId: string, span: Span, group: Column, maxTasks: number): Promise<Used[] | "too_many">;
+  usage(accountId: string, span: Span, group: Column, maxTasks: number): Promise<UsageRow[] | "too_many">;
   /** The same by day, model, key and, with that group, reference, as a table; see `focus.ts`. */
   usageTable(owner: Owner, span: Span, group: Column, maxTasks: number): Promise<{ csv: string } | "too_many">;
   /** Usage by reference, for gateways of the release before. */

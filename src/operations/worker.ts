@@ -11,7 +11,7 @@ import type { Owner } from "./focus.ts";
 import { reconcile } from "./reconcile.ts";
 import { runChecks } from "./run.ts";
 import { runUpkeep } from "./upkeep.ts";
-import { usage, usageTable } from "./usage.ts";
+import { usage, type UsageRow, usageTable } from "./usage.ts";
 
 export default class Operations extends WorkerEntrypoint<OperationsBindings> implements OperationsWorker {
   async audit(objects: Objects, accountId?: string): Promise<Audit> {
@@ -30,7 +30,7 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> imp
     await writeRequests(this.env.DB, requests);
   }
 
-  async usage(accountId: string, span: Span, group: Column, maxTasks: number): Promise<Used[] | "too_many"> {
+  async usage(accountId: string, span: Span, group: Column, maxTasks: number): Promise<UsageRow[] | "too_many"> {
     return usage(this.env, accountId, span, group, maxTasks);
   }
 

@@ -18,10 +18,10 @@ const maxTogether = 64;
 /** Whether a request can wake another one. Otherwise, as in the test runner, each call goes alone. */
 const canWake = Cloudflare.compatibilityFlags["handle_cross_request_promise_resolution"] === true;
 
-/** A waiting call. It is told its answer, or that it is to take all waiting calls along. */
+/** A waiting call. It is told its answer, undefined if that is unknown, or that it is to take all waiting calls along. */
 interface Turn {
   call: ChatCall;
-  tell: (answer: boolean | "go") => void;
+  tell: (answer: boolean | undefined | "go") => void;
 }
 
 /** Limits the wait for a promise: resolves to undefined after `ms`. */
@@ -39,34 +39,34 @@ interface Line {
 const lines = new Map<string, Line>();
 
 /**
- * Makes a call of the account's wallet together with other chats' calls. True once it has taken effect; false if the wallet needs D1 for it,
- * refuses it, or if its outcome is unknown: then repeat it alone. Each request that is the first to wait sends the next call itself, so that
+ * Makes a call of the account's wallet together with other chats' calls. True once it has taken effect; false if the wallet needs D1 for it or
+ * refuses it; undefined if it may still take effect. Unless true, repeat it alone. Each request that is the first to wait sends the next call itself, so that
  * no request does others' work after its own, and none depends on another for longer than `lateMs`.
  */
-export async function callTogether(wallets: Wallets, call: ChatCall, watch: Within, joins = canWake): Promise<boolean> {
+export async function callTogether(wallets: Wallets, call: ChatCall, watch: Within, joins = canWake): Promise<boolean | undefined> {
   const { accountId } = call.charge;
   let line = lines.get(accountId);
   if (!line) lines.set(accountId, (line = { waiting: [], last: undefined, sentAt: 0 }));
   if (joins && line.last && Date.now() - line.sentAt < joinMs) {
-    const { promise, resolve } = Promise.withResolvers<boolean | "go">();
+    const { promise, resolve } = Promise.withResolvers<boolean | undefined | "go">();
     const turn = { call, tell: resolve };
     line.waiting.push(turn);
     const answer = await watch.within(lateMs, promise);
     if (answer === undefined) giveUp(line, turn);
-    if (answer !== "go") return answer ?? false;
+    if (answer !== "go") return answer;
   }
   const turns = line.waiting.splice(0, maxTogether - 1);
   const mine = (line.last = turns);
   line.sentAt = Date.now();
-  let answers: boolean[] = [];
+  let answers: (boolean | undefined)[] = [];
   try {
     answers = await wallets.getByName(accountId).chats([call, ...turns.map((turn) => turn.call)]);
   } catch {
     // Each chat repeats its call alone, and reports its faults. Code of the previous version has no such method.
   }
-  turns.forEach((turn, at) => turn.tell(answers[at + 1] ?? false));
+  turns.forEach((turn, at) => turn.tell(answers[at + 1]));
   if (line.last === mine) passOn(accountId, line);
-  return answers[0] ?? false;
+  return answers[0];
 }
 
 /** Lets the first waiting call take the others along. */

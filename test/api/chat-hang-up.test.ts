@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openSender } from "../../src/api/chat-sender.ts";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import worker from "../../src/worker.ts";
 import { readBalance, newAccount } from "../support/gateway.ts";
 
@@ -16,6 +17,15 @@ afterEach(() => {
 
 const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
 const promptFloor = (2 * "a question".length) / 1e6;
+
+const ROUTES = { "textA-1": [{ provider: "sandbox", model: "textA-1" }] };
+const toRequest = (key: string, isStream: boolean, signal: AbortSignal) =>
+  new Request("https://gateway.example/v1/chat/completions", {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "textA-1", stream: isStream, messages: [{ role: "user", content: "a question" }] }),
+    signal,
+  });
 
 /** Starts a chat of a new account with this upstream. */
 async function begin(isStream: boolean, upstream: (signal: AbortSignal) => Promise<Response>) {
@@ -30,13 +40,7 @@ async function begin(isStream: boolean, upstream: (signal: AbortSignal) => Promi
       return upstream(signal);
     },
   } as unknown as Fetcher;
-  const request = new Request("https://gateway.example/v1/chat/completions", {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "textA-1", stream: isStream, messages: [{ role: "user", content: "a question" }] }),
-    signal: caller.signal,
-  });
-  const ROUTES = { "textA-1": [{ provider: "sandbox", model: "textA-1" }] };
+  const request = toRequest(account.key, isStream, caller.signal);
   const answer = worker.fetch(request, { ...env, SANDBOX, ROUTES }, context);
   await isAsked;
   return { account, caller, context, answer };
@@ -67,22 +71,39 @@ test("if the caller has disconnected, an unfinished whole answer is settled by t
   expect([reserved, used >= promptFloor]).toEqual([0, true]);
 });
 
-test("a small whole answer that breaks off is charged by the length that the upstream announced", async () => {
+test("a whole answer that breaks off is charged by the bytes that arrived, not by the length that was announced", async () => {
   const broken = () =>
     new ReadableStream({
       type: "bytes",
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode('{"choices":'));
-        controller.error(new Error("broken"));
-      },
+      start: (controller) => controller.enqueue(new TextEncoder().encode('{"choices":')),
+      pull: (controller) => controller.error(new Error("broken")),
     });
   const { account, context, answer } = await begin(false, async () => new Response(broken(), { headers: { "content-length": "500" } }));
   expect((await answer).status).toBe(500);
   await waitOnExecutionContext(context);
   const { reserved, used } = await readBalance(account);
   expect(reserved).toBe(0);
-  expect(used).toBeGreaterThanOrEqual(promptFloor + (8 * 500) / 1e6);
-  expect(used).toBeLessThan(promptFloor + (8 * 520) / 1e6);
+  expect(used).toBeGreaterThan(promptFloor + (8 * 10) / 1e6);
+  expect(used).toBeLessThan(promptFloor + (8 * 50) / 1e6);
+});
+
+test("a caller that disconnects while its price is being held pays nothing, and no upstream is asked", async () => {
+  const account = await newAccount();
+  const caller = new AbortController();
+  const { reserve } = WalletObject.prototype;
+  vi.spyOn(WalletObject.prototype, "reserve").mockImplementationOnce(async function (this: WalletObject, ...values) {
+    const held = await reserve.apply(this, values);
+    caller.abort();
+    return held;
+  });
+  const context = createExecutionContext();
+  const asked = vi.fn();
+  const request = toRequest(account.key, false, caller.signal);
+  const answer = await worker.fetch(request, { ...env, SANDBOX: { fetch: asked } as unknown as Fetcher, ROUTES }, context);
+  expect(answer.status).toBe(503);
+  await waitOnExecutionContext(context);
+  expect(asked).not.toHaveBeenCalled();
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a caller that keeps waiting is not charged when the upstream never answers", async () => {

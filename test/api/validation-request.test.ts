@@ -180,13 +180,14 @@ const sentences = { en: "at most 100,000 values", zh: "最多包含 100,000 个�
 test("a body with more than 100,000 values is refused, however small they are, in each language", async () => {
   const account = await newAccount();
   const chat = `{"model":"textA-1","messages":[{"role":"user","content":"Hi"}]`;
+  const deep = (item: string, times: number) => `"x":{"a":{"b":{"c":{"d":[${item.repeat(times)}0]}}}}`;
   const tools = (values: number) =>
     `${chat},"tools":[{"type":"function","function":{"name":"a","parameters":{"enum":[${"0,".repeat(values)}0]}}}]}`;
   for (const [path, body, language] of [
-    ["/v1/chat/completions", `${chat},"x":[${"[],".repeat(3_400_000)}0]}`, "en"],
+    ["/v1/chat/completions", `${chat},${deep("[],", 3_300_000)}}`, "en"],
     ["/v1/chat/completions", tools(100_000), "zh"],
-    ["/v1/images/generations", `{"model":"imgA-4","prompt":"A lake","x":[${"{},".repeat(100_000)}0]}`, "ko"],
-    ["/v1/tokens", `{"tasks":1,"max_cost":1,"expires_in":60,"x":[${"0,".repeat(100_000)}0]}`, "ja"],
+    ["/v1/images/generations", `{"model":"imgA-4","prompt":"A lake",${deep("{},", 100_000)}}`, "ko"],
+    ["/v1/tokens", `{"tasks":1,"max_cost":1,"expires_in":60,${deep("0,", 100_000)}}`, "ja"],
   ] as const) {
     const { status, body: answer } = await call(`${path}?language=${language}`, { key: account.key, body });
     expect({ status, error: answer.error }, path).toMatchObject({
@@ -195,6 +196,9 @@ test("a body with more than 100,000 values is refused, however small they are, i
     });
     expect(answer.error.message).toContain(sentences[language]);
   }
+  // A long list that is not deep in the caller's own values is named.
+  const { body: named } = await call("/v1/chat/completions", { key: account.key, body: `${chat},"x":[${"[],".repeat(3_300_000)}0]}` });
+  expect(named.error).toMatchObject({ code: "invalid_request", param: "x", details: [{ param: "x", allowed: { maximum: 2_048 } }] });
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   expect((await call("/v1/chat/completions", { key: account.key, body: tools(90_000) })).status).toBe(200);
 });

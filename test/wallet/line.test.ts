@@ -2,11 +2,12 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { holdForChat } from "../../src/api/chat-hold.ts";
 import { Watch } from "../../src/api/watch.ts";
 import { type ChatCall, callTogether } from "../../src/tasks/wallet-line.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { failOnce } from "../support/faults.ts";
-import { type Account, holdTime, newAccount } from "../support/gateway.ts";
+import { type Account, holdTime, newAccount, readBalance } from "../support/gateway.ts";
 import { crashWallet, expectFinal, expectSound, type Known, newCharge, openWallet, wake } from "./support.ts";
 
 holdTime();
@@ -150,7 +151,23 @@ test("behind a request that died each call gives up after two seconds, and later
   void callTogether(wallets, next(), new Watch(), true);
   const waiting = [callTogether(wallets, next(), new Watch(), true), callTogether(wallets, next(), new Watch(), true)];
   await vi.advanceTimersByTimeAsync(2_000);
-  expect(await Promise.all(waiting)).toEqual([false, false]);
+  expect(await Promise.all(waiting)).toEqual([undefined, undefined]);
   expect(await callTogether(wallets, next(), new Watch(), true)).toBe(true);
   expect(sent).toEqual([1, 1]);
+});
+
+test("a refused chat whose shared call was lost holds nothing when that call comes after all", async () => {
+  const { account } = await spender();
+  const charge = newCharge(account, "chat");
+  let lost: ChatCall[] = [];
+  vi.spyOn(WalletObject.prototype, "chats").mockImplementationOnce(async (calls) => {
+    lost = structuredClone(calls);
+    throw new Error("scripted fault");
+  });
+  vi.spyOn(WalletObject.prototype, "reserve").mockResolvedValueOnce({ answer: "insufficient" });
+  const refused = await holdForChat(env, charge, held, new Watch()).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: "insufficient_quota" });
+  expect(lost).toHaveLength(1);
+  expect(await env.WALLETS.getByName(account.id).chats(lost)).toEqual([false]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
