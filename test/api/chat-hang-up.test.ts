@@ -90,8 +90,9 @@ test("a whole answer that breaks off is charged by the bytes that arrived, not b
 test("a caller that disconnects while its price is being held pays nothing, and no upstream is asked", async () => {
   const account = await newAccount();
   const caller = new AbortController();
-  const { reserve } = WalletObject.prototype;
-  vi.spyOn(WalletObject.prototype, "reserve").mockImplementationOnce(async function (this: WalletObject, ...values) {
+  const wallet: Record<string, (...values: unknown[]) => Promise<unknown>> = WalletObject.prototype as never;
+  const reserve = wallet["reserve"]!;
+  vi.spyOn(wallet, "reserve").mockImplementationOnce(async function (this: unknown, ...values) {
     const held = await reserve.apply(this, values);
     caller.abort();
     return held;
