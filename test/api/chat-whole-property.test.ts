@@ -83,7 +83,13 @@ async function run(account: Account, one: Scenario, bytes: Uint8Array) {
     },
   });
   const status = one.end.kind === "refused" ? one.end.status : 200;
-  const SANDBOX = { fetch: async () => new Response(upstream, { status, headers: { "content-type": "application/json" } }) };
+  let isAsked = false;
+  const SANDBOX = {
+    fetch: async () => {
+      isAsked = true;
+      return new Response(upstream, { status, headers: { "content-type": "application/json" } });
+    },
+  };
   const ROUTES = { "textA-1": [{ provider: "sandbox", model: "textA-1" }] };
   const request = new Request("https://gateway.example/v1/chat/completions", {
     method: "POST",
@@ -95,7 +101,7 @@ async function run(account: Account, one: Scenario, bytes: Uint8Array) {
   const response = await worker.fetch(request, { ...env, SANDBOX: SANDBOX as unknown as Fetcher, ROUTES }, context);
   const seen = await response.text();
   await waitOnExecutionContext(context);
-  return { status: response.status, seen };
+  return { status: response.status, seen, isAsked };
 }
 
 /** The hold of such a chat in millionths. */
@@ -114,12 +120,18 @@ test("whatever a whole answer contains and whichever side stops: 0 <= charged <=
   await fc.assert(
     fc.asyncProperty(scenario, async (one) => {
       const { bytes, isWhole } = script(one);
-      const { status, seen } = await run(account, one, bytes);
+      const { status, seen, isAsked } = await run(account, one, bytes);
       const { used, reserved } = await readBalance(account);
       const charged = Math.round((used - before) * 1e6);
       before = used;
 
       expect(reserved).toBe(0);
+      // A caller who has gone before an upstream was asked.
+      expect(isAsked).toBe(one.hangsUp !== "before");
+      if (!isAsked) {
+        expect({ status, charged }).toEqual({ status: 503, charged: 0 });
+        return;
+      }
       const isMade = one.end.kind !== "error" && one.end.kind !== "refused";
       const isRefused = one.end.kind === "refused" || (one.end.kind === "error" && one.hangsUp === "no");
       const estimate = toBytes(question);
