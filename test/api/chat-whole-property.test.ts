@@ -126,8 +126,8 @@ test("whatever a whole answer contains and whichever side stops: 0 <= charged <=
       before = used;
 
       expect(reserved).toBe(0);
-      // A caller who has gone before an upstream was asked.
-      expect(isAsked).toBe(one.hangsUp !== "before");
+      // A short answer is pulled when it is made, so "amid" may be before an upstream is asked too.
+      if (one.hangsUp !== "amid") expect(isAsked).toBe(one.hangsUp === "no");
       if (!isAsked) {
         expect({ status, charged }).toEqual({ status: 503, charged: 0 });
         return;
