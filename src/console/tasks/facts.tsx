@@ -36,6 +36,7 @@ const Value = ({ name, value }: { name: string; value: unknown }): Child => {
   if (typeof value === "boolean") return t(value ? "yes" : "no");
   const text = String(value);
   if (name === "duration") return t("length_seconds", { seconds: text });
+  if (name === "timestamps") return t("length_seconds", { seconds: text.replace(",", "–") });
   if (name === "from_task") return <TaskLink id={text} />;
   if (name.startsWith("image") && text === "inline") return t("inline_image");
   return /^https?:\/\//.test(text) ? (
