@@ -86,8 +86,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
                 <Money millionths={remaining(balance)} />
               </td>
               <td>
-                {account.disabled ? <Pill icon="ban" text={t("admin_disabled")} /> : t("admin_enabled")}
-                {account.admin === 1 && ` · ${t("admin")}`}
+                {account.disabled === 1 && <Pill icon="ban" text={t("admin_disabled")} />} {account.admin === 1 && t("admin")}
               </td>
             </tr>
           ))}

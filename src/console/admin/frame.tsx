@@ -19,8 +19,8 @@ const parts = [
   ["/console/admin/tasks", "admin_open_tasks"],
 ] as const;
 
-/** True for pages of this section: its sub-paths, and for the first section only the path itself. */
-const isIn = (path: string, part: string) => path === part || (part !== "/console/admin" && path.startsWith(`${part}/`));
+/** The section of a page; pages of no other section belong to the overview. */
+const sectionOf = (path: string) => parts.slice(1).find(([part]) => path === part || path.startsWith(`${part}/`)) ?? parts[0];
 
 /** An admin page with the navigation of the admin pages. */
 export function adminPage(c: ConsoleContext, title: string, children: Child, status: 200 | 400 | 403 | 404 | 500 = 200) {
@@ -30,9 +30,9 @@ export function adminPage(c: ConsoleContext, title: string, children: Child, sta
     title,
     <>
       <nav aria-label={t("admin")} class="tabs under">
-        {parts.map(([path, name]) => (
-          <a href={path} aria-current={isIn(c.req.path, path) ? "page" : undefined}>
-            {t(name)}
+        {parts.map((part) => (
+          <a href={part[0]} aria-current={part === sectionOf(c.req.path) ? "page" : undefined}>
+            {t(part[1])}
           </a>
         ))}
       </nav>
