@@ -364,7 +364,9 @@ test("the list of open tasks reads no settled rows of accounts without open task
 test("the audit runs on request and names wallets that disagree", async () => {
   const account = await newAccount(1);
   expect(await browser.read(root)).toContain("Run the audit");
-  expect(await browser.read(`${root}/audit`)).toContain("Every balance agrees with the ledger.");
+  const agreed = await browser.read(`${root}/audit`);
+  expect(agreed).toContain("Every balance agrees with the ledger.");
+  expect(agreed).toContain(`<a href="${root}" aria-current="page">Overview</a>`);
   await env.DB.prepare("UPDATE wallet SET used = used + 7 WHERE id = ?1").bind(account.id).run();
   const page = await browser.read(`${root}/audit`);
   expect(page).toContain("disagree with the ledger: 1");

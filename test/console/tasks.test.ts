@@ -250,7 +250,7 @@ test("a character is created from a video", async () => {
   const made = await led(await browser.ask(action, { key, start: "1", end: "3.5" }));
   await finish(account, made);
   const text = await browser.read(`/console/tasks/${made}`);
-  for (const words of ["Amber Fox", "@amber.fox", `href="/console/tasks/${id}"`]) expect(text).toContain(words);
+  for (const words of ["Amber Fox", "@amber.fox", `href="/console/tasks/${id}"`, "1–3.5 s"]) expect(text).toContain(words);
 });
 
 test("cancelling returns the money; cancelling a final task shows a message", async () => {
