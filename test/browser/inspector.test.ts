@@ -7,10 +7,11 @@ const bad = `<!doctype html><html><title>Bad</title><body>
   <p style="color: #ccc; background: #fff">Hardly seen</p>
   <input>
   <div style="width: 3000px">Wide</div>
+  <button class="btn" style="font-size: 0">Copy</button>
   <img src="http://192.0.2.1/picture.png" alt="">
   <script>console.error("a complaint"); queueMicrotask(() => { throw new Error("a fault") })</script>`;
 
-test("bad contrast, an unlabelled field, horizontal scrolling, console errors, failed requests and other hosts are all reported", async ({
+test("bad contrast, an unlabelled field, an empty button, horizontal scrolling, console errors, failed requests and other hosts are all reported", async ({
   elsewhere,
   browser,
 }) => {
@@ -28,6 +29,7 @@ test("bad contrast, an unlabelled field, horizontal scrolling, console errors, f
     /label: <input>/,
     /html-has-lang/,
     /is 3\d{3} pixels wide/,
+    /shows nothing: <button /,
     /a complaint/,
     /a fault/,
     /asked for http:\/\/192\.0\.2\.1/,

@@ -98,6 +98,10 @@ function inDocument(
           findings.push(`the contrast cannot be told (${(data as { messageKey: string }).messageKey}): ${html}`);
     const { scrollWidth, clientWidth } = document.documentElement;
     if (scrollWidth > clientWidth) findings.push(`is ${scrollWidth} pixels wide in a window of ${clientWidth}`);
+    // Where there is no room for the words of a button, its icon remains.
+    for (const button of document.querySelectorAll(".btn"))
+      if (getComputedStyle(button).fontSize === "0px" && button.checkVisibility() && !button.querySelector(".i")?.checkVisibility())
+        findings.push(`a button shows nothing: ${button.outerHTML}`);
     return findings;
   };
   own.lookAround = lookAround;
