@@ -87,7 +87,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
               </td>
               <td>
                 {account.disabled ? <Pill icon="ban" text={t("admin_disabled")} /> : t("admin_enabled")}
-                {account.admin === 1 && ` · ${t("admin")}`}
+                {account.admin === 1 && ` · ${t("admin_role_admin")}`}
               </td>
             </tr>
           ))}
