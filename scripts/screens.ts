@@ -61,7 +61,7 @@ async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Prom
       if (status !== undefined && status !== 404) continue;
       await show(page, looks[0]);
       for (const language of otherLanguages) {
-        await speak(page, language);
+        if ((await speak(page, language)) === 404 && status !== 404) break;
         await loadImages(page);
         await page.screenshot({ path: join(outputDir, `${name}-${language}.png`), fullPage: true });
       }

@@ -111,11 +111,11 @@ export const consolePages: ConsolePage[] = [
 /** Languages whose letters are wider or taller than English ones. */
 export const otherLanguages = ["zh", "ja"] as const;
 
-/** Opens the current page in another language; does nothing for the answer of a form. */
-export async function speak(page: Page, language: string): Promise<void> {
+/** Opens the current page in another language and returns the status: the answer of a form may not be there. */
+export async function speak(page: Page, language: string): Promise<number | undefined> {
   const { pathname, search } = new URL(page.url());
   await page.context().addCookies([{ name: "gateway_language", value: language, domain: new URL(page.url()).hostname, path: "/" }]);
-  await page.goto(pathname + search);
+  return (await page.goto(pathname + search))?.status();
 }
 
 /** A combination in which pages are checked. */

@@ -6,6 +6,7 @@ import { remaining } from "../db/ledger.ts";
 import { startOfDays } from "../db/ledger-reports.ts";
 import { readBalance, readSpent, readUses } from "./ledger.ts";
 import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
+import { Filled } from "./parts/filled.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Money } from "./parts/money.tsx";
 import { FirstSteps, FirstThings } from "./overview/first-steps.tsx";
@@ -62,7 +63,7 @@ async function overviewPage(c: ConsoleContext) {
               <dd>
                 <Money millionths={left} />
                 <small>
-                  <Money millionths={balance.reserved} /> {t("reserved_small")}
+                  <Filled message="reserved_small" by={{ amount: <Money millionths={balance.reserved} /> }} />
                 </small>
               </dd>
             </dl>

@@ -384,7 +384,7 @@ test("providers are shown with their state, without secrets and URLs", async () 
   expect(row("modelark")).toContain("used in order");
   expect(row("openai")).toContain("off: no secret");
   const section = /<h3>imgA-4<\/h3>.*?<\/section>/.exec(page)![0];
-  expect(section).toContain("<dt>image</dt><dd>$0.03</dd><dt>HD image</dt><dd>$0.06</dd>");
+  expect(section).toContain("<dt>per image</dt><dd>$0.03</dd><dt>per HD image</dt><dd>$0.06</dd>");
   expect(
     [...section.matchAll(/<li><span>(\w+)<\/span><code title=.*?<\/code><span class="meta">(.*?)<\/span><\/li>/g)].map(
       ([, name, state]) => [name, state],
@@ -402,7 +402,7 @@ test("a price that the operator set is shown beside the catalog's", async () => 
   const page = await readWith({ PRICES: { "imgA-4": { image: 50_000 } } }, `${root}/providers`);
   const [, section = ""] = /<h3>imgA-4<\/h3>(.*?)<\/section>/.exec(page)!;
   expect(section.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ")).toContain(
-    "image $0.05 set by PRICES; catalog: $0.03 HD image $0.10 set by PRICES; catalog: $0.06",
+    "per image $0.05 set by PRICES; catalog: $0.03 per HD image $0.10 set by PRICES; catalog: $0.06",
   );
   expect(page.match(/set by PRICES/g)).toHaveLength(2);
 });

@@ -7,6 +7,7 @@ import { accountByEmail, insertAccount } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { listKeys } from "../../src/db/api-keys.ts";
 import { parts } from "../../src/console/messages.ts";
+import { relativeTime } from "../../src/console/parts/date-time.tsx";
 import { openWallet } from "../../src/db/ledger.ts";
 import gateway from "../../src/worker.ts";
 import { Browser } from "./support.ts";
@@ -161,6 +162,18 @@ test.each([
   const text = await browser.read("/console/sign-in");
   expect(text).toContain(`<html lang="${language}">`);
   expect(text).toContain(word);
+});
+
+test.each([
+  ["zh", /剩余 <span id="balance-side">/, "2 分钟前"],
+  ["ko", /<span id="balance-side">.*?<\/span> 남음/s, "2분 전"],
+  ["ja", /残り <span id="balance-side">/, "2 分前"],
+] as const)("amounts and times have the order and spaces of %s", async (language, balance, ago) => {
+  const browser = new Browser();
+  await browser.signUp();
+  await browser.ask(`/console/language?to=${language}`);
+  expect(await browser.read("/console")).toMatch(balance);
+  expect(relativeTime(language, 0, 125_000)).toBe(ago);
 });
 
 test("choosing a language returns to the page where it was chosen, but not to another host or to the answer of a form", async () => {

@@ -132,6 +132,9 @@ test("the prices are those of the available models", async () => {
   const text = await (await ask("/")).text();
   for (const { id } of allModels()) expect(text).toContain(`href="/docs/models/${id}"`);
   expect(text).toMatch(/\$0\.03 <span class="muted">per image<\/span>/);
+  // Chinese and Japanese name the unit first: an amount before "1 秒あたり" would read as one number.
+  const japanese = await (await ask("/", { ...html, "accept-language": "ja" })).text();
+  expect(japanese).toContain('<span class="muted">1 秒あたり</span> $0.10');
   expect((await ask("/docs/models/imgC-alias-pro")).status).toBe(200);
   expect((await ask("/docs/models/none")).status).toBe(404);
 });

@@ -86,7 +86,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
                 <Money millionths={remaining(balance)} />
               </td>
               <td>
-                {account.disabled === 1 && <Pill icon="ban" text={t("admin_disabled")} />} {account.admin === 1 && t("admin")}
+                {account.disabled === 1 && <Pill icon="ban" text={t("admin_disabled")} />} {account.admin === 1 && t("admin_role_admin")}
               </td>
             </tr>
           ))}

@@ -10,9 +10,8 @@ import { configuredRoutes, type Route, routesFor } from "../../catalog/routes.ts
 import type { Upstreams } from "../api.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
+import type { PriceName } from "../models/prices.ts";
 import { Facts, Table } from "../parts/table.tsx";
-
-type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
 
 /** The state of a route: `used` in order, `last` while its provider is unhealthy, `off` without a secret, `beside` a real provider. */
 function standing({ providers, routes }: Upstreams, model: string, route: Route): "used" | "last" | "off" | "beside" {
@@ -31,7 +30,7 @@ const Prices = ({ c, model, overrides }: { c: ConsoleContext; model: Model; over
   return (
     <Facts
       of={Object.entries(shownPrice(effectivePrice(model, overrides))).map(([name, units]) => [
-        t(`admin_price_${name as PriceName}`),
+        t(`model_price_${name as PriceName}`),
         <>
           {amount(units)}
           {units !== own[name] && <span class="meta"> {t("admin_price_own", { price: amount(own[name]) })}</span>}

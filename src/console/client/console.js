@@ -51,6 +51,9 @@ const language = document.documentElement.lang;
 const locale = language === "en" ? "en-GB" : language;
 const relative = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
 
+/** With a space between a number and its Chinese unit, as in all other texts. @param {string} text */
+const spaced = (text) => text.replace(/\d(?=\p{Script=Han})/u, "$& ");
+
 /** Shows times relative to now and in the user's time zone. @param {ParentNode} root */
 function tell(root) {
   for (const time of root.querySelectorAll("time[data-relative]")) {
@@ -61,9 +64,9 @@ function tell(root) {
       minutes === 0
         ? relative.format(0, "second")
         : Math.abs(minutes) < 60
-          ? relative.format(minutes, "minute")
+          ? spaced(relative.format(minutes, "minute"))
           : Math.abs(minutes) < 1440
-            ? relative.format(Math.trunc(minutes / 60), "hour")
+            ? spaced(relative.format(Math.trunc(minutes / 60), "hour"))
             : toDate(at);
     if (time.textContent !== text) time.textContent = text;
   }

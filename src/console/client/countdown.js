@@ -2,8 +2,9 @@
 
 const locale = document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang;
 
-/** @param {number} number @param {"hour" | "minute" | "second"} unit */
-const part = (number, unit) => new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "short" }).format(number);
+/** With a space between the number and a Chinese unit. @param {number} number @param {"hour" | "minute" | "second"} unit */
+const part = (number, unit) =>
+  new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "short" }).format(number).replace(/\d(?=\p{Script=Han})/u, "$& ");
 
 /** The time left in its two largest units, `23 hrs 56 mins`: with colons it would read as a time of day. @param {number} seconds */
 function left(seconds) {

@@ -161,7 +161,7 @@ const labels: Record<Language, Words> = {
     prompt_optimizer: "プロンプトを改善",
     url: "動画の URL",
     from_task: "動画のタスク",
-    timestamps: "開始, 終了（秒）",
+    timestamps: "開始、終了（秒）",
     video_id: "動画のタスク",
     messages: "メッセージ",
     max_tokens: "最大トークン数（旧名称）",

@@ -24,7 +24,7 @@ export default {
     status_degraded: "服务降级",
     status_unavailable: "不可用",
     status_completed: "完成率",
-    status_median: "中位时间",
+    status_median: "用时中位数",
     status_none: "最近一小时没有结束的任务。",
     status_seconds: "{seconds} 秒",
     status_hint: "由调用方取消或因输入被拒绝的任务不计算在内。",

@@ -67,7 +67,7 @@ export default {
     cost_reserved: "预留",
     cost_charged: "扣费",
     cost_returned: "退回",
-    not_yet: "尚未",
+    not_yet: "待定",
     submitted_at: "提交",
     started_at: "开始",
     after_seconds: "历时 {seconds} 秒",

@@ -167,7 +167,7 @@ export default {
   ja: {
     webhooks: "Webhook",
     webhooks_lead:
-      "タスクが終わると、ゲートウェイは署名付きの POST リクエストでエンドポイントに送信し、2xx の応答があるまで最長 8 時間再試行します。",
+      "ゲートウェイは終了した各タスクを署名付きの POST リクエストでエンドポイントに送信し、2xx の応答があるまで最長 8 時間再試行します。",
     webhook_url: "エンドポイント",
     webhook_url_hint: "公開された https アドレス（例：https://example.com/hooks/generation）",
     webhook_add: "エンドポイントを追加",
@@ -189,7 +189,7 @@ export default {
     webhook_rotate: "ローテーション",
     webhook_rotate_ask: "署名シークレットをローテーションしますか？",
     webhook_rotate_warning:
-      "24 時間は両方のシークレットで署名されるため、受信側を切り替えられます。漏えいした場合は 2 回ローテーションしてください。古いものはすぐに無効になります。",
+      "24 時間は両方のシークレットで署名されるため、その間に受信側を更新できます。漏えいした場合は 2 回ローテーションしてください。古いものはすぐに無効になります。",
     webhook_rotated: "シークレットをローテーションしました。以前のものも 24 時間は署名に使われます。",
     deliveries: "配信",
     deliveries_failed: "失敗",

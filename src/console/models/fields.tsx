@@ -34,7 +34,7 @@ const Allowed = ({ field }: { field: Field }) => {
     case "pictures":
       return <>{t("field_images", { most: field.most })}</>;
     case "roles":
-      return <>{`${t("field_images", { most: field.most })}: ${field.roles.join(", ")}`}</>;
+      return <>{t("field_images_with_roles", { most: field.most, roles: field.roles.join(", ") })}</>;
     case "messages":
       return <>{field.roles.join(", ")}</>;
     case "json":

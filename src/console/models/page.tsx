@@ -33,7 +33,7 @@ const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choic
       </div>
       <ul class="meta num dots">
         {[
-          ...listPrices(c, choice).map(([name, amount]) => `${amount} ${name}`),
+          ...listPrices(c, choice).map(([unit, amount]) => t("amount_of", { unit, amount })),
           ...otherActions(choices, choice.model).map(({ action }) => t(`model_group_${action}`)),
         ].map((text) => (
           <li>{text}</li>

@@ -6,7 +6,7 @@ import type { ConsoleContext } from "../frame.tsx";
 import type { Translate } from "../messages.ts";
 import type { Choice } from "../playground/choices.ts";
 
-type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
+export type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
 
 /** Prices with the unit of each: `["an image", "$0.03"]`. */
 export const listPrices = (c: ConsoleContext, { price }: Choice): (readonly [name: string, amount: string])[] =>

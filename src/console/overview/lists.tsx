@@ -36,7 +36,7 @@ const RunningTask = ({ task }: { task: TaskData }) => {
         </a>
         <progress max={100} value={task.progress} aria-label={title} />
       </div>
-      <span class="meta num">{task.progress} %</span>
+      <span class="meta num">{percentText(useAround().language, task.progress / 100)}</span>
     </li>
   );
 };

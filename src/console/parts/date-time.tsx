@@ -10,15 +10,18 @@ const toLocale = (language: Language) => (language === "en" ? "en-GB" : language
 /** `2026-11-22 01:02:03 UTC` */
 const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
+/** With a space between a number and its Chinese unit, as in all other texts. The pages' script does the same. */
+const spaced = (text: string) => text.replace(/\d(?=\p{Script=Han})/u, "$& ");
+
 /** `8 min ago`, `in 3 hr`, or a date in UTC, without the current year. */
-function relativeTime(language: Language, ms: number, now: number): string {
+export function relativeTime(language: Language, ms: number, now: number): string {
   const away = ms - now;
   const locale = toLocale(language);
   if (Math.abs(away) < dayMs) {
     const format = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
     const minutes = Math.trunc(away / 60_000);
     if (minutes === 0) return format.format(0, "second");
-    return Math.abs(minutes) < 60 ? format.format(minutes, "minute") : format.format(Math.trunc(minutes / 60), "hour");
+    return spaced(Math.abs(minutes) < 60 ? format.format(minutes, "minute") : format.format(Math.trunc(minutes / 60), "hour"));
   }
   return dateText(language, ms, now);
 }

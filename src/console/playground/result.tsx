@@ -22,10 +22,11 @@ const refreshing = (tasks: TaskData[]) => ({
 
 /** The duration and cost of an ended task. */
 const Facts = ({ task }: { task: TaskData }) => {
+  const { t } = useAround();
   const { charged = 0 } = task.cost;
   return charged === 0 ? null : (
     <span class="meta num">
-      {task.completed_at !== undefined && `${Math.max(1, task.completed_at - task.created_at)} s · `}
+      {task.completed_at !== undefined && `${t("length_seconds", { seconds: Math.max(1, task.completed_at - task.created_at) })} · `}
       <Money millionths={toMillionths(charged)} />
     </span>
   );

@@ -1,6 +1,6 @@
 /** The output of a task: a placeholder, images, a video, a character, or the reason why it was not made. */
 
-import { roundedAmount } from "../amounts.ts";
+import { percentText, roundedAmount } from "../amounts.ts";
 import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -17,7 +17,7 @@ const ending = (url = "") => /\.\w+$/.exec(URL.parse(url)?.pathname ?? "")?.[0] 
 
 /** A placeholder of the output's size, with the progress in it. */
 const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
-  const { t } = useAround();
+  const { t, language } = useAround();
   const { progress, metadata, estimated_time: seconds = 1, status } = task;
   return (
     <div class={`wait ${ratioClass(metadata["size"])}`}>
@@ -26,7 +26,7 @@ const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
           <b>{t(status === "queued" ? "waits_to_start" : `making_${metadata.kind}`)}</b>
           <progress value={progress} max={100} aria-label={t("task_progress")} />
           <p class="meta num">
-            {progress} % · {t("seconds_left", { seconds })} · {t("may_leave")}
+            {percentText(language, progress / 100)} · {t("seconds_left", { seconds })} · {t("may_leave")}
           </p>
         </>
       )}

@@ -3,6 +3,7 @@
 import { exactAmount } from "../amounts.ts";
 import type { Language, Translate } from "../messages.ts";
 import { languageNames } from "../messages.ts";
+import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { useAround } from "../parts/context.ts";
@@ -147,10 +148,16 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
         <span>
           <b class="clip">{email}</b>
           <span class="meta num">
-            <span id="balance-side">
-              <Money millionths={remaining} />
-            </span>{" "}
-            {t("left")}
+            <Filled
+              message="left"
+              by={{
+                amount: (
+                  <span id="balance-side">
+                    <Money millionths={remaining} />
+                  </span>
+                ),
+              }}
+            />
           </span>
         </span>
         <span class="vh">{t("account_menu")}</span>

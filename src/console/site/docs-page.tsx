@@ -44,6 +44,9 @@ function groups(c: ConsoleContext): Group[] {
 const isCurrent = (path: string, place: Place) =>
   path === place.path || (place.path === "/docs/models" && path.startsWith("/docs/models/"));
 
+/** The titles of the pages are English, except the one of the models. */
+const titleLanguage = (place: Place) => (place.path === "/docs/models" ? undefined : "en");
+
 const Contents = ({ path, of }: { path: string; of: Group[] }) => (
   <>
     {of.map(({ title, places }) => (
@@ -52,7 +55,7 @@ const Contents = ({ path, of }: { path: string; of: Group[] }) => (
         <ul>
           {places.map((place) => (
             <li>
-              <a href={place.path} lang="en" aria-current={isCurrent(path, place) ? "page" : undefined}>
+              <a href={place.path} lang={titleLanguage(place)} aria-current={isCurrent(path, place) ? "page" : undefined}>
                 {place.title}
               </a>
             </li>
@@ -66,7 +69,7 @@ const Contents = ({ path, of }: { path: string; of: Group[] }) => (
 const Pager = ({ c, previous, next }: { c: ConsoleContext; previous: Place | undefined; next: Place | undefined }) => (
   <nav class="pager" aria-label={c.var.t("docs_pages")}>
     {previous ? (
-      <a class="btn ghost" href={previous.path} rel="prev">
+      <a class="btn ghost" href={previous.path} rel="prev" lang={titleLanguage(previous)}>
         <Icon name="left" />
         {previous.title}
       </a>
@@ -74,7 +77,7 @@ const Pager = ({ c, previous, next }: { c: ConsoleContext; previous: Place | und
       <span />
     )}
     {next && (
-      <a class="btn ghost" href={next.path} rel="next">
+      <a class="btn ghost" href={next.path} rel="next" lang={titleLanguage(next)}>
         {next.title}
         <Icon name="right" />
       </a>

@@ -2,6 +2,7 @@
 
 import type { ConsoleContext } from "../frame.tsx";
 import { listPrices, usualTime } from "../models/prices.ts";
+import { Filled } from "../parts/filled.tsx";
 import { Table } from "../parts/table.tsx";
 import type { Choice } from "../playground/choices.ts";
 
@@ -32,7 +33,7 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
             <td class="wrap prices">
               {listPrices(c, choice).map(([name, amount]) => (
                 <span class="num">
-                  {amount} <span class="muted">{name}</span>
+                  <Filled message="amount_of" by={{ amount, unit: <span class="muted">{name}</span> }} />
                 </span>
               ))}
             </td>

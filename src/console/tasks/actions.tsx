@@ -63,7 +63,7 @@ function Remix(props: ActionsProps) {
   const remixes = models.flatMap(({ id, actions, price: { second = 0 } }) =>
     (actions?.remix?.properties?.["duration"]?.enum ?? []).map((seconds) => ({
       value: `${id}/${seconds}`,
-      text: `${id}, ${seconds} s, ${amount(second * Number(seconds))}`,
+      text: `${id}, ${t("length_seconds", { seconds: Number(seconds) })}, ${amount(second * Number(seconds))}`,
     })),
   );
   const schema = remixSchema(props);

@@ -170,7 +170,7 @@ export const Receipt = ({ c, record, cost: { held, charged } }: ReceiptProps) =>
         of={[
           count !== undefined &&
             each !== undefined && [
-              `${count}${imagePrice === undefined ? " s" : ""} × ${formatAmount(c, Math.round(each))}`,
+              `${imagePrice === undefined ? t("length_seconds", { seconds: count }) : count} × ${formatAmount(c, Math.round(each))}`,
               <Money millionths={price} />,
             ],
           [t("cost_reserved"), <Money millionths={held} />],

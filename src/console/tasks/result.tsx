@@ -2,6 +2,7 @@
 
 import type { Asset } from "../../assets.ts";
 import type { Task } from "../../tasks/record.ts";
+import { percentText } from "../amounts.ts";
 import { taskCharacter, taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -43,7 +44,7 @@ const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | 
 
 /** A running task: its progress, in the place of its result. */
 const Waiting = ({ task }: { task: TaskData }) => {
-  const { t } = useAround();
+  const { t, language } = useAround();
   return (
     <div class="wait card">
       <p>
@@ -51,7 +52,7 @@ const Waiting = ({ task }: { task: TaskData }) => {
       </p>
       <progress max={100} value={task.progress} aria-label={t("task_progress")} />
       <p class="meta num">
-        {task.progress} % · {t("seconds_left", { seconds: task.estimated_time ?? 1 })}
+        {percentText(language, task.progress / 100)} · {t("seconds_left", { seconds: task.estimated_time ?? 1 })}
       </p>
     </div>
   );

@@ -1,5 +1,6 @@
 /** A task as a tile: its thumbnail, or its state. */
 
+import { percentText } from "../amounts.ts";
 import { taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -16,13 +17,14 @@ function isWide(task: TaskData): boolean {
 
 /** The number of images, or the duration of a video. */
 const Badge = ({ task }: { task: TaskData }) => {
+  const { t } = useAround();
   const count = taskImages(task).length;
   const video = taskVideo(task);
   if (video)
     return (
       <span class="badge num">
         <Icon name="film" />
-        {video.duration} s
+        {t("length_seconds", { seconds: video.duration })}
       </span>
     );
   return count > 1 ? <span class="badge num">×{count}</span> : null;
@@ -30,7 +32,7 @@ const Badge = ({ task }: { task: TaskData }) => {
 
 /** A task without files: it is running, has failed, or its files have expired. */
 const Void = ({ task, title }: { task: TaskData; title: string }) => {
-  const { t } = useAround();
+  const { t, language } = useAround();
   const status = shownStatus(task);
   const icon = { queued: "clock", in_progress: "spin", completed: "clock", failed: "bad", cancelled: "ban" }[status];
   const reason = status === "failed" ? task.error?.message : isGone(task) ? t("files_gone") : statusWord(t, status);
@@ -42,7 +44,7 @@ const Void = ({ task, title }: { task: TaskData; title: string }) => {
         <>
           <progress max={100} value={task.progress} aria-label={`${t("task_progress")}: ${title}`} />
           <span class="meta num">
-            {task.progress} % · {t("seconds_left", { seconds: task.estimated_time ?? 1 })}
+            {percentText(language, task.progress / 100)} · {t("seconds_left", { seconds: task.estimated_time ?? 1 })}
           </span>
         </>
       ) : (
