@@ -6,7 +6,7 @@ export default {
     models_lead: "The available models and their prices.",
     model_details: "Fields and code",
     about_seconds: "about {seconds} s",
-    usual_time: "Usual time",
+    usual_time: "Typical time",
     other_names: "Aliases",
     try: "Try",
     try_model: "Try {model}",
