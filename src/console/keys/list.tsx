@@ -119,7 +119,7 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
           <td class="hide-s">
             <Used {...key} />
           </td>
-          <td class="hide-s wrap">{key.budget && budgetLeft(c, key.budget)}</td>
+          <td class="hide-s wrap">{key.budget ? budgetLeft(c, key.budget) : "–"}</td>
           <td class="hide-s">{key.reservedAt === null ? t("never_spent") : <DateTime ms={key.reservedAt} />}</td>
           <td class="hide-s">
             <Expiry ms={key.expiresAt} />

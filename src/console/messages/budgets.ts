@@ -3,7 +3,7 @@
 export default {
   en: {
     budget: "Budget",
-    budget_hint: "In {unit}, including reserved amounts. Empty for no budget",
+    budget_hint: "In {unit}, including reserved amounts; empty for no budget",
     budget_window: "For each",
     budget_day: "day (UTC)",
     budget_month: "month (UTC)",

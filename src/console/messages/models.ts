@@ -7,7 +7,7 @@ export default {
     model_details: "Fields and code",
     amount_of: "{amount} {unit}",
     about_seconds: "about {seconds} s",
-    usual_time: "Usual time",
+    usual_time: "Typical time",
     other_names: "Aliases",
     try: "Try",
     try_model: "Try {model}",

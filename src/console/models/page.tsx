@@ -5,7 +5,7 @@ import { type ConsoleContext, type ConsoleEnvironment, nothingHere, page, signed
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { buildBody } from "../playground/body.ts";
-import { type Choice, readChoices, groups, toRequest } from "../playground/choices.ts";
+import { type Choice, readChoices, groups, shownPath, toRequest } from "../playground/choices.ts";
 import { carriedOver } from "../playground/fields.ts";
 import { buildSnippets } from "../playground/snippets.ts";
 import { Sample } from "../site/sample.tsx";
@@ -101,7 +101,8 @@ const sample = (c: ConsoleContext, choice: Choice) =>
 /** A model's action: its path, its fields and example programs. */
 export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
   const { t } = c.var;
-  const request = toRequest(choice, buildBody(choice.fields, sample(c, choice), new Map()));
+  const { path, body } = toRequest(choice, buildBody(choice.fields, sample(c, choice), new Map()));
+  const request = { path: shownPath(path), body };
   const code = buildSnippets({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
   const id = choice.action;
   return (
@@ -109,7 +110,7 @@ export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice
       <div class="sub">
         <Icon name={icons[choice.action]} />
         <h2>{t(`model_group_${choice.action}`)}</h2>
-        <code class="id">POST {request.path.replace("/task_/", "/{video_id}/")}</code>
+        <code class="id">POST {request.path}</code>
         <a
           class="btn sm push"
           href={`/console/playground?model=${encodeURIComponent(choice.id)}`}

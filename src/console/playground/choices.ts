@@ -38,6 +38,9 @@ export async function readChoices(c: ConsoleContext): Promise<Choice[]> {
   ]);
 }
 
+/** A path as readers see it: the source of a remix that is not chosen yet by its name. */
+export const shownPath = (path: string) => path.replace("/task_/", "/{video_id}/");
+
 /** The path of a request, and the rest of its body. */
 export function toRequest({ model, action }: Choice, body: Record<string, unknown>): { path: string; body: Record<string, unknown> } {
   const { video_id: video = "task_", ...rest } = body as { video_id?: string };

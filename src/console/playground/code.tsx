@@ -3,6 +3,7 @@
 import { useAround } from "../parts/context.ts";
 import { Code } from "../parts/code.tsx";
 import { Copy } from "../parts/copy.tsx";
+import { shownPath } from "./choices.ts";
 import { ImageFile } from "./image-file.ts";
 import { openaiSnippet } from "./openai-snippet.ts";
 import { buildSnippets } from "./snippets.ts";
@@ -13,7 +14,7 @@ const titles = { curl: "curl", javascript: "JavaScript", python: "Python", opena
 function buildPrograms({ choice: { action }, request, typed }: View, base: string) {
   const source = typed.get("video_id")?.[0];
   return {
-    ...buildSnippets({ base, isChat: action === "chat", ...request }),
+    ...buildSnippets({ base, isChat: action === "chat", ...request, path: shownPath(request.path) }),
     openai: openaiSnippet({ base, action, body: request.body, source }),
   };
 }
@@ -38,7 +39,7 @@ export const CodePane = ({ view, base }: { view: View; base: string }) => {
   );
 };
 
-const requestLine = ({ request }: View) => `POST ${request.path}`;
+const requestLine = ({ request }: View) => `POST ${shownPath(request.path)}`;
 
 const Block = ({ id, title, text, beside }: { id: string; title: string; text: string; beside?: string }) => (
   <div class="code">

@@ -201,7 +201,7 @@ const question = (name: "rotate" | "remove") => (c: ConsoleContext) => {
         <a class="btn" href={path}>
           {t("cancel")}
         </a>
-        <button class="btn danger">
+        <button class={name === "rotate" ? "btn primary" : "btn danger"}>
           <Icon name={name === "rotate" ? "again" : "bin"} />
           {t(`webhook_${name}`)}
         </button>
