@@ -129,6 +129,23 @@ test("a replaced or inactive key cannot be rotated, and the overlap is limited t
   expect(await readStatus(account.key)).toBe(401);
 });
 
+test.each([
+  ["name", { name: "", quota: "1" }, "The name must have"],
+  ["quota", { name: "a", quota: "many" }, "The quota must be a number"],
+  ["budget", { name: "a", quota: "", budget: "-1", window: "day" }, "The budget must be a number"],
+  ["open", { name: "a", quota: "", "kind-image": "on", open: "none" }, "The number of open tasks"],
+  ["expires", { name: "a", quota: "", expires: "2020-01-01" }, "The expiry must be in the future"],
+])("an error of the field %s is shown above the form with a link to it, and below it", async (field, form, text) => {
+  const { browser } = await newKey("1");
+  const refused = await browser.ask("/console/keys", form);
+  expect(refused.status).toBe(400);
+  const html = await refused.text();
+  expect(html).toMatch(new RegExp(`role="alert" tabindex="-1" data-focus[^]*<a href="#f-${field}">${text}`));
+  expect(html).toMatch(new RegExp(`<input[^>]* name="${field}"[^>]* aria-describedby="[^"]*f-${field}-error" aria-invalid="true"`));
+  expect(html).toMatch(new RegExp(`id="f-${field}-error">.*${text}`));
+  if (field === "open") expect(html).toMatch(/<details[^>]* open[^]*name="kind-image" checked/);
+});
+
 test("a key's name and quota can be changed, the quota not below what is used and reserved", async () => {
   const { browser, account, name } = await newKey("1");
   await submit(account, "/v1/images/generations", image());

@@ -12,8 +12,15 @@ const windows = ["day", "month"] as const;
 /** What a refused form contained. */
 type Typed = ((name: string) => string) | undefined;
 
+interface FieldsOfBudget {
+  c: ConsoleContext;
+  budget?: Budget | null;
+  typed?: Typed;
+  error?: string | undefined;
+}
+
 /** The amount and the window of a budget. */
-export const BudgetFields = ({ c, budget, typed }: { c: ConsoleContext; budget?: Budget | null; typed?: Typed }) => {
+export const BudgetFields = ({ c, budget, typed, error }: FieldsOfBudget) => {
   const { t } = c.var;
   return (
     <div class="cols two">
@@ -24,6 +31,7 @@ export const BudgetFields = ({ c, budget, typed }: { c: ConsoleContext; budget?:
         inputmode="decimal"
         value={typed?.("budget") ?? (budget ? decimal(budget.amount) : "")}
         hint={t("budget_hint", { unit: balanceUnit(c.env) })}
+        error={error}
       />
       <label class="field">
         <span class="label">{t("budget_window")}</span>

@@ -6,10 +6,10 @@ import { readBalance } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, readForm, page, nothingHere } from "../frame.tsx";
 import { budgetLeft, changeBudget } from "./budget.tsx";
-import { KeyFields, readKey } from "./form.tsx";
+import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { announceKeys, type Key, readAccountKeys, shownOnce } from "./shared.tsx";
 import { DateTime } from "../parts/date-time.tsx";
-import { Problem } from "../parts/note.tsx";
+import { type FieldProblem, Problem } from "../parts/note.tsx";
 import { Facts } from "../parts/table.tsx";
 
 /** How long a rotated key may keep working, in milliseconds. */
@@ -22,13 +22,13 @@ const Back = ({ c }: { c: ConsoleContext }) => (
   </a>
 );
 
-async function changePage(c: ConsoleContext, key: Key, problem?: string, typed?: (name: string) => string) {
+async function changePage(c: ConsoleContext, key: Key, problem?: FieldProblem, typed?: (name: string) => string) {
   const { quota, budget } = await readBalance(c, key.accountId, key.walletId);
   return page(
     c,
     c.var.t("change_key", { name: key.name }),
     <form method="post" class="stack narrow">
-      <Problem text={problem} />
+      <KeyProblem problem={problem} />
       {budget && (
         <Facts
           of={[
@@ -45,6 +45,7 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string, typed?:
         scope={key.scope}
         expiresAt={key.isReplaced ? undefined : key.expiresAt}
         typed={typed}
+        problem={problem}
       />
       <p class="row">
         <button class="btn primary">{c.var.t("change")}</button>
@@ -58,10 +59,11 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string, typed?:
 
 async function change(c: ConsoleContext, key: Key) {
   const field = await readForm(c);
-  const given = readKey(c, field, key.expiresAt);
-  if (typeof given === "string") return changePage(c, key, given, field);
+  const read = readKey(c, field, key.expiresAt);
+  if ("problem" in read) return changePage(c, key, read.problem, field);
+  const { given } = read;
   if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
-    return changePage(c, key, c.var.t("quota_below_use"), field);
+    return changePage(c, key, { field: "quota", text: c.var.t("quota_below_use") }, field);
   await changeBudget(c, key.accountId, key.walletId, given.budget);
   await changeKey(c.env.DB, announceKeys(c), key, given.name, given.scope);
   if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, announceKeys(c), key, given.expiresAt);

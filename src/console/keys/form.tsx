@@ -5,6 +5,7 @@ import type { KeyScope } from "../../db/callers.ts";
 import { parseQuota } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
+import { type FieldProblem, FieldProblems, Problem } from "../parts/note.tsx";
 import { balanceUnit } from "../settings.ts";
 import { BudgetFields, readBudget } from "./budget.tsx";
 import { readScope, ScopeFields } from "./scope.tsx";
@@ -24,15 +25,17 @@ interface FieldsOfKey {
   expiresAt?: number | null | undefined;
   /** What a refused form contained. */
   typed?: ((name: string) => string) | undefined;
+  /** The error of one of the fields. */
+  problem?: FieldProblem | undefined;
 }
 
-export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt, typed }: FieldsOfKey) => {
+export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt, typed, problem }: FieldsOfKey) => {
   const { t } = c.var;
   const unit = balanceUnit(c.env);
-  const typedScope = typed && readScope(c, typed);
+  const findError = (field: string) => (problem?.field === field ? problem.text : undefined);
   return (
     <>
-      <TextField name="name" label={t("key_name")} maxlength={200} value={typed?.("name") ?? name} required />
+      <TextField name="name" label={t("key_name")} maxlength={200} value={typed?.("name") ?? name} error={findError("name")} required />
       <TextField
         name="quota"
         label={t("quota")}
@@ -40,9 +43,10 @@ export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt
         inputmode="decimal"
         value={typed?.("quota") ?? quota}
         hint={t("quota_hint", { unit })}
+        error={findError("quota")}
       />
-      <BudgetFields c={c} budget={budget} typed={typed} />
-      <ScopeFields c={c} scope={typeof typedScope === "object" ? typedScope : scope} />
+      <BudgetFields c={c} budget={budget} typed={typed} error={findError("budget")} />
+      <ScopeFields c={c} scope={scope} typed={typed} error={findError("open")} />
       {expiresAt !== undefined && (
         <TextField
           name="expires"
@@ -50,11 +54,16 @@ export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt
           label={t("expires")}
           value={typed?.("expires") ?? toDay(expiresAt)}
           hint={t("expires_hint")}
+          error={findError("expires")}
         />
       )}
     </>
   );
 };
+
+/** The error above the form: of a field, with a link to it, or of the whole. */
+export const KeyProblem = ({ problem }: { problem: FieldProblem | string | undefined }) =>
+  typeof problem === "object" ? <FieldProblems problems={[problem]} /> : <Problem text={problem} />;
 
 interface GivenKey {
   name: string;
@@ -66,19 +75,26 @@ interface GivenKey {
   expiresAt: number | null;
 }
 
-/** The values of the fields, or the error. A key's existing day of expiry may be in the past. */
-export function readKey(c: ConsoleContext, field: (name: string) => string, expiresAt: number | null = null): GivenKey | string {
+/** The values of the fields, or the first error. A key's existing day of expiry may be in the past. */
+export function readKey(
+  c: ConsoleContext,
+  field: (name: string) => string,
+  expiresAt: number | null = null,
+): { given: GivenKey } | { problem: FieldProblem } {
   const { t } = c.var;
   const name = field("name");
-  if (name === "" || name.length > 200) return t("bad_name");
+  if (name === "" || name.length > 200) return wrong("name", t("bad_name"));
   const quota = parseQuota(field("quota"));
-  if (quota === undefined) return t("bad_quota");
+  if (quota === undefined) return wrong("quota", t("bad_quota"));
   const budget = readBudget(c, field);
-  if (typeof budget === "string") return budget;
+  if (typeof budget === "string") return wrong("budget", budget);
   const scope = readScope(c, field);
-  if (typeof scope === "string") return scope;
+  if (typeof scope === "string") return wrong("open", scope);
   const day = field("expires");
-  if (day === toDay(expiresAt)) return { name, quota, budget, scope, expiresAt };
+  if (day === toDay(expiresAt)) return { given: { name, quota, budget, scope, expiresAt } };
   const chosen = day === "" ? null : endOfDay(day);
-  return chosen === null || chosen > Date.now() ? { name, quota, budget, scope, expiresAt: chosen } : t("bad_expiry");
+  if (chosen !== null && chosen <= Date.now()) return wrong("expires", t("bad_expiry"));
+  return { given: { name, quota, budget, scope, expiresAt: chosen } };
 }
+
+const wrong = (field: string, text: string) => ({ problem: { field, text } });

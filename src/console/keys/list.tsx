@@ -8,14 +8,14 @@ import { readBalances } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, readForm, page, signedIn } from "../frame.tsx";
 import { keyChanges } from "./changes.tsx";
 import { budgetLeft, changeBudget } from "./budget.tsx";
-import { KeyFields, readKey } from "./form.tsx";
+import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys, shownOnce } from "./shared.tsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Pill } from "../parts/status.tsx";
-import { Problem } from "../parts/note.tsx";
+import type { FieldProblem } from "../parts/note.tsx";
 import { Table } from "../parts/table.tsx";
 import type { WalletView } from "../../tasks/wallet-limits.ts";
 
@@ -29,7 +29,7 @@ const Expiry = ({ ms }: { ms: number | null }) => {
   );
 };
 
-async function keysPage(c: ConsoleContext, problem?: string, typed?: (name: string) => string) {
+async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, typed?: (name: string) => string) {
   const { t } = c.var;
   const done = c.req.query("done");
   const keys = await readAccountKeys(c);
@@ -57,8 +57,8 @@ async function keysPage(c: ConsoleContext, problem?: string, typed?: (name: stri
           <h2 id="new">{t("create_key")}</h2>
         </div>
         <form method="post" class="stack narrow">
-          <Problem text={problem} />
-          <KeyFields c={c} expiresAt={null} typed={typed} />
+          <KeyProblem problem={problem} />
+          <KeyFields c={c} expiresAt={null} typed={typed} problem={typeof problem === "object" ? problem : undefined} />
           <p>
             <button class="btn primary">{t("create_key")}</button>
           </p>
@@ -151,9 +151,9 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
 
 async function create(c: ConsoleContext) {
   const field = await readForm(c);
-  const given = readKey(c, field);
-  if (typeof given === "string") return keysPage(c, given, field);
-  const { name, quota, budget, scope, expiresAt } = given;
+  const read = readKey(c, field);
+  if ("problem" in read) return keysPage(c, read.problem, field);
+  const { name, quota, budget, scope, expiresAt } = read.given;
   const accountId = c.get("account").id;
   const { apiKey, key, statement } = await insertKey(c.env.DB, accountId, name, expiresAt, { scope });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, quota)]);

@@ -51,11 +51,22 @@ const Boxes = ({
   </fieldset>
 );
 
+interface FieldsOfScope {
+  c: ConsoleContext;
+  scope?: KeyScope;
+  /** What a refused form contained. */
+  typed?: ((name: string) => string) | undefined;
+  /** The error of the number of open tasks. */
+  error?: string | undefined;
+}
+
 /** The fields of a key's scope; folded if the key has none. */
-export const ScopeFields = ({ c, scope = {} }: { c: ConsoleContext; scope?: KeyScope }) => {
+export const ScopeFields = ({ c, scope = {}, typed, error }: FieldsOfScope) => {
   const { t } = c.var;
+  const { kinds: checkedKinds, models } = typed ? readBoxes(typed) : scope;
+  const open = typed?.("open") ?? String(scope.maxOpenTasks ?? "");
   return (
-    <details class="more" open={Boolean(scope.kinds ?? scope.models ?? scope.maxOpenTasks)}>
+    <details class="more" open={checkedKinds !== undefined || models !== undefined || open !== ""}>
       <summary>{t("scope")}</summary>
       <div class="stack">
         <Boxes
@@ -64,7 +75,7 @@ export const ScopeFields = ({ c, scope = {} }: { c: ConsoleContext; scope?: KeyS
           legend={t("scope_kinds")}
           hint={t("scope_all")}
           choices={kinds.map((kind) => ({ name: `kind-${kind}`, value: kind, text: t(`kind_${kind}`) }))}
-          chosen={scope.kinds}
+          chosen={checkedKinds}
         />
         <Boxes
           id="models"
@@ -72,24 +83,22 @@ export const ScopeFields = ({ c, scope = {} }: { c: ConsoleContext; scope?: KeyS
           legend={t("scope_models")}
           hint={t("scope_all")}
           choices={allModels().map(({ id }) => ({ name: `model-${id}`, value: id, text: id }))}
-          chosen={scope.models}
+          chosen={models}
         />
-        <TextField
-          name="open"
-          label={t("scope_open")}
-          inputmode="numeric"
-          value={scope.maxOpenTasks === undefined ? "" : String(scope.maxOpenTasks)}
-          hint={t("scope_open_hint")}
-        />
+        <TextField name="open" label={t("scope_open")} inputmode="numeric" value={open} hint={t("scope_open_hint")} error={error} />
       </div>
     </details>
   );
 };
 
-/** The values of the fields, or the error. */
+/** The values of the fields, or the error of the number of open tasks. */
 export function readScope(c: ConsoleContext, field: (name: string) => string): KeyScope | string {
   const open = field("open");
   if (open !== "" && !/^[1-9]\d{0,5}$/.test(open)) return c.var.t("bad_open");
+  return { ...readBoxes(field), maxOpenTasks: open === "" ? undefined : Number(open) };
+}
+
+function readBoxes(field: (name: string) => string): Pick<KeyScope, "kinds" | "models"> {
   const chosen = (prefix: string, values: readonly string[]) => {
     const found = values.filter((value) => field(prefix + value) !== "");
     return found.length > 0 ? found : undefined;
@@ -100,6 +109,5 @@ export function readScope(c: ConsoleContext, field: (name: string) => string): K
       "model-",
       allModels().map(({ id }) => id),
     ),
-    maxOpenTasks: open === "" ? undefined : Number(open),
   };
 }
