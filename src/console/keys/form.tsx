@@ -93,8 +93,8 @@ export function readKey(
   const day = field("expires");
   if (day === toDay(expiresAt)) return { given: { name, quota, budget, scope, expiresAt } };
   const chosen = day === "" ? null : endOfDay(day);
-  if (chosen !== null && chosen <= Date.now()) return wrong("expires", t("bad_expiry"));
-  return { given: { name, quota, budget, scope, expiresAt: chosen } };
+  if (chosen === null || chosen > Date.now()) return { given: { name, quota, budget, scope, expiresAt: chosen } };
+  return wrong("expires", t("bad_expiry")); // also for a text that is no day
 }
 
 const wrong = (field: string, text: string) => ({ problem: { field, text } });
