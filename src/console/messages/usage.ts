@@ -131,7 +131,7 @@ export default {
     usage_no_reference: "参照名なし",
     usage_group: "グループ",
     usage_too_many: "この期間の参照名が多すぎます。短い期間を選んでください。",
-    usage_focus: "コスト管理ツール向けの {days} 日間の利用状況（FOCUS CSV）",
+    usage_focus: "{days} 日間の利用状況を FOCUS CSV で保存（コスト管理ツール用）",
     usage: "利用状況",
     usage_period: "期間",
     usage_days: "{days} 日間",
