@@ -7,7 +7,7 @@ const base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 /** A random identifier, `prefix` and 22 base62 characters (131 bits). */
 export const newId = (prefix: string) => prefix + randomBase62(22);
 
-/** Random bytes that are used once each: asking for some at each identifier costs more than the rest of it. */
+/** Random bytes that are used once each: asking the runtime for some at each identifier would be slower. */
 const pool = new Uint8Array(1024);
 let at = pool.length;
 

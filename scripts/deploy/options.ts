@@ -169,7 +169,7 @@ function parsed<T extends NonNullable<Parameters<typeof parseArgs>[0]>["options"
   try {
     return parseArgs({ args, options, strict: true, allowPositionals: false });
   } catch (error) {
-    // Without Node's advice on positional arguments, which there are none of.
+    // Node adds advice on positional arguments, which these commands do not take: it is cut off.
     const [fault = ""] = (error as Error).message.split(/\. (?:To|This)/);
     throw new Stop(
       `${fault}.`,

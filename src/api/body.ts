@@ -11,7 +11,6 @@ import type { AppContext } from "./frame.ts";
 import { toOversized } from "../catalog/sizes.ts";
 import { JsonBodyError } from "../media/json-error.ts";
 import { parseJson } from "../media/json-limits.ts";
-import type { Watch } from "./watch.ts";
 
 const MiB = 1024 * 1024;
 /** The size limits of bodies: of those that `large-body.ts` reads (chats and submissions, without their inline images), and of all others. */
@@ -68,7 +67,7 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   // A body with a content length cannot be longer, and is read at once.
   const bytes = length === undefined ? readAll(body, maxBytes) : c.req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
   const limitMs = paceTimeMs(Number(length ?? maxBytes));
-  const watch = c.get("watch") as Watch | undefined;
+  const watch = c.get("watch");
   try {
     if (!watch) return await within(limitMs, bytes);
     const read = await watch.within(limitMs, bytes);

@@ -34,15 +34,16 @@ export const chats = routing().post(
   withMiddleware(async (c) => {
     await admitToSubmit(c);
     if (c.get("url").includes("?")) await readQuery(c, submissionQuery);
-    c.set("watch", new Watch());
-    return withChat(c, (body) => complete(c, body));
+    const watch = new Watch();
+    c.set("watch", watch);
+    return withChat(c, (body) => complete(c, body, watch));
   }, onError),
 );
 
 /** After the caller disconnects the platform allows thirty more seconds; the time left after this delay is for settling. */
 const drainMs = 20_000;
 
-async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Response> {
+async function complete(c: AppContext, raw: Record<string, unknown>, watch: Watch): Promise<Response> {
   const { env } = c;
   const trace = {};
   const parsed = withSpan("validate", { kind: "chat", trace }, () => parseBody(raw, "chat"));
@@ -68,7 +69,6 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
   const { accountId, keyId } = c.get("caller");
   const charge: Charge = { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model: model.id };
   const spans = { kind: "chat", model: model.id, task: id, trace } as const;
-  const watch = c.get("watch");
   const started = Date.now();
   let hold: ChatHold;
   const isStream = body.stream === true;
@@ -136,7 +136,7 @@ async function complete(c: AppContext, raw: Record<string, unknown>): Promise<Re
   return c.body(made.body);
 }
 
-/** The answer with all its headers at once: each that is set later costs as much as a small header object. */
+/** The answer with all its headers at once: setting them one by one is slower. */
 function answerWhole(c: AppContext, body: object, dropped: string[]): Response {
   c.set("hasCommonHeaders", true);
   const headers = {

@@ -23,7 +23,7 @@ export interface AppEnv {
     limit?: string;
     outcome?: string;
     /** The time limits of a chat. */
-    watch: Watch;
+    watch?: Watch;
     task?: string;
     model?: string;
     /** A chat that was settled before its answer, and its price in millionths: in the log alone, because it has no page. */

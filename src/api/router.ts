@@ -9,7 +9,7 @@ import type { AppEnv } from "./frame.ts";
 /** The size of a match beside its path, in characters. */
 const matchSize = 200;
 
-/** Callers poll the same task and read a file in ranges: walking the trie takes a twentieth of a status query's time. */
+/** Callers poll the same task and read a file in ranges: walking the trie takes longer than finding the last match. */
 class RecentRouter<T> extends TrieRouter<T> {
   readonly #recent = new BoundedCache<Result<T>>(1024 * 1024);
 

@@ -23,9 +23,7 @@ async function readOut(c: AppContext, { from, to, group_by: group, format }: z.o
   const { accountId } = c.get("caller");
   const span = toSpan(from, to);
   const operations = operationsWorker(c);
-  if (format === "json") {
-    return answer(c, { object: "list", data: known(await operations.usage(accountId, span, group, maxReferenced)) });
-  }
+  if (format === "json") return answer(c, { object: "list", data: known(await operations.usage(accountId, span, group, maxReferenced)) });
   const owner = { accountId, currency: balanceUnit(c.env) };
   const { csv } = known(await operations.usageTable(owner, span, group, maxReferenced));
   c.header("content-type", "text/csv; charset=utf-8");

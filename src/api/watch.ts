@@ -1,4 +1,4 @@
-/** The time limits of a request, one after the other, with a single timer: each timer costs as much as reading the body. */
+/** The time limits of a request, one after the other, with a single timer, because each costs a chat measurable CPU time. */
 
 /** The timer fires after this time at the latest, and is set again if its limit is later: most requests have ended by then. */
 const firstMs = 2_000;

@@ -35,7 +35,6 @@ const defaultPollMs = 2_000;
 const collectHereMs = 27_000;
 /** Each needs a buffer of up to 8 MB, beside those of the isolate's other requests. */
 const collections = new Semaphore({ maxAtOnce: 4, maxHoldMs: 60_000, maxWaitMs: 0 });
-const isolateIsFull = new Error("too many collections");
 /** Code of the previous version runs for at most five minutes after a deployment: the second delivery happens later than that. */
 const newerRetryS = 300;
 /** The names in wrangler.toml of the dead-letter queue and the callback queue; a deployment appends its environment's name. */
@@ -118,9 +117,13 @@ export async function continueCalledBack(taskId: string, provider: string, env: 
     const work = await call(true);
     if (work) await perform({ ...work, until }, env, leaseGiver(taskId, env));
   };
-  await collections
-    .take(collect, () => isolateIsFull)
-    .catch((error: unknown) => (error === isolateIsFull ? call(false) : Promise.reject(error)));
+  // Made here: the stack trace of an error that is made when the module is loaded delays every start of the Worker.
+  let isFull = false;
+  const refuse = () => {
+    isFull = true;
+    return new Error("too many collections");
+  };
+  await collections.take(collect, refuse).catch((error: unknown) => (isFull ? call(false) : Promise.reject(error)));
 }
 
 /** Does leased work and reports the outcome to its object. Throws only errors of the object's `report`. */

@@ -147,10 +147,7 @@ export class TaskObject extends DurableObject<Env> {
     else this.#record.commit(next);
   }
 
-  /**
-   * The provider has called the task's URL: polls the provider. The content of the call is ignored. With `canCollect`, finished work is leased
-   * to the caller, which collects it; otherwise, and for work that is not finished, null.
-   */
+  /** The provider has called the task's URL, with any content: polls it. With `canCollect` finished work is leased to the caller; otherwise null. */
   async calledBack(provider: string, canCollect = false): Promise<Work | null> {
     return (await calledBack(provider, { ...this.#poller(), canCollect })) ? leases.claimStep(this.#record, this.env) : null;
   }

@@ -18,7 +18,7 @@ const maxTogether = 64;
 /** Whether a request can wake another one. Otherwise, as in the test runner, each call goes alone. */
 const canWake = Cloudflare.compatibilityFlags["handle_cross_request_promise_resolution"] === true;
 
-/** A waiting call. It is told its answer, undefined if that is unknown, or that it is to take all waiting calls along. */
+/** A waiting call. `tell` passes its answer, undefined if the outcome is unknown, or "go": then it sends all waiting calls together with its own. */
 interface Turn {
   call: ChatCall;
   tell: (answer: boolean | undefined | "go") => void;

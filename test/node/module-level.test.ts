@@ -1,0 +1,12 @@
+/** What a module must not do when it is loaded, because every start of a Worker would wait for it. */
+
+import { globSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+test("no error is made when a module is loaded: the runtime traces its stack through the whole script", () => {
+  const files = globSync("src/**/*.{ts,tsx}", { exclude: (path) => path.includes(".wrangler") || path.includes("node_modules") });
+  expect(files.length).toBeGreaterThan(300);
+  const made = /^(?:export )?(?:const|let) [^=]+= new \w*Error\(/m;
+  expect(files.filter((file) => made.test(readFileSync(file, "utf8")))).toEqual([]);
+  expect(made.test(`const full = new Error("full");`)).toBe(true);
+});
