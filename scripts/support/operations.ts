@@ -31,7 +31,7 @@ export const together = 16;
 export const operations = {
   video: {
     requests: 1,
-    d1Rows: 4.56,
+    d1Rows: 3.63,
     d1Calls: 2.38,
     objectRows: 8.44,
     alarmRows: 9.13,
@@ -44,7 +44,7 @@ export const operations = {
   },
   "video, called back": {
     requests: 2,
-    d1Rows: 4.56,
+    d1Rows: 3.63,
     d1Calls: 2.38,
     objectRows: 6.44,
     alarmRows: 4.13,
@@ -57,7 +57,7 @@ export const operations = {
   },
   image: {
     requests: 1,
-    d1Rows: 4.25,
+    d1Rows: 3.31,
     d1Calls: 2.19,
     objectRows: 5.13,
     alarmRows: 3.13,
@@ -70,7 +70,7 @@ export const operations = {
   },
   "image, polled": {
     requests: 1,
-    d1Rows: 4.56,
+    d1Rows: 3.63,
     d1Calls: 2.38,
     objectRows: 7.44,
     alarmRows: 6.13,
