@@ -79,8 +79,8 @@ function leave(c: AppContext, { status, headers }: Response): void {
     ms: Date.now() - c.get("started"),
   };
   logRequest(c, entry);
-  // One line is logged for this many successful status queries, which are by far the most frequent requests and nearly identical, and for this many submissions: the line of
-  // each task's end has their facts.
+  // One line is logged for this many successful status queries, which are by far the most frequent requests and nearly identical, and for this
+  // many submissions: the line of each task's end has their facts.
   const isOneOfMany = c.get("isAccepted") ? !logsSteps(c.env) : c.get("hasCommonHeaders") && c.req.method !== "POST" && status < 400;
   const every = isOneOfMany ? statusLogShare(c.env) : 1;
   const line = { ...(every > 1 && { every }), ...entry, ...c.get("settled"), account: caller?.accountId };
