@@ -1,0 +1,6 @@
+/** The gateway as `npm run bench:peers` runs it. It is never deployed. */
+
+import "./network.ts";
+
+export * from "../../src/worker.ts";
+export { default } from "../../src/worker.ts";

@@ -1,0 +1,8 @@
+/** Sends outgoing requests to the network directly: the simulator puts a Worker of its own between each Worker and the network, which the platform does not have. */
+
+/// <reference types="@cloudflare/workers-types" />
+
+import { env } from "cloudflare:workers";
+
+const network = (env as { NETWORK?: Fetcher }).NETWORK;
+if (network) globalThis.fetch = (...request) => network.fetch(...request);
