@@ -4,5 +4,8 @@
 
 import { env } from "cloudflare:workers";
 
-const network = (env as { NETWORK?: Fetcher }).NETWORK;
-if (network) globalThis.fetch = (...request) => network.fetch(...request);
+/** Replaces `fetch`, if there is a binding NETWORK. */
+export function useNetwork(): void {
+  const network = (env as { NETWORK?: Fetcher }).NETWORK;
+  if (network) globalThis.fetch = (...request) => network.fetch(...request);
+}
