@@ -66,7 +66,7 @@ async function deliver(c: AppContext): Promise<Response> {
   const key = c.req.path.slice(1);
   const name = [c.env.ASSET_SIGNING_SECRET, c.env.ASSET_SIGNING_SECRET_OLD, c.get("url")].join();
   const { etag, reprDigest, expiresAt } = checked.get(name) ?? (await checkLink(c, key, name));
-  const now = Date.now() / 1000;
+  const now = c.get("started") / 1000;
   if (now >= expiresAt) throw new ApiError("asset_expired");
 
   const unchanged = c.req
@@ -99,7 +99,7 @@ async function deliver(c: AppContext): Promise<Response> {
   headers["content-type"] = object.httpMetadata?.contentType ?? "application/octet-stream";
   headers["content-length"] = String(range ? range.length : size);
   if (range) headers["content-range"] = `bytes ${range.offset}-${range.offset + range.length - 1}/${size}`;
-  return finish(range ? 206 : 200, "body" in object ? (object as R2ObjectBody).body : null);
+  return finish(range ? 206 : 200, (object as Partial<R2ObjectBody>).body ?? null);
 }
 
 type Range = { offset: number; length?: number } | { suffix: number };
