@@ -43,7 +43,7 @@ export const allowsCallbacks = (env: Env) => readWord("UPSTREAM_CALLBACKS", env.
 /** True if each step of a task is logged, not only its settlement and faults. */
 export const logsSteps = (env: Env) => readWord("LOG", env.LOG, ["all", "tasks"], isLocal(env) ? "all" : "tasks") === "all";
 
-/** One of this many successful status queries and of this many submissions is logged. */
+/** One of this many successful status queries, reads of files and submissions is logged. */
 export const statusLogShare = (env: Env) => readNumber("LOG_STATUS_EVERY", env.LOG_STATUS_EVERY, isLocal(env) ? 1 : 100);
 
 /** True if rate limits apply. */

@@ -4,6 +4,7 @@ import { isSigned } from "../asset-urls.ts";
 import { describeAsset, openAsset } from "../assets.ts";
 import { BoundedCache } from "../bounded-cache.ts";
 import { ApiError } from "../errors.ts";
+import { commonHeaders } from "../tasks/view-headers.ts";
 import { onError } from "./errors.ts";
 import { type AppContext, withMiddleware } from "./frame.ts";
 import { routing } from "./router.ts";
@@ -38,9 +39,10 @@ async function failed(error: Error, c: AppContext): Promise<Response> {
   return response;
 }
 
-/** What a link with a valid signature says about its file. */
+/** What a link with a valid signature says about its file, as headers. */
 interface Link {
-  digest: string;
+  etag: string;
+  reprDigest: string;
   /** In seconds. */
   expiresAt: number;
 }
@@ -53,8 +55,9 @@ async function checkLink(c: AppContext, key: string, name: string): Promise<Link
   const { expires = "", digest = "", signature = "" } = c.req.query();
   const expiresAt = /^[1-9]\d{0,11}$/.test(expires) ? Number(expires) : -1;
   if (!(await isSigned(c.env, key, expiresAt, digest, signature))) throw new ApiError("invalid_signature");
-  const link = { digest, expiresAt };
-  checked.set(name, link, digest.length);
+  const base64 = Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toBase64();
+  const link = { etag: `"${digest}"`, reprDigest: `sha-256=:${base64}:`, expiresAt };
+  checked.set(name, link, 3 * digest.length);
   return link;
 }
 
@@ -62,45 +65,50 @@ async function deliver(c: AppContext): Promise<Response> {
   // Asset keys contain no character that needs URL encoding, so a path with encoded characters is not an asset's.
   const key = c.req.path.slice(1);
   const name = [c.env.ASSET_SIGNING_SECRET, c.env.ASSET_SIGNING_SECRET_OLD, c.get("url")].join();
-  const { digest, expiresAt } = checked.get(name) ?? (await checkLink(c, key, name));
-  const now = Date.now() / 1000;
+  const { etag, reprDigest, expiresAt } = checked.get(name) ?? (await checkLink(c, key, name));
+  const now = c.get("started") / 1000;
   if (now >= expiresAt) throw new ApiError("asset_expired");
 
-  const etag = `"${digest}"`;
   const unchanged = c.req
     .header("if-none-match")
     ?.split(",")
     .some((tag) => tag.trim().replace(/^W\//, "") === etag || tag.trim() === "*");
-  const rangeHeader = c.req.header("if-range") === undefined || c.req.header("if-range") === etag ? c.req.header("range") : undefined;
+  const ifRange = c.req.header("if-range");
+  const asked = ifRange === undefined || ifRange === etag ? parseRange(c.req.header("range")) : undefined;
   const headers: Record<string, string> = {
     ...everySite,
     etag,
     "accept-ranges": "bytes",
     "cache-control": `private, max-age=${Math.floor(expiresAt - now)}, immutable`,
     "content-disposition": "inline",
-    "repr-digest": `sha-256=:${Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toBase64()}:`,
+    "repr-digest": reprDigest,
+    ...commonHeaders(c.get("requestId")),
   };
-  if (unchanged) return new Response(null, { status: 304, headers });
+  const finish = (status: number, body: ReadableStream | null) => {
+    c.set("hasCommonHeaders", true);
+    return new Response(body, { status, headers });
+  };
+  if (unchanged) return finish(304, null);
 
-  const object = c.req.method === "HEAD" ? await describeAsset(c.env.ASSETS, key) : await openRange(c.env.ASSETS, key, rangeHeader);
+  const object = c.req.method === "HEAD" ? await describeAsset(c.env.ASSETS, key) : await openRange(c.env.ASSETS, key, asked);
   if (!object) throw new ApiError("asset_expired");
-  const range = rangeHeader === undefined ? undefined : resolveRange(rangeHeader, object.size);
-  if (range === "unsatisfiable") throw new ApiError("range_not_satisfiable", { headers: { "content-range": `bytes */${object.size}` } });
+  const { size } = object;
+  const range = asked && resolveRange(asked, size);
+  if (range === "unsatisfiable") throw new ApiError("range_not_satisfiable", { headers: { "content-range": `bytes */${size}` } });
 
   headers["content-type"] = object.httpMetadata?.contentType ?? "application/octet-stream";
-  headers["content-length"] = String(range ? range.length : object.size);
-  if (range) headers["content-range"] = `bytes ${range.offset}-${range.offset + range.length - 1}/${object.size}`;
-  const body = "body" in object ? (object as R2ObjectBody).body : null;
-  return new Response(body, { status: range ? 206 : 200, headers });
+  headers["content-length"] = String(range ? range.length : size);
+  if (range) headers["content-range"] = `bytes ${range.offset}-${range.offset + range.length - 1}/${size}`;
+  return finish(range ? 206 : 200, (object as Partial<R2ObjectBody>).body ?? null);
 }
 
+type Range = { offset: number; length?: number } | { suffix: number };
+
 /**
- * Opens the file, or the range in the header, in one call, because the size that resolves the range is returned with it.
+ * Opens the file or its range in one call, because the size that resolves the range is returned with it.
  * For a range that the bucket refuses it returns the description without a body. null if the file does not exist.
  */
-async function openRange(bucket: R2Bucket, key: string, header: string | undefined): Promise<R2Object | R2ObjectBody | null> {
-  if (header === undefined) return openAsset(bucket, key);
-  const range = parseRange(header);
+async function openRange(bucket: R2Bucket, key: string, range: Range | undefined): Promise<R2Object | R2ObjectBody | null> {
   if (!range) return openAsset(bucket, key);
   if ("suffix" in range && range.suffix === 0) return describeAsset(bucket, key);
   try {
@@ -108,13 +116,13 @@ async function openRange(bucket: R2Bucket, key: string, header: string | undefin
   } catch (error) {
     // R2 refuses ranges beyond the end with an error (10039). Only the size distinguishes that from a fault of the bucket.
     const object = await describeAsset(bucket, key);
-    if (object && resolveRange(header, object.size) !== "unsatisfiable") throw error;
+    if (object && resolveRange(range, object.size) !== "unsatisfiable") throw error;
     return object;
   }
 }
 
 /** One byte range (RFC 9110, 14.1.2). Other ranges, including several, are ignored: the whole file is a valid answer. */
-function parseRange(header: string): { offset: number; length?: number } | { suffix: number } | undefined {
+function parseRange(header = ""): Range | undefined {
   const [match, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.trim()) ?? [];
   if (match === undefined || (first === "" && last === "")) return undefined;
   if (first === "") return { suffix: Number(last) };
@@ -123,10 +131,8 @@ function parseRange(header: string): { offset: number; length?: number } | { suf
   return Number(last) < offset ? undefined : { offset, length: Number(last) - offset + 1 };
 }
 
-/** The requested range of a file of this size; undefined for the whole file. */
-function resolveRange(header: string, size: number): { offset: number; length: number } | "unsatisfiable" | undefined {
-  const range = parseRange(header);
-  if (!range) return undefined;
+/** The range in a file of this size. */
+function resolveRange(range: Range, size: number): { offset: number; length: number } | "unsatisfiable" {
   if ("suffix" in range) {
     const length = Math.min(range.suffix, size);
     return length === 0 ? "unsatisfiable" : { offset: size - length, length };

@@ -3,13 +3,16 @@
 import type { AppContext } from "./frame.ts";
 
 /** The answer, or 304 with its headers if the request has its ETag. */
-export async function unlessKnown(c: AppContext, response: Response): Promise<Response> {
+export function unlessKnown(c: AppContext, response: Response): Response | Promise<Response> {
   const tags = c.req.header("if-none-match");
-  if (tags === undefined || !isKnown(tags, response.headers.get("etag") ?? "")) return response;
+  return tags === undefined || !isKnown(tags, response.headers.get("etag") ?? "") ? response : unchanged(response);
+}
+
+async function unchanged(response: Response): Promise<Response> {
   await response.body?.cancel();
-  const unchanged = new Response(null, { status: 304, headers: response.headers });
-  for (const name of ["content-type", "content-language", "content-length"]) unchanged.headers.delete(name);
-  return unchanged;
+  const answer = new Response(null, { status: 304, headers: response.headers });
+  for (const name of ["content-type", "content-language", "content-length"]) answer.headers.delete(name);
+  return answer;
 }
 
 /** Weak comparison (RFC 9110, 8.8.3.2): the `W/` prefix is ignored. */

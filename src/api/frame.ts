@@ -55,22 +55,25 @@ function enter(c: AppContext): void {
   c.set("language", chooseLanguage(queryParameter(c, "language"), c.req.header("accept-language")));
 }
 
-function leave(c: AppContext, { status, headers }: Response): void {
+function leave(c: AppContext, response: Response): void {
+  const { status } = response;
   const requestId = c.get("requestId");
   const caller = c.get("caller") as Caller | undefined;
   // Set on the answer itself: hono's own method makes a second response around a finished one.
   if (!c.get("hasCommonHeaders"))
-    for (const [name, value] of Object.entries(commonHeaders(requestId, c.get("limit")))) headers.set(name, value);
+    for (const [name, value] of Object.entries(commonHeaders(requestId, c.get("limit")))) response.headers.set(name, value);
   const origin = c.get("allowOrigin");
   if (origin !== undefined) {
-    headers.set("access-control-allow-origin", origin);
-    headers.set("access-control-expose-headers", exposedHeaders);
-    if (origin !== "*") headers.append("vary", "Origin");
+    response.headers.set("access-control-allow-origin", origin);
+    response.headers.set("access-control-expose-headers", exposedHeaders);
+    if (origin !== "*") response.headers.append("vary", "Origin");
   }
+  const { method, path } = c.req;
+  const isCallback = path.startsWith("/callbacks/");
   const entry = {
     request: requestId,
     // Only the path, because queries contain signatures; so does the path of a callback.
-    path: `${c.req.method} ${c.req.path.slice(0, 200).replace(/^(\/callbacks\/\w+)\/.*/, "$1")}`,
+    path: `${method} ${(isCallback ? path.split("/", 3).join("/") : path).slice(0, 200)}`,
     status,
     outcome: c.get("outcome") ?? "ok",
     key: caller?.keyId,
@@ -79,14 +82,15 @@ function leave(c: AppContext, { status, headers }: Response): void {
     ms: Date.now() - c.get("started"),
   };
   logRequest(c, entry);
-  // One line is logged for this many successful status queries, which are by far the most frequent requests and nearly identical, and for this
-  // many submissions: the line of each task's end has their facts.
-  const isOneOfMany = c.get("isAccepted") ? !logsSteps(c.env) : c.get("hasCommonHeaders") && c.req.method !== "POST" && status < 400;
+  // One line is logged for this many successful status queries and reads of files, which are by far the most frequent requests and nearly
+  // identical, and for this many submissions: the line of each task's end has their facts.
+  const isOneOfMany = c.get("isAccepted") ? !logsSteps(c.env) : c.get("hasCommonHeaders") && method !== "POST" && status < 400;
   const every = isOneOfMany ? statusLogShare(c.env) : 1;
+  if (Math.random() * every >= 1) return;
   const line = { ...(every > 1 && { every }), ...entry, ...c.get("settled"), account: caller?.accountId };
   // A provider's call is a step of its task.
-  if (status < 400 && c.req.path.startsWith("/callbacks/")) logStep(c.env, "request", line);
-  else if (Math.random() * every < 1) log("request", line);
+  if (status < 400 && isCallback) logStep(c.env, "request", line);
+  else log("request", line);
 }
 
 const exposedHeaders =
@@ -117,7 +121,12 @@ export const withMiddleware =
   (handle: (c: AppContext) => Promise<Response>, onError: ErrorHandler<AppEnv>): Handler<AppEnv> =>
   async (c) => {
     enter(c);
-    const response = await handle(c).catch((error: Error) => onError(error, c));
+    let response;
+    try {
+      response = await handle(c);
+    } catch (error) {
+      response = await onError(error as Error, c);
+    }
     leave(c, response);
     return response;
   };

@@ -4,7 +4,7 @@ import { BoundedCache } from "../bounded-cache.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
-import { type Answer, answerHeaders, finalAnswer, type Question, type ViewName } from "../tasks/status-answer.ts";
+import { type Answer, answerHeaders, finalAnswer, finalStatus, type Question, type ViewName } from "../tasks/status-answer.ts";
 import { admit } from "./auth.ts";
 import { maySee } from "./browser-tokens.ts";
 import { onError } from "./errors.ts";
@@ -51,10 +51,12 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
   if (!id) return undefined;
   const response = await c.env.TASKS.get(id).fetch(`http://task/${c.get("requestId")}/${c.get("limit") ?? "-"}/${question}`);
   if (!response.ok) return undefined;
-  if (objectIds.size >= maxObjectIds) objectIds.clear();
-  objectIds.set(taskId, id);
+  if (!objectIds.has(taskId)) {
+    if (objectIds.size >= maxObjectIds) objectIds.clear();
+    objectIds.set(taskId, id);
+  }
   // Only a final answer is cached. Headers of an object's response are immutable: it is copied if CORS headers will be added.
-  if (response.headers.has("retry-after")) return c.get("allowOrigin") === undefined ? response : new Response(response.body, response);
+  if (response.status !== finalStatus) return c.get("allowOrigin") === undefined ? response : new Response(response.body, response);
   const answer = await finalAnswer(response);
   finals.set(key, answer, answer.text.length);
   return kept(answer);
@@ -63,7 +65,7 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
 /** The answer about a task, or 404. `?wait=` holds it until the task is final or the seconds have passed. */
 async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise<Response> {
   c.set("task", taskId.slice(0, 64));
-  const until = Date.now() + 1000 * waitSeconds(c);
+  const until = c.get("started") + 1000 * waitSeconds(c);
   for (;;) {
     const response = await askTask(c, taskId, view);
     if (!response) throw new ApiError("task_not_found");

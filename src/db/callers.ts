@@ -59,11 +59,12 @@ let evictions = 0;
  * The caller of this key, or undefined if it is mistyped, unknown, deleted or expired, or its account is disabled. A caller is
  * cached for some seconds without another look-up.
  */
-export const findCaller = (bindings: KeyBindings, key: string): Promise<Caller | undefined> =>
+export const findCaller = (bindings: KeyBindings, key: string): Caller | Promise<Caller | undefined> =>
   find(bindings, key, () => (isWellFormedKey(key) ? sha256Hex(key) : undefined));
 
 /** The same for a key whose digest is known. */
-export const findCallerByHash = (bindings: KeyBindings, hash: string): Promise<Caller | undefined> => find(bindings, hash, () => hash);
+export const findCallerByHash = (bindings: KeyBindings, hash: string): Caller | Promise<Caller | undefined> =>
+  find(bindings, hash, () => hash);
 
 /**
  * The row of a valid key. Read from the nearest replica if that has the last change of the account's keys, whose revision the account's
@@ -92,11 +93,16 @@ async function readKey({ DB, WALLETS }: KeyBindings, hash: string, now: number):
   return isRecent ? row : (await read(DB)).row;
 }
 
-async function find(bindings: KeyBindings, key: string, toHash: () => Promise<string> | string | undefined): Promise<Caller | undefined> {
+type ToHash = () => Promise<string> | string | undefined;
+
+function find(bindings: KeyBindings, key: string, toHash: ToHash): Caller | Promise<Caller | undefined> {
   const now = Date.now();
   // In memory, callers are found by the key itself, in a hash table with a random seed per isolate; D1 only has the digest.
   const cached = cache.get(key);
-  if (cached && cached.until > now) return cached.caller;
+  return cached && cached.until > now ? cached.caller : lookUp(bindings, key, toHash, now);
+}
+
+async function lookUp(bindings: KeyBindings, key: string, toHash: ToHash, now: number): Promise<Caller | undefined> {
   const hash = await toHash();
   if (hash === undefined) return undefined;
   const before = evictions;

@@ -8,7 +8,7 @@ const isLanguage = (text: string): text is Language => languages.includes(text a
 /** `?language=`, else the best of `Accept-Language`, else English. */
 export function chooseLanguage(query: string | undefined, acceptLanguage: string | undefined): Language {
   if (query !== undefined && isLanguage(query)) return query;
-  if (!acceptLanguage) return "en";
+  if (!acceptLanguage || acceptLanguage === "*") return "en";
   const ranked = acceptLanguage
     .slice(0, 500)
     .split(",")

@@ -59,17 +59,19 @@ export async function answerStatusQuery(
 const keptHeader = "x-kept-until";
 
 /**
- * The object's response with all headers for the caller, so that the Worker passes it on unchanged. For a final task it has the time until
- * which it may be cached.
+ * The status of the object's response about a final task, which the Worker reads and answers itself: the headers of a response that it
+ * passes on are not looked at, because the runtime would build an object of them.
+ */
+export const finalStatus = 203;
+
+/**
+ * The object's response. About an open task it has all headers for the caller, so that the Worker passes it on unchanged; about a final one
+ * it has the time until which it may be cached.
  */
 export const toResponse = (answer: Answer, language: Language, more: Record<string, string>): Response =>
-  new Response(answer.text, {
-    headers: {
-      ...answerHeaders(answer, language),
-      ...more,
-      ...(answer.keptUntil !== undefined && { [keptHeader]: String(answer.keptUntil) }),
-    },
-  });
+  answer.keptUntil === undefined
+    ? new Response(answer.text, { headers: { ...answerHeaders(answer, language), ...more } })
+    : new Response(answer.text, { status: finalStatus, headers: { etag: answer.etag, [keptHeader]: String(answer.keptUntil) } });
 
 /** The object's answer about a final task. */
 export const finalAnswer = async (response: Response): Promise<Answer> => ({

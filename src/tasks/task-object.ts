@@ -74,10 +74,10 @@ export class TaskObject extends DurableObject<Env> {
    * The answer to its owner's status query, for `http: task/{request id}/{limit or -}/{view}/{language}/{account}/{base}`. A response,
    * which the Worker passes on unread: this is cheaper than a value that would be serialised, parsed and serialised again.
    */
-  override async fetch(request: Request): Promise<Response> {
-    const [requestId = "", limit = "", view, language, accountId, ...base] = request.url.slice("http://task/".length).split("/");
-    const question = { view, language, accountId, base: base.join("/") } as Question;
-    const task = await this.read(question.accountId);
+  override async fetch({ url }: Request): Promise<Response> {
+    const [, , , requestId = "", limit = "", view, language, accountId = ""] = url.split("/", 8);
+    const question = { view, language, accountId, base: url.slice(url.indexOf(`/${accountId}/`) + accountId.length + 2) } as Question;
+    const task = await this.read(accountId);
     const answer = task && (await this.#answer(question, task));
     return answer ? toResponse(answer, question.language, commonHeaders(requestId, limit)) : new Response(null, { status: 404 });
   }

@@ -105,29 +105,26 @@ const toCost = ({ submission: { price }, charged }: Task) => ({
   ...(charged !== undefined && { charged: toUnits(charged), returned: toUnits(price - charged) }),
 });
 
-/** `data` of the generic query (2.3 of the interface, section 2 of the contract). */
+/** `data` of the generic query (2.3 of the interface, section 2 of the contract). Fields that are undefined are not in the JSON. */
 export function taskData(task: Task, link: Link, language: Language, now: number) {
-  const estimated = remainingSeconds(task, now);
-  const error = toError(task, language);
+  const done = task.status === "completed" ? task : undefined;
   return {
     ...commonFields(task, now),
-    ...(estimated !== undefined && { estimated_time: estimated }),
+    estimated_time: remainingSeconds(task, now),
     metadata: toMetadata(task.submission),
-    ...(task.submission.reference !== undefined && { reference: task.submission.reference }),
+    reference: task.submission.reference,
     cost: toCost(task),
-    ...(task.status === "completed" && {
-      completed_at: seconds(task.finalAt),
-      expires_at: seconds(task.expiresAt),
-      result: toResult(task, link),
-    }),
-    ...(error && { error }),
+    completed_at: done && seconds(done.finalAt),
+    expires_at: done && seconds(done.expiresAt),
+    result: done && toResult(done, link),
+    error: toError(task, language),
   };
 }
 
 /** 2.3: the generic query, for tasks of every kind. */
 export function genericView(task: Task, link: Link, language: Language, now: number) {
   const data = taskData(task, link, language, now);
-  return { code: 200, data, ...(data.error && { message: data.error.message }) };
+  return { code: 200, data, message: data.error?.message };
 }
 
 function videoFields({ result, finalAt, expiresAt }: CompletedTask, link: Link) {
@@ -144,7 +141,6 @@ function videoFields({ result, finalAt, expiresAt }: CompletedTask, link: Link) 
 
 /** 2.2: the video query. `queued` is called `submitted` there. */
 export function videoView(task: Task, link: Link, language: Language, now: number) {
-  const estimated = remainingSeconds(task, now);
   return {
     id: task.id,
     object: "video.generation",
@@ -152,19 +148,18 @@ export function videoView(task: Task, link: Link, language: Language, now: numbe
     progress: progressAt(task, now),
     model: task.submission.model,
     created_at: seconds(task.createdAt),
-    ...(estimated !== undefined && { estimated_time: estimated }),
+    estimated_time: remainingSeconds(task, now),
     ...(task.status === "completed" && videoFields(task, link)),
-    ...(task.error && { error: { message: t(language, task.error) } }),
+    error: task.error && { message: t(language, task.error) },
   };
 }
 
 /** 2.4: the character query. */
 export function characterView(task: Task, link: Link, language: Language, now: number) {
-  const error = toError(task, language);
   return {
     ...commonFields(task, now),
     ...(task.status === "completed" && { completed_at: seconds(task.finalAt), result: toResult(task, link) }),
     metadata: toMetadata(task.submission),
-    ...(error && { error }),
+    error: toError(task, language),
   };
 }

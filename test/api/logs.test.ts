@@ -127,7 +127,7 @@ test("a task's log lines can be found by its id and its request's id", async () 
   expect(of("settle")).toEqual([expect.objectContaining({ ...work, outcome: "completed" })]);
 });
 
-test("in production a task writes one line, a chat one, a streamed chat two, and one of a hundred submissions and status queries writes one", async () => {
+test("in production a task writes one line, a chat one, a streamed chat two, and one of a hundred submissions, status queries and reads of files writes one", async () => {
   const vars = { LOG: "tasks", LOG_STATUS_EVERY: "100" };
   expect([statusLogShare({ ENVIRONMENT: "production" } as Env), statusLogShare({ ENVIRONMENT: "local" } as Env)]).toEqual([100, 1]);
   const account = await newAccount();
@@ -142,7 +142,11 @@ test("in production a task writes one line, a chat one, a streamed chat two, and
   await query();
   await passToPoll(id);
   await deliver(id, "gateway-dispatch", vars);
-  expect((await query()).body.data.status).toBe("completed");
+  const { status, result } = (await query()).body.data;
+  expect(status).toBe("completed");
+  const { pathname, search } = new URL(result.images[0].url[0]);
+  const read = (more = "") => call(pathname + search + more, { vars });
+  expect((await read()).status).toBe(200);
   // What the line of the submission would say is in that of the task's end.
   expect(lines()).toEqual([
     {
@@ -175,7 +179,11 @@ test("in production a task writes one line, a chat one, a streamed chat two, and
   });
   await query();
   expect(lines().at(-1)).toMatchObject({ unit: "request", path: `GET /v1/tasks/${id}`, every: 100, status: 200 });
+  await read();
+  expect(lines().at(-1)).toMatchObject({ unit: "request", path: `GET ${pathname}`, every: 100, status: 200 });
   random.mockReturnValue(0.5);
+  await read("x");
+  expect(lines().at(-1)).toMatchObject({ path: `GET ${pathname}`, status: 403 });
   const foreign = await newAccount();
   await call(`/v1/tasks/${id}`, { key: foreign.key, vars });
   expect(lines().at(-1)).toMatchObject({ path: `GET /v1/tasks/${id}`, status: 404 });
