@@ -12,9 +12,9 @@ test("no error is made when a module is loaded: the runtime traces its stack thr
   expect(made.test(`const full = new Error("full");`)).toBe(true);
 });
 
-test("the parser meets no expression with Unicode properties outside of functions with a body: it would search the tables of Unicode", () => {
-  const made = /^(?:export )?const .*\\p\{.*\/[a-z]*[uv]/m;
-  const started = files.filter((file) => !file.startsWith("src/sandbox/")); // whose start-up has no limit
-  expect(started.filter((file) => made.test(readFileSync(file, "utf8")))).toEqual([]);
-  expect(made.test(String.raw`const letters = /^\p{L}+$/u;`)).toBe(true);
+test("no literal of the gateway has Unicode properties: the parser would search the tables of Unicode at each start", () => {
+  const started = files.filter((file) => !/^src\/(?:sandbox|openai|console)\//.test(file));
+  const literal = /\/.*\\p\{.*\/[a-z]*[uv]/;
+  expect(started.filter((file) => literal.test(readFileSync(file, "utf8")))).toEqual([]);
+  expect(literal.test(String.raw`return /^\p{L}+$/u.test(text);`)).toBe(true);
 });

@@ -5,14 +5,15 @@ import { modelNamed, modelNames } from "../../catalog/models.ts";
 import { once } from "../../catalog/once.ts";
 import { taskKinds } from "./words.ts";
 
-/** Printable text: no control, format or unassigned characters, no lone surrogates, no line ends. */
-function isPrintable(text: string): boolean {
-  return /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u.test(text);
-}
+/** Printable text: no control, format or unassigned characters, no lone surrogates, no line ends. Not a literal, which the parser would check at each start. */
+const printable = once(() => new RegExp(String.raw`^[^\p{C}\p{Zl}\p{Zp}]{1,128}$`, "u"));
 
 /** The caller's own name for a submission. */
 export const referenceField = () =>
-  z.string().check(z.refine(isPrintable, { params: { rule: "bad_reference" } }), z.meta({ minLength: 1, maxLength: 128 }));
+  z.string().check(
+    z.refine((text) => printable().test(text), { params: { rule: "bad_reference" } }),
+    z.meta({ minLength: 1, maxLength: 128 }),
+  );
 
 /** A maximum price in balance units. */
 const maxCostField = () => z.number().check(z.gte(0));

@@ -11,9 +11,7 @@ const toLocale = (language: Language) => (language === "en" ? "en-GB" : language
 const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
 /** With a space between a number and its Chinese unit, as in all other texts. The pages' script does the same. */
-function spaced(text: string): string {
-  return text.replace(/\d(?=\p{Script=Han})/u, "$& ");
-}
+const spaced = (text: string) => text.replace(/\d(?=\p{Script=Han})/u, "$& ");
 
 /** `8 min ago`, `in 3 hr`, or a date in UTC, without the current year. */
 export function relativeTime(language: Language, ms: number, now: number): string {
