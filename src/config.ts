@@ -40,10 +40,10 @@ export const hedging = (env: Env): Hedging => readWord("HEDGE", env.HEDGE, ["off
 /** True if providers that support it get a callback URL. */
 export const allowsCallbacks = (env: Env) => readWord("UPSTREAM_CALLBACKS", env.UPSTREAM_CALLBACKS, ["on", "off"], "on") === "on";
 
-/** True if each step of a task is logged, not only its submission, its settlement and faults. */
+/** True if each step of a task is logged, not only its settlement and faults. */
 export const logsSteps = (env: Env) => readWord("LOG", env.LOG, ["all", "tasks"], isLocal(env) ? "all" : "tasks") === "all";
 
-/** One of this many successful status queries is logged. */
+/** One of this many successful status queries and of this many submissions is logged. */
 export const statusLogShare = (env: Env) => readNumber("LOG_STATUS_EVERY", env.LOG_STATUS_EVERY, isLocal(env) ? 1 : 100);
 
 /** True if rate limits apply. */

@@ -2,7 +2,7 @@
 
 import type { Context, ErrorHandler, Handler, MiddlewareHandler } from "hono";
 import type { Caller } from "../db/callers.ts";
-import { assetBaseUrl, statusLogShare } from "../config.ts";
+import { assetBaseUrl, logsSteps, statusLogShare } from "../config.ts";
 import { log } from "../log.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
 import { logStep } from "../step-log.ts";
@@ -25,6 +25,8 @@ export interface AppEnv {
     /** The time limits of a chat. */
     watch?: Watch;
     task?: string;
+    /** True if the request has made the task. */
+    isAccepted?: boolean;
     model?: string;
     /** A chat that was settled before its answer, and its price in millionths: in the log alone, because it has no page. */
     settled?: { task: string; charged: number };
@@ -77,8 +79,10 @@ function leave(c: AppContext, { status, headers }: Response): void {
     ms: Date.now() - c.get("started"),
   };
   logRequest(c, entry);
-  // Successful status queries are by far the most frequent requests and nearly identical: one line is logged for this many of them.
-  const every = c.get("hasCommonHeaders") && c.req.method !== "POST" && status < 400 ? statusLogShare(c.env) : 1;
+  // One line is logged for this many successful status queries, which are by far the most frequent requests and nearly identical, and for this
+  // many submissions: the line of each task's end has their facts.
+  const isOneOfMany = c.get("isAccepted") ? !logsSteps(c.env) : c.get("hasCommonHeaders") && c.req.method !== "POST" && status < 400;
+  const every = isOneOfMany ? statusLogShare(c.env) : 1;
   const line = { ...(every > 1 && { every }), ...entry, ...c.get("settled"), account: caller?.accountId };
   // A provider's call is a step of its task.
   if (status < 400 && c.req.path.startsWith("/callbacks/")) logStep(c.env, "request", line);

@@ -10,6 +10,7 @@ import {
   balanceUnit,
   hedging,
   logsSteps,
+  statusLogShare,
   ownHosts,
   pricesAndRoutes,
   priceVersion,
@@ -103,10 +104,11 @@ export async function toSubmission(
   const { caller, read } = request;
   const { kind, model, characters, callbackUrl } = fields;
   requireScope(caller, kind, model.id);
-  // Reads the variables that the start will need, so that an invalid one is an error before anything is reserved.
+  // Reads the variables that the start and the request's log line will need, so that an invalid one is an error before anything is reserved.
   hedging(env);
   allowsCallbacks(env);
   logsSteps(env);
+  statusLogShare(env);
   const references = resolveRoles(kind, fields.references);
   const parameters = resolveParameters(fields, read.body, references);
   const source = await findSource(env, request, parameters.from_task, fields.videoUrl);

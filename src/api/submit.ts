@@ -90,7 +90,10 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
   const isNew = "task" in made && made.created;
   if (!isNew && hasInputs) await removeInputs();
   if ("refused" in made) throw refusals[made.refused](made.until);
-  if (isNew) c.set("task", made.task.id);
+  if (isNew) {
+    c.set("task", made.task.id);
+    c.set("isAccepted", true);
+  }
   return answerTask(c, made.task, !isNew);
 }
 

@@ -115,6 +115,10 @@ export async function moveEntries(
       )
       .bind(part.accountId, part.month, part.part, tasks, part.file, Math.min(...times) - slackMs, Math.max(...times) + slackMs),
     rest(`DELETE FROM entry WHERE ${ofTasks} AND ${isMoved}`),
+    // Events were read from them as long as the tasks had a record. The last task of each page is archived at some time.
+    db
+      .prepare(`DELETE FROM ended_page WHERE account_id = ?1 AND ended_at <= ?6 AND ${isMoved} AND ?4 IS NOT NULL`)
+      .bind(part.accountId, part.month, part.part, tasks, part.file, Math.max(...moved.map(({ closedAt }) => closedAt))),
     rest(`SELECT 1 WHERE ${isMoved} AND ?4 IS NOT NULL`),
   ]);
   const last = result.at(-1);

@@ -1,6 +1,6 @@
 /** An account's final tasks in the order of their ends, read from the ledger's settlements. */
 
-import { ofAccount } from "./ledger.ts";
+import sql from "./ended-tasks.txt";
 
 export interface EndedTask {
   taskId: string;
@@ -21,17 +21,7 @@ export const settledAt = async (db: D1Database, accountId: string, taskId: strin
 
 /**
  * The first `limit` tasks settled after `after` (milliseconds), oldest first. Each settlement of an account gets a later time than all
- * earlier ones (`settle` of the wallet object and of ledger.ts), so a reader who continues from the last row misses none. Reads only the
- * rows of the page.
+ * earlier ones (`settle` of the wallet object and of ledger.ts), so a reader who continues from the last row misses none.
  */
 export const listEndedTasks = async (db: D1Database, accountId: string, after: number, limit: number): Promise<EndedTask[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT task_id AS taskId, outcome, closed_at AS at FROM entry
-         WHERE ${ofAccount()} AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused' AND closed_at > ?2
-         ORDER BY closed_at LIMIT ?3`,
-      )
-      .bind(accountId, after, limit)
-      .run<EndedTask>()
-  ).results;
+  (await db.prepare(sql).bind(accountId, after, limit).run<EndedTask>()).results;

@@ -2,6 +2,7 @@
 
 import type { FailureCode } from "../errors.ts";
 import type { Versioned } from "../versions.ts";
+import sql from "./settle.txt";
 
 /** The account and key that pay for a task. Both wallets change in one statement. */
 export interface Charge extends Versioned {
@@ -40,19 +41,7 @@ export type Outcome = "completed" | FailureCode | "refused";
  * reserved gets a settlement row too, which prevents a late reservation. Throws if the outcome is unknown; a repeat changes nothing.
  */
 export async function settle(db: D1Database, charge: Charge, charged: number, outcome: Outcome): Promise<void> {
-  await db
-    .prepare(
-      // Settlement times of an account strictly increase, whatever the clocks show, because readers of final tasks continue from the last time.
-      `WITH hold (held) AS (SELECT coalesce((SELECT held FROM entry WHERE task_id = ?1 AND step = 'reserve'), 0)),
-         last (at) AS (SELECT max(closed_at) FROM entry
-                       WHERE ${ofAccount("?2")} AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused')
-         INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at)
-         SELECT ?1, 'close', ?2, ?3, ?4, ?5, held, min(?6, held), ?7, iif(?4 = 'chat', ?8, max(?8, coalesce(last.at + 1, 0))) FROM hold, last
-         WHERE true
-         ON CONFLICT DO NOTHING`,
-    )
-    .bind(charge.taskId, charge.accountId, charge.keyId, charge.kind, charge.model, charged, outcome, Date.now())
-    .run();
+  await db.prepare(sql).bind(charge.taskId, charge.accountId, charge.keyId, charge.kind, charge.model, charged, outcome, Date.now()).run();
 }
 
 /** These wallets by their ids, with the time of the last reservation on each (milliseconds; null for never). */

@@ -17,10 +17,11 @@ import { listAssets } from "./views.ts";
 /** Settles the task and begins its callback. Failed calls are retried by the alarm. */
 export async function settleEnded(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
   const started = Date.now();
-  const { charged, error } = task;
+  const { charged, error, createdAt, submission } = task;
   try {
     const isNotified = await settleTask(task, env);
-    log("settle", { ...logFields(task), outcome: error ?? "completed", charged, ms: Date.now() - started });
+    const of = { ...logFields(task), key: submission.keyId, kind: submission.kind, submitted: createdAt };
+    log("settle", { ...of, outcome: error ?? "completed", charged, ms: Date.now() - started });
     if (record.task !== task) return;
     const { assetMs, recordMs } = lifeTimes(env);
     const settled = afterEnd.settled(task, assetMs, recordMs);

@@ -86,10 +86,10 @@ export async function returnPrice(task: Task, env: Env): Promise<void> {
 
 const settleFinal = (task: FinalTask, env: Env) => settlePrice(task, env, task.charged, task.error ?? "completed", task.submission.price);
 
-/** Settles again a hold that still exists long after the end. Asks the wallet first, which costs no row: usually the settlement has succeeded and only the record does not say so. */
-export async function settleForgotten(task: FinalTask, env: Env): Promise<void> {
-  if (task.heldBy !== "wallet" || (await openWalletObject(env, task).holds(task.id))) await settleFinal(task, env);
-}
+/** Settles again a hold of D1's own ledger, long after the end: the record may not say whether the settlement has succeeded. A wallet object asks the tasks of old holds itself. */
+export const settleForgotten = async (task: FinalTask, env: Env): Promise<void> => {
+  if (task.heldBy !== "wallet") await settleFinal(task, env);
+};
 
 /** Reports to a wallet that lost its storage the amount that this task holds, or its charge. */
 export async function reportToWallet(task: Task, env: Env): Promise<void> {

@@ -90,7 +90,7 @@ export class WalletObject extends DurableObject<Env> {
     return this.#holds.recover(charge, held);
   }
 
-  /** True while the task's price is held. */
+  /** True while the task's price is held. For task objects of the previous version. */
   async holds(taskId: string): Promise<boolean> {
     const known = this.#book.get(taskId);
     return known !== undefined && !known.end;

@@ -2,6 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { listEndedTasks } from "../../src/db/ended-tasks.ts";
+import { writeEntries } from "../../src/db/grants.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
@@ -131,13 +133,121 @@ test("an event of another account, or an open task, is refused as `after`", asyn
     expect((await call(`/v1/events?after=${id.replace("task_", "evt_")}`, { key: account.key })).status).toBe(400);
 });
 
-test("a page reads only its own rows", async () => {
+/** Writes settled tasks of an account as the code before the pages did: one for each of these times (milliseconds). */
+const writeUnpaged = (account: Account, times: number[]) =>
+  env.DB.prepare(
+    `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+     SELECT ?1 || value, 'reserve', ?2, ?3, 'image', 'imgA-4', 1, 1, 'completed', value - 1, value FROM json_each(?4)`,
+  )
+    .bind(`${account.id} `, account.id, account.keyId, JSON.stringify(times))
+    .run();
+
+/** The account's pages, and the tasks that are in one, oldest first. */
+async function readPages({ id }: Account) {
+  const [pages, paged] = await env.DB.batch<{ tasks: string; taskId: string; at: number }>([
+    env.DB.prepare("SELECT tasks FROM ended_page WHERE account_id = ?1 ORDER BY ended_at").bind(id),
+    env.DB.prepare("SELECT task_id AS taskId, closed_at AS at FROM entry WHERE account_id = ?1 AND paged = 1 ORDER BY closed_at").bind(id),
+  ]);
+  return { pages: pages!.results.map(({ tasks }) => JSON.parse(tasks) as string[]), paged: paged!.results };
+}
+
+/** Ends as many tasks of the account, a second apart, which are written to D1 together; returns their ids. */
+async function endTogether(account: Account, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  while (ids.length < count) ids.push(await submit(account, images, image()));
+  for (const id of ids) {
+    await cancel(account, id);
+    vi.setSystemTime(Date.now() + 1_000);
+  }
+  await events(account);
+  return ids;
+}
+
+test("tasks of pages, tasks that are written alone, and those of code from before the pages are in one order", async () => {
   const account = await newAccount();
-  const prepare = spyOn(bindings.database(), "prepare").mockClear();
-  await call("/v1/events", { key: account.key });
-  const asked = prepare.mock.calls.map(([sql]) => String(sql)).filter((sql) => sql.includes("ORDER BY closed_at"));
-  prepare.mockRestore();
-  expect(asked).toHaveLength(1);
-  const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${asked[0]}`).bind(account.id, 0, 10).run<{ detail: string }>();
-  expect(results.map(({ detail }) => detail)).toEqual(["SEARCH entry USING INDEX entry_ended (<expr>=? AND closed_at>?)"]);
+  const pages = [await endTogether(account, 2), await endTogether(account, 1), await endTogether(account, 3)];
+  const read = await readPages(account);
+  expect(read.pages).toEqual([pages[0], pages[2]]);
+  expect(read.paged.map(({ taskId }) => taskId)).toEqual([...pages[0]!, ...pages[2]!]);
+  expect(readTasks(await events(account))).toEqual(pages.flat());
+  const between = [0, 2, 4].map((n) => read.paged[n]!.at + 500);
+  await writeUnpaged(account, between);
+  const listed = await listEndedTasks(env.DB, account.id, 0, 100);
+  expect(listed).toHaveLength(9);
+  expect(listed.map((task) => task.at)).toEqual(listed.map((task) => task.at).toSorted((a, b) => a - b));
+  expect(listed.map((task) => task.at)).toEqual(expect.arrayContaining(between));
+  const seen: typeof listed = [];
+  for (;;) {
+    const page = await listEndedTasks(env.DB, account.id, seen.at(-1)?.at ?? 0, 2);
+    seen.push(...page);
+    if (page.length < 2) break;
+  }
+  expect(seen).toEqual(listed);
+});
+
+test("a batch whose answer is lost is written again, with the tasks that ended meanwhile: each task has one event", async () => {
+  const account = await newAccount();
+  const ids: string[] = [];
+  for (let count = 0; count < 4; count++) ids.push(await submit(account, images, image()));
+  for (const id of ids.slice(0, 2)) await cancel(account, id);
+  failOnce(bindings.database(), "batch", true);
+  expect((await call("/v1/events", { key: account.key })).status).toBe(500);
+  for (const id of ids.slice(2)) await cancel(account, id);
+  expect(readTasks(await events(account))).toEqual(ids);
+  expect((await readPages(account)).pages).toEqual([ids.slice(0, 2), ids.slice(2)]);
+});
+
+test("a task that is written after tasks that ended later is in no page, and has its event", async () => {
+  const account = await newAccount();
+  const settled = (taskId: string, closedAt: number) => ({
+    taskId,
+    keyId: account.keyId,
+    kind: "image",
+    model: "imgA-4",
+    held: 0,
+    charged: 0,
+    outcome: "cancelled",
+    at: closedAt - 1,
+    closedAt,
+  });
+  const now = Date.now();
+  await writeEntries(env.DB, account.id, 0, [settled("task_2", now - 20), settled("task_3", now - 10)]);
+  // A wallet object that lost its storage does not know the last time; nor does one that writes the entries of a restored database again.
+  await writeEntries(env.DB, account.id, 0, [settled("task_1", now - 30), settled("task_4", now - 5)]);
+  await writeEntries(env.DB, account.id, 0, [settled("task_5", now - 2), settled("task_6", now - 1)]);
+  expect((await listEndedTasks(env.DB, account.id, now - 25, 2)).map(({ taskId }) => taskId)).toEqual(["task_2", "task_3"]);
+  expect((await listEndedTasks(env.DB, account.id, 0, 10)).map(({ taskId }) => taskId)).toEqual([1, 2, 3, 4, 5, 6].map((n) => `task_${n}`));
+  expect((await readPages(account)).paged.map(({ taskId }) => taskId)).toEqual(["task_2", "task_3", "task_5", "task_6"]);
+});
+
+test("a page of the list reads only its own rows", async () => {
+  const account = await newAccount();
+  const [count, perBatch, began] = [600, 10, Date.now() - 86_400_000];
+  for (let first = 0; first < count; first += perBatch)
+    await writeEntries(
+      env.DB,
+      account.id,
+      0,
+      Array.from({ length: perBatch }, (_, n) => began + 1_000 * (first + n)).map((at) => ({
+        taskId: `${account.id} paged ${at}`,
+        keyId: account.keyId,
+        kind: "image",
+        model: "imgA-4",
+        held: 0,
+        charged: 0,
+        outcome: "completed",
+        at,
+        closedAt: at,
+      })),
+    );
+  await writeUnpaged(
+    account,
+    Array.from({ length: count }, (_, n) => began + 1_000 * n + 500),
+  );
+  const run = spyOn(bindings.statement(), "run").mockClear();
+  const after = began + 100_000;
+  expect((await listEndedTasks(env.DB, account.id, after, 5)).map(({ at }) => at)).toEqual([1, 2, 3, 4, 5].map((n) => after + 500 * n));
+  const { meta } = (await run.mock.results[0]!.value) as D1Result;
+  // At most one page of tasks beside those that are listed; of each task its row, and its place in the index or the page.
+  expect(meta.rows_read).toBeLessThanOrEqual(60);
 });

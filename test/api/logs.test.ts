@@ -127,26 +127,52 @@ test("a task's log lines can be found by its id and its request's id", async () 
   expect(of("settle")).toEqual([expect.objectContaining({ ...work, outcome: "completed" })]);
 });
 
-test("in production a task writes two lines, a chat one, a streamed chat two, and one of a hundred status queries writes one", async () => {
+test("in production a task writes one line, a chat one, a streamed chat two, and one of a hundred submissions and status queries writes one", async () => {
   const vars = { LOG: "tasks", LOG_STATUS_EVERY: "100" };
   expect([statusLogShare({ ENVIRONMENT: "production" } as Env), statusLogShare({ ENVIRONMENT: "local" } as Env)]).toEqual([100, 1]);
   const account = await newAccount();
   const body = { model: "imgA-4", prompt: unique() };
   const { lines } = capture();
-  const { id } = (await call(images, { key: account.key, body, vars })).body;
-  await runInDurableObject(openStub(id), (object) => void Object.assign(object, { env: { ...env, ...vars } }));
   const random = vi.spyOn(Math, "random").mockReturnValue(0.5);
+  const submission = await call(images, { key: account.key, body, vars });
+  const { id } = submission.body;
+  await runInDurableObject(openStub(id), (object) => void Object.assign(object, { env: { ...env, ...vars } }));
   const query = () => call(`/v1/tasks/${id}`, { key: account.key, vars });
   await deliver(id, "gateway-dispatch", vars);
   await query();
   await passToPoll(id);
   await deliver(id, "gateway-dispatch", vars);
   expect((await query()).body.data.status).toBe("completed");
-  expect(lines().map(({ unit, task }) => [unit, task])).toEqual([
-    ["request", id],
-    ["settle", id],
+  // What the line of the submission would say is in that of the task's end.
+  expect(lines()).toEqual([
+    {
+      unit: "settle",
+      request: submission.headers.get("x-request-id"),
+      task: id,
+      account: account.id,
+      key: account.keyId,
+      kind: "image",
+      model: "imgA-4",
+      provider: "sandbox",
+      attempt: 1,
+      submitted: expect.any(Number),
+      outcome: "completed",
+      charged: 30_000,
+      ms: expect.any(Number),
+    },
   ]);
+  const refused = await call(images, { key: account.key, body: { ...body, n: 100 }, vars });
+  expect(lines().at(-1)).toMatchObject({ unit: "request", path: `POST ${images}`, status: 400, outcome: refused.body.error.code });
   random.mockReturnValue(0.009);
+  await call(images, { key: account.key, body: { ...body, prompt: unique() }, vars });
+  expect(lines().at(-1)).toMatchObject({
+    unit: "request",
+    path: `POST ${images}`,
+    every: 100,
+    status: 200,
+    outcome: "ok",
+    key: account.keyId,
+  });
   await query();
   expect(lines().at(-1)).toMatchObject({ unit: "request", path: `GET /v1/tasks/${id}`, every: 100, status: 200 });
   random.mockReturnValue(0.5);

@@ -22,6 +22,7 @@ test.each<[string, Partial<Env>, string, object | undefined]>([
   ["RECORD_TTL_S", { RECORD_TTL_S: "forever" }, "/v1/tasks", undefined],
   ["ASSET_BASE_URL", { ASSET_BASE_URL: "assets.example" }, "/v1/tasks/x", undefined],
   ["LOG", { LOG: "verbose" }, "/v1/images/generations", submission],
+  ["LOG_STATUS_EVERY", { LOG: "tasks", LOG_STATUS_EVERY: "some" }, "/v1/images/generations", submission],
   ["PRICES", { PRICES: "{" }, "/v1/models", undefined],
   ["PRICES", { PRICES: { "imgA-4": { image: "1" } } }, "/v1/images/generations", submission],
   ["ROUTES", { ROUTES: "[" }, "/v1/images/generations", submission],

@@ -57,6 +57,10 @@ const writes: Record<string, (n: string) => string> = {
   "0022": (n) => `
     INSERT INTO request_page VALUES ('acc_${n}', 1, 2, 1, '{}');
     INSERT INTO quota_change (account_id, at, before, after) VALUES ('acc_${n}', 1, NULL, 100);`,
+  "0027": (n) => `
+    INSERT INTO ended_page VALUES ('acc_${n}', 5, '["task_paged_${n}"]');
+    INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at, paged) VALUES
+      ('task_paged_${n}', 'reserve', 'acc_${n}', 'key_${n}', 'image', 'imgA-4', 40, 40, 'completed', 4, 5, 1);`,
   "0026": (n) => `UPDATE account SET keys_revision = 1 WHERE id = 'acc_${n}';`,
 };
 

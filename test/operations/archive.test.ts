@@ -15,6 +15,7 @@ import { expire } from "../../src/operations/expire.ts";
 import { runUpkeep } from "../../src/operations/upkeep.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, readBalance, call, complete, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { writeEntries } from "../../src/db/grants.ts";
 import { backUp, restore } from "./backup.ts";
 import { alertReceiver, readChanges, runOnce } from "./support.ts";
 
@@ -427,6 +428,47 @@ test("the archive contains no references of an erased account; its amounts stay,
   expect(await readDrift(account)).toEqual([]);
   await restore(backup);
   expect(amounts(await readAll(account))).toEqual(amounts(before));
+});
+
+test("the pages of ended tasks are deleted with their last task, and those of later tasks stay", async () => {
+  const account = await newAccount(null);
+  const end = async (name: string, days: number[]) => {
+    const entries = days.map((ago, n) => {
+      const at = Date.now() - ago * dayMs;
+      return {
+        taskId: `task_${name}_${n}`,
+        keyId: account.keyId,
+        kind: "image",
+        model: "imgA-4",
+        held: 0,
+        charged: 0,
+        outcome: "cancelled",
+        at,
+        closedAt: at,
+      };
+    });
+    await writeEntries(env.DB, account.id, 0, entries);
+  };
+  const pages = async () =>
+    (await env.DB.prepare("SELECT tasks FROM ended_page WHERE account_id = ?1 ORDER BY ended_at").bind(account.id).run()).results.map(
+      ({ tasks }) => JSON.parse(tasks as string),
+    );
+  await end("first", [50, 49]);
+  await end("second", [40, 20]);
+  await end("third", [10, 1]);
+  expect(await pages()).toHaveLength(3);
+  await run();
+  expect([await inD1(account), await archived(account)]).toEqual([3, 3]);
+  expect(await pages()).toEqual([
+    ["task_second_0", "task_second_1"],
+    ["task_third_0", "task_third_1"],
+  ]);
+  vi.setSystemTime(Date.now() + 30 * dayMs);
+  await run();
+  expect(await pages()).toEqual([["task_third_0", "task_third_1"]]);
+  vi.setSystemTime(Date.now() + 30 * dayMs);
+  await run();
+  expect([await inD1(account), await pages()]).toEqual([0, []]);
 });
 
 test("a wallet does not write an archived entry again after a database restore", async () => {

@@ -8,6 +8,7 @@ import { toTaskId } from "../../src/ids.ts";
 import {
   type Account,
   asAdmin,
+  call,
   readBalance,
   complete,
   finish,
@@ -64,10 +65,14 @@ test("yesterday's database with today's objects: every charge since the backup i
   later(22 * 60);
   const running = await submit(one, "/v1/images/generations", image);
   const before = [await readBalance(one), await readBalance(other)];
+  const ended = async () => Promise.all([one, other].map(async ({ key }) => (await call("/v1/events", { key })).body.data as object[]));
+  const events = await ended();
+  expect(events.map((data) => data.length)).toEqual([6, 1]);
   await restore(backup);
 
   expect(await reconcileAll()).toMatchObject({ calls: 1 });
   expect([await readBalance(one), await readBalance(other)]).toEqual(before);
+  expect(await ended()).toEqual(events);
   expect(before[0]!.used).toBeCloseTo(6 * price, 6);
   expect((await asAdmin("/audit")).body).toMatchObject({ drift: [] });
   const known = await env.DB.prepare("SELECT task_id AS id FROM entry WHERE account_id IN (?1, ?2)").bind(one.id, other.id).run();

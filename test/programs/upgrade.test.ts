@@ -118,6 +118,14 @@ async function finish(tasks: Map<string, string>): Promise<void> {
   await until(() => open(tasks.keys()));
 }
 
+/** The ended tasks of `/v1/events`, which were `seen` first. */
+async function readEnded(seen: string[]): Promise<string[]> {
+  const { data } = await ask<{ data: { task: string }[] }>("/v1/events?limit=100");
+  const ended = data.map(({ task }) => task);
+  expect(ended.slice(0, seen.length)).toEqual(seen);
+  return ended;
+}
+
 test("tasks in each state end correctly while the Worker and its objects have different revisions", async () => {
   const { released, gateway: current } = await revisions;
   const migrations = (await readdir(join(root, "migrations"))).filter((name) => name.endsWith(".sql")).sort();
@@ -130,6 +138,7 @@ test("tasks in each state end correctly while the Worker and its objects have di
   ];
   let begun = new Map<string, string>();
   let accountId = "";
+  let ended: string[] = [];
   const calls: Record<string, number>[] = [];
   for (const [phase, revisions] of phases.entries()) {
     upstream.phase = phase;
@@ -145,6 +154,7 @@ test("tasks in each state end correctly while the Worker and its objects have di
     if (phase === 1) await gateway.migrate(migrations.filter((name) => !released.migrations.includes(name)));
     calls.push(await ask<Record<string, number>>("/calls"));
     await finish(begun);
+    ended = await readEnded(ended);
     begun = await begin(phase, unsettledModel, phase === phases.length - 1);
     for (const [id, end] of begun) all.set(id, end);
   }
@@ -152,6 +162,8 @@ test("tasks in each state end correctly while the Worker and its objects have di
   await gateway.switchTo({ worker: current, objects: current, shiftMs: phases.length * phaseMs, unsettledModel: "" });
   upstream.phase = phases.length;
   await finish(begun);
+  ended = await readEnded(ended);
+  expect(ended.toSorted()).toEqual([...all.keys()].toSorted());
   await until(() => phases.slice(upstream.called.length).map(() => "a callback"));
   const audit = () => ask<{ isGrantRight: boolean; held: number; open: number }>(`/audit/${accountId}`);
   await vi.waitFor(async () => expect(await audit()).toMatchObject({ isGrantRight: true, held: 0, open: 0 }), waiting);

@@ -3,6 +3,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
+import { statusLogShare } from "../../src/config.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import type { Operations } from "../../scripts/support/operations.ts";
@@ -52,8 +53,11 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
     ];
     const count = (spies: { mock: { calls: unknown[] } }[]) => spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
     const isRequest = ([line]: unknown[]) => String(line).includes('"unit":"request"');
-    // Local gateways log the steps of a task as well (`LOG`), also the calls of providers.
+    // Local gateways log the steps of a task as well (`LOG`), also the calls of providers, and each submission (`LOG_STATUS_EVERY`).
     const isStep = ([line]: unknown[]) => /"unit":"(dispatch|poll|callback)"|"path":"POST \/callbacks\//.test(String(line));
+    const isSubmission = ([line]: unknown[]) => /"path":"POST \/v1\/(images|videos)\/generations","status":200/.test(String(line));
+    const submissions = lines[0]!.mock.calls.filter(isSubmission).length;
+    const loggedEach = lines[0]!.mock.calls.filter((line) => !isStep(line) && !isSubmission(line)).length;
     return {
       requests: lines[0]!.mock.calls.filter(isRequest).length,
       d1Rows: results.reduce((sum, { meta }) => sum + meta.rows_written, 0),
@@ -65,7 +69,7 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
       messages: messages(),
       classA: classA(),
       classB: classB(),
-      logLines: lines[0]!.mock.calls.filter((line) => !isStep(line)).length + lines[1]!.mock.calls.length,
+      logLines: loggedEach + submissions / statusLogShare({ ENVIRONMENT: "production" } as Env) + lines[1]!.mock.calls.length,
     };
   };
 }
