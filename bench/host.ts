@@ -25,6 +25,8 @@ export interface HostOptions {
   heapMB?: number;
   /** Host and port of the bucket for `ASSETS`; undefined for the simulator in the measured process. */
   bucket?: string;
+  /** True adds the binding NETWORK, with which a Worker reaches the network without the simulator's own Worker between them. */
+  network?: boolean;
   /** The OpenAI Worker, if the gateway has it behind it. */
   openai?: { configPath: string; script: string };
 }
@@ -70,6 +72,7 @@ const miniflare = new Miniflare(
         serviceBindings: {
           ...(measured.serviceBindings?.["SANDBOX"] && { SANDBOX: upstream }),
           ...(openai && { OPENAI: { name: "openai" } }),
+          ...(options.network && { NETWORK: { network: { allow: ["public", "private"] } } }),
         },
         ...(bucket !== undefined && { r2Buckets: {} }),
         ...(rateLimit !== undefined && { ratelimits: {} }),

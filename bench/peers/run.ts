@@ -55,12 +55,13 @@ async function startUpstream() {
 
 /** This gateway with keys, metering and rate limits, which are high enough for the load. */
 async function startOwn(): Promise<Running> {
-  const script = await bundle("wrangler.toml", "src/worker.ts", join(tempDir, "gateway"));
+  const script = await bundle("wrangler.toml", "src/worker.ts", join(tempDir, "gateway"), "bench/peers/gateway.ts");
   const rateLimit = 999_999_999;
   const server = await startServer(tempDir, {
     configPath: join(root, "wrangler.toml"),
     script,
     consumes: true,
+    network: true,
     rateLimit,
     bindings: {
       ...gatewayBindings,
@@ -84,7 +85,7 @@ async function startOwn(): Promise<Running> {
 async function startPass(): Promise<Running> {
   const configPath = join(root, "bench/peers/wrangler.toml");
   const script = await bundle(configPath, "pass.ts", join(tempDir, "pass"));
-  const server = await startServer(tempDir, { configPath, script, consumes: false, bindings: { UPSTREAM: upstream.url } });
+  const server = await startServer(tempDir, { configPath, script, consumes: false, network: true, bindings: { UPSTREAM: upstream.url } });
   const gateway = { name: "pass-through", url: server.url, processes: server.processes, headers: {}, model: "upstream-model" };
   return { gateway, startMs: () => startMs({ script, compatibilityFlags: [] }), stop: server.stop };
 }

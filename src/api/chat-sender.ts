@@ -1,10 +1,10 @@
-/** Writes a streamed chat to its caller: at once, or at the end of a short interval together with everything that arrived in it. */
+/** Writes a streamed chat to its caller: at once, or a moment later together with what arrives next. */
 
 /**
- * Minimum milliseconds between two writes. A write costs the runtime as much as reading a chunk does, so chunks that arrive faster
- * share one. Chunks that arrive more slowly are never delayed.
+ * Minimum milliseconds between two writes, about a frame of a screen. A write costs the runtime as much as reading a chunk does, so chunks
+ * that arrive faster share one: a chunk that comes sooner waits for the next, at most this long. Chunks that arrive more slowly are never delayed.
  */
-const intervalMs = 5;
+const intervalMs = 16;
 /** Characters that wait for a slow caller before the upstream is read no further. */
 const maxHeld = 64 * 1024;
 
@@ -47,12 +47,11 @@ export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, call
       end();
     });
   };
-  /** Writes now or at the end of the interval. After a running write, `end` plans the next. */
+  /** Writes now or with the next chunk; in a steady stream the timer is never reached. After a running write, `end` plans the next. */
   const plan = () => {
     if (writing) return;
-    const wait = writtenAt + intervalMs - Date.now();
-    if (wait <= 0 || held.length > maxHeld) write();
-    else timer ??= setTimeout(write, wait);
+    if (Date.now() - writtenAt >= intervalMs || held.length > maxHeld) write();
+    else timer ??= setTimeout(write, intervalMs);
   };
   const flush = (): Promise<void> | undefined => {
     write();

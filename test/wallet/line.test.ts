@@ -30,8 +30,12 @@ async function spender() {
   return { account, first: { charge, amount: 90_000, charged: 0 } };
 }
 
+/** Ends the gathering of the calls before: the clock stands still otherwise. */
+const endGathering = () => vi.setSystemTime(Date.now() + 5);
+
 /** Makes the calls as chats do: one that was lost is repeated alone. */
 async function reserveAll(calls: ChatCall[]): Promise<void> {
+  endGathering();
   const wallet = ({ charge }: ChatCall) => env.WALLETS.getByName(charge.accountId);
   await Promise.all(
     calls.map(async (call) => {
@@ -41,6 +45,7 @@ async function reserveAll(calls: ChatCall[]): Promise<void> {
   );
 }
 async function settleAll(calls: ChatCall[], charged: number): Promise<void> {
+  endGathering();
   await Promise.all(
     calls.map(async ({ charge }) => {
       if (await callTogether(env.WALLETS, { charge, held, charged, outcome: "completed" }, new Watch(), true)) return;
@@ -75,6 +80,7 @@ test("calls at the same time go together behind the first one, and each has its 
   await expectSound(account, [first, ...calls.map(({ charge }) => ({ charge, amount: held }))]);
   await settleAll(calls, 400);
   expect(await callTogether(env.WALLETS, toHold(account), new Watch(), false)).toBe(true);
+  endGathering();
   // Settled already, and never reserved: the second one needs a call of its own.
   const ended = (charge: ChatCall["charge"]) =>
     callTogether(env.WALLETS, { charge, held, charged: 1, outcome: "completed" }, new Watch(), true);
@@ -154,6 +160,44 @@ test("behind a request that died each call gives up after two seconds, and later
   expect(await Promise.all(waiting)).toEqual([undefined, undefined]);
   expect(await callTogether(wallets, next(), new Watch(), true)).toBe(true);
   expect(sent).toEqual([1, 1]);
+});
+
+/** The wallets of `dying`, after a call for three chats and on a clock that the test moves. */
+async function gathering() {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });
+  const { sent, wallets } = dying(0);
+  const next = someCall();
+  const ask = (watch = new Watch()) => callTogether(wallets, next(), watch, true);
+  await Promise.all([ask(), ask(), ask(), ask()]);
+  expect(sent).toEqual([1, 3]);
+  return { sent, ask };
+}
+
+test("after a call for several chats the next one is sent four milliseconds later, for all that came meanwhile", async () => {
+  const { sent, ask } = await gathering();
+  const first = ask();
+  await vi.advanceTimersByTimeAsync(3);
+  const second = ask();
+  expect(sent).toEqual([1, 3]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await Promise.all([first, second])).toEqual([true, true]);
+  expect(sent).toEqual([1, 3, 2]);
+  // A call for two gathers no more.
+  expect(await ask()).toBe(true);
+  expect(sent).toEqual([1, 3, 2, 1]);
+});
+
+test("if the request that gathers has died, the next chat takes its call along", async () => {
+  const { sent, ask } = await gathering();
+  const dead = new Watch();
+  const gatherer = ask(dead);
+  dead.stop();
+  const second = ask();
+  await vi.advanceTimersByTimeAsync(4);
+  expect(sent).toEqual([1, 3]);
+  expect(await ask()).toBe(true);
+  expect(await Promise.all([gatherer, second])).toEqual([true, true]);
+  expect(sent).toEqual([1, 3, 3]);
 });
 
 test("a refused chat whose shared call was lost holds nothing when that call comes after all", async () => {
