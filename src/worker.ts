@@ -120,7 +120,7 @@ const gateway = routing({ strict: false })
   .route("/", submissions)
   .route("/", chats);
 
-routes.route("/", gateway).route("/", app);
+routes.routes.push(...gateway.routes, ...app.routes);
 
 /** Every five minutes: the operator's checks. */
 async function scheduled(_: ScheduledController, env: Env): Promise<void> {

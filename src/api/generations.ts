@@ -11,7 +11,7 @@ import { submit } from "./submit.ts";
 const submitted = (accept: (c: AppContext) => Promise<Response>) =>
   withMiddleware(async (c) => {
     await admitToSubmit(c, "browser tokens");
-    await readQuery(c, submissionQuery);
+    readQuery(c, submissionQuery);
     return accept(c);
   }, onError);
 

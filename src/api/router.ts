@@ -12,11 +12,20 @@ const matchSize = 200;
 /** Callers poll the same task and read a file in ranges: walking the trie takes longer than finding the last match. */
 class RecentRouter<T> extends TrieRouter<T> {
   readonly #recent = new BoundedCache<Result<T>>(1024 * 1024);
+  /** Routes that are not in the trie yet: it is built for the first request, and never for routes that are only mounted elsewhere. */
+  readonly #added: [method: string, path: string, handler: T][] = [];
+
+  override add(method: string, path: string, handler: T): void {
+    this.#added.push([method, path, handler]);
+  }
 
   override match(method: string, path: string): Result<T> {
     const asked = method + path;
     let found = this.#recent.get(asked);
-    if (!found) this.#recent.set(asked, (found = super.match(method, path)), matchSize);
+    if (!found) {
+      for (const added of this.#added.splice(0)) super.add(...added);
+      this.#recent.set(asked, (found = super.match(method, path)), matchSize);
+    }
     return found;
   }
 }

@@ -2,6 +2,7 @@
 
 import type * as z from "zod/mini";
 import { allModels, deadlineSeconds, modelNamed } from "../catalog/models.ts";
+import { once } from "../catalog/once.ts";
 import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
@@ -25,12 +26,14 @@ import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
 /** All kinds of tasks that the model supports. */
-const sorts = allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
+const sorts = once(() =>
+  allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind }))),
+);
 /** The longest duration of a task, plus the possible delay of its settlement. */
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
 export const tasks = routing()
-  .get("/", admitted("read"), async (c) => list(c, await readQuery(c, tasksQuery)))
+  .get("/", admitted("read"), async (c) => list(c, readQuery(c, tasksQuery)))
   .delete("/:id", admitted("read"), (c) => remove(c, c.req.param("id")))
   .post("/:id/cancel", admitted("read", "browser tokens"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read", "browser tokens"), (c) => streamTask(c, c.req.param("id")))
@@ -93,7 +96,7 @@ async function list(
   const isOfKind = (one: string) => !kind || one === kind || (one === "remix" && isOpenAi(c.req.raw));
   const filters = {
     limit: limit + 1,
-    sorts: sorts.filter((sort) => isOfKind(sort.kind) && (!model || sort.model === model)),
+    sorts: sorts().filter((sort) => isOfKind(sort.kind) && (!model || sort.model === model)),
     isNarrowed: kind !== undefined || model !== undefined,
     outcome: status === "completed" || status === "failed" ? status : status && ("open" as const),
     endedSince: Date.now() - lifeTimes(c.env).recordMs,

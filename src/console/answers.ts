@@ -1,25 +1,24 @@
 /** Reads the gateway's answers with the schemas of its API description. */
 
-import * as z from "zod/mini";
-import { characterList, usageList } from "../api/schema/account.ts";
-import { taskCallback, webhookTest } from "../api/schema/callbacks.ts";
-import { errorAnswer, taskErrorAnswer } from "../api/schema/errors.ts";
-import { modelEntry, modelList } from "../api/schema/models.ts";
-import { submission, taskAnswer, taskList } from "../api/schema/tasks.ts";
+import type * as z from "zod/mini";
 import type { Schema } from "./playground/fields.ts";
 
+const load = () => import("./answer-schemas.ts");
+type Schemas = Awaited<ReturnType<typeof load>>;
+type Answer<Name extends keyof Schemas> = z.output<Schemas[Name]>;
+
 /** `data` of the generic query. Times are Unix seconds. */
-export type TaskData = z.output<typeof taskAnswer>["data"];
+export type TaskData = Answer<"taskAnswer">["data"];
 /** An element of `GET /v1/characters`. Each answer signs its image's URL again. */
-export type CharacterRow = z.output<typeof characterList>["data"][number];
+export type CharacterRow = Answer<"characterList">["data"][number];
 /** An entry of `GET /v1/models`, with JSON Schemas that have the catalog's keywords. Prices in balance units. */
-export type ModelEntry = Omit<z.output<typeof modelEntry>, "parameters" | "actions"> & {
+export type ModelEntry = Omit<Answer<"modelList">["data"][number], "parameters" | "actions"> & {
   parameters: Schema;
   actions?: { character?: Schema; remix?: Schema };
 };
 
 /** A task's callback: its address, state and attempts. Times are Unix seconds. */
-export type TaskCallback = z.output<typeof taskCallback>;
+export type TaskCallback = Answer<"taskCallback">;
 /** One call of a receiver. */
 export type CallbackAttempt = TaskCallback["attempts"][number];
 
@@ -40,20 +39,28 @@ export async function readAnswer<T>(schema: z.ZodMiniType<T>, answer: Response):
   );
 }
 
-export const readTask = async (answer: Response): Promise<TaskData> => (await readAnswer(taskAnswer, answer)).data;
-export const readTasks = (answer: Response) => readAnswer(taskList, answer);
-export const readCharacters = (answer: Response) => readAnswer(characterList, answer);
-export const readModels = async (answer: Response) => (await readAnswer(modelList, answer)).data as ModelEntry[];
-export const readCallback = (answer: Response) => readAnswer(taskCallback, answer);
-export const readUsage = (answer: Response) => readAnswer(usageList, answer);
-export const readWebhookTest = (answer: Response) => readAnswer(webhookTest, answer);
+/** The answer's JSON by the schema of this name. */
+async function read<Name extends keyof Schemas>(name: Name, answer: Response): Promise<Answer<Name>> {
+  const schema: z.ZodMiniType = (await load())[name];
+  return (await readAnswer(schema, answer)) as Answer<Name>;
+}
+
+export const readTask = async (answer: Response): Promise<TaskData> => (await read("taskAnswer", answer)).data;
+export const readTasks = (answer: Response) => read("taskList", answer);
+export const readCharacters = (answer: Response) => read("characterList", answer);
+export const readModels = async (answer: Response) => (await read("modelList", answer)).data as ModelEntry[];
+export const readCallback = (answer: Response) => read("taskCallback", answer);
+export const readUsage = (answer: Response) => read("usageList", answer);
+export const readWebhookTest = (answer: Response) => read("webhookTest", answer);
+/** The price of a dry run in balance units. */
+export const readPrice = async (answer: Response) => (await read("dryRun", answer)).price;
 /** The task in the answer to a submission or to a change of a task. */
 export async function readTaskId(answer: Response): Promise<string> {
-  const body = await readAnswer(z.union([submission, taskAnswer]), answer);
+  const body = await read("changedTask", answer);
   return "data" in body ? body.data.id : body.id;
 }
 /** The `error` object of an error answer. */
-export const readError = async (answer: Response) => (await readAnswer(z.union([errorAnswer, taskErrorAnswer]), answer)).error;
+export const readError = async (answer: Response) => (await read("anyError", answer)).error;
 
 export const taskImages = ({ result }: TaskData) => (result && "images" in result ? result.images : []);
 export const taskVideo = ({ result }: TaskData) => (result && "videos" in result ? result.videos[0] : undefined);

@@ -1,5 +1,6 @@
 /** Calls of an account's wallet by the chats of this isolate: while one is under way, further ones wait and go together in the next. */
 
+import { once } from "../catalog/once.ts";
 import type { Charge } from "../db/ledger.ts";
 
 /** The namespace of wallet objects. */
@@ -22,7 +23,7 @@ const maxTogether = 64;
 /** Accounts whose last call an isolate remembers. */
 const maxLines = 1_000;
 /** Whether a request can wake another one. Otherwise, as in the test runner, each call goes alone. */
-const canWake = Cloudflare.compatibilityFlags["handle_cross_request_promise_resolution"] === true;
+const canWake = once(() => Cloudflare.compatibilityFlags["handle_cross_request_promise_resolution"] === true);
 
 /** A waiting call. `tell` passes its answer, undefined if the outcome is unknown, or "go": then it sends all waiting calls together with its own. */
 interface Turn {
@@ -61,7 +62,7 @@ function lineOf(accountId: string): Line {
  * refuses it; undefined if it may still take effect. Unless true, repeat it alone. Each request that is the first to wait sends the next call itself, so that
  * no request does others' work after its own, and none depends on another for longer than `lateMs`.
  */
-export async function callTogether(wallets: Wallets, call: ChatCall, watch: Within, joins = canWake): Promise<boolean | undefined> {
+export async function callTogether(wallets: Wallets, call: ChatCall, watch: Within, joins = canWake()): Promise<boolean | undefined> {
   const { accountId } = call.charge;
   const line = lineOf(accountId);
   const now = Date.now();

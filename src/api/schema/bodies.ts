@@ -5,13 +5,13 @@ import { modelNamed, modelNames } from "../../catalog/models.ts";
 import { once } from "../../catalog/once.ts";
 import { taskKinds } from "./words.ts";
 
-/** Printable text: no control, format or unassigned characters, no lone surrogates, no line ends. */
-const printable = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
+/** Printable text: no control, format or unassigned characters, no lone surrogates, no line ends. Not a literal, which the parser would check at each start. */
+const printable = once(() => new RegExp(String.raw`^[^\p{C}\p{Zl}\p{Zp}]{1,128}$`, "u"));
 
 /** The caller's own name for a submission. */
 export const referenceField = () =>
   z.string().check(
-    z.refine((text) => printable.test(text), { params: { rule: "bad_reference" } }),
+    z.refine((text) => printable().test(text), { params: { rule: "bad_reference" } }),
     z.meta({ minLength: 1, maxLength: 128 }),
   );
 
@@ -87,7 +87,6 @@ export const newKey = once(() =>
 );
 export const keyChange = once(() => z.object({ name: z.optional(keyName()), quota: z.optional(quota()), ...scopeFields() }));
 
-const taskModels = modelNames.filter((name) => modelNamed(name)?.family !== "chat");
 const isOrigin = (text: string) => /^https?:/.test(text) && URL.parse(text)?.origin === text;
 
 /** The limits of a browser token. */
@@ -96,7 +95,7 @@ export const newToken = once(() =>
     tasks: z.int().check(z.gte(1), z.lte(20)),
     max_cost: maxCostField(),
     kinds: z.optional(subset(taskKinds)),
-    models: z.optional(subset(taskModels)),
+    models: z.optional(subset(modelNames.filter((name) => modelNamed(name)?.family !== "chat"))),
     origin: z.optional(z.string().check(z.refine(isOrigin, { params: { rule: "bad_origin" } }))),
     expires_in: z.int().check(z.gte(60), z.lte(3600)),
   }),

@@ -3,9 +3,8 @@
 import { shortLabel } from "../messages/playground-fields.ts";
 import { toSentence } from "./problem.ts";
 import { sha256Hex } from "../../ids.ts";
-import { readAnswer, readError, readTask, readTaskId } from "../answers.ts";
+import { readError, readPrice, readTask, readTaskId } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
-import { dryRun } from "../../api/schema/tasks.ts";
 import { type Images, picturesIn } from "./body.ts";
 import { fieldAt } from "./fields.ts";
 import { ImageFile } from "./image-file.ts";
@@ -124,7 +123,7 @@ async function checkAll(c: ConsoleContext, candidates: Candidate[], images: Imag
   for (const one of candidates) {
     const response = await submit(c, one, images, {}, "?dry_run=true");
     if (!response.ok) return readRefused(c, response, one, true);
-    sum += Math.round((await readAnswer(dryRun, response)).price * 1e6);
+    sum += Math.round((await readPrice(response)) * 1e6);
   }
   const remaining = await left(c);
   return remaining === null || sum <= remaining ? undefined : { status: 402, problem: c.var.t("too_dear"), problems: new Map() };
