@@ -115,10 +115,12 @@ const bundled = (...more: string[]) => ({
       rolldownOptions: { external: /^(?:node|cloudflare):/ },
       include: [
         "@cfworker/json-schema",
+        "@hono/zod-validator",
         "fast-check",
         "hono",
         "hono/body-limit",
         "hono/hono-base",
+        "hono/http-exception",
         "hono/method-not-allowed",
         "hono/router/trie-router",
         "zod",

@@ -47,7 +47,7 @@ const tooMany = (now: number) => new ApiError("rate_limit_exceeded", { retryAfte
 export const admin = routing()
   .use(isOperator)
   .post("/accounts", createAccount)
-  .get("/accounts", async (c) => listAccounts(c, readQuery(c, accountsQuery)))
+  .get("/accounts", async (c) => listAccounts(c, await readQuery(c, accountsQuery)))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
   .delete("/accounts/:id", async (c) => {
@@ -79,13 +79,13 @@ export const admin = routing()
   })
   .post("/reconcile", async (c) => {
     await readNoBody(c);
-    const which = readQuery(c, reconcileQuery);
+    const which = await readQuery(c, reconcileQuery);
     await requireRow(which.after, (place) => accounts.findRow(c.env.DB, place.replace(/\..*/, "")));
     if (which.account && !(await accounts.findRow(c.env.DB, which.account))) throw new ApiError("not_found");
     return answer(c, { object: "reconciliation", ...(await operationsWorker(c).reconcile(new ObjectsApi(c.env), which)) });
   })
   .get("/audit", async (c) => {
-    const { account } = readQuery(c, auditQuery);
+    const { account } = await readQuery(c, auditQuery);
     const audited = await operationsWorker(c).audit(new ObjectsApi(c.env), account);
     return answer(c, {
       accounts: audited.accounts,

@@ -15,7 +15,7 @@ import { pageQuery } from "./schema/queries.ts";
 export const characters = routing()
   .get("/", admitted("read"), async (c) => {
     const { accountId } = c.get("caller");
-    const page = readQuery(c, pageQuery);
+    const page = await readQuery(c, pageQuery);
     await requireRow(page.after, (id) => characterById(c.env.DB, accountId, id));
     const found = await listCharacters(c.env.DB, accountId, { ...page, limit: page.limit + 1 });
     const expiresAt = Date.now() + lifeTimes(c.env).assetMs;

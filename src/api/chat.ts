@@ -33,7 +33,7 @@ export const chats = routing().post(
   "/v1/chat/completions",
   withMiddleware(async (c) => {
     await admitToSubmit(c);
-    if (c.get("url").includes("?")) readQuery(c, submissionQuery);
+    if (c.get("url").includes("?")) await readQuery(c, submissionQuery);
     const watch = new Watch();
     c.set("watch", watch);
     return withChat(c, (body) => complete(c, body, watch));

@@ -16,7 +16,7 @@ import { eventsQuery } from "./schema/queries.ts";
 /** The interval between D1 queries while a caller waits; each reads at most one row. */
 const waitStepMs = 2_000;
 
-export const events = routing().get("/", admitted("read"), async (c) => list(c, readQuery(c, eventsQuery)));
+export const events = routing().get("/", admitted("read"), async (c) => list(c, await readQuery(c, eventsQuery)));
 
 async function list(c: AppContext, { limit, after, wait = 0 }: z.output<ReturnType<typeof eventsQuery>>): Promise<Response> {
   const { accountId } = c.get("caller");

@@ -11,7 +11,7 @@ import { submit } from "./submit.ts";
 const submitted = (accept: (c: AppContext) => Promise<Response>) =>
   withMiddleware(async (c) => {
     await admitToSubmit(c, "browser tokens");
-    readQuery(c, submissionQuery);
+    await readQuery(c, submissionQuery);
     return accept(c);
   }, onError);
 

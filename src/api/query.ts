@@ -1,18 +1,35 @@
 /** Validates query parameters; the parameters of each path are defined in `schema/queries.ts`. */
 
+import { zValidator } from "@hono/zod-validator";
+import type { Context } from "hono";
 import type * as z from "zod/mini";
 import { toViolations } from "../catalog/parse.ts";
 import { ApiError } from "../errors.ts";
 import type { AppContext } from "./frame.ts";
 
-/** The parameters of a request's query, checked; unknown ones are ignored. A repeated one is a list. Throws 400. */
-export function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => T): z.output<T> {
-  const query = Object.fromEntries(
-    Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-  );
-  const result = schema().safeParse(query);
-  if (result.success) return result.data;
-  throw new ApiError("invalid_request", { violations: toViolations(result.error, query) });
+function refuse(error: z.core.$ZodError, query: unknown): never {
+  throw new ApiError("invalid_request", { violations: toViolations(error, query) });
+}
+
+type Validator = ReturnType<typeof zValidator>;
+
+/** The validators that were made, by the function that builds their schema: made with the routes, they would build it at every start of the Worker. */
+const validators = new WeakMap<() => z.ZodMiniType, Validator>();
+
+function validatorFor(schema: () => z.ZodMiniType): Validator {
+  let validator = validators.get(schema);
+  if (!validator)
+    validators.set(
+      schema,
+      (validator = zValidator("query", schema(), (result) => (result.success ? undefined : refuse(result.error, result.data)))),
+    );
+  return validator;
+}
+
+/** The parameters of a request's query, checked; unknown ones are ignored. Throws 400. */
+export async function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => T): Promise<z.output<T>> {
+  await validatorFor(schema)(c as Context, async () => undefined);
+  return c.req.valid("query" as never);
 }
 
 /** The same for one value. */

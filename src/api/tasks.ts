@@ -33,7 +33,7 @@ const sorts = once(() =>
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
 export const tasks = routing()
-  .get("/", admitted("read"), async (c) => list(c, readQuery(c, tasksQuery)))
+  .get("/", admitted("read"), async (c) => list(c, await readQuery(c, tasksQuery)))
   .delete("/:id", admitted("read"), (c) => remove(c, c.req.param("id")))
   .post("/:id/cancel", admitted("read", "browser tokens"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read", "browser tokens"), (c) => streamTask(c, c.req.param("id")))

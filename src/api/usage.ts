@@ -17,7 +17,7 @@ const defaultDays = 30;
 /** The maximum number of tasks with a reference that one answer reads. */
 const maxReferenced = 20_000;
 
-export const usage = routing().get("/", admitted("read"), async (c) => readOut(c, readQuery(c, usageQuery)));
+export const usage = routing().get("/", admitted("read"), async (c) => readOut(c, await readQuery(c, usageQuery)));
 
 async function readOut(c: AppContext, { from, to, group_by: group, format }: z.output<ReturnType<typeof usageQuery>>): Promise<Response> {
   const { accountId } = c.get("caller");
