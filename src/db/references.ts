@@ -1,6 +1,7 @@
 /** The callers' references of tasks: written with the task, read by lists. */
 
 import type { TaskPage } from "./ledger-reports.ts";
+import sql from "./references.txt";
 
 /** A task and its reference; `at` is its time of submission in milliseconds. */
 interface NamedTask {
@@ -32,15 +33,8 @@ export async function listReferenced(
   page: Pick<TaskPage, "limit" | "sorts" | "outcome" | "endedSince" | "longestMs"> & { after?: ReferencedPlace | undefined },
 ): Promise<ReferencedPlace[]> {
   const { limit, after, sorts, outcome, endedSince, longestMs } = page;
-  const outcomes = { open: "false", completed: "e.outcome = 'completed'", failed: "e.outcome <> 'completed'" };
   const { results } = await db
-    .prepare(
-      `SELECT r.task_id AS taskId, r.at FROM task_reference r LEFT JOIN entry e ON e.task_id = r.task_id AND e.step = 'reserve'
-       WHERE r.account_id = ?1 AND r.reference = ?2 AND r.at BETWEEN ?3 AND ?4 AND (r.at < ?4 OR r.task_id < ?5)
-         AND (e.task_id IS NULL OR instr(?6, '"' || e.model || ' ' || e.kind || '"') > 0)
-         AND (e.closed_at IS NULL OR (e.closed_at > ?7 AND ${outcome ? outcomes[outcome] : "true"}))
-       ORDER BY r.at DESC, r.task_id DESC LIMIT ?8`,
-    )
+    .prepare(sql)
     .bind(
       accountId,
       reference,
@@ -50,6 +44,7 @@ export async function listReferenced(
       JSON.stringify(sorts.map(({ model, kind }) => `${model} ${kind}`)),
       endedSince,
       limit,
+      outcome ?? null,
     )
     .run<ReferencedPlace>();
   return results;
