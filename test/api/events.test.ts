@@ -7,6 +7,7 @@ import { writeEntries } from "../../src/db/grants.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { settledImage } from "../support/settled.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -199,22 +200,11 @@ test("a batch whose answer is lost is written again, with the tasks that ended m
 
 test("a task that is written after tasks that ended later is in no page, and has its event", async () => {
   const account = await newAccount();
-  const settled = (taskId: string, closedAt: number) => ({
-    taskId,
-    keyId: account.keyId,
-    kind: "image",
-    model: "imgA-4",
-    held: 0,
-    charged: 0,
-    outcome: "cancelled",
-    at: closedAt - 1,
-    closedAt,
-  });
   const now = Date.now();
-  await writeEntries(env.DB, account.id, 0, [settled("task_2", now - 20), settled("task_3", now - 10)]);
+  await writeEntries(env.DB, account.id, 0, [settledImage(account, "task_2", now - 20), settledImage(account, "task_3", now - 10)]);
   // A wallet object that lost its storage does not know the last time; nor does one that writes the entries of a restored database again.
-  await writeEntries(env.DB, account.id, 0, [settled("task_1", now - 30), settled("task_4", now - 5)]);
-  await writeEntries(env.DB, account.id, 0, [settled("task_5", now - 2), settled("task_6", now - 1)]);
+  await writeEntries(env.DB, account.id, 0, [settledImage(account, "task_1", now - 30), settledImage(account, "task_4", now - 5)]);
+  await writeEntries(env.DB, account.id, 0, [settledImage(account, "task_5", now - 2), settledImage(account, "task_6", now - 1)]);
   expect((await listEndedTasks(env.DB, account.id, now - 25, 2)).map(({ taskId }) => taskId)).toEqual(["task_2", "task_3"]);
   expect((await listEndedTasks(env.DB, account.id, 0, 10)).map(({ taskId }) => taskId)).toEqual([1, 2, 3, 4, 5, 6].map((n) => `task_${n}`));
   expect((await readPages(account)).paged.map(({ taskId }) => taskId)).toEqual(["task_2", "task_3", "task_5", "task_6"]);
@@ -228,17 +218,9 @@ test("a page of the list reads only its own rows", async () => {
       env.DB,
       account.id,
       0,
-      Array.from({ length: perBatch }, (_, n) => began + 1_000 * (first + n)).map((at) => ({
-        taskId: `${account.id} paged ${at}`,
-        keyId: account.keyId,
-        kind: "image",
-        model: "imgA-4",
-        held: 0,
-        charged: 0,
-        outcome: "completed",
-        at,
-        closedAt: at,
-      })),
+      Array.from({ length: perBatch }, (_, n) => began + 1_000 * (first + n)).map((at) =>
+        settledImage(account, `${account.id} paged ${at}`, at),
+      ),
     );
   await writeUnpaged(
     account,

@@ -15,6 +15,7 @@ import { expire } from "../../src/operations/expire.ts";
 import { runUpkeep } from "../../src/operations/upkeep.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, readBalance, call, complete, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { settledImage } from "../support/settled.ts";
 import { writeEntries } from "../../src/db/grants.ts";
 import { backUp, restore } from "./backup.ts";
 import { alertReceiver, readChanges, runOnce } from "./support.ts";
@@ -433,20 +434,7 @@ test("the archive contains no references of an erased account; its amounts stay,
 test("the pages of ended tasks are deleted with their last task, and those of later tasks stay", async () => {
   const account = await newAccount(null);
   const end = async (name: string, days: number[]) => {
-    const entries = days.map((ago, n) => {
-      const at = Date.now() - ago * dayMs;
-      return {
-        taskId: `task_${name}_${n}`,
-        keyId: account.keyId,
-        kind: "image",
-        model: "imgA-4",
-        held: 0,
-        charged: 0,
-        outcome: "cancelled",
-        at,
-        closedAt: at,
-      };
-    });
+    const entries = days.map((ago, n) => settledImage(account, `task_${name}_${n}`, Date.now() - ago * dayMs));
     await writeEntries(env.DB, account.id, 0, entries);
   };
   const pages = async () =>
