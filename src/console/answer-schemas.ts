@@ -1,4 +1,4 @@
-/** The schemas of the gateway's answers. `answers.ts` loads this module at the first answer: building them all took a tenth of the console's start-up. */
+/** The schemas of the gateway's answers. `answers.ts` loads this module at the first answer: building them all makes a start longer. */
 
 import * as z from "zod/mini";
 import { errorAnswer, taskErrorAnswer } from "../api/schema/errors.ts";

@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import mono from "@fontsource-variable/geist-mono/files/geist-mono-latin-wght-normal.woff2";
 import sans from "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
 import htmx from "htmx.org/dist/htmx.min.js";
-import { once } from "../catalog/once.ts";
 import ownScript from "./client/console.js";
 import countdown from "./client/countdown.js";
 import galleryScript from "./client/gallery.js";
@@ -36,51 +35,59 @@ interface StaticFile {
   hashedName: string;
 }
 
-/** Each file is hashed when it is first asked for. */
-const files = new Map<string, () => StaticFile>();
+/** The files by their plain names; a function makes its text when it is first asked for. */
+const contents = new Map<string, string | ArrayBuffer | (() => string)>(
+  Object.entries({
+    "inter.woff2": sans,
+    "geist-mono.woff2": mono,
+    "console.css": () => style(hashedPath),
+    "htmx.js": htmx,
+    "console.js": ownScript,
+    "countdown.js": countdown,
+    "gallery.js": galleryScript,
+    "lightbox.js": lightboxScript,
+    "playground.js": playgroundScript,
+    "tray.js": trayScript,
+    "chat.js": chatScript,
+    "attach.js": attachScript,
+    "passkeys.js": passkeyScript,
+    "icons.svg": icons,
+    "gate.svg": gate,
+    "art.svg": art,
+    ...media,
+  }),
+);
 
-function add(name: string, read: () => string | ArrayBuffer): void {
+/** The files that were asked for. */
+const files = new Map<string, StaticFile>();
+
+/** A file by its plain name, hashed the first time; undefined for unknown names. */
+function findFile(name: string): StaticFile | undefined {
+  const known = files.get(name);
+  const content = known ? undefined : contents.get(name);
+  if (content === undefined) return known;
+  const body = typeof content === "function" ? content() : content;
   const dot = name.lastIndexOf(".");
   const extension = name.slice(dot + 1) as keyof typeof types;
-  const hashed = once(() => {
-    const body = read();
-    const content = typeof body === "string" ? body : new Uint8Array(body);
-    const hash = createHash("sha256").update(content).digest("hex").slice(0, 10);
-    return { body, type: types[extension], hashedName: `${name.slice(0, dot)}.${hash}.${extension}` };
-  });
-  files.set(name, hashed);
+  const bytes = typeof body === "string" ? body : new Uint8Array(body);
+  const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 10);
+  const file = { body, type: types[extension], hashedName: `${name.slice(0, dot)}.${hash}.${extension}` };
+  files.set(name, file);
+  return file;
 }
 
 /** The path of a file by its plain name. Throws for unknown names. */
 export function hashedPath(name: string): string {
-  const file = files.get(name)?.();
+  const file = findFile(name);
   if (!file) throw new Error(`no static file ${name}`);
   return `/console/static/${file.hashedName}`;
 }
-
-add("inter.woff2", () => sans);
-add("geist-mono.woff2", () => mono);
-add("console.css", () => style(hashedPath));
-add("htmx.js", () => htmx);
-add("console.js", () => ownScript);
-add("countdown.js", () => countdown);
-add("gallery.js", () => galleryScript);
-add("lightbox.js", () => lightboxScript);
-add("playground.js", () => playgroundScript);
-add("tray.js", () => trayScript);
-add("chat.js", () => chatScript);
-add("attach.js", () => attachScript);
-add("passkeys.js", () => passkeyScript);
-add("icons.svg", () => icons);
-add("gate.svg", () => gate);
-add("art.svg", () => art);
-for (const [name, bytes] of Object.entries(media)) add(name, () => bytes);
 
 const hashed = /^(.+)\.[0-9a-f]{10}(\.\w+)$/;
 
 /** Answers a request for a file. A name with another hash is from another deployment: it gets the current file, which is not cached. */
 export function staticFile(hashedName: string, range?: string): Response {
-  const file = files.get(hashedName.replace(hashed, "$1$2"))?.();
+  const file = findFile(hashedName.replace(hashed, "$1$2"));
   if (!file || !hashed.test(hashedName)) return new Response("not found", { status: 404 });
   const headers = {
     "content-type": file.type,
