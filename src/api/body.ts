@@ -65,7 +65,7 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   const length = c.req.header("content-length");
   if (Number(length ?? 0) > maxBytes) throw new ApiError("body_too_large");
   // A body with a content length cannot be longer, and is read at once.
-  const bytes = length === undefined ? readAll(body, maxBytes) : c.req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
+  const bytes = length === undefined ? readAll(body, maxBytes) : c.req.raw.arrayBuffer().then((buffer) => new Uint8Array(buffer));
   const limitMs = paceTimeMs(Number(length ?? maxBytes));
   const watch = c.get("watch");
   try {

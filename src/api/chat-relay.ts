@@ -26,7 +26,10 @@ export interface Chat {
 
 /** Maximum bytes of a whole answer. */
 const maxAnswer = 32 * 1024 * 1024;
-const readBytes = 64 * 1024;
+/** The buffer of a stream: larger than a moment of text, and small because many streams run at once. */
+const readBytes = 16 * 1024;
+/** For answers that arrive in one part. */
+const wholeText = new TextDecoder();
 /** After this silence a comment keeps the connection alive; its write fails if the caller has disconnected. */
 const heartbeatMs = 15_000;
 
@@ -63,21 +66,22 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
 
 /** The answer's fields. Counts the bytes of an answer that breaks off or cannot be parsed, because the upstream generated them. */
 async function readFields(response: Response, meter: ChatMeter): Promise<Fields> {
-  const decoder = new TextDecoder();
   const { headers } = response;
   const length = headers.has("content-encoding") ? Number.NaN : Number(headers.get("content-length") ?? Number.NaN);
   // At a length that is known nothing is left to be read: each read costs a turn of the event loop.
   const reader = openReader(response.body ?? new Blob([]).stream(), length);
+  let decoder: TextDecoder | undefined;
   let text = "";
   let bytes = 0;
   try {
     for (let part = await reader.read(); part; part = await reader.read()) {
       bytes += part.byteLength;
       if (bytes > maxAnswer) throw toUnclear("too long an answer");
-      text += decoder.decode(part, { stream: true });
+      if (part.byteLength === length) return parseFields(wholeText.decode(part));
+      text += (decoder ??= new TextDecoder()).decode(part, { stream: true });
       if (bytes === length) break;
     }
-    return parseFields(text + decoder.decode());
+    return parseFields(text + (decoder?.decode() ?? ""));
   } catch (error) {
     reader.cancel();
     meter.addBytes(bytes);

@@ -42,6 +42,8 @@ export const chats = routing().post(
 
 /** After the caller disconnects the platform allows thirty more seconds; the time left after this delay is for settling. */
 const drainMs = 20_000;
+/** A chat that is answered sooner never listens for its caller's disconnection: a listener keeps the request in memory until the next full garbage collection. */
+const calmMs = 2_000;
 
 async function complete(c: AppContext, raw: Record<string, unknown>, watch: Watch): Promise<Response> {
   const { env } = c;
@@ -73,9 +75,14 @@ async function complete(c: AppContext, raw: Record<string, unknown>, watch: Watc
   let hold: ChatHold;
   const isStream = body.stream === true;
   const stop = new AbortController();
+  const { signal } = c.req.raw;
   let drain: ReturnType<typeof setTimeout> | undefined;
   let isGone = false;
   let isSettled = false;
+  const leave = (ms: number) => {
+    if (!isGone && !isSettled) drain = setTimeout(() => stop.abort(), ms);
+    isGone = true;
+  };
   const one: TracedChat = {
     trace,
     id,
@@ -83,11 +90,8 @@ async function complete(c: AppContext, raw: Record<string, unknown>, watch: Watc
     promptTokens,
     wantsUsage: body.stream_options?.include_usage === true,
     signal: stop.signal,
-    isGone: () => isGone,
-    hangUp() {
-      if (!isGone && !isSettled) drain = setTimeout(() => stop.abort(), drainMs);
-      isGone = true;
-    },
+    isGone: () => isGone || signal.aborted,
+    hangUp: () => leave(drainMs),
     describe: (fault) => toErrorObject(toChatError(fault, c, given), c),
     // The only place where a chat's hold ends, in every case; the hold's own alarm is the backstop.
     async settle(usage) {
@@ -98,7 +102,7 @@ async function complete(c: AppContext, raw: Record<string, unknown>, watch: Watc
       watch.stop();
       const settled = { task: id, charged: charged ?? 0 };
       // The line of a whole answer follows, and says it too.
-      if (!isStream && !isGone) return c.set("settled", settled);
+      if (!isStream && !one.isGone()) return c.set("settled", settled);
       log("settle", {
         request: c.get("requestId"),
         ...settled,
@@ -111,9 +115,12 @@ async function complete(c: AppContext, raw: Record<string, unknown>, watch: Watc
   };
   const run = async () => {
     hold = await withSpan("reserve", spans, () => holdForChat(env, charge, amount, watch));
-    watch.limit(chatDeadlineMs, () => stop.abort());
-    const { signal } = c.req.raw;
-    signal.addEventListener("abort", () => one.hangUp());
+    watch.limit(calmMs, () => {
+      watch.limit(chatDeadlineMs - calmMs, () => stop.abort());
+      // It may have disconnected right after the reservation.
+      if (signal.aborted) leave(drainMs - calmMs);
+      else signal.addEventListener("abort", () => one.hangUp());
+    });
     if (signal.aborted) {
       // Nothing is generated for a caller who has gone before an upstream was asked.
       await one.settle(undefined);

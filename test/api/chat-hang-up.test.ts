@@ -71,6 +71,15 @@ test("if the caller has disconnected, an unfinished whole answer is settled by t
   expect([reserved, used >= promptFloor]).toEqual([0, true]);
 });
 
+test("a chat that is answered soon adds no listener to its request: with one, the request stays in memory long after its answer", async () => {
+  const added = vi.spyOn(EventTarget.prototype, "addEventListener");
+  const choices = [{ index: 0, message: { role: "assistant", content: "an answer" }, finish_reason: "stop" }];
+  const { context, answer } = await begin(false, async () => Response.json({ choices }));
+  expect((await answer).status).toBe(200);
+  await waitOnExecutionContext(context);
+  expect(added).not.toHaveBeenCalled();
+});
+
 test("a whole answer that breaks off is charged by the bytes that arrived, not by the length that was announced", async () => {
   const broken = () =>
     new ReadableStream({
