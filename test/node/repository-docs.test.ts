@@ -9,7 +9,10 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 const pages = globSync(["*.md", ".github/**/*.md", "docs/**/*.md", "examples/*.md", "clients/*/README.md", "src/console/site/docs/*.md"], {
   cwd: root,
 }).map((file) => ({ file, text: read(file) }));
-const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+const { scripts, dependencies, devDependencies } = JSON.parse(read("package.json")) as Record<
+  "scripts" | "dependencies" | "devDependencies",
+  Record<string, string>
+>;
 
 /** What a page names that does not exist, as `file: name`. */
 const missing = (find: (text: string, file: string) => string[]) =>
@@ -53,4 +56,9 @@ test("every npm script that a page names exists, and README.md lists all of them
   expect(missing((text) => matches(text, /\bnpm run (?:-s )?([\w:-]+)/g).filter((name) => !(name in scripts)))).toEqual([]);
   const listed = matches(read("README.md"), /`npm (?:run )?([\w:-]+)/g);
   expect(Object.keys(scripts).filter((name) => !listed.includes(name))).toEqual([]);
+});
+
+test("every package has a row in docs/dependencies.md", () => {
+  const named = new Set(matches(read("docs/dependencies.md"), /^\| (.*?) +\|/gm).flatMap((cell) => cell.split(/, | \(/)));
+  expect(Object.keys({ ...dependencies, ...devDependencies }).filter((name) => !named.has(name))).toEqual([]);
 });
