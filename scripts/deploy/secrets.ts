@@ -44,7 +44,7 @@ export async function givenValues(name: string, file: string | undefined, enviro
     if (!known.has(name))
       throw new Stop(
         `${path} sets ${name}, which no Worker reads.`,
-        "Correct the name: docs/configuration.md lists variables and secrets.",
+        "Correct the name: docs/configuration.md and docs/providers.md list them.",
       );
     if (value) values.set(name, value);
   }
@@ -82,7 +82,7 @@ export function checkChoices(choices: Choices, on: string[], values: Map<string,
   if (on.length === 0 && choices.without?.includes("sandbox"))
     throw new Stop(
       "No provider is configured, and the sandbox is left out: nothing would serve a request.",
-      'Set a maker\'s key (README, "Providers") in the environment or with --secrets FILE, or use --with ai, or keep the sandbox.',
+      "Set a maker's key (docs/providers.md) in the environment or with --secrets FILE, or use --with ai, or keep the sandbox.",
     );
   if (choices.with?.includes("email") && !choices.mailFrom && !values.has("MAIL_FROM"))
     throw new Stop("--with email has no sender.", "Give one with --mail-from, an address of a domain that is set up for sending.");

@@ -1,9 +1,11 @@
-/** Descriptions of the fields of a submission's body that have none in the catalog. */
+/** Descriptions of the fields of a submission's body that have none in the catalog. `image size` is that of images only. */
 
 export const fieldDescriptions: Record<string, string> = {
   model: "A name or alias that `GET /v1/models` lists.",
   size: "The ratio of width to height. Without it a video with a first frame follows that image's ratio where the model can.",
-  n: "Number of images; each is charged.",
+  "image size": "The ratio of width to height.",
+  "image n": "Number of images; each is charged.",
+  "chat n": "Number of answers: always one.",
   quality: "`hd` is best effort and costs more.",
   duration: "Seconds.",
   image_with_roles: "Images, each with its role. Not together with `images`.",

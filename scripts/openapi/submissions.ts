@@ -69,15 +69,15 @@ function toBody(schema: JsonSchema, action: Action, allowed: string[]): JsonSche
     ...(action === "character" && { oneOf: [{ required: ["url"] }, { required: ["from_task"] }] }),
     ...(action === "video" && schema.properties?.["image_with_roles"] && { not: { required: ["images", "image_with_roles"] } }),
   };
-  describe(described, "");
+  describe(described, action, "");
   return described;
 }
 
-/** Adds descriptions to the fields that have none. */
-function describe({ properties = {} }: JsonSchema, parent: string): void {
+/** Adds descriptions to the fields that have none: those for this action first. */
+function describe({ properties = {} }: JsonSchema, action: Action, parent: string): void {
   for (const [name, field] of Object.entries(properties)) {
-    const text = fieldDescriptions[parent + name];
+    const text = fieldDescriptions[`${action} ${parent}${name}`] ?? fieldDescriptions[parent + name];
     if (text !== undefined) field["description"] ??= text;
-    describe(field, `${name}.`);
+    describe(field, action, `${name}.`);
   }
 }

@@ -1,4 +1,4 @@
-/** Preloaded into scripts that import the gateway's code (`node import`): text files are imported as modules, like wrangler bundles them for the Worker. */
+/** Preloaded into scripts that import the gateway's code (`node --import`): text files are imported as modules, like wrangler bundles them for the Worker. */
 
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";

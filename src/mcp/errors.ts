@@ -10,7 +10,7 @@ interface ApiError {
 const advice: Record<string, string> = {
   cost_limit_exceeded: "Raise max_cost to at least this price, or choose a cheaper model, fewer images or a shorter duration.",
   insufficient_quota: "Nothing was charged. The tool balance shows what is left, the tool estimate what a request costs.",
-  budget_exceeded: "Nothing was charged. The API key's budget for this time is used up.",
+  budget_exceeded: "Nothing was charged. Too little is left of the budget of this period; the tool balance shows it.",
   key_scope: "The API key is not allowed to do this. Use another model or kind, or ask the user for another key.",
   task_not_found: "Use a task_id that a tool returned; list_tasks shows the account's tasks.",
   model_not_found: "The tool list_models shows the models.",

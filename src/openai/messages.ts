@@ -22,10 +22,10 @@ const sentences = {
     ja: "リクエスト本文は完全な multipart フォームでなければなりません。",
   },
   form_too_large: {
-    en: "The form is too large: at most 16 MB in all, 10 MiB an image.",
-    zh: "表单过大：总计最多 16 MB，每张图片最多 10 MiB。",
-    ko: "양식이 너무 큽니다: 전체 최대 16 MB, 이미지당 최대 10 MiB입니다.",
-    ja: "フォームが大きすぎます。全体で 16 MB、画像ごとに 10 MiB までです。",
+    en: "The form is too large: at most 16 MiB in all, 10 MiB an image.",
+    zh: "表单过大：总计最多 16 MiB，每张图片最多 10 MiB。",
+    ko: "양식이 너무 큽니다: 전체 최대 16 MiB, 이미지당 최대 10 MiB입니다.",
+    ja: "フォームが大きすぎます。全体で 16 MiB、画像ごとに 10 MiB までです。",
   },
   not_ready: {
     en: "The task {task} has not ended yet. Repeat the request to wait for it, or query GET /v1/tasks/{task}.",

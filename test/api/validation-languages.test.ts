@@ -185,3 +185,17 @@ test("successful answers have Content-Language too", async () => {
   });
   expect(answered.headers.get("content-language")).toBe("zh");
 });
+
+test("a number outside its range is refused with both ends of the range, in each language", async () => {
+  const expected = {
+    en: "limit: must be a whole number from 1 to 100",
+    zh: "limit：必须是 1 到 100 之间的整数",
+    ko: "limit: 1에서 100 사이의 정수여야 합니다",
+    ja: "limit：1 から 100 までの整数でなければなりません",
+  };
+  for (const language of languages)
+    expect(await call(`/v1/tasks?limit=0&language=${language}`, { key: caller.key })).toMatchObject({
+      status: 400,
+      body: { message: expected[language], error: { details: [{ param: "limit", allowed: { minimum: 1, maximum: 100 } }] } },
+    });
+});

@@ -124,3 +124,10 @@ test("every error code is documented; 405 answers every method that a path does 
   );
   expect(Object.keys(errorTable).filter((code) => !documented.has(code))).toEqual(["method_not_allowed"]);
 });
+
+test("fields of chats are not described as those of images", () => {
+  const { ChatRequest: chat, ImageRequest: image } = components["schemas"] as Record<string, { properties: Record<string, object> }>;
+  expect(chat?.properties["n"]).toEqual({ type: "number", const: 1, description: "Number of answers: always one." });
+  expect(image?.properties["n"]).toMatchObject({ description: "Number of images; each is charged." });
+  expect(image?.properties["size"]).toMatchObject({ description: "The ratio of width to height." });
+});

@@ -1,8 +1,10 @@
 /** The simulated year (`npm run simulate:year`), smaller: the database stops growing, the archive gets the rest, and every charge is in one of them. */
 
+import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { simulate, type Day, type Plan } from "../../scripts/simulate/run.ts";
 import { entryReader } from "../../src/archived-entries.ts";
@@ -62,4 +64,11 @@ test("if the database would exceed its limit, entries are archived as soon as th
   expect(last.rows + last.archived).toBe(8_000);
   expect(last.rows).toBeLessThanOrEqual(8 * perDay);
   expect(last.rows).toBeGreaterThanOrEqual(7 * perDay);
+});
+
+test("`npm run simulate:year` runs as a program, which loads the gateway's text files without a bundler", async () => {
+  const { stdout } = await promisify(execFile)("npm", ["run", "--silent", "simulate:year", "--", "500", "2"], {
+    cwd: join(import.meta.dirname, "../.."),
+  });
+  expect(stdout).toContain("found 0 differences");
 });

@@ -11,7 +11,7 @@ const wholeNumber = (minimum: number, maximum: number) =>
   z.pipe(
     z.string().check(
       z.refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum, {
-        params: { rule: "not_one_of", values: { allowed: `${minimum}-${maximum}` }, allowed: { minimum, maximum } },
+        params: { rule: "out_of_range", values: { minimum, maximum }, allowed: { minimum, maximum } },
       }),
       z.meta({ type: "integer", minimum, maximum }),
     ),

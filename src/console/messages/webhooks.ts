@@ -4,7 +4,7 @@ export default {
   en: {
     webhooks: "Webhooks",
     webhooks_lead:
-      "The gateway sends each ended task to your endpoint in a signed POST request, and retries for up to 8 hours until the endpoint answers 2xx.",
+      "The gateway sends each ended task to your endpoint in a signed POST request, and retries for about seven hours until the endpoint answers 2xx.",
     webhook_url: "Endpoint",
     webhook_url_hint: "A public https address, for example https://example.com/hooks/generation",
     webhook_add: "Add endpoint",
@@ -58,7 +58,7 @@ export default {
   },
   zh: {
     webhooks: "Webhook",
-    webhooks_lead: "任务结束后，网关会以签名的 POST 请求将其发送到您的端点；在端点以 2xx 响应之前，最多重试 8 小时。",
+    webhooks_lead: "任务结束后，网关会以签名的 POST 请求将其发送到您的端点；在端点以 2xx 响应之前，重试约 7 小时。",
     webhook_url: "端点",
     webhook_url_hint: "公开的 https 地址，例如 https://example.com/hooks/generation",
     webhook_add: "添加端点",
@@ -112,7 +112,7 @@ export default {
   ko: {
     webhooks: "웹훅",
     webhooks_lead:
-      "작업이 끝나면 게이트웨이가 서명한 POST 요청으로 엔드포인트에 보내며, 엔드포인트가 2xx로 응답할 때까지 최대 8시간 동안 다시 시도합니다.",
+      "작업이 끝나면 게이트웨이가 서명한 POST 요청으로 엔드포인트에 보내며, 엔드포인트가 2xx로 응답할 때까지 약 7시간 동안 다시 시도합니다.",
     webhook_url: "엔드포인트",
     webhook_url_hint: "공개 https 주소, 예: https://example.com/hooks/generation",
     webhook_add: "엔드포인트 추가",
@@ -167,7 +167,7 @@ export default {
   ja: {
     webhooks: "Webhook",
     webhooks_lead:
-      "ゲートウェイは終了した各タスクを署名付きの POST リクエストでエンドポイントに送信し、2xx の応答があるまで最長 8 時間再試行します。",
+      "ゲートウェイは終了した各タスクを署名付きの POST リクエストでエンドポイントに送信し、2xx の応答があるまで約 7 時間再試行します。",
     webhook_url: "エンドポイント",
     webhook_url_hint: "公開された https アドレス（例：https://example.com/hooks/generation）",
     webhook_add: "エンドポイントを追加",
