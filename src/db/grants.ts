@@ -186,26 +186,21 @@ export async function writeEntries(
   return { isDone: row !== undefined, account: row, keys: toRows(results.at(-1)) };
 }
 
-/** Sets the row of a restored database to the state that the object knows, without a grant: then the lost entries can be written. */
-export const beginRestore = async (db: D1Database, accountId: string, revision: number, quota: number | null): Promise<void> => {
-  await db
-    .prepare(
-      `UPDATE wallet SET reserved = reserved - granted, granted = 0, revision = max(revision, ?2) + 1,
-         quota = iif(?3 IS NULL, NULL, max(?3, reserved - granted + used)) WHERE id = ?1`,
-    )
-    .bind(accountId, revision, quota)
-    .run();
-};
-
-/** Restores the object's grant once the lost entries are written. */
-export async function endRestore(db: D1Database, accountId: string, granted: number, quota: number | null): Promise<WalletRow | undefined> {
-  return toRows(
+/**
+ * Sets the row of a restored database to what the object knows: first without a grant (0), so that the lost entries can be written, and last
+ * with the object's. The row after that; undefined if the backup is older than the account.
+ */
+export const regrant = async (
+  db: D1Database,
+  { accountId, quota, revision }: { accountId: string; quota: number | null; revision: number },
+  granted: number,
+): Promise<WalletRow | undefined> =>
+  toRows(
     await db
       .prepare(
-        `UPDATE wallet SET reserved = reserved - granted + ?2, granted = ?2, revision = revision + 1,
+        `UPDATE wallet SET reserved = reserved - granted + ?2, granted = ?2, revision = max(revision, ?4) + 1,
            quota = iif(?3 IS NULL, NULL, max(?3, reserved - granted + ?2 + used)) WHERE id = ?1 RETURNING ${columns}`,
       )
-      .bind(accountId, granted, quota)
+      .bind(accountId, granted, quota, revision)
       .run(),
   )[0];
-}
