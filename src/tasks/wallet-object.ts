@@ -17,6 +17,8 @@ import type { ChatCall } from "./wallet-line.ts";
 import { type QuotaChange, type WalletState } from "./wallet-state.ts";
 
 const retryMs = 10_000;
+/** An account has at most two hundred keys at a time, rotated ones included. */
+const maxKeys = 400;
 
 const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
 
@@ -57,6 +59,8 @@ export class WalletObject extends DurableObject<Env> {
       // One old hold, as of a long chat, is reason to read every later page.
       this.#book.forget(Date.now() - rememberMs);
     }
+    // Deleted keys stay in the state, which must fit into one value. Those in use are read again.
+    if (this.#book.outboxSize === 0 && Object.keys(state.keys).length > maxKeys) Object.assign(state, { keys: {}, windows: {} });
     if (this.#oldHolds.begin(Date.now()) < Infinity) this.#arm(this.#nextAlarm());
   }
 

@@ -4,6 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/ids.ts";
+import type { WalletState } from "../../src/tasks/wallet-state.ts";
 import { bindings } from "../support/faults.ts";
 import { holdTime, newAccount } from "../support/gateway.ts";
 import { afterBatches, alarmOf, crashWallet, newCharge, openWallet, wake } from "./support.ts";
@@ -129,4 +130,25 @@ test("an object that starts beside a long chat keeps the ids of written entries 
   // The first page has the long chat.
   expect(answers.slice(0, 15).map(({ answer }) => answer)).toEqual(Array.from({ length: 15 }, () => "closed"));
   expect(answers.slice(15, 31).map(({ answer }) => answer)).toEqual(Array.from({ length: 16 }, () => "reserved"));
+});
+
+test("an object that starts with hundreds of keys, most of them deleted long ago, reads those in use again", async () => {
+  const account = await newAccount(1, 0.5);
+  const charge = newCharge(account);
+  await openWallet(account).reserve(charge, 100, {});
+  await openWallet(account).settle(charge, 40, "completed");
+  await openWallet(account).writeEnded();
+  const change = (run: (state: WalletState) => void) =>
+    runInDurableObject(openWallet(account), (_, { storage: { kv } }) => {
+      const state = kv.get<WalletState>("wallet")!;
+      run(state);
+      kv.put("wallet", state);
+    });
+  const deleted = Array.from({ length: 400 }, (_, at) => [`key_${at}`, { quota: null, used: 0, legacy: 0, budget: null }] as const);
+  await change(({ keys }) => Object.assign(keys, Object.fromEntries(deleted)));
+  await crashWallet(account);
+  expect(await openWallet(account).reserve(newCharge(account), 100, {})).toEqual({ answer: "reserved" });
+  const balances = await openWallet(account).balances([account.keyId]);
+  expect(balances[account.keyId]).toMatchObject({ quota: 500_000, used: 40, reserved: 100 });
+  await change(({ keys }) => expect(Object.keys(keys)).toEqual([account.keyId]));
 });
