@@ -7,7 +7,7 @@ import type { WalletState, WalletStorage } from "./wallet-state.ts";
 const historyMs = 48 * 3_600_000;
 /** The maximum number of pages that one call removes. */
 const pagesPerCall = 8;
-/** About 7 GB: an object may store 10, and a very busy account fills more in these two days. */
+/** About 8 GB: an object may store 10, and a very busy account fills more in these two days. */
 const maxPages = 2_000_000;
 /** The number of lost entries in one transaction. */
 const entriesPerWrite = 500;

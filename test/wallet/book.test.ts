@@ -8,10 +8,7 @@ const rememberMs = 120_000;
 const keys = ["key_one", "key_two"];
 
 const summary = (book: WalletBook) => ({
-  unwritten: book
-    .unwritten()
-    .map(({ taskId, end }) => [taskId, end?.n ?? 0])
-    .sort(),
+  unwritten: new Map(book.unwritten().map(({ taskId, end }) => [taskId, end?.n ?? 0])),
   sums: [book.sums(), ...keys.map((id) => book.sums(id))],
   outbox: book.outboxSize,
   settledTo: book.settledTo,

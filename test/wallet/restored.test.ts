@@ -2,6 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { dropHistory } from "../../src/tasks/wallet-restore.ts";
+import type { WalletState } from "../../src/tasks/wallet-state.ts";
 import { bindings } from "../support/faults.ts";
 import { type Account, holdTime, newAccount } from "../support/gateway.ts";
 import { afterBatches, alarmOf, crashWallet, newCharge, openWallet, readRow, wake } from "./support.ts";
@@ -107,4 +109,17 @@ test("a key keeps its used amount while the restored database lacks its entries"
   await openWallet(account).writeEnded();
   await restoreDatabase(account);
   expect((await openWallet(account).balances([account.keyId, "no such key"]))[account.keyId]).toMatchObject({ used: 1_600 });
+});
+
+test("pages are kept for two days, but no more of them than the object can store", () => {
+  const dropped: number[] = [];
+  const end = { charged: 0, outcome: "completed", at: Date.now(), n: 1 };
+  const entries = [{ taskId: "task", keyId: "key", kind: "chat", model: "textA-1", held: 0, at: end.at, end }];
+  const storage = { save: () => undefined, page: (seq: number) => ({ seq, entries }), drop: (seq: number) => void dropped.push(seq) };
+  const state = { oldestPage: 1, firstPage: 2_000_000 } as WalletState;
+  dropHistory(state, storage);
+  expect([dropped, state.oldestPage]).toEqual([[], 1]);
+  state.firstPage = 2_000_002;
+  dropHistory(state, storage);
+  expect([dropped, state.oldestPage]).toEqual([[1, 2], 3]);
 });
