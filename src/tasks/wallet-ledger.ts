@@ -21,6 +21,7 @@ import {
   missingWindows,
   newState,
   type QuotaChange,
+  type RowCopy,
   takeOver,
   type WalletState,
   type WalletStorage,
@@ -45,6 +46,8 @@ export class WalletLedger {
   #writes: Promise<unknown> = Promise.resolve();
   /** The number of written batches: a value that was read from D1 before a batch is out of date after it. */
   #flushes = 0;
+  /** The key whose quota is being lowered, and the new one. */
+  #lowered: { key: RowCopy; quota: number } | undefined;
 
   constructor(db: Env["DB"], accountId: () => string, book: WalletBook, storage: WalletStorage, state: WalletState | undefined) {
     this.#db = db;
@@ -105,6 +108,7 @@ export class WalletLedger {
     else if (isCurrent) takeOver(this.state, account, takesUsed);
     const others = rows.filter(({ id }) => id !== account.id);
     if (adoptKeys(this.state, others, takesUsed)) this.isStored = false;
+    if (this.#lowered) this.#lowered.key.quota = this.#lowered.quota;
     return this.state;
   }
 
@@ -203,9 +207,9 @@ export class WalletLedger {
     if (quota !== null && quota < key.used + key.legacy + held + owed) return "below_use";
     // Set here first: nothing is held above the quota while D1 is called.
     const before = key.quota;
-    if (quota !== null) key.quota = Math.min(quota, before ?? quota);
+    if (quota !== null) this.#lowered = { key, quota: (key.quota = Math.min(quota, before ?? quota)) };
     try {
-      const written = await setKeyQuota(this.#db, id, quota);
+      const written = await setKeyQuota(this.#db, id, quota).finally(() => (this.#lowered = undefined));
       key.quota = written ? quota : before;
       this.#storage.save();
       return written ? "changed" : "below_use";

@@ -152,3 +152,28 @@ test("an object that starts with hundreds of keys, most of them deleted long ago
   expect(balances[account.keyId]).toMatchObject({ quota: 500_000, used: 40, reserved: 100 });
   await change(({ keys }) => expect(Object.keys(keys)).toEqual([account.keyId]));
 });
+
+test("a read of D1 while a key's quota is lowered does not raise it", async () => {
+  const account = await newAccount(1, 0.001);
+  const first = newCharge(account); // its grant is enough for all
+  await openWallet(account).reserve(first, 1_000, {});
+  await openWallet(account).settle(first, 0, "cancelled");
+  await openWallet(account).writeEnded();
+  await openWallet(account).reserve(newCharge(account), 400, {});
+  const answers = await runInDurableObject(openWallet(account), async (object) => {
+    const statement = bindings.statement();
+    const original = statement["run"]!;
+    let reserved: unknown;
+    vi.spyOn(statement, "run").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+      const isChange = (this as { statement: string }).statement.startsWith("UPDATE wallet SET quota");
+      if (isChange) {
+        await object.balances([account.keyId, "no such key"]);
+        reserved = await object.reserve(newCharge(account), 500, {});
+      }
+      return original.apply(this, values);
+    });
+    return [await object.changeQuota(account.keyId, { quota: 500 }), reserved];
+  });
+  expect(answers).toEqual(["changed", { answer: "insufficient" }]);
+  expect((await openWallet(account).balances([account.keyId]))[account.keyId]).toMatchObject({ quota: 500, reserved: 400 });
+});
