@@ -2,10 +2,8 @@
 
 import { alert } from "./log.ts";
 
-const maxAttempts = 3;
-
-/** Returns the call's answer, or throws its third error. The call must be safe to repeat and make a new stub each time. */
-export async function retry<T>(unit: string, task: string, call: () => Promise<T>): Promise<T> {
+/** Returns the call's answer, or throws its last error. The call must be safe to repeat and make a new stub each time. */
+export async function retry<T>(unit: string, task: string, call: () => Promise<T>, maxAttempts = 3): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await call();

@@ -12,6 +12,8 @@ import type { Watch } from "./watch.ts";
 export const chatDeadlineMs = 600_000;
 /** When the wallet releases a hold that is still open: the Worker that answered has ended by then. */
 const graceMs = 60_000;
+/** For five seconds: a chat whose settlement fails costs nothing, although the upstream has answered, and its caller gets an error. */
+const settleAttempts = 10;
 
 export interface ChatHold {
   /** Settles the hold: `charged` in millionths, or undefined for a chat that failed and costs nothing. */
@@ -25,7 +27,7 @@ export async function holdForChat(env: Env, charge: Charge, held: number, watch:
   const settle = async (price: number | undefined) => {
     const [charged, outcome] = price === undefined ? [0, "provider_error"] : [price, "completed"];
     if (await callTogether(env.WALLETS, { charge, held, charged, outcome }, watch)) return;
-    await retry("settle", charge.taskId, () => wallet().settle(charge, charged, outcome, held));
+    await retry("settle", charge.taskId, () => wallet().settle(charge, charged, outcome, held), settleAttempts);
   };
   const deadline = Date.now() + chatDeadlineMs + graceMs;
   const isHeld = await callTogether(env.WALLETS, { charge, held, deadline }, watch);

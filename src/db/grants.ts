@@ -116,28 +116,26 @@ export const setAccountQuota = (
     [quota, granted],
   );
 
+/** Changes the row with this id (?1); returns it, or undefined if there is none that fulfils the condition. */
+const update = async (db: D1Database, change: string, id: string, ...values: (number | string | null)[]): Promise<WalletRow | undefined> =>
+  toRows(
+    await db
+      .prepare(`UPDATE wallet SET ${change} RETURNING ${columns}`)
+      .bind(id, ...values)
+      .run(),
+  )[0];
+
 /** Raises the revision, so that earlier writes that may still arrive take no effect, and returns the row after that. */
-export async function fence(db: D1Database, accountId: string): Promise<WalletRow | undefined> {
-  return toRows(await db.prepare(`UPDATE wallet SET revision = revision + 1 WHERE id = ?1 RETURNING ${columns}`).bind(accountId).run())[0];
-}
+export const fence = (db: D1Database, accountId: string): Promise<WalletRow | undefined> =>
+  update(db, "revision = revision + 1 WHERE id = ?1", accountId);
 
 /** Sets a key's quota. undefined if it would be below what D1 has used and reserved of it. */
-export const setKeyQuota = async (db: D1Database, keyId: string, quota: number | null): Promise<WalletRow | undefined> =>
-  toRows(
-    await db
-      .prepare(`UPDATE wallet SET quota = ?2 WHERE id = ?1 AND (?2 IS NULL OR ?2 >= reserved + used) RETURNING ${columns}`)
-      .bind(keyId, quota)
-      .run(),
-  )[0];
+export const setKeyQuota = (db: D1Database, keyId: string, quota: number | null): Promise<WalletRow | undefined> =>
+  update(db, "quota = ?2 WHERE id = ?1 AND (?2 IS NULL OR ?2 >= reserved + used)", keyId, quota);
 
 /** Sets the budget of an account or a key; null removes it. */
-export const setBudget = async (db: D1Database, id: string, budget: Budget | null): Promise<WalletRow | undefined> =>
-  toRows(
-    await db
-      .prepare(`UPDATE wallet SET budget = ?2, budget_window = ?3 WHERE id = ?1 RETURNING ${columns}`)
-      .bind(id, budget?.amount ?? null, budget?.window ?? null)
-      .run(),
-  )[0];
+export const setBudget = (db: D1Database, id: string, budget: Budget | null): Promise<WalletRow | undefined> =>
+  update(db, "budget = ?2, budget_window = ?3 WHERE id = ?1", id, budget?.amount ?? null, budget?.window ?? null);
 
 /** The charges in D1 since `since` (the first millisecond of a day), for the account and for each of its keys. */
 export async function readSpentSince(db: D1Database, accountId: string, since: number): Promise<Map<string, number>> {
@@ -186,26 +184,21 @@ export async function writeEntries(
   return { isDone: row !== undefined, account: row, keys: toRows(results.at(-1)) };
 }
 
-/** Sets the row of a restored database to the state that the object knows, without a grant: then the lost entries can be written. */
-export const beginRestore = async (db: D1Database, accountId: string, revision: number, quota: number | null): Promise<void> => {
-  await db
-    .prepare(
-      `UPDATE wallet SET reserved = reserved - granted, granted = 0, revision = max(revision, ?2) + 1,
-         quota = iif(?3 IS NULL, NULL, max(?3, reserved - granted + used)) WHERE id = ?1`,
-    )
-    .bind(accountId, revision, quota)
-    .run();
-};
-
-/** Restores the object's grant once the lost entries are written. */
-export async function endRestore(db: D1Database, accountId: string, granted: number, quota: number | null): Promise<WalletRow | undefined> {
-  return toRows(
-    await db
-      .prepare(
-        `UPDATE wallet SET reserved = reserved - granted + ?2, granted = ?2, revision = revision + 1,
-           quota = iif(?3 IS NULL, NULL, max(?3, reserved - granted + ?2 + used)) WHERE id = ?1 RETURNING ${columns}`,
-      )
-      .bind(accountId, granted, quota)
-      .run(),
-  )[0];
-}
+/**
+ * Sets the row of a restored database to what the object knows: first without a grant (0), so that the lost entries can be written, and last
+ * with the object's. The row after that; undefined if the backup is older than the account.
+ */
+export const regrant = (
+  db: D1Database,
+  { accountId, quota, revision }: { accountId: string; quota: number | null; revision: number },
+  granted: number,
+): Promise<WalletRow | undefined> =>
+  update(
+    db,
+    `reserved = reserved - granted + ?2, granted = ?2, revision = max(revision, ?4) + 1,
+       quota = iif(?3 IS NULL, NULL, max(?3, reserved - granted + ?2 + used)) WHERE id = ?1`,
+    accountId,
+    granted,
+    quota,
+    revision,
+  );

@@ -49,22 +49,34 @@ export interface Sums {
 const pageSize = 16;
 const nothing = (): Sums => ({ held: 0, owed: 0, tasks: 0 });
 
+/** What stays in memory of a full page whose entries D1 has: in a busy account there are thousands of them. */
+interface WrittenPage {
+  seq: number;
+  taskIds: string[];
+  /** When it was packed: the time of the account's last settlement before that. */
+  at: number;
+}
+
 export class WalletBook {
+  /** Pages with room, open holds or entries that D1 does not have. */
   readonly #pages = new Map<number, Page>();
-  readonly #entries = new Map<string, { entry: WalletEntry; page: Page }>();
+  readonly #written: WrittenPage[] = [];
+  /** false for the entries of written pages. */
+  readonly #entries = new Map<string, { entry: WalletEntry; page: Page } | false>();
   readonly #open = new Set<WalletEntry>();
   /** Settled entries that D1 does not have, in the order of their settlement. */
   readonly #outbox: EndedEntry[] = [];
   readonly #account = nothing();
   readonly #keys = new Map<string, Sums>();
   #current: Page | undefined;
-  #last = { n: 0, seq: 0, at: 0, end: 0 };
+  #last = { n: 0, seq: 0, at: 0, end: 0, flushed: 0 };
 
   /** Loads a page from the storage; pages must be loaded oldest first. `flushedTo` is the number of the last settlement that D1 has. */
   load(page: Page, flushedTo: number): void {
     this.#pages.set(page.seq, page);
     this.#last.seq = Math.max(this.#last.seq, page.seq);
     this.#last.n = Math.max(this.#last.n, flushedTo);
+    this.#last.flushed = flushedTo;
     for (const entry of page.entries) {
       this.#entries.set(entry.taskId, { entry, page });
       this.#last.at = Math.max(this.#last.at, entry.at, entry.end?.at ?? 0);
@@ -78,9 +90,14 @@ export class WalletBook {
     }
     this.#outbox.sort((a, b) => a.end.n - b.end.n);
     this.#current = page.entries.length < pageSize ? page : undefined;
+    this.#pack(page);
   }
 
-  get = (taskId: string): WalletEntry | undefined => this.#entries.get(taskId)?.entry;
+  /** True for an open hold, false for an entry that has ended; undefined for an unknown task. */
+  isOpen(taskId: string): boolean | undefined {
+    const known = this.#entries.get(taskId);
+    return known && !known.entry.end;
+  }
 
   /** Adds an entry: an open hold, or the end of one that never existed. Returns the page to store. */
   add(entry: WalletEntry): Page {
@@ -93,6 +110,7 @@ export class WalletBook {
     page.entries.push(entry);
     this.#entries.set(entry.taskId, { entry, page });
     if (!entry.end) this.#hold(entry, 1);
+    this.#pack(page);
     return page;
   }
 
@@ -123,22 +141,28 @@ export class WalletBook {
   /** Removes settlements up to this number from the outbox, because D1 has them. */
   flushed(to: number): void {
     const later = this.#outbox.findIndex(({ end }) => end.n > to);
-    for (const entry of this.#outbox.splice(0, later === -1 ? this.#outbox.length : later)) this.#owe(entry, -1);
+    this.#last.flushed = to;
+    for (const entry of this.#outbox.splice(0, later === -1 ? this.#outbox.length : later)) {
+      this.#owe(entry, -1);
+      const known = this.#entries.get(entry.taskId);
+      if (known) this.#pack(known.page);
+    }
   }
 
-  /**
-   * Removes pages from memory whose entries are all in D1 and were settled before `before`. Returns the number of the oldest remaining
-   * page.
-   */
+  /** Keeps only the ids of a full page whose entries D1 has. */
+  #pack({ seq, entries }: Page): void {
+    if (entries.length < pageSize || !entries.every(({ end }) => end && end.n <= this.#last.flushed)) return;
+    const taskIds = entries.map(({ taskId }) => taskId);
+    for (const taskId of taskIds) this.#entries.set(taskId, false);
+    this.#pages.delete(seq);
+    this.#written.push({ seq, taskIds, at: this.#last.end });
+  }
+
+  /** Forgets pages that were packed before `before`. Returns the number of the oldest remaining page. */
   forget(before: number): number {
-    const pending = new Set<WalletEntry>(this.#outbox);
-    for (const page of this.#pages.values()) {
-      if (page === this.#current) continue;
-      if (page.entries.some((entry) => !entry.end || entry.end.at >= before || pending.has(entry))) continue;
-      this.#pages.delete(page.seq);
-      for (const { taskId } of page.entries) this.#entries.delete(taskId);
-    }
-    return Math.min(this.#last.seq, ...this.#pages.keys());
+    while (this.#written[0] && this.#written[0].at < before)
+      for (const taskId of this.#written.shift()!.taskIds) this.#entries.delete(taskId);
+    return [...this.#pages.values(), ...this.#written].reduce((first, { seq }) => Math.min(first, seq), this.#last.seq);
   }
 
   /** The sums of the account, or of one of its keys. */
@@ -155,13 +179,16 @@ export class WalletBook {
   /** The entries that D1 does not have: open holds, and settled entries of the outbox. */
   unwritten = (): WalletEntry[] => [...this.#open, ...this.#outbox];
   open = (): Iterable<WalletEntry> => this.#open;
-  isEmpty = (): boolean => this.#open.size === 0 && this.#outbox.length === 0;
   get outboxSize(): number {
     return this.#outbox.length;
   }
   /** The time of the last reservation or settlement. */
   get usedAt(): number {
     return this.#last.at;
+  }
+  /** The number of the last settlement. */
+  get settledTo(): number {
+    return this.#last.n;
   }
   get lastPage(): number {
     return this.#last.seq;

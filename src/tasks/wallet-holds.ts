@@ -69,10 +69,10 @@ export class WalletHolds {
 
   /** Holds the amount if D1 is not needed for that. Otherwise the refusal, or what is missing: rows that were not read yet, or a larger grant. */
   #tryHold(charge: Charge, amount: number, rules: ReserveRules, now: number): ReserveAnswer | "unread" | "ungranted" {
-    const known = this.#book.get(charge.taskId);
-    if (known) {
+    const isOpen = this.#book.isOpen(charge.taskId);
+    if (isOpen !== undefined) {
       this.#oldHolds.used(charge.taskId);
-      return { answer: known.end ? "closed" : "reserved" };
+      return { answer: isOpen ? "reserved" : "closed" };
     }
     const { state } = this.#ledger;
     // A window may have ended or a budget may have changed during a query of D1.
@@ -95,7 +95,7 @@ export class WalletHolds {
   /** See `WalletObject`. */
   async settle(charge: Charge, charged: number, outcome: string, held: number): Promise<void> {
     requireKnown(charge, chargeVersion);
-    if (held > 0 && !this.#book.get(charge.taskId)) await this.recover(charge, held);
+    if (held > 0 && this.#book.isOpen(charge.taskId) === undefined) await this.recover(charge, held);
     if (this.#end(charge, charged, outcome)) return;
     const at = Date.now();
     const { taskId, keyId, kind, model } = charge;
@@ -104,8 +104,8 @@ export class WalletHolds {
 
   /** Settles a known hold, the first time; false for an unknown task. */
   #end({ taskId }: Charge, charged: number, outcome: string): boolean {
-    const known = this.#book.get(taskId);
-    if (!known || known.end) return known !== undefined;
+    const isOpen = this.#book.isOpen(taskId);
+    if (!isOpen) return isOpen === false;
     const now = Date.now();
     this.#frame.store(this.#book.settle(taskId, { charged, outcome, at: now }), now + flushMs);
     if (this.#book.outboxSize >= batchSize) this.#frame.flush();
@@ -125,7 +125,7 @@ export class WalletHolds {
   async recover(charge: Charge, held: number): Promise<void> {
     const now = Date.now();
     const state = await this.#ledger.load([charge.keyId], now);
-    if (!state || state.lost < held || this.#book.get(charge.taskId)) return;
+    if (!state || state.lost < held || this.#book.isOpen(charge.taskId) !== undefined) return;
     state.lost -= held;
     this.#ledger.isStored = false; // stored with the hold
     this.#hold(charge, held, undefined, now);

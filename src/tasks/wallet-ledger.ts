@@ -21,6 +21,7 @@ import {
   missingWindows,
   newState,
   type QuotaChange,
+  type RowCopy,
   takeOver,
   type WalletState,
   type WalletStorage,
@@ -29,7 +30,7 @@ import {
 const retryMs = 10_000;
 export const batchSize = 100;
 /** How long a settled entry stays in memory, so that a call that was already running finds it. */
-const rememberMs = 120_000;
+export const rememberMs = 120_000;
 const maxAttempts = 5;
 
 export class WalletLedger {
@@ -45,6 +46,8 @@ export class WalletLedger {
   #writes: Promise<unknown> = Promise.resolve();
   /** The number of written batches: a value that was read from D1 before a batch is out of date after it. */
   #flushes = 0;
+  /** The key whose quota is being lowered, and the new one. */
+  #lowered: { key: RowCopy; quota: number } | undefined;
 
   constructor(db: Env["DB"], accountId: () => string, book: WalletBook, storage: WalletStorage, state: WalletState | undefined) {
     this.#db = db;
@@ -98,11 +101,14 @@ export class WalletLedger {
     const account = rows.find(({ id }) => id === this.#accountId());
     if (!account) return undefined;
     this.readAt = Date.now();
-    const takesUsed = isExact && flushes === this.#flushes;
+    const isCurrent = this.state?.revision === account.revision;
+    // D1 may already have an entry that has ended meanwhile, or lack some because it was restored.
+    const takesUsed = isCurrent && isExact && flushes === this.#flushes && this.#book.outboxSize === 0;
     if (!this.state) this.state = newState(account, this.readAt);
-    else if (this.state.revision === account.revision) takeOver(this.state, account, takesUsed);
+    else if (isCurrent) takeOver(this.state, account, takesUsed);
     const others = rows.filter(({ id }) => id !== account.id);
     if (adoptKeys(this.state, others, takesUsed)) this.isStored = false;
+    if (this.#lowered) this.#lowered.key.quota = this.#lowered.quota;
     return this.state;
   }
 
@@ -145,9 +151,13 @@ export class WalletLedger {
     this.#adopt(await this.#unsureOnFault(() => giveBack(this.#db, state.accountId, state.revision, amount)));
   }
 
-  /** Writes all settled entries, in batches. Throws if the outcome is unknown: the same entries are written again. */
+  /**
+   * Writes the entries that are settled by now, in batches. Not those that are settled meanwhile: in a busy account this would never end.
+   * Throws if the outcome is unknown: the same entries are written again.
+   */
   async flushAll(): Promise<void> {
-    while (this.#book.outboxSize > 0) await this.flush();
+    const to = this.#book.settledTo;
+    while (this.#book.outboxSize > 0 && this.loaded.flushedTo < to) await this.flush();
   }
 
   /** Writes the oldest settled entries. */
@@ -197,9 +207,9 @@ export class WalletLedger {
     if (quota !== null && quota < key.used + key.legacy + held + owed) return "below_use";
     // Set here first: nothing is held above the quota while D1 is called.
     const before = key.quota;
-    if (quota !== null) key.quota = Math.min(quota, before ?? quota);
+    if (quota !== null) this.#lowered = { key, quota: (key.quota = Math.min(quota, before ?? quota)) };
     try {
-      const written = await setKeyQuota(this.#db, id, quota);
+      const written = await setKeyQuota(this.#db, id, quota).finally(() => (this.#lowered = undefined));
       key.quota = written ? quota : before;
       this.#storage.save();
       return written ? "changed" : "below_use";
@@ -236,7 +246,7 @@ export class WalletLedger {
     }
   }
 
-  /** D1 was restored: writes its lost entries of the last two days again, then requests a grant for the held amounts. Repeats from the beginning after a fault. */
+  /** D1 was restored: writes its lost entries of the last two days again, then requests a grant for the held amounts. Continues after a fault. */
   async #restore(): Promise<void> {
     const state = this.loaded;
     alert("settle", { account: state.accountId, outcome: "database_restored" });

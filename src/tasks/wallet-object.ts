@@ -11,19 +11,21 @@ import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
 import { flushMs, idleMs, WalletHolds } from "./wallet-holds.ts";
 import { OldHolds } from "./wallet-old-holds.ts";
 import { announceKeys, keysRevision } from "./wallet-keys.ts";
-import { batchSize, WalletLedger } from "./wallet-ledger.ts";
+import { batchSize, rememberMs, WalletLedger } from "./wallet-ledger.ts";
 import { type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
 import type { ChatCall } from "./wallet-line.ts";
 import { type QuotaChange, type WalletState } from "./wallet-state.ts";
 
 const retryMs = 10_000;
+/** An account has at most two hundred keys at a time, rotated ones included. */
+const maxKeys = 400;
 
 const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
 
 export class WalletObject extends DurableObject<Env> {
   readonly #book = new WalletBook();
   readonly #ledger: WalletLedger;
-  /** The time of the set alarm; undefined if it is not known. */
+  /** The time of the set alarm, Infinity without one; undefined if it is not known. */
   #alarmAt: number | undefined;
   readonly #holds: WalletHolds;
   readonly #oldHolds = new OldHolds(this.#book);
@@ -49,10 +51,16 @@ export class WalletObject extends DurableObject<Env> {
     );
     this.#holds = new WalletHolds(this.#book, this.#ledger, this.#oldHolds, {
       store: (page, wakeAt) => this.#store(page, wakeAt),
-      flush: () => this.#flushFull(),
+      flush: () => ctx.waitUntil(this.#flushFull()),
     });
     if (!state) return;
-    for (const [, page] of kv.list<Page>({ start: pageKey(state.firstPage), end: "page0" })) this.#book.load(page, state.flushedTo);
+    for (const [, page] of kv.list<Page>({ start: pageKey(state.firstPage), end: "page0" })) {
+      this.#book.load(page, state.flushedTo);
+      // One old hold, as of a long chat, is reason to read every later page.
+      this.#book.forget(Date.now() - rememberMs);
+    }
+    // Deleted keys stay in the state, which must fit into one value. Those in use are read again.
+    if (this.#book.outboxSize === 0 && Object.keys(state.keys).length > maxKeys) Object.assign(state, { keys: {}, windows: {} });
     if (this.#oldHolds.begin(Date.now()) < Infinity) this.#arm(this.#nextAlarm());
   }
 
@@ -92,8 +100,7 @@ export class WalletObject extends DurableObject<Env> {
 
   /** True while the task's price is held. For task objects of the previous version. */
   async holds(taskId: string): Promise<boolean> {
-    const known = this.#book.get(taskId);
-    return known !== undefined && !known.end;
+    return this.#book.isOpen(taskId) === true;
   }
 
   /** The balances of the account and of these keys, by id; ids that do not exist are missing. */
@@ -162,7 +169,7 @@ export class WalletObject extends DurableObject<Env> {
 
   /** Writes settled entries to D1, settles chats past their deadline, returns the unused grant. Never throws, because the platform would retry a throw six times and then drop the alarm. */
   override async alarm(): Promise<void> {
-    this.#alarmAt = undefined;
+    this.#alarmAt = Infinity;
     const now = Date.now();
     for (const entry of this.#book.open())
       if (entry.deadline !== undefined && entry.deadline <= now)
@@ -174,31 +181,34 @@ export class WalletObject extends DurableObject<Env> {
         const free = this.#ledger.free();
         if (free > 0 && now - this.#book.usedAt >= idleMs) await this.#ledger.giveBack(free);
       });
+      if ((await sendAlerts(this.env.NOTIFY, this.#ledger.state?.alerts ?? [])) > 0) this.#store();
       await this.#oldHolds.ask(this.env.TASKS, this.#accountId, now, (taskId) =>
         this.#store(this.#book.settle(taskId, { charged: 0, outcome: "refused", at: now })),
       );
-      if ((await sendAlerts(this.env.NOTIFY, this.#ledger.state?.alerts ?? [])) > 0) this.#store();
       this.#arm(this.#nextAlarm());
     } catch (error) {
       this.#failed(error);
     }
   }
 
-  /** Writes full batches to D1, one at a time: each would otherwise be followed by a small one of what was settled meanwhile. */
-  #flushFull(): void {
+  /** Writes full batches to D1, one at a time: each would otherwise be followed by a small one of what was settled meanwhile. Other writes, such as grants, come between them. */
+  async #flushFull(): Promise<void> {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    const flushed = this.#ledger.inTurn(async () => {
-      while (this.#book.outboxSize >= batchSize) await this.#ledger.flush();
-    });
-    this.ctx.waitUntil(flushed.catch((error: unknown) => this.#failed(error)).finally(() => (this.#isFlushing = false)));
+    try {
+      while (this.#book.outboxSize >= batchSize) await this.#ledger.inTurn(() => this.#ledger.flush());
+    } catch (error) {
+      this.#failed(error);
+    } finally {
+      this.#isFlushing = false;
+    }
   }
 
   #nextAlarm(): number {
     const flushAt = this.#book.outboxSize > 0 || this.#ledger.state?.alerts?.length ? Date.now() + flushMs : Infinity;
     const next = Math.min(flushAt, this.#oldHolds.nextAt(Date.now()));
     const isIdle = this.#ledger.free() > 0 || this.#ledger.state?.isUnsure;
-    return isIdle ? Math.min(next, Math.max(this.#book.usedAt + idleMs, Date.now() + 1)) : next;
+    return isIdle ? Math.min(next, Math.max(this.#book.usedAt + idleMs, Date.now() + retryMs)) : next;
   }
 
   #failed(error: unknown): void {
@@ -208,7 +218,8 @@ export class WalletObject extends DurableObject<Env> {
 
   #arm(at: number): void {
     if (at === Infinity || (this.#alarmAt !== undefined && this.#alarmAt <= at && this.#alarmAt > Date.now())) return;
-    this.#alarmAt = Math.max(at, Date.now() + 1);
+    // Replaces an alarm that is due but late, or that was set before this object started: neither is postponed.
+    this.#alarmAt = Math.max(Math.min(at, this.#alarmAt ?? this.#nextAlarm()), Date.now() + 1);
     void this.ctx.storage.setAlarm(this.#alarmAt);
   }
 

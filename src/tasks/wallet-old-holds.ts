@@ -40,17 +40,23 @@ export class OldHolds {
     return [...this.#book.open()].reduce((next, hold) => Math.min(next, holdEndsAt(hold, now)), first);
   }
 
-  /** Lets the tasks of old holds settle them, and releases those of tasks without a record. Throws if a task's object does not answer. */
+  /** Lets the tasks of old holds settle them, and releases those of tasks without a record. Throws at the end if a task's object does not answer. */
   async ask(tasks: Env["TASKS"], accountId: string, now: number, release: (taskId: string) => void): Promise<void> {
     const isDue = now >= this.#askFrom;
+    let fault: unknown;
     for (const { taskId, at, deadline } of this.#book.open()) {
       if (deadline !== undefined || (at + oldMs > now && !(isDue && this.#crashed.has(taskId)))) continue;
       this.#asked = taskId;
-      const id = toObjectId(tasks, taskId);
-      const isGone = !id || (await tasks.get(id).tellWallet(accountId)) === "gone";
-      this.#crashed.delete(taskId);
-      if (isGone && this.#asked === taskId) release(taskId);
+      try {
+        const id = toObjectId(tasks, taskId);
+        const isGone = !id || (await tasks.get(id).tellWallet(accountId)) === "gone";
+        this.#crashed.delete(taskId);
+        if (isGone && this.#asked === taskId) release(taskId);
+      } catch (error) {
+        fault = error;
+      }
     }
+    if (fault) throw fault;
     if (isDue) this.#crashed.clear();
   }
 }

@@ -56,6 +56,8 @@ export interface WalletState extends RowCopy {
   isUnsure: boolean;
   /** True if D1 was restored and not all of its lost entries are written again yet. */
   isRestoring: boolean;
+  /** The page that is written again next, and D1's revision before that; missing before the first one. */
+  restored?: { page: number; revision: number } | undefined;
 }
 
 const toCopy = ({ quota, used, reserved, granted, budget }: WalletRow): RowCopy => ({

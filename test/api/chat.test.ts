@@ -211,6 +211,15 @@ test("if the wallet fails while a chat is settled, the settlement is retried; th
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
+test("a wallet that is away for some seconds while a chat is settled delays the answer, which is charged", async () => {
+  const account = await newAccount();
+  failOnce(WalletObject.prototype as never, "chats", false, 2);
+  failOnce(WalletObject.prototype as never, "settle", false, 8);
+  vi.spyOn(scheduler, "wait").mockResolvedValue();
+  expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
+});
+
 test.each([false, true])("a call of the wallet that is lost is repeated, and the chat is charged once: takes effect %s", async (isDone) => {
   const account = await newAccount(1);
   await call(path, { key: account.key, body: chat("hi") });

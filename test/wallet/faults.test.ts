@@ -1,4 +1,4 @@
-/** Random reservations, settlements, repeats, crashes and faults of D1, in any order: after each of them the wallet's invariants hold. `WALLET_SEEDS` ("7", "1-200") chooses other runs. */
+/** Random reservations, settlements, repeats, crashes and faults of D1, in any order: at the end the wallet's invariants hold, and what callers see meanwhile counts each charge once. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -102,6 +102,31 @@ test.each(seeds)("seed %i", async (seed) => {
       const ended = [...known.values()].filter(({ charged }) => charged !== undefined);
       if (ended.length > 0) await wallet().settle(random.pick(ended).charge, 2_999, "completed");
     },
+    overlap: async () => {
+      const [task] = anyOpen();
+      const charge = newCharge(account);
+      const charged = random.int(1, 900);
+      const before = [...known.values()].reduce((sum, one) => sum + (one.charged ?? 0), 0);
+      // An unknown key makes the object read D1.
+      const read = async () =>
+        wallet()
+          .balances([account.keyId, "no such key"])
+          .catch(() => undefined);
+      const [early, , , { answer }, late] = await Promise.all([
+        read(),
+        task && wallet().settle(task.charge, charged, "completed"),
+        wallet()
+          .writeEnded()
+          .catch(() => undefined),
+        wallet().reserve(charge, 500, far()),
+        read(),
+      ]);
+      if (answer === "reserved") known.set(charge.taskId, { charge, amount: 500 });
+      if (task) task.charged = Math.min(charged, task.amount);
+      for (const view of [early, late])
+        for (const id of view ? [account.id, account.keyId] : [])
+          expect([before, before + (task?.charged ?? 0)], "each charge once").toContain(view![id]!.used);
+    },
     giveUp: async () => {
       const charge = newCharge(account);
       await wallet().settle(charge, 10, "cancelled");
@@ -118,7 +143,7 @@ test.each(seeds)("seed %i", async (seed) => {
   const names = Object.keys(actions);
   try {
     for (let step = 0; step < steps; step++) {
-      const name = random.pick([...names, "reserve", "reserve", "together", "settle", "settle", "wake"]);
+      const name = random.pick([...names, "reserve", "reserve", "together", "settle", "settle", "overlap", "wake"]);
       // A fault of D1 may reach the caller of a quota change; no other call throws.
       const outcome = await actions[name]!().catch((error: unknown) => {
         if (!["raise", "lower"].includes(name) || !(error instanceof Error)) throw error;

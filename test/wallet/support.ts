@@ -2,9 +2,10 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { readRows } from "../../src/db/grants.ts";
 import type { Charge } from "../../src/db/ledger.ts";
+import { bindings } from "../support/faults.ts";
 import type { Account } from "../support/gateway.ts";
 
 export const openWallet = ({ id }: Account) => env.WALLETS.getByName(id);
@@ -27,6 +28,22 @@ export const wake = (account: Account) => runDurableObjectAlarm(openWallet(accou
 export const crashWallet = async (account: Account): Promise<void> => {
   await runInDurableObject(openWallet(account), (_, ctx) => ctx.abort("scripted crash")).catch(() => undefined);
 };
+
+/** Calls `then` after each batch that D1 has made and before its answer. Returns the number of batches so far. */
+export function afterBatches(then: (count: number) => Promise<void>): () => number {
+  const database = bindings.database();
+  const original = database["batch"]!;
+  let count = 0;
+  vi.spyOn(database, "batch").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    const result = await original.apply(this, values);
+    await then(++count);
+    return result;
+  });
+  return () => count;
+}
+
+/** When the object's alarm is set; null without one. */
+export const alarmOf = (account: Account) => runInDurableObject(openWallet(account), (_, { storage }) => storage.getAlarm());
 
 /** The account's row in D1. */
 export const readRow = async ({ id }: Account) => (await readRows(env.DB, [id]))[0]!;
