@@ -17,7 +17,10 @@ const toMessage = ({ id }: OpenTask | FinalTask): TaskMessage => ({ v: messageVe
 
 /** Sends the message that a start or collection is waiting. */
 export async function sendDispatch(task: OpenTask, record: RecordStore, env: Env): Promise<void> {
-  const isSlow = task.step.do === "start" && answersWhenDone(env, currentRoute(task), task.submission.kind);
+  const { kind, inputs, source } = task.submission;
+  // A start also waits for the hosts of the caller's URLs, for up to half a minute.
+  const readsUrls = [source, ...inputs].some((input) => input?.url !== undefined);
+  const isSlow = task.step.do === "start" && (readsUrls || answersWhenDone(env, currentRoute(task), kind));
   try {
     await (isSlow ? env.STARTS : env.DISPATCH).send(toMessage(task));
   } catch (error) {
