@@ -129,6 +129,6 @@ async function scheduled(_: ScheduledController, env: Env): Promise<void> {
 
 export default {
   fetch: (request: Request, env: Env, ctx: ExecutionContext) => gateway.fetch(request, inJurisdiction(env), ctx),
-  queue: (batch: MessageBatch<QueueMessage>, env: Env) => consume(batch, inJurisdiction(env)),
+  queue: (batch: MessageBatch<QueueMessage>, env: Env, ctx: ExecutionContext) => consume(batch, inJurisdiction(env), ctx),
   scheduled,
 } satisfies ExportedHandler<Env, QueueMessage>;

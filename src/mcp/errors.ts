@@ -23,18 +23,14 @@ const advice: Record<string, string> = {
 /** The message for an error answer of any family of the API. `retryAfter` is the answer's header, in seconds. */
 export function describeError(body: unknown, retryAfter: string | null): string {
   const { error, message } = body as { error?: ApiError; message?: string };
-  if (!error) return message ?? "The gateway answered with an error.";
+  const later = retryAfter === null ? [] : [`Try again in ${retryAfter} seconds.`];
+  if (!error) return [message ?? "The gateway answered with an error.", ...later].join("\n");
   const fields = (error.details ?? []).map((detail) => {
     const allowed = detail.allowed === undefined ? "" : ` (allowed: ${JSON.stringify(detail.allowed)})`;
     return `- ${toArgument(detail.param)}: ${detail.message}${allowed}`;
   });
   const todo = advice[error.code];
-  return [
-    `${error.code}: ${toArgument(error.message)}`,
-    ...fields,
-    ...(todo === undefined ? [] : [todo]),
-    ...(retryAfter === null ? [] : [`Try again in ${retryAfter} seconds.`]),
-  ].join("\n");
+  return [`${error.code}: ${toArgument(error.message)}`, ...fields, ...(todo === undefined ? [] : [todo]), ...later].join("\n");
 }
 
 /** The id of a remix's source is `video_id` in the API's path, and `task_id` in a tool's arguments. */

@@ -55,8 +55,15 @@ export async function readFields(c: AppContext, maxBytes = maxFieldsBytes): Prom
   return toObject(c, value);
 }
 
+/** Throws 415: a compressed body could expand a thousandfold. */
+function requireUncompressed(c: AppContext): void {
+  const encoding = c.req.header("content-encoding")?.trim().toLowerCase();
+  if (encoding && encoding !== "identity") throw refuseLike(c, 415, "unsupported_media_type");
+}
+
 /** Throws 413 and 415 for a body that must not be read. */
 export function requireJson(c: AppContext, maxBytes: number): void {
+  requireUncompressed(c);
   if (mediaType(c) !== "application/json") throw refuseLike(c, 415, "unsupported_media_type");
   if (Number(c.req.header("content-length") ?? 0) > maxBytes) throw refuseLike(c, 413, "body_too_large");
 }
@@ -118,6 +125,7 @@ export function toImagesBody(c: AppContext, files: Form["files"], rest: object):
 
 /** Reads a complete form. Throws 400 and 413. */
 async function readForm(c: AppContext, { isFile, maxFileBytes = maxImageBytes }: Omit<FormRules, "path" | "toRequest">): Promise<Form> {
+  requireUncompressed(c);
   const boundary = /boundary="?([^";]+)"?/i.exec(c.req.header("content-type") ?? "")?.[1];
   const { body } = c.req.raw;
   if (boundary === undefined || !body) throw refuse(c, 400, "bad_form");

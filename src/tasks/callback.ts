@@ -6,8 +6,8 @@ import type { FinalTask, Task } from "./record.ts";
 export const retryDelaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000];
 /** The time limit for a receiver's answer. */
 export const callTimeoutMs = 10_000;
-/** A call that no consumer has claimed after this time is made by the object itself: a queue has at most 250 consumers, alarms have no such limit. */
-const consumerWaitMs = 10_000;
+/** A call that no consumer has claimed after this time, or whose message the queue refused, is made by the object itself: each object waits only for its own receiver. */
+const consumerWaitMs = 2_000;
 const leaseMs = callTimeoutMs + 10_000;
 const postponedMs = 30_000;
 /** The number of latest attempts in the record. */
@@ -78,10 +78,6 @@ export const callbackBegun = (task: FinalTask, now: number): FinalTask =>
 /** A waiting attempt is due; its message is about to be sent. */
 export const callbackSent = (task: FinalTask, now: number): FinalTask =>
   withCallback(task, { step: { do: "call", at: now + consumerWaitMs } });
-
-/** The queue refused the message: the object makes the call itself soon. */
-export const callbackNotSent = (task: FinalTask, now: number): FinalTask =>
-  task.callback?.step?.do === "call" ? withCallback(task, { step: { do: "call", at: now + 2_000 } }) : task;
 
 /** A consumer claims the call; undefined if none is waiting, because the message is a duplicate or late. */
 export const callbackClaimed = (task: FinalTask, lease: string, now: number): FinalTask | undefined =>

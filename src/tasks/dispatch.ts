@@ -14,7 +14,7 @@ import { withTimeout } from "../providers/shared/http.ts";
 import { type AlertMessage, handleAlert } from "./budget-alerts.ts";
 import { nextRoute } from "./hedge.ts";
 import { openJob } from "./job.ts";
-import { handleCallback } from "./notify.ts";
+import { type Background, handleCallback } from "./notify.ts";
 import { BadOutputError, keeping, storeOutputs } from "./outputs.ts";
 import type { TaskMessage } from "./messages.ts";
 import { pollDelayMs } from "./poll-times.ts";
@@ -45,13 +45,13 @@ const isCallbackQueue = (queue: string) => queue.startsWith("gateway-notify");
  * Processes a batch. Messages are claimed and processed one after the other: an invocation has six connections, and a request that waits
  * for one would use up its timeout. wrangler.toml sets one message per batch, so this only matters with another configuration.
  */
-export async function consume(batch: MessageBatch<QueueMessage>, env: Env): Promise<void> {
+export async function consume(batch: MessageBatch<QueueMessage>, env: Env, background: Background): Promise<void> {
   const handleTask = isCallbackQueue(batch.queue) ? handleCallback : deliver;
   const messages = batch.messages.filter(isKnown);
   if (isDeadLetterQueue(batch.queue)) await Promise.all(messages.filter(isOfTask).map((message) => handleDeadLetter(message, env)));
   else
     for (const message of messages)
-      await (isOfTask(message) ? handleTask(message, env) : handleAlert(message as Message<AlertMessage>, env));
+      await (isOfTask(message) ? handleTask(message, env, background) : handleAlert(message as Message<AlertMessage>, env));
 }
 
 /** False for a message that a newer version sent: it is delivered again after the deployment, also from the dead-letter queue. */

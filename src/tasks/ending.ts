@@ -26,8 +26,7 @@ export async function settleEnded(task: FinalTask, record: RecordStore, env: Env
     const { assetMs, recordMs } = lifeTimes(env);
     const settled = afterEnd.settled(task, assetMs, recordMs);
     // The owner may have requested the callback already.
-    if (isNotified && !settled.callback)
-      return await sendCallback(record.commit(callbacks.callbackBegun(settled, Date.now())), record, env);
+    if (isNotified && !settled.callback) return await sendCallback(record.commit(callbacks.callbackBegun(settled, Date.now())), env);
     // Written only if it differs from a settlement that succeeded at the first attempt, which `reloaded` assumes after a while.
     if (task.status === "failed" || task.faults > 0 || task.callback) record.commit(settled);
     else record.sleep(settled);
@@ -56,7 +55,7 @@ export async function continueEnded(
     case "settle":
       return settleEnded(task, record, env);
     case "notify":
-      return sendCallback(record.commit(callbacks.callbackSent(task, now)), record, env);
+      return sendCallback(record.commit(callbacks.callbackSent(task, now)), env);
     case "call_back": {
       // No consumer has claimed the call. Each task object waits for its own receiver, so a slow receiver delays no other task.
       const work = await leases.claimCallback();

@@ -2,7 +2,6 @@
 
 import { alert } from "../log.ts";
 import { answersWhenDone } from "../providers/index.ts";
-import * as callbacks from "./callback.ts";
 import { currentRoute, type FinalTask, type OpenTask } from "./record.ts";
 import type { RecordStore } from "./record-store.ts";
 import { logFields } from "./settle.ts";
@@ -18,7 +17,10 @@ const toMessage = ({ id }: OpenTask | FinalTask): TaskMessage => ({ v: messageVe
 
 /** Sends the message that a start or collection is waiting. */
 export async function sendDispatch(task: OpenTask, record: RecordStore, env: Env): Promise<void> {
-  const isSlow = task.step.do === "start" && answersWhenDone(env, currentRoute(task), task.submission.kind);
+  const { kind, inputs, source } = task.submission;
+  // A start also waits for the hosts of the caller's URLs, for up to half a minute.
+  const readsUrls = [source, ...inputs].some((input) => input?.url !== undefined);
+  const isSlow = task.step.do === "start" && (readsUrls || answersWhenDone(env, currentRoute(task), kind));
   try {
     await (isSlow ? env.STARTS : env.DISPATCH).send(toMessage(task));
   } catch (error) {
@@ -27,12 +29,11 @@ export async function sendDispatch(task: OpenTask, record: RecordStore, env: Env
   }
 }
 
-/** Sends the message that a callback is waiting. */
-export async function sendCallback(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
+/** Sends the message that a callback is waiting. If the queue refuses it, the object's alarm makes the call. */
+export async function sendCallback(task: FinalTask, env: Env): Promise<void> {
   try {
     await env.NOTIFY.send(toMessage(task));
   } catch (error) {
     alert("callback", { ...logFields(task), outcome: "not_sent" }, error);
-    if (record.task === task) record.commit(callbacks.callbackNotSent(task, Date.now()));
   }
 }

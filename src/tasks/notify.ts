@@ -15,28 +15,34 @@ import type { FinalTask } from "./record.ts";
 import { logFields } from "./settle.ts";
 import { logStep } from "../step-log.ts";
 
+export type Background = Pick<ExecutionContext, "waitUntil">;
+
 /** A call to make, under a lease that its report must contain. */
 export interface CallbackWork {
   lease: string;
   task: FinalTask;
 }
 
-/** Handles a message of the callback queue: claims the call, makes it, reports it. */
-export async function handleCallback(message: Message<TaskMessage>, env: Env): Promise<void> {
+/**
+ * Handles a message of the callback queue: claims the call, then makes it and reports it in the background, because a receiver that does not
+ * answer would hold the consumer, and the callbacks behind it, for ten seconds.
+ */
+export async function handleCallback(message: Message<TaskMessage>, env: Env, background: Background): Promise<void> {
   const { taskId } = message.body;
   const id = toObjectId(env.TASKS, taskId);
+  // The object did not answer. Its alarm makes the call, so the message is not needed any more.
+  const failed = (error: unknown) => alert("callback", { task: taskId, attempt: message.attempts, outcome: "fault" }, error);
   try {
     const work = id && (await env.TASKS.get(id).claimCallback());
-    if (work) {
-      const report = await callReceiver(work.task, env);
-      await retry("callback", taskId, () => env.TASKS.get(id).reportCallback(work.lease, report));
-    }
-    message.ack();
+    const run = async ({ task, lease }: CallbackWork) => {
+      const report = await callReceiver(task, env);
+      await retry("callback", taskId, () => env.TASKS.get(id!).reportCallback(lease, report));
+    };
+    if (work) background.waitUntil(run(work).catch(failed));
   } catch (error) {
-    // The object did not answer. Its alarm makes the call, so the message is not needed any more.
-    alert("callback", { task: taskId, attempt: message.attempts, outcome: "fault" }, error);
-    message.ack();
+    failed(error);
   }
+  message.ack();
 }
 
 /** Calls the receiver of a final task once. Never throws: every fault is part of the report. */

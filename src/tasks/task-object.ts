@@ -176,7 +176,7 @@ export class TaskObject extends DurableObject<Env> {
     if (!task) return null;
     if (!isFinal(task)) return "open";
     const begun = this.#record.commit(callbacks.callbackBegun(task, Date.now()));
-    await sendCallback(begun, this.#record, this.env);
+    await sendCallback(begun, this.env);
     return begun;
   }
 

@@ -50,7 +50,7 @@ async function sent(account: Account): Promise<AlertMessage[]> {
 async function deliverAlert(body: AlertMessage, attempts = 1): Promise<"ack" | number | undefined> {
   const batch = createMessageBatch("gateway-notify", [{ id: "1", timestamp: new Date(), attempts, body }]);
   const retries = vi.spyOn(batch.messages[0]!, "retry");
-  await worker.queue(batch, env);
+  await worker.queue(batch, env, createExecutionContext());
   const { explicitAcks } = await getQueueResult(batch, createExecutionContext());
   return explicitAcks.length > 0 ? "ack" : retries.mock.calls[0]?.[0]?.delaySeconds;
 }
@@ -221,7 +221,7 @@ test("a receiver that never answers is called seven times; 410, a removed endpoi
   expect(delays).toEqual([5, 30, 120, 600, 3_600, 21_600]);
   // After the last attempt the queue moves the message to the dead-letter queue, which ends it.
   const dead = createMessageBatch("gateway-dead", [{ id: "1", timestamp: new Date(), attempts: 1, body: callback! }]);
-  await worker.queue(dead, env);
+  await worker.queue(dead, env, createExecutionContext());
   expect((await getQueueResult(dead, createExecutionContext())).retryMessages).toEqual([]);
   vi.restoreAllMocks();
   const gone = receivers({ [hook]: () => new Response(null, { status: 410 }) });

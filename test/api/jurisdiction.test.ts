@@ -1,6 +1,6 @@
 /** With JURISDICTION every object is created and found inside it: no Worker uses an unrestricted namespace. */
 
-import { runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { inJurisdiction } from "../../src/jurisdiction.ts";
@@ -45,7 +45,7 @@ test("requests reach only objects of the jurisdiction", async () => {
 test("messages and the cron trigger reach only objects of the jurisdiction", async () => {
   const { asked, vars } = inEu();
   const batch = { queue: "gateway-dispatch", messages: [] } as unknown as MessageBatch<never>;
-  await worker.queue(batch, { ...env, ...vars });
+  await worker.queue(batch, { ...env, ...vars }, createExecutionContext());
   await worker.scheduled({} as ScheduledController, { ...env, ...vars, OPERATIONS: { check: async () => undefined } as never });
   expect(asked).toHaveLength(2 * names.length);
 });

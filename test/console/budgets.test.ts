@@ -151,7 +151,7 @@ async function mail(budget: BudgetAlert, vars: Partial<ConsoleEnv>): Promise<"ac
   const batch = createMessageBatch("gateway-notify", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
   const [message] = batch.messages as [Message];
   const retries = vi.spyOn(message, "retry");
-  await worker.queue(batch, { ...env, CONSOLE });
+  await worker.queue(batch, { ...env, CONSOLE }, createExecutionContext());
   const { explicitAcks } = await getQueueResult(batch, createExecutionContext());
   return explicitAcks.length > 0 ? "ack" : retries.mock.calls[0]?.[0]?.delaySeconds;
 }

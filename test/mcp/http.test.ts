@@ -29,6 +29,16 @@ test("a deleted key is refused within ten seconds, also in an existing session",
   expect(result).toMatchObject({ isError: true, content: [{ text: "Failed to get token info" }] });
 });
 
+test("a key over its rate limit reads when to try again, also where the API's error is a sentence alone", async () => {
+  const { key } = await newAccount();
+  await connect(key);
+  const READS: RateLimit = { limit: async () => ({ success: false }) };
+  const params = { name: "balance", arguments: {} };
+  const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+  const answer = await call("/mcp", { key, body, headers: accept, vars: { RATE_LIMITS: "on", READS } });
+  expect(new TextDecoder().decode(answer.body)).toMatch(/Too many requests\\nTry again in \d+ seconds\./);
+});
+
 test("pages of other origins are refused; pages of the gateway's own host and programs are not", async () => {
   const { key } = await newAccount();
   const from = async (origin: string) => (await call("/mcp", { key, body: initialize(), headers: { ...accept, origin } })).status;

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { call, newAccount } from "../support/gateway.ts";
+import { form } from "./support.ts";
 
 test("models are listed in OpenAI's format", async () => {
   const { key } = await newAccount();
@@ -19,6 +20,21 @@ test("an unknown path and a wrong key are OpenAI's errors", async () => {
   expect(await call("/openai/v1/models", { key: "sk-x" })).toMatchObject({
     status: 401,
     body: { error: { type: "invalid_request_error", param: null, code: "invalid_api_key" } },
+  });
+});
+
+test("a compressed body is 415, whatever is in it", async () => {
+  const { key } = await newAccount();
+  const json = { "content-type": "application/json", "content-encoding": "gzip" };
+  for (const path of ["chat/completions", "responses", "images/generations", "images/edits", "videos"]) {
+    const body = JSON.stringify({ model: "gpt-5", prompt: "x", input: "x", messages: [{ role: "user", content: "x" }] });
+    expect((await call(`/openai/v1/${path}`, { key, body, headers: json })).status, path).toBe(415);
+  }
+  const upload = await form({ prompt: "x" });
+  const headers = { ...upload.headers, "content-encoding": "gzip" };
+  expect(await call("/openai/v1/videos", { key, body: upload.body, headers })).toMatchObject({
+    status: 415,
+    body: { error: { type: "invalid_request_error", code: "unsupported_media_type" } },
   });
 });
 

@@ -2,6 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { toResponseParam } from "../../src/openai/responses/request.ts";
 import { type LoggedRequest, readRequests } from "../../src/db/requests.ts";
 import { readBalance, call, newAccount } from "../support/gateway.ts";
 import { v1 } from "./support.ts";
@@ -116,6 +117,17 @@ test.each([
   const { status, body } = await call(responses, { key: account.key, body: { model: "gpt-5", input: "x", ...fields } });
   expect([status, body.error.type, body.error.param.startsWith(param)]).toEqual([400, "invalid_request_error", true]);
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test.each([
+  ["messages[0].content", "input"],
+  ["response_format.json_schema.name", "text.format.name"],
+  ["response_format.type", "text.format.type"],
+  ["tools[1].function.parameters", "tools[1].parameters"],
+  ["tools[0].custom.format", "tools[0].format"],
+  ["temperature", "temperature"],
+])("an upstream's refusal of the chat's %s names the response's field", (param, named) => {
+  expect(toResponseParam(param)).toBe(named);
 });
 
 test("a refusal of the content and a fault of the upstream have OpenAI's statuses", async () => {

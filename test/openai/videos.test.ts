@@ -55,6 +55,8 @@ test("a video is created, polled and downloaded with the requested model name", 
 
   const file = await call(`${videos}/${id}/content`, { key: account.key });
   expect([file.status, file.headers.get("content-type")]).toEqual([200, "video/mp4"]);
+  // A page may read a signed link, but not with an API key.
+  expect(file.headers.get("access-control-allow-origin")).toBeNull();
   const part = await call(`${videos}/${id}/content?variant=video`, { key: account.key, headers: { range: "bytes=4-7" } });
   expect([part.status, new TextDecoder().decode(part.body)]).toEqual([206, "ftyp"]);
   const behind = await call(`${videos}/${id}/content`, { key: account.key, headers: { range: "bytes=99999999-" } });

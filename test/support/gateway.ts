@@ -83,7 +83,7 @@ const openObject = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskI
 export async function deliver(taskId: string, queue = "gateway-dispatch", vars: Partial<Env> = {}): Promise<"ack" | "retry"> {
   const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: { taskId } }]);
   const ctx = createExecutionContext();
-  await worker.queue(batch, { ...env, ...vars });
+  await worker.queue(batch, { ...env, ...vars }, ctx);
   const result = await getQueueResult(batch, ctx);
   return result.retryMessages.length > 0 ? "retry" : "ack";
 }

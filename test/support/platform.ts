@@ -194,6 +194,6 @@ async function deliver(queue: string, taskIds: string[]): Promise<void> {
   const messages = taskIds.map((taskId) => ({ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: { taskId } }));
   const batch = createMessageBatch(queue, messages);
   const ctx = createExecutionContext();
-  await worker.queue(batch, env);
+  await worker.queue(batch, env, ctx);
   expect((await getQueueResult(batch, ctx)).retryMessages).toEqual([]);
 }

@@ -37,15 +37,14 @@ const delivered = reported(calling, { status: 200 });
 test.each<[string, FinalTask, number, ReturnType<typeof transitions.due>]>([
   // what                          record     at (ms after start)  then
   ["no callback", settled, day, "erase"],
-  ["its message is under way", begun, 10_000, "call_back"],
-  ["its message was not taken", callbacks.callbackNotSent(begun, start), 2_000, "call_back"],
+  ["its message is under way", begun, 2_000, "call_back"],
   ["being called", calling, 20_000, "call_lapsed"],
   ["waiting for the next attempt", waiting, 5_000, "notify"],
-  ["sent again", callbacks.callbackSent(waiting, start + 5_000), 15_000, "call_back"],
+  ["sent again", callbacks.callbackSent(waiting, start + 5_000), 7_000, "call_back"],
   ["postponed", callbacks.callbackReported(calling, "call-1", { outcome: "postponed" }, start)!, 30_000, "notify"],
   ["delivered", delivered, day, "erase"],
   ["without an endpoint", callbacks.callbackReported(calling, "call-1", { outcome: "no_endpoint" }, start)!, day, "erase"],
-  ["asked for again", callbacks.callbackBegun(delivered, start + 50_000), 60_000, "call_back"],
+  ["asked for again", callbacks.callbackBegun(delivered, start + 50_000), 52_000, "call_back"],
 ])("%s: its alarm and what is due then", (_, task, at, then) => {
   expect(transitions.wakeAt(task)).toBe(start + at);
   expect(transitions.due(task, start + at - 1)).toBeUndefined();

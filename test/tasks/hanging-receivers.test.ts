@@ -1,7 +1,9 @@
 /** Receivers that never answer delay neither their own account's tasks and callbacks nor another's. Contract 7. */
 
-import { runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, createMessageBatch, getQueueResult, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import worker from "../../src/worker.ts";
 import { bindings, spyOn, openStub } from "../support/faults.ts";
 import { type Account, readBalance, complete, holdTime, newAccount, pass } from "../support/gateway.ts";
 import { callBack, findCallback, hangs, hurryTimeouts, ok, receivers } from "../support/receiver.ts";
@@ -14,12 +16,12 @@ const good = "https://good.example.com/";
 const completeFor = (account: Account, callback_url: string) =>
   complete(account, "/v1/images/generations", { model: "imgA-4", prompt: "a fox", callback_url });
 
-/** Timeouts of ten seconds and more wait until the test releases them. */
+/** Timeouts of ten seconds, the time limit of a call, wait until the test releases them. */
 function holdTimeouts(): () => void {
   const original = setTimeout;
   const held: (() => void)[] = [];
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0) =>
-    ms >= 10_000 ? held.push(run) : original(run, ms)) as never);
+    ms === 10_000 ? held.push(run) : original(run, ms)) as never);
   return () => held.forEach((run) => run());
 }
 
@@ -56,14 +58,30 @@ test("calls of receivers have a separate queue: consumers that wait for a receiv
   expect(names).toEqual(["DISPATCH", "DISPATCH", "NOTIFY"]);
 });
 
-test("while all consumers are blocked by hanging receivers, each callback is made by its own object after ten seconds", async () => {
+test("a consumer is free when it has claimed a call: it does not wait for the receiver", async () => {
+  const account = await newAccount();
+  const release = holdTimeouts();
+  const received = receivers({ [hanging]: hangs });
+  const id = await completeFor(account, hanging);
+  const batch = createMessageBatch("gateway-notify", [{ id: "1", timestamp: new Date(), attempts: 1, body: { taskId: id } }]);
+  const ctx = createExecutionContext();
+  await worker.queue(batch, env, ctx);
+  await vi.waitFor(() => expect(received).toHaveLength(1));
+  expect(await findCallback(account, id)).toMatchObject({ state: "pending", attempts: [] });
+
+  release();
+  expect(await getQueueResult(batch, ctx)).toMatchObject({ explicitAcks: ["1"], retryMessages: [] });
+  expect(await findCallback(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
+});
+
+test("while all consumers are blocked by hanging receivers, each callback is made by its own object after two seconds", async () => {
   const [account, other] = [await newAccount(), await newAccount()];
   const slow = [await completeFor(account, hanging), await completeFor(account, hanging)];
   const quick = [await completeFor(account, good), await completeFor(other, good)];
   hurryTimeouts();
   const received = receivers({ [hanging]: hangs, [good]: ok });
   // No consumer is available.
-  await Promise.all([...slow, ...quick].map((id) => pass(id, 10)));
+  await Promise.all([...slow, ...quick].map((id) => pass(id, 2)));
   expect(received.filter(({ url }) => url === good)).toHaveLength(2);
   for (const id of slow) expect(await findCallback(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
 });

@@ -1,7 +1,9 @@
 /** Hostile hosts behind callers' URLs: the task fails as the caller's fault, and the money is returned. Contract 6. */
 
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { bindings, openStub, spyOn } from "../support/faults.ts";
 import { type Account, readBalance, call, deliver, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
 
 holdTime();
@@ -38,6 +40,14 @@ async function expectRefused(account: Account, id: string, prompt: string): Prom
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
   if (prompt) expect(await upstreamCalls(prompt)).toEqual([]);
 }
+
+test.each(readers)("%s: the start has the queue of slow starts, so that a host that hangs delays no collection", async (_, path, body) => {
+  const account = await newAccount();
+  const sends = spyOn(bindings.queue(), "send").mockClear();
+  const id = await submit(account, path, body(unique()));
+  const queues = await runInDurableObject(openStub(id), (instance) => (instance as unknown as { env: Env }).env);
+  expect(sends.mock.contexts).toEqual([queues.STARTS]);
+});
 
 const targets = [
   "http://127.0.0.1/",

@@ -19,7 +19,7 @@ const image = { model: "imgA-4", prompt: "a heron" };
 async function deliverBody(queue: string, body: object) {
   const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: body as never }]);
   const ctx = createExecutionContext();
-  await worker.queue(batch, env);
+  await worker.queue(batch, env, ctx);
   return getQueueResult(batch, ctx);
 }
 

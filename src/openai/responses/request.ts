@@ -170,7 +170,8 @@ export function toResponseParam(param: string): string {
   const names: [RegExp, string][] = [
     [/^messages.*/, "input"],
     [/^(?:max_completion_tokens|max_tokens)$/, "max_output_tokens"],
-    [/^response_format/, "text.format"],
+    [/^response_format(?:\.json_schema)?/, "text.format"],
+    [/^(tools\[\d+\])\.(?:function|custom)/, "$1"],
     [/^reasoning_effort$/, "reasoning.effort"],
     [/^verbosity$/, "text.verbosity"],
   ];
