@@ -125,7 +125,7 @@ async function openRange(bucket: R2Bucket, key: string, range: Range | undefined
 
 /** One byte range (RFC 9110, 14.1.2). Other ranges, including several, are ignored: the whole file is a valid answer. */
 function parseRange(header = ""): Range | undefined {
-  const [match, first = "", last = ""] = /^bytes=(\d*)-(\d*)$/i.exec(header.trim()) ?? [];
+  const [match, first = "", last = ""] = /^bytes=(\d{0,99})-(\d{0,99})$/i.exec(header.trim()) ?? [];
   if (match === undefined || (first === "" && last === "")) return undefined;
   if (first === "") return { suffix: toPosition(last) };
   const offset = toPosition(first);
