@@ -88,10 +88,12 @@ async function deliver(c: AppContext): Promise<Response> {
     c.set("hasCommonHeaders", true);
     return new Response(body, { status, headers });
   };
-  if (unchanged) return finish(304, null);
 
-  const object = c.req.method === "HEAD" ? await describeAsset(c.env.ASSETS, key) : await openRange(c.env.ASSETS, key, asked);
+  const isWithoutBody = unchanged || c.req.method === "HEAD";
+  const object = isWithoutBody ? await describeAsset(c.env.ASSETS, key) : await openRange(c.env.ASSETS, key, asked);
+  // Its owner may have deleted it: then a caller's copy is not confirmed.
   if (!object) throw new ApiError("asset_expired");
+  if (unchanged) return finish(304, null);
   const { size } = object;
   const range = asked && resolveRange(asked, size);
   if (range === "unsatisfiable") throw new ApiError("range_not_satisfiable", { headers: { "content-range": `bytes */${size}` } });
@@ -123,13 +125,17 @@ async function openRange(bucket: R2Bucket, key: string, range: Range | undefined
 
 /** One byte range (RFC 9110, 14.1.2). Other ranges, including several, are ignored: the whole file is a valid answer. */
 function parseRange(header = ""): Range | undefined {
-  const [match, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.trim()) ?? [];
+  const [match, first = "", last = ""] = /^bytes=(\d{0,99})-(\d{0,99})$/i.exec(header.trim()) ?? [];
   if (match === undefined || (first === "" && last === "")) return undefined;
-  if (first === "") return { suffix: Number(last) };
-  const offset = Number(first);
+  if (first === "") return { suffix: toPosition(last) };
+  const offset = toPosition(first);
   if (last === "") return { offset };
-  return Number(last) < offset ? undefined : { offset, length: Number(last) - offset + 1 };
+  const end = toPosition(last);
+  return end < offset ? undefined : { offset, length: end - offset + 1 };
 }
+
+/** A position in a file. One beyond every file is any large number, which the bucket accepts. */
+const toPosition = (digits: string) => Math.min(Number(digits), 1e15);
 
 /** The range in a file of this size. */
 function resolveRange(range: Range, size: number): { offset: number; length: number } | "unsatisfiable" {

@@ -66,7 +66,4 @@ export async function countRequest(c: AppContext, kind: "submission" | "read"): 
   throw tooMany();
 }
 
-function tooMany(): ApiError {
-  const seconds = secondsLeft(Date.now());
-  return new ApiError("rate_limit_exceeded", { retryAfter: seconds, headers: { "x-ratelimit-reset-requests": `${seconds}s` } });
-}
+const tooMany = () => new ApiError("rate_limit_exceeded", { retryAfter: secondsLeft(Date.now()) });

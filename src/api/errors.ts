@@ -36,6 +36,9 @@ export function prepare(c: AppContext, thrown: unknown): { error: ApiError; stat
   c.set("outcome", error.code);
   for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
   if (error.retryAfter !== undefined) c.header("retry-after", String(error.retryAfter));
+  // With rate limits off only the limit of open tasks is left, and no answer has headers about limits.
+  const isOff = error.code === "too_many_open_tasks" && c.get("limit") === undefined;
+  if (error.status === 429 && !isOff) c.header("x-ratelimit-reset-requests", `${error.retryAfter}s`);
   return { error, status: error.status };
 }
 

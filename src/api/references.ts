@@ -49,7 +49,7 @@ export function readReferences(
     }
     const isUrl = /^https?:/i.test(value.trim());
     if (isUrl || inline === "none") {
-      const url = checkPublicUrl(value.trim(), rules);
+      const url = checkPublicUrl(value, rules);
       if (url instanceof URL) references.push({ url: url.href, ...(role && { role }) });
       else violations.push({ param, rule: "bad_url" });
       continue;
@@ -71,7 +71,7 @@ export function readReferences(
 /** Checks a video's URL. */
 export function readVideoUrl(value: unknown, rules: UrlRules): { url?: string; violations: Violation[] } {
   if (typeof value !== "string") return { violations: [] };
-  const url = checkPublicUrl(value.trim(), rules);
+  const url = checkPublicUrl(value, rules);
   return url instanceof URL ? { url: url.href, violations: [] } : { violations: [{ param: "url", rule: "bad_url" }] };
 }
 

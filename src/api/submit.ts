@@ -67,7 +67,7 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
   );
   if ("replay" in prepared) {
     if (read.hasInputs) await removeInputs();
-    return request.isDryRun ? preview(c, { ...prepared.replay.submission, price: 0 }) : answerTask(c, prepared.replay, true);
+    return request.isDryRun ? preview(c, { ...prepared.replay.submission, price: 0 }, true) : answerTask(c, prepared.replay, true);
   }
   const { submission, references, claim } = prepared;
   if (request.isDryRun) {
@@ -110,8 +110,8 @@ async function prepare(c: AppContext, request: SubmissionRequest): Promise<{ rep
 }
 
 /** Answers a dry run; the price of a replay is 0. */
-const preview = (c: AppContext, submission: Omit<Submission, "inputs">) =>
-  answerDryRun(c, { ...submission, metadata: toMetadata(submission) });
+const preview = (c: AppContext, submission: Omit<Submission, "inputs">, isReplay = false) =>
+  answerDryRun(c, { ...submission, metadata: toMetadata(submission), isReplay });
 
 function answerTask(c: AppContext, task: Task, isReplay: boolean): Response {
   c.header("location", `/v1/tasks/${task.id}`);

@@ -24,7 +24,8 @@ async function create(c: AppContext): Promise<Response> {
     accountId,
     keyHash,
     tasks,
-    maxCost: Math.round(maxCost * 1e6),
+    // Rounded down, except for the error of the multiplication: 1.005 is 1,005,000 millionths.
+    maxCost: Math.floor(maxCost * 1e6 + 1e-3),
     models: models && canonical(models),
     ...scope,
     expiresAt,

@@ -4,6 +4,7 @@ import type * as z from "zod/mini";
 import { balanceUnit } from "../config.ts";
 import type { Span } from "../db/usage.ts";
 import { invalid } from "../errors.ts";
+import { writeEnded } from "../tasks/wallets.ts";
 import { admitted } from "./auth.ts";
 import { type AppContext, answer } from "./frame.ts";
 import { operationsWorker } from "./operations.ts";
@@ -23,6 +24,8 @@ async function readOut(c: AppContext, { from, to, group_by: group, format }: z.o
   const { accountId } = c.get("caller");
   const span = toSpan(from, to);
   const operations = operationsWorker(c);
+  // The balance shows a charge at once, so its usage must show it too.
+  await writeEnded(c.env.WALLETS, accountId);
   if (format === "json") return answer(c, { object: "list", data: known(await operations.usage(accountId, span, group, maxReferenced)) });
   const owner = { accountId, currency: balanceUnit(c.env) };
   const { csv } = known(await operations.usageTable(owner, span, group, maxReferenced));

@@ -78,7 +78,7 @@ export const timestamps = () =>
     z.meta({ description: "start,end in seconds; one to three seconds long", pattern: timestampsForm.source }),
   );
 
-const timestampsForm = /^\s*(\d{1,6}(?:\.\d{1,6})?)\s*,\s*(\d{1,6}(?:\.\d{1,6})?)\s*$/;
+const timestampsForm = /^\s{0,9}(\d{1,6}(?:\.\d{1,6})?)\s{0,9},\s{0,9}(\d{1,6}(?:\.\d{1,6})?)\s{0,9}$/;
 
 /** The two ends of a range in seconds, or undefined if the text is not a range. */
 export function parseTimestamps(text: string): { start: number; end: number } | undefined {

@@ -122,22 +122,19 @@ function crossRules(body: Record<string, unknown>, action: Action, model: Model 
     if (body["url"] === undefined && body["from_task"] === undefined)
       violations.push({ param: "url", rule: "one_of_required", values: { fields: "url, from_task" } });
   }
-  const roles = body["image_with_roles"];
-  if (action === "video" && roles !== undefined && model && takesRoles(model.id)) {
-    if (body["images"] !== undefined) violations.push({ param: "image_with_roles", rule: "not_together", values: { other: "images" } });
-    const metadata = body["metadata"];
-    if (
-      Array.isArray(roles) &&
-      typeof metadata === "object" &&
-      metadata !== null &&
-      "resolution" in metadata &&
-      metadata.resolution === "1080p"
-    )
-      roles.forEach((image: unknown, at) => {
-        if (typeof image === "object" && image !== null && "role" in image && image.role === "reference")
-          violations.push({ param: `image_with_roles[${at}].role`, rule: "no_reference_at_1080p" });
-      });
-  }
+  const { images, image_with_roles: roles } = body;
+  if (action !== "video" || !model || !takesRoles(model.id)) return violations;
+  if (roles !== undefined && images !== undefined)
+    violations.push({ param: "image_with_roles", rule: "not_together", values: { other: "images" } });
+  const { resolution } = (body["metadata"] ?? {}) as { resolution?: unknown };
+  if (!model.id.startsWith("vidC") || resolution !== "1080p") return violations;
+  const rule = "no_reference_at_1080p";
+  if (Array.isArray(roles))
+    roles.forEach((image: { role?: unknown } | null, at) => {
+      if (image?.role === "reference") violations.push({ param: `image_with_roles[${at}].role`, rule });
+    });
+  // Several images without roles are references.
+  if (Array.isArray(images) && images.length > 1) violations.push({ param: "images", rule });
   return violations;
 }
 

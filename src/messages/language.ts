@@ -13,10 +13,13 @@ export function chooseLanguage(query: string | undefined, acceptLanguage: string
     .slice(0, 500)
     .split(",")
     .map((item) => {
-      const [tag = "", ...parameters] = item.trim().toLowerCase().split(";");
-      const q = parameters.find((parameter) => parameter.trim().startsWith("q="));
+      const [tag = "", ...parameters] = item
+        .trim()
+        .toLowerCase()
+        .split(/\s*;\s*/);
+      const q = parameters.find((parameter) => parameter.startsWith("q="));
       const [language = ""] = tag.split("-", 1);
-      return { language, weight: q ? Number(q.trim().slice(2)) || 0 : 1 };
+      return { language, weight: q ? Number(q.slice(2)) || 0 : 1 };
     })
     .filter(({ language, weight }) => weight > 0 && isLanguage(language))
     .sort((a, b) => b.weight - a.weight);

@@ -36,6 +36,7 @@ test("the 31st wrong token of a minute is 429, as is the right token until the m
   expect(new Set(statuses)).toEqual(new Set([401]));
   const limited = (answer: typeof next) => {
     expect(answer.status).toBe(429);
+    expect(answer.headers.get("x-ratelimit-reset-requests")).toBe(`${answer.headers.get("retry-after")}s`);
     expect(answer.headers.get("retry-after")).toBe(String(secondsLeft()));
     expect(answer.body).toEqual({
       error: { message: "Too many requests. Try again later.", type: "rate_limit_exceeded", code: "rate_limit_exceeded", param: null },

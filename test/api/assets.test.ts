@@ -85,6 +85,9 @@ test("a single byte range is 206 with exactly those bytes", async () => {
     ["bytes=-5", size - 5, size - 1],
     [`bytes=-${size + 100}`, 0, size - 1],
     [`bytes=5-${size + 100}`, 5, size - 1],
+    [`bytes=5-${"9".repeat(30)}`, 5, size - 1],
+    [`bytes=-${"9".repeat(30)}`, 0, size - 1],
+    ["Bytes=0-9", 0, 9],
   ];
   for (const [range, first, last] of ranges) {
     const part = await get(url, { range });
@@ -106,7 +109,7 @@ test("a range costs one call of the bucket", async () => {
 test("a range outside the file is 416 and states the file's size", async () => {
   const { url } = await makeImage();
   const size = (await (await get(url)).arrayBuffer()).byteLength;
-  for (const range of [`bytes=${size}-`, `bytes=${size}-${size + 5}`, "bytes=-0"]) {
+  for (const range of [`bytes=${size}-`, `bytes=${size}-${size + 5}`, "bytes=-0", `bytes=${"9".repeat(30)}-`]) {
     const { status, headers, body } = await call(url.href, { headers: { range } });
     expect(status, range).toBe(416);
     expect(headers.get("content-range")).toBe(`bytes */${size}`);
@@ -230,6 +233,18 @@ test("an asset whose file was deleted is 410, also before its URL expires", asyn
   expect(gone.status).toBe(410);
   expect(gone.headers.get("access-control-allow-origin")).toBe("*");
   expect((await get(url, {}, "HEAD")).status).toBe(410);
+});
+
+test("a copy of a file whose task was deleted is not confirmed: If-None-Match is 410 too", async () => {
+  const account = await newAccount();
+  const { url, id } = await makeImage(account);
+  const etag = (await get(url, {}, "HEAD")).headers.get("etag")!;
+  expect((await call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" })).status).toBe(204);
+  for (const given of [etag, "*"])
+    expect(await call(url.href, { headers: { "if-none-match": given } })).toMatchObject({
+      status: 410,
+      body: { error: { code: "asset_expired" } },
+    });
 });
 
 test("an error about an asset is not kept by caches as the file is", async () => {

@@ -2,10 +2,11 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { changeBudget } from "../../src/tasks/wallets.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { png } from "../media/images.ts";
 import { bindings, spyOn } from "../support/faults.ts";
-import { type Account, call, complete, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { type Account, call, complete, holdTime, newAccount, readBalance, submit, unique } from "../support/gateway.ts";
 import { expectNoTrace } from "../support/refusal.ts";
 
 holdTime();
@@ -138,4 +139,33 @@ test("a dry run counts as a read, accepts true or false, and needs a key", async
 test("without a quota remaining_after is -1", async () => {
   const account = await newAccount(null);
   expect((await dry(account, images, { model: "imgA-4", prompt: unique() })).body.remaining_after).toBe(-1);
+});
+
+test("of a budget that is used up and too small a balance, a dry run names the one that the submission names", async () => {
+  const image = (n: number) => ({ model: "imgA-4", prompt: unique(), n });
+  for (const [quota, keyQuota, code] of [
+    [0.05, null, "budget_exceeded"],
+    [100, 0.05, "insufficient_quota"],
+  ] as const) {
+    const account = await newAccount(quota, keyQuota);
+    await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 40_000, window: "day" });
+    const real = await call(images, { key: account.key, body: image(2) });
+    const tried = await dry(account, images, image(2));
+    expect(real).toMatchObject({ status: 402, body: { error: { code } } });
+    expect({ status: tried.status, body: tried.body }).toEqual({ status: real.status, body: real.body });
+    expect(tried.headers.get("retry-after")).toBe(real.headers.get("retry-after"));
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  }
+});
+
+test("a dry run of a replay is not refused for limits that the replay does not count against", async () => {
+  const account = await newAccount(0.03);
+  const headers = { "idempotency-key": unique() };
+  const body = { model: "imgA-4", prompt: unique() };
+  const { id } = (await call(images, { key: account.key, body, headers })).body;
+  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 10_000, window: "day" });
+  const vars = { MAX_OPEN_TASKS: "1" };
+  expect((await call(images, { key: account.key, body, headers, vars })).body.id).toBe(id);
+  const tried = await call(`${images}?dry_run=true`, { key: account.key, body, headers, vars });
+  expect(tried).toMatchObject({ status: 200, body: { price: 0, remaining_after: 0 } });
 });

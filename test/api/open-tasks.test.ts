@@ -9,6 +9,23 @@ holdTime();
 const images = "/v1/images/generations";
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
+test("a 429 for open tasks has the headers of every 429; with rate limits off it has Retry-After alone", async () => {
+  const account = await newAccount();
+  expect((await asAdmin(`/keys/${account.keyId}`, { method: "PATCH", body: { max_open_tasks: 1 } })).status).toBe(200);
+  await submit(account, images, image());
+  for (const [RATE_LIMITS, reset] of [
+    ["on", "5s"],
+    ["off", null],
+  ] as const) {
+    const vars = { RATE_LIMITS };
+    for (const path of [images, `${images}?dry_run=true`]) {
+      const { status, headers } = await call(path, { key: account.key, body: image(), vars });
+      expect([status, headers.get("retry-after"), headers.get("x-ratelimit-reset-requests")], path).toEqual([429, "5", reset]);
+      expect(headers.has("x-ratelimit-limit-requests")).toBe(RATE_LIMITS === "on");
+    }
+  }
+});
+
 test("above the limit a submission is 429 with any key and leaves no trace; chats are not affected", async () => {
   const account = await newAccount();
   const other = (await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "other", quota: null } })).body.key as string;

@@ -146,6 +146,16 @@ test("a raised price does not raise a token's maximum total cost", async () => {
   expect(await readBalance(account)).toMatchObject({ reserved: 0.09 });
 });
 
+test("a maximum total cost between two millionths allows no more than it says, and an inexact product no less", async () => {
+  const account = await newAccount();
+  const below = await newToken(account, { max_cost: 0.0299999 });
+  expect(readError(await send(below))).toEqual([403, "token_exhausted"]);
+  // 1.005 times a million is 1,004,999.9999999999.
+  const exact = await newToken(account, { max_cost: 1.005 });
+  const vars = { PRICES: { "imgA-4": { image: 1_005_000 } } };
+  expect((await call(images, { key: exact, body: image(), vars })).status).toBe(200);
+});
+
 test("a refused submission does not count against the token", async () => {
   const account = await newAccount(0.05);
   const token = await newToken(account, { tasks: 1 });

@@ -84,6 +84,19 @@ test("sums by day, model, key and reference agree with each other and with the b
   ]);
 });
 
+test("a charge that the balance shows is in the usage at once", async () => {
+  const account = await newAccount();
+  await complete(account, images, image({ reference: "order 3" }));
+  const chat = { model: "textA-1", messages: [{ role: "user", content: "Hello" }] };
+  expect((await call("/v1/chat/completions", { key: account.key, body: chat })).status).toBe(200);
+  const { used_balance: used } = (await call("/v1/balance", { key: account.key })).body;
+  expect(used).toBeGreaterThan(0.03);
+  for (const group of ["day", "model", "key", "reference"]) {
+    const { data } = (await usage(account, `?group_by=${group}`)).body;
+    expect(data.reduce((sum: number, { charged }: { charged: number }) => sum + charged, 0)).toBeCloseTo(used, 9);
+  }
+});
+
 test("from and to are whole days, both included; other days are left out", async () => {
   const { account, days } = await twoDays();
   const [first, second] = days;

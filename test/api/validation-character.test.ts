@@ -91,6 +91,19 @@ test("timestamps of another form are refused", () =>
       }),
     ),
   ));
+test("white space around the numbers is accepted up to a limit", async () => {
+  await accepts([
+    [
+      { model, url, timestamps: " 0 , 2\n" },
+      { url, timestamps: " 0 , 2\n" },
+    ],
+  ]);
+  const long = " ".repeat(3_000_000);
+  await refuses(
+    "timestamps",
+    [`${long}0,2`, `0${long},2`, `0,${long}2`, `0,2${long}`].map((range) => ({ model, url, timestamps: range })),
+  );
+});
 test("timestamps that are not a string are refused", () =>
   refuses(
     "timestamps",
@@ -109,6 +122,19 @@ test("a url must be a complete http(s) URL without userinfo", () =>
       "",
     ].map((bad) => ({ model, url: bad, timestamps })),
   ));
+test("white space around a url counts as part of its length", async () => {
+  await accepts([
+    [
+      { model, url: ` ${url}\n`, timestamps },
+      { url: ` ${url}\n`, timestamps },
+    ],
+  ]);
+  const long = " ".repeat(3_000_000);
+  await refuses(
+    "url",
+    [long + url, url + long].map((padded) => ({ model, url: padded, timestamps })),
+  );
+});
 test("a url must be a string", () =>
   refuses(
     "url",

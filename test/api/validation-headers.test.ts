@@ -161,6 +161,8 @@ for (const [query, header, language] of [
   [undefined, "ja;q=0, ko;q=0.1", "ko"],
   [undefined, "fr-FR, de;q=0.9, *;q=0.1", "en"],
   [undefined, ",;q=,,", "en"],
+  [undefined, "ja ;q=0.2 , ko ; q=0.9", "ko"],
+  [undefined, "zh ;q=0.8,en;q=0.7", "zh"],
   ["ko", undefined, "ko"],
   ["ko", "ja", "ko"],
   ["en", "ja", "en"],

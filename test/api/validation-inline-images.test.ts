@@ -107,6 +107,11 @@ test("URLs with a user or password are refused", () =>
     "https://user@pictures.example/a.png",
     "http://:secret@pictures.example/a.png",
   ]));
+test("white space around a URL counts as part of its length", async () => {
+  const url = "https://pictures.example/a.png";
+  await accepts([image], [[` ${url}\n`, ` ${url}\n`]]);
+  await refuses([image, vidC], [url + " ".repeat(10_000)]);
+});
 test("incomplete URLs are refused", () => refuses(takers, ["https://", "http://:80/a.png", "pictures.example/a.png", "/a.png?b", ""]));
 
 test("an image's type comes from its first bytes, not from its label", () =>

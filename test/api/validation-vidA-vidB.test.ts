@@ -58,6 +58,8 @@ for (const [name, models, images] of [
       roles(...references, "reference"),
       { ...roles("reference"), images: urls(1) },
     ]));
+  test(`${name}: a resolution is an unknown field, and beside references it is ignored too`, () =>
+    accepts(rows([...models], { ...roles("reference"), metadata: { resolution: "1080p" } }, roles("reference"))));
   test(`${name}: an unknown role is refused`, () => refused([...models], "image_with_roles[0].role", [roles("hero")]));
   test(`${name}: ${images + 1} images are refused`, () => refused([...models], "images", [{ images: urls(images + 1) }]));
   test(`${name}: a prompt of 4000 code points is accepted`, () =>

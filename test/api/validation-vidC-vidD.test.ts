@@ -84,6 +84,14 @@ test("vidC: a reference is accepted at 480p and 720p", () =>
   ));
 test("vidC: a reference is refused at 1080p", () =>
   refused(vidC, "image_with_roles[1].role", [{ ...withRoles("first_frame", "reference"), ...at("1080p") }]));
+test("vidC: several images without roles are references, and refused at 1080p; one is a frame, and accepted", async () => {
+  await refused(
+    vidC,
+    "images",
+    [2, 4].map((count) => ({ images: urls(count), ...at("1080p") })),
+  );
+  await accepts(rows(vidC, { images: urls(1), ...at("1080p") }, { images: urls(1), size: "auto", resolution: "1080p" }));
+});
 test("vidC: first and last frame are accepted at 1080p", () => {
   const frames = withRoles("first_frame", "last_frame");
   return accepts(rows(vidC, { ...frames, ...at("1080p") }, { ...frames, resolution: "1080p" }));

@@ -1,6 +1,8 @@
 /** How provider tests choose routes, read the emulators' records, and capture the log. */
 
 import { vi } from "vitest";
+import { env } from "cloudflare:workers";
+import { insertCharacter } from "../../src/db/characters.ts";
 import { call, finish, newAccount, type Account, type Answer } from "../support/gateway.ts";
 import type { Job } from "../../src/providers/provider.ts";
 import type { Call as MakersCall, Entry } from "../upstreams/emulator.ts";
@@ -68,3 +70,22 @@ export const keep: Job["keep"] = async (bytes) => {
   const file = new Blob(chunks);
   return { open: () => Promise.resolve({ body: file.stream(), type: "image/png", length: file.size }) };
 };
+
+/** Submits a video at 1080p that mentions a character, whose image is a reference. */
+export async function submitReferenceAt1080p(routes: Routes, path: string, model: string, prompt: string) {
+  const account = await newAccount();
+  await insertCharacter(env.DB, {
+    id: `ch_${crypto.randomUUID()}`,
+    accountId: account.id,
+    username: "ann.1",
+    displayName: "Ann Lee",
+    model: "vidA-2",
+    provider: null,
+    handle: null,
+    pictureType: "image/png",
+    pictureDigest: "x",
+    createdAt: Date.now(),
+  });
+  const body = { model, prompt: `${prompt} @ann.1 sings`, metadata: { resolution: "1080p" } };
+  return { account, ...(await call(path, { key: account.key, body, vars: { ROUTES: routes } })) };
+}

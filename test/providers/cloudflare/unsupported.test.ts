@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { readBalance, holdTime, unique } from "../../support/gateway.ts";
-import { readCalls, submitTo } from "../support.ts";
+import { readCalls, submitReferenceAt1080p, submitTo } from "../support.ts";
 import { images, inline, videos } from "./support.ts";
 
 holdTime();
@@ -30,12 +30,6 @@ const refused: [string, string, Body, string][] = [
   ["bytedance/seedance-2.0", "vidC-1-0-pro-quality", { prompt: "x".repeat(2001) }, "prompt"],
   ["bytedance/seedance-2.0", "vidC-1-0-pro-quality", roles("last_frame"), "image_with_roles"],
   ["bytedance/seedance-2.0", "vidC-1-0-pro-quality", roles("first_frame", "reference"), "image_with_roles"],
-  [
-    "bytedance/seedance-2.0",
-    "vidC-1-0-pro-quality",
-    { images: [inline, inline], metadata: { resolution: "1080p" } },
-    "metadata.resolution",
-  ],
   ["bytedance/seedance-2.0", "vidC-1-0-pro-quality", { ...roles("first_frame"), size: "9:16" }, "size"],
   ["minimax/hailuo-2.3", "vidD-02", { duration: 5 }, "duration"],
   ["minimax/hailuo-2.3", "vidD-02", { duration: 10, size: "9:16" }, "size"],
@@ -70,6 +64,16 @@ test.each([
   const routes = { [model]: [{ provider: "cloudflare", model: upstream }] };
   const answer = await submitTo(routes, model.startsWith("img") ? images : videos, { model, prompt: unique(), ...body });
   expect(answer.body.error.code).toBe("model_not_available");
+});
+
+test("a character's image is a reference, which Seedance does not combine with 1080p", async () => {
+  const [model, prompt] = ["vidC-1-0-pro-quality", unique()];
+  const routes = { [model]: [{ provider: "cloudflare", model: "bytedance/seedance-2.0" }] };
+  const answer = await submitReferenceAt1080p(routes, videos, model, prompt);
+  expect(answer.status).toBe(400);
+  expect(answer.body.error).toMatchObject({ code: "unsupported_parameter", param: "metadata.resolution" });
+  expect(await readBalance(answer.account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await readCalls(prompt)).toEqual([]);
 });
 
 test("with a first frame a video has the image's ratio: 9:16 is not refused then", async () => {

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { readBalance, holdTime, unique } from "../../support/gateway.ts";
 import { inlineImage as url, routeTo, videos } from "./support.ts";
-import { readCalls, submitTo } from "../support.ts";
+import { readCalls, submitReferenceAt1080p, submitTo } from "../support.ts";
 
 holdTime();
 
@@ -27,13 +27,6 @@ test.each([
     standard,
     { metadata: { resolution: "1080p", prompt_optimizer: true } },
     "metadata.prompt_optimizer",
-  ],
-  [
-    "references do not go with 1080p",
-    "vidC-1-0-pro-quality",
-    standard,
-    { images: [url, url], metadata: { resolution: "1080p" } },
-    "metadata.resolution",
   ],
   ["1.0 pro takes no references", "vidC-1-0-pro-quality", older, { image_with_roles: [frame("reference")] }, "image_with_roles"],
   ["1.0 pro takes one image without a role", "vidA-2", older, { images: [url, url], duration: 10 }, "images"],
@@ -59,6 +52,15 @@ test.each([
   const { status, body, account } = await submitTo(routeTo(model, id), videos, { model, prompt, ...asked });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "unsupported_parameter", param });
+  expect(await readCalls(prompt)).toEqual([]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a character's image is a reference, which does not go with 1080p", async () => {
+  const [model, prompt] = ["vidC-1-0-pro-quality", unique()];
+  const { status, body, account } = await submitReferenceAt1080p(routeTo(model, standard), videos, model, prompt);
+  expect(status).toBe(400);
+  expect(body.error).toMatchObject({ code: "unsupported_parameter", param: "metadata.resolution" });
   expect(await readCalls(prompt)).toEqual([]);
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
