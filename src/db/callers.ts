@@ -1,6 +1,7 @@
 /** Resolves an API key to its caller, with a cache of some seconds in each isolate. */
 
 import { isWellFormedKey, sha256Hex } from "../ids.ts";
+import sql from "./callers.txt";
 
 /** The limits of a key; a missing field means no limit. */
 export interface KeyScope {
@@ -72,13 +73,7 @@ export const findCallerByHash = (bindings: KeyBindings, hash: string): Caller | 
  */
 async function readKey({ DB, WALLETS }: KeyBindings, hash: string, now: number): Promise<KeyRow | undefined> {
   const read = async (from: D1Database | D1DatabaseSession) => {
-    const { results, meta } = await from
-      .prepare(
-        `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope, a.keys_revision AS revision FROM api_key k JOIN account a ON a.id = k.account_id
-         WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.expires_at IS NULL OR k.expires_at > ?2)`,
-      )
-      .bind(hash, now)
-      .run<KeyRow>();
+    const { results, meta } = await from.prepare(sql).bind(hash, now).run<KeyRow>();
     return { row: results[0], meta };
   };
   const { row, meta } = await read(DB.withSession("first-unconstrained"));

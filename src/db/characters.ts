@@ -14,8 +14,22 @@ export interface Character {
   createdAt: number;
 }
 
-const characterColumns =
-  "id, account_id AS accountId, username, display_name AS displayName, model, provider, handle, picture_type AS pictureType, picture_digest AS pictureDigest, created_at AS createdAt";
+/** The column of each field. */
+const columns: Record<keyof Character, string> = {
+  id: "id",
+  accountId: "account_id",
+  username: "username",
+  displayName: "display_name",
+  model: "model",
+  provider: "provider",
+  handle: "handle",
+  pictureType: "picture_type",
+  pictureDigest: "picture_digest",
+  createdAt: "created_at",
+};
+
+const fields = Object.keys(columns) as (keyof Character)[];
+const characterColumns = fields.map((field) => `${columns[field]} AS ${field}`).join();
 
 /** True if the account has deleted the character. */
 export const isCharacterDeleted = async (db: D1Database, id: string): Promise<boolean> =>
@@ -24,21 +38,8 @@ export const isCharacterDeleted = async (db: D1Database, id: string): Promise<bo
 /** Stores a character. A repeat changes nothing, also if the character has been deleted since. */
 export const insertCharacter = (db: D1Database, character: Character): Promise<unknown> =>
   db
-    .prepare(
-      "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at, provider, handle) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
-    )
-    .bind(
-      character.id,
-      character.accountId,
-      character.username,
-      character.displayName,
-      character.model,
-      character.pictureType,
-      character.pictureDigest,
-      character.createdAt,
-      character.provider,
-      character.handle,
-    )
+    .prepare(`INSERT INTO character (${Object.values(columns).join()}) VALUES (${fields.map(() => "?").join()}) ON CONFLICT DO NOTHING`)
+    .bind(...fields.map((field) => character[field]))
     .run();
 
 /** A page of an account's characters, newest first, after the character `after`. */
