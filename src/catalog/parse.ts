@@ -133,8 +133,8 @@ function crossRules(body: Record<string, unknown>, action: Action, model: Model 
     roles.forEach((image: { role?: unknown } | null, at) => {
       if (image?.role === "reference") violations.push({ param: `image_with_roles[${at}].role`, rule });
     });
-  // Several images without roles are references.
-  if (Array.isArray(images) && images.length > 1) violations.push({ param: "images", rule });
+  // Several images without roles are references. A list of more than four is refused for its length.
+  if (Array.isArray(images) && images.length > 1 && images.length < 5) violations.push({ param: "images", rule });
   return violations;
 }
 

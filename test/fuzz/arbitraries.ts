@@ -146,8 +146,9 @@ function keepRules(action: Action, body: Body, video: string): Body {
     });
     return { ...body, messages };
   }
-  if (!roles) return body;
   const is1080p = (body["metadata"] as Body | undefined)?.["resolution"] === "1080p";
+  // Several images are references.
+  if (!roles) return is1080p && Array.isArray(body["images"]) ? { ...body, images: body["images"].slice(0, 1) } : body;
   const taken = new Set<string>();
   const kept = (roles as Role[]).filter(({ role }) => {
     // vidA and vidB take frames or references, which is valid for vidC too.
