@@ -39,8 +39,7 @@ async function awaitStatus(key: string, id: string): Promise<string> {
 
 test("a callback arrives while the receivers of earlier ones, of its own and of another account, have not answered", async () => {
   const [key, other] = [await newKey("slow-receiver", 1), await newKey("quick-receiver", 1)];
-  const ids = await Promise.all([key, other].map((one) => submit(one, { callback_url: at("/slow") })));
-  await Promise.all([awaitStatus(key, ids[0]), awaitStatus(other, ids[1])]);
+  await Promise.all([key, other].map(async (one) => awaitStatus(one, await submit(one, { callback_url: at("/slow") }))));
   await vi.waitFor(() => expect(countHeld("/slow")).toBe(2), { timeout: 10_000 });
   await submit(other, { callback_url: at("/quick") });
   expect(await quick.promise).toBe(2);
