@@ -9,6 +9,8 @@ export interface SemaphoreOptions {
   maxAtOnce: number;
   /** Maximum permits of one owner, so that others get some; `maxAtOnce` by default. */
   maxOfOne?: number;
+  /** Maximum requests of one owner that wait; 1 by default, because a waiting HTTP request keeps its connection. */
+  maxWaiting?: number;
   /** Work that the platform cancels does not return its permit: the permit expires after this time. */
   maxHoldMs: number;
   /** The maximum wait for a permit. */
@@ -33,7 +35,7 @@ export class Semaphore {
 
   /**
    * Runs the work as soon as there is a permit for it and its owner. Throws the error that `refusal` creates if that takes too long, and at once
-   * if another request of the owner is already waiting.
+   * if too many requests of the owner are already waiting.
    */
   async take<T>(work: () => Promise<T>, refusal: () => Error, owner?: string, size = 1): Promise<T> {
     const turn = { owner, size, until: 0 };
@@ -49,7 +51,8 @@ export class Semaphore {
 
   async #wait(turn: Turn, refusal: () => Error): Promise<void> {
     const { owner } = turn;
-    if (owner !== undefined && live(this.#waiting).some((other) => other.owner === owner)) throw refusal();
+    const { maxWaiting = 1 } = this.#options;
+    if (owner !== undefined && live(this.#waiting).filter((other) => other.owner === owner).length >= maxWaiting) throw refusal();
     turn.until = Date.now() + waiterMs;
     this.#waiting.add(turn);
     try {

@@ -66,6 +66,7 @@ export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep
   const { submission } = task;
   const { timestamps } = submission.parameters;
   const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
+  const { accountId } = submission;
   let fault: unknown;
   const note = (error: unknown) => (fault ??= error);
   // Records from before roles were resolved at submission have no roles.
@@ -79,17 +80,23 @@ export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep
     keep,
     ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
     ...(range && { range }),
-    images: inputs.map((input) => toInputImage(input, rules, env, clock)),
+    images: inputs.map((input) => toInputImage(input, accountId, rules, env, clock)),
     characters: submission.characters.map((character) => ({
       ...toCharacter(character, route),
-      image: toInputImage({ key: characterPicture(character.id), role: "reference" }, rules, env, clock),
+      image: toInputImage({ key: characterPicture(character.id), role: "reference" }, accountId, rules, env, clock),
     })),
     ...(submission.source && { source: toInputVideo(submission.source, rules, env, note) }),
   };
   return { job, inputFault: () => fault };
 }
 
-function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: UrlRules, env: Env, clock: StartClock): InputImage {
+function toInputImage(
+  { role, url, key }: Input & { role: ImageRole },
+  accountId: string,
+  rules: UrlRules,
+  env: Env,
+  clock: StartClock,
+): InputImage {
   const bytes =
     key === undefined
       ? () => fetched(url, rules, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes))
@@ -106,6 +113,7 @@ function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: Ur
             return useImage(bytes(), use);
           },
           () => new ProviderError("busy", "too many images are being read"),
+          accountId,
         );
       } finally {
         release();
@@ -114,13 +122,15 @@ function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: Ur
   };
 }
 
+const permits = { maxAtOnce: 2, maxWaiting: Infinity, maxHoldMs: 120_000, maxWaitMs: maxPauseMs };
+
 /**
  * An isolate works on many tasks and has 128 MB, so the number of images in memory is limited. Images at callers' URLs have a semaphore of
- * their own, because their hosts may be slow and must not delay stored images.
+ * their own, because their hosts may be slow and must not delay stored images, and one account cannot take all of its permits.
  */
 const turns = {
-  stored: new Semaphore({ maxAtOnce: 2, maxHoldMs: 120_000, maxWaitMs: maxPauseMs }),
-  fetched: new Semaphore({ maxAtOnce: 2, maxHoldMs: 120_000, maxWaitMs: maxPauseMs }),
+  stored: new Semaphore(permits),
+  fetched: new Semaphore({ ...permits, maxOfOne: 1 }),
 };
 
 async function useImage<T>(

@@ -170,3 +170,26 @@ test.each(readers.slice(0, 2))(
     expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("in_progress");
   },
 );
+
+test("images at a host that hangs do not take the permits of another account's images", async () => {
+  const [greedy, other] = [await newAccount(), await newAccount()];
+  const late = Promise.withResolvers<void>();
+  const toPng = () => new Response(Uint8Array.fromBase64(png), { headers: { "content-type": "image/png" } });
+  const fetched = internet({ "https://hanging.example.com/a": () => late.promise.then(toPng), [url]: toPng });
+  const toBody = (prompt: string, image: string) => ({ model: "imgB-4o-image", prompt, images: [image] });
+  const prompts = [unique(), unique(), unique()];
+  const ids = await Promise.all(
+    prompts.map((prompt) => submit(greedy, "/v1/images/generations", toBody(prompt, "https://hanging.example.com/a"))),
+  );
+  const held = ids.map((id) => deliver(id, "gateway-starts", strict));
+  await vi.waitFor(() => expect(fetched).toHaveBeenCalled());
+  const prompt = unique();
+  const id = await submit(other, "/v1/images/generations", toBody(prompt, url));
+  await deliver(id, "gateway-starts", strict);
+  expect((await upstreamCalls(prompt)).length).toBe(1);
+  // One at a time, and none is refused.
+  expect(fetched).toHaveBeenCalledTimes(2);
+  late.resolve();
+  await Promise.all(held);
+  for (const one of prompts) expect((await upstreamCalls(one)).length).toBe(1);
+});
