@@ -1,0 +1,30 @@
+/** Unusual input of the pages: ids that are paths, texts that are almost days, a refused form, a fault before the page has a language. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { accountByEmail, setAdmin } from "../../src/db/accounts.ts";
+import { complete, holdTime, unique } from "../support/gateway.ts";
+import { bindings, failOnce } from "../support/faults.ts";
+import { path as playground, person, send } from "./playground-support.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const images = "/v1/images/generations";
+
+test("an id of a form or a path that is empty or a dot names no task", async () => {
+  const { browser, account } = await person();
+  await complete(account, images, { model: "imgA-4", prompt: unique() });
+  for (const id of ["", ".", "..", "%2e", "../tasks", "?", "#"]) {
+    expect((await browser.ask("/console/tasks/delete", { task: id })).status, id).toBe(200);
+    const deleted = await browser.ask("/console/tasks/delete", { task: id, sure: "yes" });
+    expect(deleted.headers.get("location"), id).toBe("/console/tasks?deleted=0&kept=1");
+    expect((await browser.ask("/console/tasks/download", { task: id })).status, id).toBe(404);
+    // The page of a form shows the result of earlier runs beside it.
+    expect((await send(browser, "imgA-4", { prompt: "x", run: id }, "price")).status, id).toBe(200);
+  }
+  for (const from of ["/0", "./0", "../0"])
+    expect((await send(browser, "imgA-4", { prompt: "x", "pictures.0.task": from })).status, from).toBe(400);
+  for (const ids of ["%2C", "%2C%2C"]) expect((await browser.ask(`${playground}/runs/${ids}`)).status, ids).toBe(404);
+});
