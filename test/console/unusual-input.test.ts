@@ -28,3 +28,14 @@ test("an id of a form or a path that is empty or a dot names no task", async () 
     expect((await send(browser, "imgA-4", { prompt: "x", "pictures.0.task": from })).status, from).toBe(400);
   for (const ids of ["%2C", "%2C%2C"]) expect((await browser.ask(`${playground}/runs/${ids}`)).status, ids).toBe(404);
 });
+
+test("a key's day of expiry is a whole day that exists", async () => {
+  const { browser } = await person();
+  for (const expires of ["2130", "2130-06", "2130-02-30", "2130-13-01", "2130-1-1", "+012130-01-01", "x", "2020-01-01"]) {
+    const answer = await browser.ask("/console/keys", { name: "day", quota: "", expires });
+    expect(answer.status, expires).toBe(400);
+    expect(await answer.text(), expires).toContain(`value="${expires}"`);
+  }
+  expect((await browser.ask("/console/keys", { name: "leap", quota: "", expires: "2132-02-29" })).status).toBe(200);
+  expect(await browser.read("/console/keys")).toContain('datetime="2132-02-29T23:59:59.000Z"');
+});
