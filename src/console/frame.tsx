@@ -38,10 +38,15 @@ export type ConsoleContext = Context<ConsoleEnvironment>;
 
 export const languageCookie = "gateway_language";
 
-export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+/** Chooses the language before everything else, because any later step may fail, and then an error page is shown. */
+export const withLanguage: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
   c.set("t", translator(language));
+  return next();
+};
+
+export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   // Never cache pages with personal data.
   c.header("cache-control", "no-store");
   // Requires a request's origin to be ours, also for a script's JSON, which hono's `csrf` does not check; the cookies' SameSite is the

@@ -39,3 +39,18 @@ test("a key's day of expiry is a whole day that exists", async () => {
   expect((await browser.ask("/console/keys", { name: "leap", quota: "", expires: "2132-02-29" })).status).toBe(200);
   expect(await browser.read("/console/keys")).toContain('datetime="2132-02-29T23:59:59.000Z"');
 });
+
+test("a fault of a thumbnail is an error page in the browser's language, which is not cached", async () => {
+  const { browser, account } = await person();
+  await complete(account, images, { model: "imgA-4", prompt: unique() });
+  const [, thumbnail = ""] = /src="(\/console\/thumbnails\/[^"]+)"/.exec(await browser.read("/console/tasks"))!;
+  const spy = vi.spyOn(console, "error");
+  failOnce(bindings.bucket(), "get");
+  const answer = await browser.ask(thumbnail.replaceAll("&amp;", "&"), undefined, undefined, { "accept-language": "ja" });
+  expect(answer.status).toBe(500);
+  expect(await answer.text()).toContain('<html lang="ja"');
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+  expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
+  const causes = spy.mock.calls.filter(([line]) => String(line).includes('"console"'));
+  expect(causes).toHaveLength(1);
+});
