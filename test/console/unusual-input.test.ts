@@ -54,3 +54,18 @@ test("a fault of a thumbnail is an error page in the browser's language, which i
   const causes = spy.mock.calls.filter(([line]) => String(line).includes('"console"'));
   expect(causes).toHaveLength(1);
 });
+
+test("a key's name that begins with a full-width sign is no formula in the table of charges", async () => {
+  const { browser, account } = await person();
+  const { keyId } = account;
+  expect((await browser.ask(`/console/keys/${keyId}/change`, { name: "＝1+1", quota: "" })).status).toBe(303);
+  await complete(account, images, { model: "imgA-4", prompt: unique() });
+  expect(await browser.read("/console/usage/charges.csv")).toContain(",'＝1+1,");
+});
+
+test("the usage page's links keep the grouping", async () => {
+  const { browser } = await person();
+  const text = await browser.read("/console/usage?days=7&by=reference");
+  for (const days of [7, 30, 90]) expect(text).toContain(`href="/console/usage?days=${days}&amp;by=reference"`);
+  expect(await browser.read("/console/usage?days=7")).toContain('href="/console/usage?days=90"');
+});
