@@ -69,3 +69,25 @@ test("the usage page's links keep the grouping", async () => {
   for (const days of [7, 30, 90]) expect(text).toContain(`href="/console/usage?days=${days}&amp;by=reference"`);
   expect(await browser.read("/console/usage?days=7")).toContain('href="/console/usage?days=90"');
 });
+
+test("a refused form of an admin keeps the typed values, and a user's name cannot reorder the address beside it", async () => {
+  const admin = new Browser();
+  await setAdmin(env.DB, (await accountByEmail(env.DB, await admin.signUp()))!.id, true);
+  const opened = await admin.ask("/console/admin/accounts", { email: "not an address", name: "Ann", quota: "", unlimited: "yes" });
+  expect(opened.status).toBe(400);
+  expect(await opened.text()).toMatch(/name="unlimited" value="yes" checked/);
+
+  const user = new Browser();
+  const email = await user.signUp();
+  const { id } = (await accountByEmail(env.DB, email))!;
+  const page = `/console/admin/accounts/${id}`;
+  const refused = await admin.ask(`${page}/budget`, { budget: "1,5", window: "day" });
+  expect(refused.status).toBe(400);
+  const text = await refused.text();
+  expect(text).toMatch(/name="budget"[^>]*value="1,5"/);
+  expect(text).toMatch(/<option value="day" selected/);
+
+  await user.ask("/console/account/name", { name: "\u202emoc.elpmaxe@nimda\u2066" });
+  expect(await admin.read(page)).toContain(`moc.elpmaxe@nimda (${email})`);
+  expect(await admin.read(page)).not.toMatch(/[\u202e\u2066]/);
+});
