@@ -38,10 +38,15 @@ export type ConsoleContext = Context<ConsoleEnvironment>;
 
 export const languageCookie = "gateway_language";
 
-export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+/** Chooses the language before everything else, because any later step may fail, and then an error page is shown. */
+export const withLanguage: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
   c.set("t", translator(language));
+  return next();
+};
+
+export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   // Never cache pages with personal data.
   c.header("cache-control", "no-store");
   // Requires a request's origin to be ours, also for a script's JSON, which hono's `csrf` does not check; the cookies' SameSite is the
@@ -69,8 +74,13 @@ export function authSettings(c: ConsoleContext): AuthSettings {
 export const cookies = (c: ConsoleContext): string => c.req.header("cookie") ?? "";
 
 /** The session of a request. Only a request with a session's cookie costs a call. */
-const findSession = async (c: ConsoleContext) =>
-  cookies(c).includes("session_token=") ? c.env.AUTH.findSession(authSettings(c), cookies(c)) : null;
+async function findSession(c: ConsoleContext): Promise<SignedIn | null> {
+  if (!cookies(c).includes("session_token=")) return null;
+  const found = await c.env.AUTH.findSession(authSettings(c), cookies(c));
+  // A session in use is prolonged once a day: without the new cookie the browser would end it a week after signing in.
+  for (const cookie of found?.cookies ?? []) c.header("set-cookie", cookie, { append: true });
+  return found;
+}
 
 /** Admits signed-in users, with or without an account; redirects others to the sign-in page. */
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
@@ -93,12 +103,21 @@ export async function recognize(c: ConsoleContext): Promise<void> {
   c.set("account", member.account);
 }
 
+/** For a signed-in user without an account: these pages lack the menu, so signing out is offered here. */
+const NoAccount = ({ t, reason }: { t: Translate; reason: "account_disabled" | "account_taken" }) => (
+  <form method="post" action="/console/sign-out" class="stack">
+    <p>{t(reason)}</p>
+    <button class="btn">{t("sign_out")}</button>
+  </form>
+);
+
 /** Admits users with an account, and creates one for users who may have one. */
 export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const user = c.get("user");
   const found = await openAccount(c.env, user);
   if (!found && !user.emailVerified && buildPost(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
-  if (!found || found.account.disabled) return page(c, c.get("t")("overview"), <p>{c.get("t")("account_taken")}</p>, 403);
+  if (!found || found.account.disabled)
+    return page(c, c.get("t")("overview"), <NoAccount t={c.get("t")} reason={found ? "account_disabled" : "account_taken"} />, 403);
   c.set("account", found.account);
   if (found.language !== c.get("language")) await setLanguage(c.env.DB, user.id, c.get("language"));
   c.set("caller", await toCaller(c.env.DB, found));

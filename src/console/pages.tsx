@@ -6,7 +6,7 @@ import { alert } from "../log.ts";
 import { account } from "./account/page.tsx";
 import { admin } from "./admin/pages.tsx";
 import { characters } from "./characters.tsx";
-import { BadForm, type ConsoleEnvironment, frame, languageCookie, nothingHere, page, recognize } from "./frame.tsx";
+import { BadForm, type ConsoleEnvironment, frame, languageCookie, nothingHere, page, recognize, withLanguage } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
 import { chooseLanguage } from "./messages.ts";
 import { logs } from "./logs/page.tsx";
@@ -39,6 +39,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
     if (error instanceof BadForm) return page(c, c.get("t")("form_broken"), null, error.isTooLarge ? 413 : 400);
     alert("console", { outcome: "internal_error" }, error);
+    c.header("cache-control", "no-store");
     return page(c, c.get("t")("failed"), null, 500);
   })
   .notFound(async (c) => {
@@ -47,6 +48,7 @@ export const pages = new Hono<ConsoleEnvironment>()
     await recognize(c);
     return nothingHere(c);
   })
+  .use(withLanguage)
   .use(protectiveHeaders)
   .get("/console/static/:name", (c) => staticFile(c.req.param("name"), c.req.header("range")))
   .get("/console/thumbnails/*", serveThumbnail)

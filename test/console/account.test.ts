@@ -4,7 +4,10 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { insertAccount } from "../../src/db/accounts.ts";
 import { openWallet } from "../../src/db/ledger.ts";
+import { holdTime } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
+
+holdTime();
 
 const password = "correct horse battery";
 
@@ -293,4 +296,38 @@ test("without e-mail only the operator can change an address", async () => {
   const response = await browser.ask("/console/account/email", { email: "moved@example.com" });
   expect(response.headers.get("location")).toBe("/console/account?problem=email_by_operator");
   expect(await browser.read("/console/account")).toContain(email);
+});
+
+test("a session in use is prolonged once a day, in the browser too, and ends after a week without use", async () => {
+  const browser = new Browser();
+  await browser.signUp();
+  const start = Date.now();
+  const visit = (day: number) => (vi.setSystemTime(start + day * 86_400_000), browser.ask("/console"));
+  const renewed = async (day: number) => (await visit(day)).headers.getSetCookie().filter((line) => line.includes("session_token="));
+  expect(await renewed(0.5)).toEqual([]);
+  for (const day of [5, 10]) {
+    expect(await renewed(day)).toEqual([expect.stringMatching(/Max-Age=604800;.*HttpOnly; Secure; SameSite=Lax/)]);
+    expect(await renewed(day + 0.1)).toEqual([]);
+  }
+  // Ending all sessions after a day of use leaves no cookie.
+  vi.setSystemTime(start + 12 * 86_400_000);
+  const other = new Browser();
+  await other.signUp();
+  vi.setSystemTime(start + 14 * 86_400_000);
+  await other.ask("/console/account/sessions/end", {});
+  expect([...other.cookies.keys()].filter((name) => name.includes("session_token"))).toEqual([]);
+  expect((await visit(17.1)).headers.get("location")).toBe("/console/sign-in");
+});
+
+test("a user whose account is disabled can sign out", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  await env.DB.prepare("UPDATE account SET disabled = 1 WHERE email = ?1").bind(email).run();
+  const answer = await browser.ask("/console/keys");
+  expect(answer.status).toBe(403);
+  const text = await answer.text();
+  expect(text).toContain('<form method="post" action="/console/sign-out"');
+  expect(text).toContain("The operator has disabled this account.");
+  expect((await browser.ask("/console/sign-out", {})).status).toBe(303);
+  expect((await browser.ask("/console/keys")).headers.get("location")).toMatch(/^\/console\/sign-in/);
 });

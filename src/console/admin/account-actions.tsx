@@ -50,8 +50,9 @@ async function setQuota(c: ConsoleContext, account: Account) {
 }
 
 async function setBudget(c: ConsoleContext, account: Account) {
-  const budget = readBudget(c, await readForm(c));
-  if (typeof budget === "string") return accountPage(c, account, { budget });
+  const field = await readForm(c);
+  const budget = readBudget(c, field);
+  if (typeof budget === "string") return accountPage(c, account, { budget, typedBudget: field });
   await changeBudget(c, account.id, account.id, budget);
   note(c, "budget_changed", account.id, budget ? { budget: budget.amount, window: budget.window } : { budget: "unlimited" });
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);

@@ -25,8 +25,10 @@ const changesShown = 20;
 /** The error for a quota or budget form, and the typed values. */
 interface Refused {
   quota?: string;
-  budget?: string;
   typed?: TypedQuota;
+  budget?: string;
+  /** What the budget's form contained. */
+  typedBudget?: (name: string) => string;
 }
 
 /** The account's page, also shown again after an invalid form. */
@@ -89,7 +91,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
           <form method="post" action={`${path}/budget`} class="card stack">
             <h2>{t("admin_change_budget")}</h2>
             <Problem text={refused.budget} />
-            <BudgetFields c={c} budget={balance.budget} />
+            <BudgetFields c={c} budget={balance.budget} typed={refused.typedBudget} />
             <p>
               <button class="btn">{t("admin_change_budget")}</button>
             </p>

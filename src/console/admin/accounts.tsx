@@ -23,6 +23,7 @@ interface Refused {
   email: string;
   name: string;
   quota: string;
+  isUnlimited: boolean;
 }
 
 async function list(c: ConsoleContext, refused?: Refused) {
@@ -114,7 +115,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
             value={refused?.quota ?? "0"}
           />
           <label class="check">
-            <input type="checkbox" name="unlimited" value="yes" />
+            <input type="checkbox" name="unlimited" value="yes" checked={refused?.isUnlimited} />
             {t("admin_without_limit")}
           </label>
           <p>
@@ -132,8 +133,9 @@ async function create(c: ConsoleContext) {
   const field = await readForm(c);
   const [email, name, quotaText] = [field("email"), field("name"), field("quota")];
   // No limit needs the checkbox and an empty field: an empty field alone may be a mistake.
-  const quota = field("unlimited") === "yes" ? null : quotaText === "" ? undefined : parseQuota(quotaText);
-  const refuse = (problem: string) => list(c, { problem, email, name, quota: quotaText });
+  const isUnlimited = field("unlimited") === "yes";
+  const quota = isUnlimited ? null : quotaText === "" ? undefined : parseQuota(quotaText);
+  const refuse = (problem: string) => list(c, { problem, email, name, quota: quotaText, isUnlimited });
   if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email)) return refuse(t("admin_bad_email"));
   if (name.length > 200) return refuse(t("bad_name"));
   if (quota === undefined) return refuse(t("bad_quota"));

@@ -73,8 +73,11 @@ export const Question = ({ t, text, yes, back, problem, destroys = false, childr
 export const accountAsked = async (c: ConsoleContext): Promise<Account | undefined> =>
   (await accountById(c.env.DB, c.req.param("id") ?? "")) ?? undefined;
 
-/** The account's name in a single line. */
-export const accountName = ({ name, email }: Account) => (name ? `${name} (${email})` : email);
+/** Characters that change the direction of the text after them. */
+const directions = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** The account's name and address in a single line. Users choose their names, which must not reorder the address. */
+export const accountName = ({ name, email }: Account) => (name ? `${name.replace(directions, "")} (${email})` : email);
 
 /** Logs an admin's action on an account. */
 export const note = (c: ConsoleContext, outcome: string, accountId: string, more: Record<string, string | number | boolean> = {}) =>

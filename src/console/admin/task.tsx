@@ -8,6 +8,7 @@ import { isFinal, type Task } from "../../tasks/record.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage, askAs, note, notFound, Question } from "./frame.tsx";
 import { isStuck, toState } from "./task-state.ts";
+import { taskPath as toApiPath } from "../parts/ids.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Note, Problem } from "../parts/note.tsx";
@@ -131,7 +132,7 @@ async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 4
 async function cancel(c: ConsoleContext) {
   const { t } = c.var;
   const { accountId, taskId } = asked(c);
-  const { status } = await askAs(c, accountId, `/v1/tasks/${encodeURIComponent(taskId)}/cancel`, { method: "POST" });
+  const { status } = await askAs(c, accountId, `${toApiPath(taskId)}/cancel`, { method: "POST" });
   if (status === 404) return notFound(c);
   if (status === 409) return confirmation(c, t("admin_ended_already"), 400);
   if (status !== 200) throw new Error(`cancelling answered ${status}`);

@@ -20,12 +20,13 @@ export function answerCalls(env: AuthEnv, waitUntil: (work: Promise<unknown>) =>
       return answer;
     },
     findSession: async (settings, cookie) => {
-      const found = await start(settings).api.getSession(signedIn(cookie));
-      if (!found) return null;
-      const { user, session } = found;
+      const { headers, response } = await start(settings).api.getSession({ ...signedIn(cookie), returnHeaders: true });
+      if (!response) return null;
+      const { user, session } = response;
       return {
         user: { id: user.id, email: user.email, emailVerified: user.emailVerified, name: user.name },
         session: { id: session.id, createdAt: session.createdAt },
+        cookies: headers.getSetCookie(),
       };
     },
     listLogins: async (settings, userId) => {

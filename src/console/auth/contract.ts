@@ -18,6 +18,8 @@ export interface AuthSettings extends Pick<
 export interface SignedIn {
   user: Person;
   session: { id: string; createdAt: Date };
+  /** `Set-Cookie` lines for the browser, if the session was prolonged. */
+  cookies?: string[];
 }
 
 /** A way to sign in: `credential` is the password, others are linked logins. */

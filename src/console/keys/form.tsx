@@ -10,9 +10,13 @@ import { balanceUnit } from "../settings.ts";
 import { BudgetFields, readBudget } from "./budget.tsx";
 import { readScope, ScopeFields } from "./scope.tsx";
 
-/** A key expires at the end of the chosen day, UTC. */
-const endOfDay = (day: string) => Date.parse(`${day}T23:59:59Z`);
 const toDay = (ms: number | null) => (ms === null ? "" : new Date(ms).toISOString().slice(0, 10));
+
+/** A key expires at the end of the chosen day, UTC. NaN if the text is not a day: the runtime reads `2030` and `2030-02-30` as days too. */
+function endOfDay(day: string): number {
+  const at = Date.parse(`${day}T23:59:59Z`);
+  return Number.isNaN(at) || toDay(at) !== day ? Number.NaN : at;
+}
 
 interface FieldsOfKey {
   c: ConsoleContext;

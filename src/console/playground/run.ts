@@ -5,6 +5,7 @@ import { toSentence } from "./problem.ts";
 import { sha256Hex } from "../../ids.ts";
 import { readError, readPrice, readTask, readTaskId } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { taskPath } from "../parts/ids.ts";
 import { type Images, picturesIn } from "./body.ts";
 import { fieldAt } from "./fields.ts";
 import { ImageFile } from "./image-file.ts";
@@ -88,7 +89,7 @@ async function withTaskImages(c: ConsoleContext, { typed }: Shown, images: Image
 /** An image of the account's task, by `task_…/0`: its bytes from the gateway. */
 export async function openPicture(c: ConsoleContext, from: string): Promise<{ response: Response; name: string } | undefined> {
   const [id = "", number = "0"] = from.split("/");
-  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
+  const answer = await askGateway(c, taskPath(id));
   if (!answer.ok) return undefined;
   const { result } = await readTask(answer);
   const url = result && "images" in result ? URL.parse(result.images[Number(number)]?.url[0] ?? "") : null;

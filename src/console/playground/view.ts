@@ -5,6 +5,7 @@ import type { TaskData } from "../answers.ts";
 import { taskPrompt, readTask, readTasks } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
 import { readBalance } from "../ledger.ts";
+import { taskPath } from "../parts/ids.ts";
 import { buildBody, computeHold, type Images } from "./body.ts";
 import { type Choice, toRequest } from "./choices.ts";
 import { carriedOver, type Field, formFields, type Typed } from "./fields.ts";
@@ -74,7 +75,7 @@ export const requestIn = ({ choice, fields, typed }: Candidate, images: Images) 
 /** The tasks with these ids; unknown ones and other accounts' are left out. */
 export async function readRuns(c: ConsoleContext, ids: string[]): Promise<TaskData[]> {
   const read = async (id: string) => {
-    const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
+    const answer = await askGateway(c, taskPath(id));
     return answer.ok ? readTask(answer) : undefined;
   };
   return (await Promise.all(ids.slice(0, maxCompared).map(read))).filter((task) => task !== undefined);

@@ -2,6 +2,7 @@
 
 import { askGateway, BadForm, type ConsoleContext, page, readBody } from "../frame.tsx";
 import { readTask } from "../answers.ts";
+import { taskPath } from "../parts/ids.ts";
 import { taskTitle } from "./answers.ts";
 import { download } from "./files.ts";
 
@@ -26,7 +27,7 @@ export async function deleteChosen(c: ConsoleContext): Promise<Response> {
   const { ids, isSure } = await readChosen(c);
   if (ids.length === 0) return c.redirect("/console/tasks", 303);
   if (!isSure) return question(c, ids);
-  const answers = await Promise.all(ids.map((id) => askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`, { method: "DELETE" })));
+  const answers = await Promise.all(ids.map((id) => askGateway(c, taskPath(id), { method: "DELETE" })));
   const deleted = answers.filter(({ status }) => status === 204).length;
   return c.redirect(`/console/tasks?deleted=${deleted}${deleted < ids.length ? `&kept=${ids.length - deleted}` : ""}`, 303);
 }
@@ -34,7 +35,7 @@ export async function deleteChosen(c: ConsoleContext): Promise<Response> {
 async function question(c: ConsoleContext, ids: string[]) {
   const { t } = c.var;
   const [id = ""] = ids;
-  const answer = ids.length === 1 ? await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`) : undefined;
+  const answer = ids.length === 1 ? await askGateway(c, taskPath(id)) : undefined;
   const title = answer?.ok ? taskTitle(await readTask(answer), t) : undefined;
   return page(
     c,

@@ -4,6 +4,7 @@ import { formatAmount } from "../amounts.ts";
 import { taskImages, readTask, taskVideo, taskCharacter } from "../answers.ts";
 import { askGateway, type ConsoleContext, nothingHere } from "../frame.tsx";
 import { AroundContext } from "../parts/context.ts";
+import { taskPath } from "../parts/ids.ts";
 import { Icon } from "../parts/icon.tsx";
 import { balanceUnit } from "../settings.ts";
 import { isGone, taskTitle } from "./answers.ts";
@@ -15,7 +16,7 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
   const path = `/console/tasks/${encodeURIComponent(id)}`;
   if (c.req.header("sec-fetch-dest") === "document") return c.redirect(path, 303);
   const { t, language } = c.var;
-  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
+  const answer = await askGateway(c, taskPath(id));
   const record = answer.ok ? await c.env.API.record(c.get("account").id, id) : null;
   if (!record) return nothingHere(c);
   const task = await readTask(answer);

@@ -3,6 +3,7 @@
 import { Hono } from "hono";
 import { askGateway, type ConsoleContext, type ConsoleEnvironment, readForm, signedIn, nothingHere } from "../frame.tsx";
 import { readTaskId } from "../answers.ts";
+import { taskPath } from "../parts/ids.ts";
 import { readRefusal } from "./answers.ts";
 import type { FormName } from "./actions.tsx";
 import { deleteChosen, downloadChosen } from "./chosen.tsx";
@@ -32,7 +33,7 @@ const form =
 /** The signed receipt, as a file. */
 async function receipt(c: ConsoleContext): Promise<Response> {
   const id = c.req.param("id") ?? "";
-  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}/receipt`);
+  const answer = await askGateway(c, `${taskPath(id)}/receipt`);
   if (!answer.ok) return nothingHere(c);
   return c.body(await answer.text(), 200, {
     "content-type": "application/json",
@@ -43,7 +44,7 @@ async function receipt(c: ConsoleContext): Promise<Response> {
 /** Sends the task's callback again at once; the page then shows how it ends. */
 async function sendCallback(c: ConsoleContext): Promise<Response> {
   const id = c.req.param("id") ?? "";
-  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}/callback`, { method: "POST" });
+  const answer = await askGateway(c, `${taskPath(id)}/callback`, { method: "POST" });
   if (answer.ok) return c.redirect(`/console/tasks/${id}#callback`, 303);
   return taskPage(c, id, { form: "callback", refusal: await readRefusal(answer), typed: () => "" });
 }

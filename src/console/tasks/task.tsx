@@ -9,6 +9,7 @@ import { taskPrompt, readTask, type TaskData } from "../answers.ts";
 import { formatAmount } from "../amounts.ts";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { taskPath } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
 import { StatusPill, shownStatus } from "../parts/status.tsx";
 import { buildSnippets } from "../playground/snippets.ts";
@@ -93,7 +94,7 @@ async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task)
 /** `GET /console/tasks/{id}`, and the answer to a refused form of that page. */
 export async function taskPage(c: ConsoleContext, id: string, refused?: Refused) {
   const { t, account } = c.var;
-  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
+  const answer = await askGateway(c, taskPath(id));
   if (!answer.ok) {
     const { text, status } = await readRefusal(answer);
     return page(c, text, null, status);

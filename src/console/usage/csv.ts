@@ -18,9 +18,9 @@ const columns: Record<string, (entry: Entry) => string> = {
   outcome: ({ outcome }) => outcome ?? "",
 };
 
-/** A field that spreadsheets do not interpret as a formula, quoted where necessary. */
+/** A field that spreadsheets do not interpret as a formula, quoted where necessary. In Chinese, Japanese and Korean, full-width signs begin one too. */
 function field(text: string): string {
-  const safe = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
+  const safe = /^[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

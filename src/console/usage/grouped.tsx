@@ -9,7 +9,7 @@ import { Money } from "../parts/money.tsx";
 import { Table } from "../parts/table.tsx";
 
 const groups = ["key", "reference"] as const;
-type Group = (typeof groups)[number];
+export type Group = (typeof groups)[number];
 
 export const parseGroup = (text: string | undefined): Group => groups.find((group) => group === text) ?? "key";
 

@@ -7,7 +7,7 @@ import { readBalance, readEntries, readSpent } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
-import { downloadFocus, Grouped, parseGroup, readGrouped } from "./grouped.tsx";
+import { downloadFocus, type Group, Grouped, parseGroup, readGrouped } from "./grouped.tsx";
 import { Ledger } from "./ledger.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
@@ -18,6 +18,10 @@ const rowsOnPage = 50;
 
 /** The number of requested days, including today: one of the periods. */
 const parseDays = (c: ConsoleContext) => periods.find((days) => String(days) === c.req.query("days")) ?? 30;
+
+/** The page with this period and grouping; the default grouping is left out. */
+const pathWith = (days: number, group: Group, after?: Place) =>
+  `/console/usage?days=${days}${group === "key" ? "" : `&by=${group}`}${after ? `&after=${after.at}_${after.taskId}` : ""}`;
 
 /** The position `{milliseconds}_{task}` in the link to older entries. */
 function parsePlace(text = ""): Place | undefined {
@@ -69,12 +73,12 @@ async function usagePage(c: ConsoleContext) {
         {(after || last) && (
           <p class="pager">
             {after && (
-              <a class="btn sm" href={`/console/usage?days=${days}#charges`}>
+              <a class="btn sm" href={`${pathWith(days, group)}#charges`}>
                 {t("usage_newest")}
               </a>
             )}
             {last && (
-              <a class="btn sm push" href={`/console/usage?days=${days}&after=${last.at}_${last.taskId}#charges`}>
+              <a class="btn sm push" href={`${pathWith(days, group, last)}#charges`}>
                 {t("usage_older")}
               </a>
             )}
@@ -83,18 +87,18 @@ async function usagePage(c: ConsoleContext) {
       </section>
     </>,
     200,
-    { actions: <Actions c={c} days={days} hasEntries={entries.length > 0} /> },
+    { actions: <Actions c={c} days={days} group={group} hasEntries={entries.length > 0} /> },
   );
 }
 
 /** The choice of the period, and the download of its entries. */
-const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; hasEntries: boolean }) => {
+const Actions = ({ c, days, group, hasEntries }: { c: ConsoleContext; days: number; group: Group; hasEntries: boolean }) => {
   const { t } = c.var;
   return (
     <>
       <nav class="seg" aria-label={t("usage_period")}>
         {periods.map((period) => (
-          <a href={`/console/usage?days=${period}`} aria-current={period === days ? "page" : undefined}>
+          <a href={pathWith(period, group)} aria-current={period === days ? "page" : undefined}>
             {t("usage_days", { days: period })}
           </a>
         ))}

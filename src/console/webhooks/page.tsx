@@ -9,6 +9,7 @@ import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { taskPath } from "../parts/ids.ts";
 import { Note, Problem } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Stats } from "../parts/table.tsx";
@@ -185,7 +186,7 @@ async function sendTest(c: ConsoleContext) {
 
 /** Sends a task's callback again. */
 async function resend(c: ConsoleContext, id: string) {
-  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}/callback`, { method: "POST" });
+  const answer = await askGateway(c, `${taskPath(id)}/callback`, { method: "POST" });
   return answer.ok ? c.redirect(path, 303) : webhooksPage(c, { refusal: await readRefusal(answer) });
 }
 
