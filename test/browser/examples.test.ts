@@ -36,7 +36,7 @@ test(
       expect(await page.getByRole("img").evaluate((image: HTMLImageElement) => image.decode().then(() => image.naturalWidth))).toBe(1024);
     }
     await page.getByRole("button").click();
-    await expect.poll(() => status.innerText()).toContain("used up");
+    await expect.poll(() => status.innerText()).toContain("too little money left");
     expect(answers.filter((answer) => answer.startsWith("POST"))).toEqual(["POST 200", "POST 200", "POST 403"]);
     expect(await page.content()).not.toContain("sk-");
   },
