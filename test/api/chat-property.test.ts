@@ -43,7 +43,11 @@ const delta = fc.oneof(
     .map(([name, args]) =>
       deltaEvent({ tool_calls: [{ index: 0, id: "call", function: { name, arguments: args } }] }, toBytes(name + args)),
     ),
-  text.map((value) => deltaEvent({ tool_calls: [{ index: 0, function: { arguments: { [value]: value } } }] }, 2 * toBytes(value))),
+  text.map((value) => {
+    // Some upstreams send an object, which stands for its JSON.
+    const object = { [value]: value };
+    return deltaEvent({ tool_calls: [{ index: 0, function: { arguments: object } }] }, toBytes(JSON.stringify(object)));
+  }),
   fc.tuple(text, text).map(([name, args]) => deltaEvent({ function_call: { name, arguments: args } }, toBytes(name + args))),
   text.map((value) => deltaEvent({ audio: { id: "a", data: value } }, toBytes(value))),
   text.map((value) => deltaEvent({ annotations: [{ type: "url_citation", url_citation: { title: value } }] }, toBytes(value))),
