@@ -26,7 +26,7 @@ const [gateway, pages, auth] = await Promise.all([
 ]);
 const flags = ["global_fetch_strictly_public"];
 const workers = {
-  gateway: { script: gateway, compatibilityFlags: [...flags, "enable_request_signal"] },
+  gateway: { script: gateway, compatibilityFlags: [...flags, "enable_request_signal", "queue_consumer_no_wait_for_wait_until"] },
   console: { script: pages, compatibilityFlags: [...flags, "nodejs_compat"] },
   auth: { script: auth, compatibilityFlags: [...flags, "nodejs_compat"] },
 } satisfies Record<string, Startable>;

@@ -77,7 +77,11 @@ async function startOwn(): Promise<Running> {
   client.close();
   return {
     gateway: { name: "ours", url: server.url, processes: server.processes, headers, model: "textA-1-mini" },
-    startMs: () => startMs({ script, compatibilityFlags: ["global_fetch_strictly_public", "enable_request_signal"] }),
+    startMs: () =>
+      startMs({
+        script,
+        compatibilityFlags: ["global_fetch_strictly_public", "enable_request_signal", "queue_consumer_no_wait_for_wait_until"],
+      }),
     stop: server.stop,
   };
 }

@@ -116,7 +116,7 @@ export const setAccountQuota = (
     [quota, granted],
   );
 
-/** Changes the row with this id (?1); returns it, or undefined if there is none that fulfils the condition. */
+/** Changes the row of an account or key: `change` starts after SET, and its WHERE names the id (?1). Returns the changed row; undefined if none was changed. */
 const update = async (db: D1Database, change: string, id: string, ...values: (number | string | null)[]): Promise<WalletRow | undefined> =>
   toRows(
     await db

@@ -1,16 +1,6 @@
 /** A wallet object's queries of D1: grants, batches of settled entries, quotas. One write at a time; if its answer is lost, the next write first finds out whether it took effect. */
 
-import {
-  fence,
-  giveBack,
-  grant,
-  readRows,
-  readSpentSince,
-  setAccountQuota,
-  setKeyQuota,
-  writeEntries,
-  type Written,
-} from "../db/grants.ts";
+import * as grants from "../db/grants.ts";
 import { alert } from "../log.ts";
 import type { WalletBook } from "./wallet-book.ts";
 import { dropHistory, writeAgain } from "./wallet-restore.ts";
@@ -87,7 +77,7 @@ export class WalletLedger {
       // Runs as a write, and first writes all settled entries: otherwise an entry could count both in D1 and here, or in neither.
       await this.inTurn(async () => {
         await this.flushAll();
-        const charged = (await readSpentSince(this.#db, state.accountId, start)).get(id) ?? 0;
+        const charged = (await grants.readSpentSince(this.#db, state.accountId, start)).get(id) ?? 0;
         // A parallel call may have read the window, and noted an alert.
         if (state.windows[id]?.start !== start) state.windows[id] = { start, charged };
       });
@@ -97,7 +87,7 @@ export class WalletLedger {
   /** Reads the used amounts, the reservations in D1's own ledger and the quotas again. Only writes update the granted amount. */
   async refresh(keyIds: string[]): Promise<WalletState | undefined> {
     const [flushes, isExact] = [this.#flushes, this.#book.outboxSize === 0];
-    const rows = await readRows(this.#db, [this.#accountId(), ...keyIds]);
+    const rows = await grants.readRows(this.#db, [this.#accountId(), ...keyIds]);
     const account = rows.find(({ id }) => id === this.#accountId());
     if (!account) return undefined;
     this.readAt = Date.now();
@@ -118,7 +108,7 @@ export class WalletLedger {
     if (!state) return undefined;
     if (!this.isStored) this.#storage.save();
     const before = state.revision;
-    const row = await fence(this.#db, state.accountId);
+    const row = await grants.fence(this.#db, state.accountId);
     if (!row) return undefined;
     if (row.revision <= before) await this.#restore();
     else this.#adopt({ isDone: true, row });
@@ -135,7 +125,8 @@ export class WalletLedger {
       const missing = amount - this.free();
       if (missing <= 0) return true;
       if (!this.isStored) this.#storage.save();
-      const written = await this.#unsureOnFault(() => grant(this.#db, state.accountId, state.revision, missing, Math.max(missing, block)));
+      const wanted = Math.max(missing, block);
+      const written = await this.#unsureOnFault(() => grants.grant(this.#db, state.accountId, state.revision, missing, wanted));
       if (!written.row) return false;
       if (written.row.revision < state.revision) await this.#restore();
       else if (!written.isDone && written.row.revision === state.revision) return false;
@@ -148,7 +139,7 @@ export class WalletLedger {
   async giveBack(amount: number): Promise<void> {
     const state = this.loaded;
     this.#lower(state.granted - amount);
-    this.#adopt(await this.#unsureOnFault(() => giveBack(this.#db, state.accountId, state.revision, amount)));
+    this.#adopt(await this.#unsureOnFault(() => grants.giveBack(this.#db, state.accountId, state.revision, amount)));
   }
 
   /**
@@ -166,7 +157,7 @@ export class WalletLedger {
     if (state.isRestoring) return this.#restore();
     const { entries, to } = this.#book.batch(batchSize);
     if (entries.length === 0) return;
-    const { isDone, account, keys } = await writeEntries(this.#db, state.accountId, state.revision, entries);
+    const { isDone, account, keys } = await grants.writeEntries(this.#db, state.accountId, state.revision, entries);
     if (!isDone || !account) return this.#restore();
     for (const entry of entries) addToWindows(state, entry);
     this.#book.flushed(to);
@@ -191,7 +182,7 @@ export class WalletLedger {
       const isTooMuch = quota !== null && quota < state.used + state.legacy + state.granted;
       const granted = isTooMuch ? Math.min(state.granted, held + owed + state.lost) : state.granted;
       if (granted < state.granted) this.#lower(granted);
-      const written = await this.#unsureOnFault(() => setAccountQuota(this.#db, state.accountId, state.revision, quota, granted));
+      const written = await this.#unsureOnFault(() => grants.setAccountQuota(this.#db, state.accountId, state.revision, quota, granted));
       this.#adopt(written);
       if (written.isDone) return "changed";
     }
@@ -209,7 +200,7 @@ export class WalletLedger {
     const before = key.quota;
     if (quota !== null) this.#lowered = { key, quota: (key.quota = Math.min(quota, before ?? quota)) };
     try {
-      const written = await setKeyQuota(this.#db, id, quota).finally(() => (this.#lowered = undefined));
+      const written = await grants.setKeyQuota(this.#db, id, quota).finally(() => (this.#lowered = undefined));
       key.quota = written ? quota : before;
       this.#storage.save();
       return written ? "changed" : "below_use";
@@ -220,7 +211,7 @@ export class WalletLedger {
   }
 
   /** Updates the state from D1's answer to a write. Another revision than expected means that an earlier write had taken effect. */
-  #adopt({ isDone, row }: Written): void {
+  #adopt({ isDone, row }: grants.Written): void {
     const state = this.loaded;
     if (!row || (!isDone && row.revision <= state.revision)) return;
     takeOver(state, row, this.#book.outboxSize === 0);
