@@ -1,9 +1,16 @@
-/** Test projects inside the local Workers runtime: the gateway, the gateway with emulated upstreams, with the console, and the sandbox; and the repository's files and tools in plain Node. */
+/**
+ * The lanes of tests, each a project of Vitest. Five run in one process: the gateway, the gateway with emulated upstreams, with the console,
+ * and the sandbox inside the local Workers runtime, and the repository's files and tools in plain Node. The others start whole processes.
+ */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { kCurrentWorker } from "miniflare";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { migrationNames, readMigration } from "./scripts/support/migrations.ts";
+import { newTestChain } from "./scripts/support/test-chain.ts";
+import { EndOfRun } from "./scripts/support/end-of-run.ts";
 import { keepTemporaryFilesInMemory } from "./scripts/support/temporary-files.ts";
 import { aiBinding, aiWorker } from "./test/upstreams/cloudflare/binding.ts";
 import { emulate } from "./test/upstreams/index.ts";
@@ -13,7 +20,13 @@ import { upstream } from "./test/node/support/upstream.ts";
 
 keepTemporaryFilesInMemory();
 
-const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))) });
+const migrationsFolder = fileURLToPath(new URL("migrations", import.meta.url));
+const migrations = async () => ({
+  TEST_MIGRATIONS: (await migrationNames(migrationsFolder)).map((name) => ({
+    name,
+    queries: readMigration(readFileSync(`${migrationsFolder}/${name}`, "utf8")).flatMap(({ statements }) => statements),
+  })),
+});
 
 const absent = () => new Response(null, { status: 404 });
 
@@ -24,6 +37,7 @@ const bound = {
   OPENAI: absent as never,
   MCP: absent as never,
   OPERATIONS: { name: kCurrentWorker, entrypoint: "Operations" },
+  SIGNER: { name: kCurrentWorker, entrypoint: "Marks" },
 };
 
 /**
@@ -70,6 +84,7 @@ const gateway = async (bindings: Record<string, string>, more: object, main = ".
         RECEIPT_SIGNING_KEY: "MC4CAQAwBQYDK2VwBCIEIKaKzxz1bV3B3qHIvpp6JvzRqz7XANI4UZWxoDKC5RdB",
         RATE_LIMITS: "off",
         REQUEST_LOG: "off",
+        ...(await newTestChain()),
         ...bindings,
       },
       // Messages wait longer than any test and any runtime: tests deliver them themselves.
@@ -89,19 +104,35 @@ const gateway = async (bindings: Record<string, string>, more: object, main = ".
     },
   });
 
-/** The gateway with the scripted upstream, and with the Workers behind `/openai` and `/mcp`, called over RPC as in a deployment. */
-const scripted = () =>
+/** The Workers behind `/openai` and `/mcp`, called over RPC as in a deployment. */
+const facades = {
+  OPENAI: { name: kCurrentWorker, entrypoint: "OpenAi" },
+  MCP: { name: kCurrentWorker, entrypoint: "Mcp" },
+} as const;
+const attempts = { ATTEMPTS: { className: "AttemptObject", useSQLite: true } } as const;
+const allWorkers = "./test/support/all-workers.ts";
+
+/** The gateway with the scripted upstream, and with the Workers behind `/openai` and `/mcp`. */
+const scripted = () => gateway({}, { serviceBindings: { ...bound, ...facades }, durableObjects: attempts }, allWorkers);
+
+/** The gateway with every provider switched on, and the emulators of their APIs instead of the internet. */
+const emulated = () =>
   gateway(
-    {},
+    providerKeys,
     {
-      serviceBindings: {
-        ...bound,
-        OPENAI: { name: kCurrentWorker, entrypoint: "OpenAi" },
-        MCP: { name: kCurrentWorker, entrypoint: "Mcp" },
-      },
-      durableObjects: { ATTEMPTS: { className: "AttemptObject", useSQLite: true } },
+      serviceBindings: { ...bound, ...facades, MEDIA: { name: "media", entrypoint: "Media" }, AI: aiBinding },
+      durableObjects: attempts,
+      workers: [mediaWorker, aiWorker(emulate)],
+      outboundService: emulate as never,
     },
-    "./test/support/all-workers.ts",
+    allWorkers,
+  );
+
+/** The gateway with the console's variables in addition. */
+const withConsole = () =>
+  gateway(
+    { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
+    { serviceBindings: bound, images: { binding: "IMAGES" } },
   );
 
 /**
@@ -113,120 +144,118 @@ const bundled = (...more: string[]) => ({
     ssr: {
       enabled: true,
       rolldownOptions: { external: /^(?:node|cloudflare):/ },
-      include: [
-        "@cfworker/json-schema",
-        "@hono/zod-validator",
-        "fast-check",
-        "hono",
-        "hono/body-limit",
-        "hono/hono-base",
-        "hono/http-exception",
-        "hono/method-not-allowed",
-        "hono/router/trie-router",
-        "zod",
-        "zod/mini",
-        ...more,
-      ],
+      include: ["@cfworker/json-schema", "fast-check", "hono", "hono/body-limit", "hono/http-exception", "zod", "zod/mini", ...more],
     },
   },
 });
 
-/** Test files that look at more than their own account's data: the whole audit or bucket, estimates, limits of all. See `test/setup.ts`. */
-const alone = [
-  ...["admin", "admin-guesses", "dry-run", "forged-ids", "large-bodies", "limits", "slow-bodies", "status", "videos"].map(
-    (name) => `/test/api/${name}.test.ts`,
-  ),
-  "/test/console/admin.test.ts",
-  "/test/faults/faults.test.ts",
-  "/test/fuzz/bodies.test.ts",
-  "/test/fuzz/requests.test.ts",
-  "/test/ledger/million.test.ts",
-  ...["alerts", "archive", "erase", "reconcile"].map((name) => `/test/operations/${name}.test.ts`),
-  "/test/tasks/typical-times.test.ts",
-  ...["faults", "line", "lost", "versions", "wallet"].map((name) => `/test/wallet/${name}.test.ts`),
-];
+/** Starts a lane with the files that run alone (`test/support/alone.ts`): between others, each would give the file after it new modules too. */
+class AloneFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]) {
+    const isAlone = ({ moduleId }: TestSpecification) => readFileSync(moduleId, "utf8").includes("/support/alone.ts");
+    const lanes = Map.groupBy(await super.sort(files), ({ project }) => project);
+    return [...lanes.values()].flatMap((lane) => [...lane.filter(isAlone), ...lane.filter((file) => !isAlone(file))]);
+  }
+}
 
-/** The gateway with the console's variables in addition. */
-const withConsole = async () => [
-  await gateway(
-    { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
-    { serviceBindings: bound, images: { binding: "IMAGES" } },
-  ),
-  servedFiles,
-];
-const jsx = { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } };
+/** Runs without `--project`. An option of the command line, which a type of the configuration does not include. */
+const byDefault = { project: ["gateway", "providers", "console", "sandbox", "node"] };
 
-export default defineConfig(async () => ({
+type TestOptions = NonNullable<ViteUserConfig["test"]>;
+
+/** A lane that starts no process. Without `extends: false` Vitest would evaluate this file once more for each of them. */
+const inProcess = (name: string, test: TestOptions, vite: ViteUserConfig) => ({
+  ...vite,
+  extends: false as const,
   test: {
-    silent: "passed-only" as const,
+    name,
     // More than the two cores of a CI machine: a test and its runtime wait for each other in turns.
     maxWorkers: 4,
     // Four files share two cores, so the duration of one test says little. Tests of speed have their own assertions.
     testTimeout: 30_000,
+    ...test,
+  },
+});
+
+/** A lane inside the local Workers runtime. Its files run one after the other in few runtimes: starting one takes longer than the tests of most files. */
+const inRuntime = (name: string, test: TestOptions, vite: ViteUserConfig) =>
+  inProcess(name, { isolate: false, include: [`test/${name}/**/*.test.ts`], ...test }, vite);
+
+/** A lane that starts whole processes, as `npm run test:<name>`. Lanes that are named together run one after the other, by their place. */
+const processes = (name: string, place: number, test: TestOptions) => ({
+  test: { name, include: [`test/${name}/**/*.test.ts`], sequence: { groupOrder: place }, ...test },
+});
+
+const setupFiles = ["test/setup.ts"];
+
+export default defineConfig(async () => ({
+  test: {
+    ...byDefault,
+    sequence: { sequencer: AloneFirst },
+    silent: "passed-only" as const,
+    reporters: ["default", new EndOfRun()],
     projects: [
-      {
-        // The files run one after the other in at most four runtimes: starting one takes longer than the tests of most files.
-        plugins: [await scripted()],
-        test: {
-          name: "gateway",
-          isolate: false,
+      inRuntime(
+        "gateway",
+        {
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{browser,clients,console,deploy,node,packages,programs,providers,sandbox,upstreams}/**"],
-          setupFiles: ["test/setup.ts"],
+          exclude: ["test/{browser,clients,console,deploy,generators,node,packages,programs,providers,sandbox,upstreams}/**"],
+          setupFiles,
           deps: bundled("@modelcontextprotocol/client", "@modelcontextprotocol/server", "eventsource-parser/stream"),
-          provide: { alone, faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
+          provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
-      },
-      {
-        plugins: [
-          await gateway(providerKeys, {
-            serviceBindings: {
-              ...bound,
-              MEDIA: { name: "media", entrypoint: "Media" },
-              AI: aiBinding,
-            },
-            workers: [mediaWorker, aiWorker(emulate)],
-            outboundService: emulate as never,
-          }),
-        ],
-        // The files run one after the other in one runtime, and each continues with the time of the one before: a cool-down of a minute or
-        // a token's hour has ended by then.
-        test: {
-          name: "providers",
-          isolate: false,
-          include: ["test/providers/**/*.test.ts"],
-          setupFiles: ["test/setup.ts"],
-          deps: bundled("eventsource-parser/stream"),
-          provide: { alone },
-        },
-      },
-      {
-        plugins: await withConsole(),
-        oxc: jsx,
-        test: {
-          name: "console",
-          isolate: false,
-          include: ["test/console/**/*.test.ts"],
-          setupFiles: ["test/setup.ts"],
+        { plugins: [await scripted()] },
+      ),
+      // Each file continues with the time of the one before: a cool-down of a minute or a token's hour has ended by then.
+      inRuntime(
+        "providers",
+        { setupFiles, deps: bundled("@modelcontextprotocol/client", "@modelcontextprotocol/server", "eventsource-parser/stream") },
+        { plugins: [await emulated()] },
+      ),
+      inRuntime(
+        "console",
+        {
+          setupFiles,
           deps: bundled("@better-auth/passkey", "better-auth", "better-auth/api", "client-zip", "hono/cookie", "hono/secure-headers"),
-          provide: { alone },
         },
-      },
-      {
-        plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],
-        // Its package maps a file to `false` for browsers, which the test runtime treats as a module named "node:".
-        resolve: { alias: { mediabunny: fileURLToPath(new URL("node_modules/mediabunny/dist/bundles/mediabunny.mjs", import.meta.url)) } },
-        test: { name: "sandbox", isolate: false, include: ["test/sandbox/**/*.test.ts"] },
-      },
-      {
-        plugins: [textFiles],
-        test: {
-          name: "node",
-          include: ["test/node/**/*.test.ts", "test/upstreams/**/*.test.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+        { plugins: [await withConsole(), servedFiles], oxc: { jsx: { runtime: "automatic", importSource: "hono/jsx" } } },
+      ),
+      inRuntime(
+        "sandbox",
+        {},
+        {
+          plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],
+          // Its package maps a file to `false` for browsers, which the test runtime treats as a module named "node:".
+          resolve: {
+            alias: { mediabunny: fileURLToPath(new URL("node_modules/mediabunny/dist/bundles/mediabunny.mjs", import.meta.url)) },
+          },
         },
-      },
+      ),
+      inProcess(
+        "node",
+        { include: ["test/node/**/*.test.ts", "test/upstreams/**/*.test.ts"], testTimeout: 120_000, hookTimeout: 120_000 },
+        { plugins: [textFiles] },
+      ),
+      // Tests of pure functions, which the lane of the gateway runs too: `npm run test:fast`.
+      { test: { name: "pure", include: ["test/**/*.pure.test.ts"], isolate: false, maxWorkers: 2, sequence: { groupOrder: 6 } } },
+      // The scripts, the documentation's and the examples' programs, the bundled Workers. They mostly wait for each other.
+      processes("programs", 1, { globalSetup: ["test/clients/gateway.ts"], maxWorkers: 4, testTimeout: 120_000, hookTimeout: 120_000 }),
+      // The real wrangler against an emulation of Cloudflare's API: each test bundles the Workers several times.
+      processes("deploy", 2, { maxWorkers: 2, testTimeout: 300_000 }),
+      // Official clients, unchanged, against a whole gateway with the sandbox as its upstream.
+      processes("clients", 3, { globalSetup: ["test/clients/gateway.ts"], maxWorkers: 2, testTimeout: 180_000, hookTimeout: 300_000 }),
+      // The packages of `clients/` installed in an empty folder, against a whole gateway, after `npm run packages`.
+      processes("packages", 4, { globalSetup: ["test/packages/gateway.ts"], maxWorkers: 1, testTimeout: 300_000, hookTimeout: 180_000 }),
+      // What public generators make of the API description, against a whole gateway.
+      processes("generators", 7, { globalSetup: ["test/packages/gateway.ts"], maxWorkers: 1, testTimeout: 300_000, hookTimeout: 180_000 }),
+      // Chromium against a running gateway; its time limit is Playwright's default.
+      processes("browser", 5, {
+        globalSetup: ["test/browser/support/setup.ts"],
+        maxWorkers: 2,
+        testTimeout: 30_000,
+        hookTimeout: 30_000,
+        expect: { poll: { timeout: 10_000 } },
+      }),
     ],
   },
 }));

@@ -1,37 +1,29 @@
-/** `npm run bench:against -- <revision>`: compares this gateway with another revision, which must have the same dependencies. Exits 1 if any cost is more than a tenth higher. */
+/** `npm run bench -- against <revision>`: compares this gateway with another revision, which must have the same dependencies. Exits 1 if any cost is more than a tenth higher. */
 
 import { execFileSync } from "node:child_process";
-import { rmSync, statSync, symlinkSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { bundle, root } from "./build.ts";
+import { bundleGateway, root } from "./build.ts";
 import { gatewayBindings, gatewayCalls } from "./calls.ts";
 import { type Comparison, compare, quantile } from "./comparison.ts";
 import { Client } from "./load.ts";
 import { table } from "./report.ts";
 import { startServer } from "./server.ts";
+import { makeTempDir } from "./temporary.ts";
 
 const most = 1.1;
 const [revision] = process.argv.slice(2);
-if (!revision) throw new Error("Which revision? npm run bench:against -- HEAD~1");
+if (!revision) throw new Error("Which revision? npm run bench -- against HEAD~1");
 
-const tempDir = await mkdtemp(join(tmpdir(), "gateway-bench-"));
+const tempDir = await makeTempDir();
 const other = join(tempDir, "other");
 execFileSync("git", ["worktree", "add", "--detach", other, revision], { cwd: root, stdio: "ignore" });
-process.once("exit", () => {
-  execFileSync("git", ["worktree", "remove", "--force", other], { cwd: root, stdio: "ignore" });
-  rmSync(tempDir, { recursive: true, force: true });
-});
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+// Before the folder itself is removed, so that git forgets the worktree.
+process.prependOnceListener("exit", () => execFileSync("git", ["worktree", "remove", "--force", other], { cwd: root, stdio: "ignore" }));
 symlinkSync(join(root, "node_modules"), join(other, "node_modules"));
 
-const built = async (dir: string, name: string) => {
-  const configPath = join(dir, "wrangler.toml");
-  return { configPath, script: await bundle(configPath, "worker.ts", join(tempDir, name)) };
-};
-const here = await built(root, "script");
-const there = await built(other, "other-script");
+const here = await bundleGateway(root, join(tempDir, "script"));
+const there = await bundleGateway(other, join(tempDir, "other-script"));
 
 /** A running gateway, and how long it took until its first tasks were completed. */
 async function start(gateway: typeof here) {

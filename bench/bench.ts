@@ -1,13 +1,10 @@
 /** `npm run bench`: the cost of a status query and a submission, compared with the minimal platform operations. Exits 1 if it is above the gate. */
 
-import { rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Comparison, compare, joined, type Slices } from "./comparison.ts";
 import { bundleBoth, withPair } from "./pair.ts";
 import { canReadCpu } from "./process-tree.ts";
 import { failures, table } from "./report.ts";
+import { makeTempDir } from "./temporary.ts";
 
 const isQuick = process.argv.includes("--quick");
 
@@ -18,9 +15,7 @@ const submissionSlices: Slices = { turns: 10, warmUps: 1, requests: 100, forMs: 
 const submissionTurns = isQuick ? 10 : 30;
 const maxPairs = 12;
 
-const tempDir = await mkdtemp(join(tmpdir(), "gateway-bench-"));
-process.once("exit", () => rmSync(tempDir, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+const tempDir = await makeTempDir();
 
 const scripts = await bundleBoth(tempDir);
 const results: Record<string, Comparison> = {};

@@ -18,3 +18,25 @@ export async function bundle(configPath: string, main: string, outDir: string, e
   await promisify(execFile)(process.execPath, ["--no-warnings", ...command, ...options], { cwd: root, env: { ...process.env, ...quiet } });
   return join(outDir, basename(entry ?? main).replace(/\.ts$/, ".js"));
 }
+
+/** A bundled Worker. */
+export interface Bundled {
+  configPath: string;
+  script: string;
+}
+
+/** The gateway as production runs it: with the operations Worker, which stores the console's log of requests. */
+export interface GatewayBundle extends Bundled {
+  operations: Bundled;
+}
+
+/** Bundles the gateway of a checkout into `outDir`; `entry` replaces its script. */
+export async function bundleGateway(dir: string, outDir: string, entry?: string): Promise<GatewayBundle> {
+  const configPath = join(dir, "wrangler.toml");
+  const operationsConfig = join(dir, "src/operations/wrangler.toml");
+  const [script, operations] = await Promise.all([
+    bundle(configPath, "worker.ts", join(outDir, "gateway"), entry),
+    bundle(operationsConfig, "worker.ts", join(outDir, "operations")),
+  ]);
+  return { configPath, script, operations: { configPath: operationsConfig, script: operations } };
+}

@@ -6,7 +6,7 @@ import type { Server } from "./server.ts";
 
 /** One side of a comparison. */
 export interface Side {
-  server: Server;
+  server: Pick<Server, "processes">;
   client: Client;
   calls: Call[];
 }
@@ -22,8 +22,9 @@ export interface Slices {
   forMs?: number;
 }
 
-/** One turn of one side: CPU microseconds per request, median latency in milliseconds, requests per second. */
-interface Turn {
+/** One turn of one side: its requests, CPU microseconds per request, median latency in milliseconds, requests per second. */
+export interface Turn {
+  requests: number;
   cpu: number;
   p50: number;
   rate: number;
@@ -44,11 +45,13 @@ export function quantile(values: number[], part: number): number {
   return low + ((sorted[Math.ceil(at)] ?? low) - low) * (at % 1);
 }
 
-async function takeTurn({ server, client, calls }: Side, requests: number): Promise<Turn> {
+/** Sends so many requests, the last of them before `forMs` have passed. */
+export async function takeTurn({ server, client, calls }: Side, requests: number, forMs?: number): Promise<Turn> {
   const [before, started] = [await cpuUs(server.processes), performance.now()];
-  const latencies = await client.run(calls, requests);
+  const latencies = await client.run(calls, requests, forMs);
   const seconds = (performance.now() - started) / 1000;
-  return { cpu: ((await cpuUs(server.processes)) - before) / requests, p50: quantile(latencies, 0.5), rate: requests / seconds };
+  const used = (await cpuUs(server.processes)) - before;
+  return { requests: latencies.length, cpu: used / latencies.length, p50: quantile(latencies, 0.5), rate: latencies.length / seconds };
 }
 
 /** Own, floor, own, floor, ... */

@@ -4,10 +4,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { V4WorkerOptions } from "miniflare";
-import { unstable_getMiniflareWorkerOptions, unstable_splitSqlQuery } from "wrangler";
-import { root } from "./build.ts";
-import { outsideBucket } from "./large-body/bucket-plugin.ts";
-import { localLimit } from "./peers/limits-plugin.ts";
+import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import { migrationNames, readMigration } from "../scripts/support/migrations.ts";
+import { type Bundled, root } from "./build.ts";
+import { localLimit, outsideBucket } from "./plugins.ts";
 import { upstream } from "./upstream.ts";
 
 /** The options of a host, as JSON in its first argument. */
@@ -28,7 +28,9 @@ export interface HostOptions {
   /** True adds the binding NETWORK, with which a Worker reaches the network without the simulator's own Worker between them. */
   network?: boolean;
   /** The OpenAI Worker, if the gateway has it behind it. */
-  openai?: { configPath: string; script: string };
+  openai?: Bundled;
+  /** The operations Worker, without which the console's log of requests is not stored. */
+  operations?: Bundled;
 }
 
 /** The message of a host when it has started. */
@@ -48,7 +50,7 @@ const options: HostOptions = JSON.parse(process.argv[2] ?? "");
 if (options.heapMB !== undefined) process.env["MINIFLARE_WORKERD_V8_FLAGS"] = `--max-heap-size=${options.heapMB}`;
 
 /** A Worker's settings, with its bundle as its modules. */
-async function bundledWorker(name: string, { configPath, script }: { configPath: string; script: string }) {
+async function bundledWorker(name: string, { configPath, script }: Bundled) {
   // Module rules are for sources; the bundle is one module.
   const { modulesRules: _rules, ...settings } = unstable_getMiniflareWorkerOptions(configPath).workerOptions as V4WorkerOptions & {
     modulesRules?: unknown;
@@ -61,7 +63,7 @@ async function bundledWorker(name: string, { configPath, script }: { configPath:
 }
 
 const measured = await bundledWorker("measured", options);
-const { openai, bucket, rateLimit } = options;
+const { openai, operations, bucket, rateLimit } = options;
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     workers: [
@@ -72,6 +74,7 @@ const miniflare = new Miniflare(
         serviceBindings: {
           ...(measured.serviceBindings?.["SANDBOX"] && { SANDBOX: upstream }),
           ...(openai && { OPENAI: { name: "openai" } }),
+          ...(operations && { OPERATIONS: { name: "operations" } }),
           ...(options.network && { NETWORK: { network: { allow: ["public", "private"] } } }),
         },
         ...(bucket !== undefined && { r2Buckets: {} }),
@@ -83,6 +86,7 @@ const miniflare = new Miniflare(
         unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       },
       ...(openai ? [await bundledWorker("openai", openai)] : []),
+      ...(operations ? [await bundledWorker("operations", operations)] : []),
     ],
     resourcePersistencePath: join(options.stateDir, "state"),
     resourceTmpPath: join(options.stateDir, "tmp"),
@@ -97,8 +101,8 @@ process.once("disconnect", () => void miniflare.dispose().then(() => process.exi
 
 await miniflare.ready;
 const db = await miniflare.getD1Database("DB");
-for (const file of (await readdir(join(root, "migrations"))).filter((name) => name.endsWith(".sql")).sort()) {
-  const statements = unstable_splitSqlQuery(await readFile(join(root, "migrations", file), "utf8"));
+for (const name of await migrationNames(join(root, "migrations"))) {
+  const statements = readMigration(await readFile(join(root, "migrations", name), "utf8")).flatMap((step) => step.statements);
   await db.batch(statements.map((statement) => db.prepare(statement)));
 }
 // The wallets that the floor charges; the gateway does not use them.

@@ -20,8 +20,8 @@ export class Client {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** Reads one answer's body. Throws if the status is not 2xx. */
-  send({ method, path, headers, body }: Call): Promise<string> {
+  /** Reads one answer's body; `onText` gets each part as it arrives. Throws if the status is not 2xx. */
+  send({ method, path, headers, body }: Call, onText?: (text: string) => void): Promise<string> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = this.#origin;
       const length = body === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
@@ -29,7 +29,10 @@ export class Client {
       const sent = httpRequest(options, (response) => {
         let text = "";
         response.setEncoding("utf8");
-        response.on("data", (chunk: string) => (text += chunk));
+        response.on("data", (chunk: string) => {
+          text += chunk;
+          onText?.(chunk);
+        });
         response.on("error", reject);
         response.on("end", () => {
           const { statusCode = 0 } = response;

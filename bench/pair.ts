@@ -1,25 +1,25 @@
 /** The gateway and the floor, both running and ready for load. */
 
 import { join } from "node:path";
-import { bundle } from "./build.ts";
+import { bundle, type Bundled, bundleGateway, type GatewayBundle, root } from "./build.ts";
 import type { Side } from "./comparison.ts";
 import { floorCalls, gatewayBindings, gatewayCalls } from "./calls.ts";
 import { type Call, Client } from "./load.ts";
 import { startServer } from "./server.ts";
 
-/** The paths of the bundled scripts. */
+/** The bundled Workers. */
 export interface Scripts {
-  gateway: string;
-  floor: string;
+  gateway: GatewayBundle;
+  floor: Bundled;
 }
 
 /** Bundles both Workers. */
 export async function bundleBoth(tempDir: string): Promise<Scripts> {
   const [gateway, floor] = await Promise.all([
-    bundle("wrangler.toml", "src/worker.ts", join(tempDir, "gateway")),
+    bundleGateway(root, tempDir),
     bundle("bench/wrangler.toml", "floor.ts", join(tempDir, "floor")),
   ]);
-  return { gateway, floor };
+  return { gateway, floor: { configPath: "bench/wrangler.toml", script: floor } };
 }
 
 export interface Pair {
@@ -33,15 +33,15 @@ export interface Pair {
 /** Runs the work with new servers, and stops them. Without `consumes` the messages of submissions are not delivered. */
 export async function withPair<T>(tempDir: string, scripts: Scripts, consumes: boolean, work: (pair: Pair) => Promise<T>): Promise<T> {
   const stops: (() => unknown)[] = [];
-  const start = async (configPath: string, script: string, bindings: Record<string, string>) => {
-    const server = await startServer(tempDir, { configPath, script, consumes, bindings });
+  const start = async (bundled: Bundled, bindings: Record<string, string>) => {
+    const server = await startServer(tempDir, { ...bundled, consumes, bindings });
     const client = new Client(server.url);
     stops.push(server.stop, () => client.close());
     return { server, client };
   };
   try {
-    const gateway = await start("wrangler.toml", scripts.gateway, gatewayBindings);
-    const floor = await start("bench/wrangler.toml", scripts.floor, {});
+    const gateway = await start(scripts.gateway, gatewayBindings);
+    const floor = await start(scripts.floor, {});
     const calls = await gatewayCalls(gateway.client);
     return await work({
       own: (list) => ({ ...gateway, calls: list }),

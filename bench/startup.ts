@@ -2,8 +2,8 @@
 
 import { readdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Command } from "./peers/peers.ts";
-import { findPort, start } from "./peers/programs.ts";
+import { claimPort } from "../scripts/support/port.ts";
+import { type Command, start } from "./programs.ts";
 import { workerd } from "./server.ts";
 
 /** A bundled Worker for the runtime, without bindings. */
@@ -40,7 +40,7 @@ const config :Workerd.Config = (
 
 /** Milliseconds from the start of a process to its first answer. */
 export async function startMs(worker: Startable): Promise<number> {
-  const port = await findPort();
+  const port = await claimPort(0);
   const program = await start(await commandFor(worker, port), port, "/healthz");
   await program.stop();
   return program.startMs;

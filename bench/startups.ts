@@ -1,20 +1,17 @@
-/** `npm run bench:startup`: how much longer the gateway, the console and its auth Worker take to start than an empty Worker. Exits 1 if one is above its limit. */
+/** `npm run bench -- startup`: how much longer the gateway, the console and its auth Worker take to start than an empty Worker. Exits 1 if one is above its limit. */
 
-import { rmSync } from "node:fs";
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { bundle } from "./build.ts";
 import { quantile } from "./comparison.ts";
 import { type Startable, startMs } from "./startup.ts";
+import { makeTempDir } from "./temporary.ts";
 
 const rounds = process.argv.includes("--quick") ? 3 : 21;
 /** Milliseconds above an empty Worker. The auth Worker starts with the first request of a signed-in user, and has no limit. */
 const limits = { gateway: 25, console: 90, auth: Infinity };
 
-const tempDir = await mkdtemp(join(tmpdir(), "gateway-startup-"));
-process.once("exit", () => rmSync(tempDir, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+const tempDir = await makeTempDir();
 
 const empty = join(tempDir, "empty", "worker.js");
 await mkdir(join(tempDir, "empty"));
@@ -30,16 +27,12 @@ const workers = {
   console: { script: pages, compatibilityFlags: [...flags, "nodejs_compat"] },
   auth: { script: auth, compatibilityFlags: [...flags, "nodejs_compat"] },
 } satisfies Record<string, Startable>;
-/** An empty Worker with the same flags, so that the runtime's own share is equal. */
-const floors = {
-  gateway: { script: empty, compatibilityFlags: workers.gateway.compatibilityFlags },
-  console: { script: empty, compatibilityFlags: workers.console.compatibilityFlags },
-  auth: { script: empty, compatibilityFlags: workers.auth.compatibilityFlags },
-};
 
 for (const name of ["gateway", "console", "auth"] as const) {
   const above: number[] = [];
-  for (let round = 0; round < rounds; round++) above.push((await startMs(workers[name])) - (await startMs(floors[name])));
+  // With the same flags, so that the runtime's own share is equal.
+  const floor = { ...workers[name], script: empty };
+  for (let round = 0; round < rounds; round++) above.push((await startMs(workers[name])) - (await startMs(floor)));
   const [low, median, high] = [0.25, 0.5, 0.75].map((part) => quantile(above, part).toFixed(0));
   console.log(
     `${name}: ${median} ms above an empty Worker (${low}-${high})${limits[name] === Infinity ? "" : `, allowed are ${limits[name]}`}`,

@@ -10,55 +10,46 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { checkRescue, files, type Verdict } from "./demo-rescue/checks.ts";
 import { type Script, startScript, startUpstream, type Upstream } from "./demo-rescue/processes.ts";
 import { taskAnswer } from "./support/api-answers.ts";
+import { AdminClient } from "./support/admin-client.ts";
 import { ApiClient } from "./support/api-client.ts";
 import { type Gateway, startGateway } from "./support/gateway.ts";
+import { applyModels } from "./support/models.ts";
+import { interruption, runToEnd } from "./support/program.ts";
 import { ProgressBoard } from "./support/progress-board.ts";
-import { stopSignal } from "./support/stop-signal.ts";
 import { root } from "./support/wrangler.ts";
 
 const outputDir = resolve(process.env["DEMO_OUTPUT"] || join(root, "demo-output"));
 const stepDeadlineMs = 120_000;
 
 /** The first provider is the upstream of this demo, which has OpenAI's format. */
-const routes = {
-  "vidA-2": [
-    { provider: "openai", model: "sora-2" },
-    { provider: "sandbox", model: "vidA-2" },
-  ],
-};
+const routes = [
+  { provider: "openai", model: "sora-2" },
+  { provider: "sandbox", model: "vidA-2" },
+];
 
-const stopping = stopSignal();
 const running: { upstream?: Upstream; gateway?: Gateway; script?: Script } = {};
 const tempDir = await mkdtemp(join(tmpdir(), "gateway-rescue-"));
-try {
-  const { faults, facts } = await Promise.race([rescue(), interrupted()]);
-  console.log(`\n${facts.map((fact) => `✓ ${fact}`).join("\n")}`);
-  for (const fault of faults) console.error(`✗ ${fault}`);
-  if (faults.length > 0) throw new Error(`The end of the gateway's log:\n${running.gateway?.log().slice(-4_000)}`);
-  console.log(`\nThe script was not changed. Files in ${outputDir}`);
-} catch (error) {
-  console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-} finally {
-  running.script?.kill();
-  await Promise.all([running.upstream?.kill(), running.gateway?.stop()]);
-  await rm(tempDir, { recursive: true, force: true });
-}
-if (stopping.aborted) process.exit();
-
-function interrupted(): Promise<never> {
-  return new Promise((_, fail) => {
-    stopping.addEventListener("abort", () => fail(new Error("interrupted")));
-  });
-}
+await runToEnd(async (stopping) => {
+  try {
+    const { faults, facts } = await Promise.race([rescue(stopping), interruption(stopping)]);
+    console.log(`\n${facts.map((fact) => `✓ ${fact}`).join("\n")}`);
+    for (const fault of faults) console.error(`✗ ${fault}`);
+    if (faults.length > 0) throw new Error(`The end of the gateway's log:\n${running.gateway?.log().slice(-4_000)}`);
+    console.log(`\nThe script was not changed. Files in ${outputDir}`);
+  } finally {
+    running.script?.kill();
+    await Promise.all([running.upstream?.kill(), running.gateway?.stop()]);
+    await rm(tempDir, { recursive: true, force: true });
+  }
+});
 
 /** Waits until the gateway's log says that the provider accepted the task: before, a crash would leave the outcome unknown. */
-async function recorded(gateway: Gateway | undefined, id: string): Promise<string> {
+async function recorded(gateway: Gateway | undefined, id: string, signal: AbortSignal): Promise<string> {
   for (;;) {
     const lines = gateway?.log().split("\n") ?? [];
     const line = lines.find((one) => one.includes(id) && one.includes('"dispatch"') && one.includes('"accepted"'));
     if (line !== undefined) return line;
-    await sleep(50, undefined, { signal: stopping });
+    await sleep(50, undefined, { signal });
   }
 }
 
@@ -73,7 +64,7 @@ async function within(what: string, event: Promise<string>): Promise<string> {
   return Promise.race([event, failed]).finally(() => clearTimeout(timer));
 }
 
-async function rescue(): Promise<Verdict> {
+async function rescue(signal: AbortSignal): Promise<Verdict> {
   await mkdir(outputDir, { recursive: true });
   const board = new ProgressBoard();
   const provider = board.begin("first provider");
@@ -95,13 +86,13 @@ async function rescue(): Promise<Verdict> {
   const env = {
     OPENAI_API_KEY: "demo",
     OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
-    ROUTES: JSON.stringify(routes),
     // The only setting from the environment: with HEDGE=off the video fails when the first provider does.
     ...(process.env["HEDGE"] && { HEDGE: process.env["HEDGE"] }),
   };
   const open = async (at: number) =>
-    (running.gateway = await startGateway({ port: at, stateDir: join(tempDir, "state"), env, quiet: true, signal: stopping }));
-  const { baseUrl, apiKey = "" } = await open(0);
+    (running.gateway = await startGateway({ port: at, stateDir: join(tempDir, "state"), env, quiet: true, signal }));
+  const { baseUrl, adminToken, apiKey = "" } = await open(0);
+  await applyModels(new AdminClient(baseUrl, adminToken), [{ id: "vidA-2", entry: { routes }, source: "the demo's routes" }]);
   gateway.update("running", 30);
   const api = new ApiClient(baseUrl, apiKey);
   const before = await api.balances();
@@ -118,7 +109,7 @@ async function rescue(): Promise<Verdict> {
   script.update(`waits for ${id}`, 20);
   const lost = await within("the acceptance by the first provider", accepted.promise);
   provider.update("has accepted the video", 30);
-  await within("the record of the acceptance", recorded(running.gateway, id));
+  await within("the record of the acceptance", recorded(running.gateway, id, signal));
 
   const { status } = (await api.read(taskAnswer, `/v1/tasks/${id}`)).data;
   if (status !== "in_progress") throw new Error(`the task was ${status} before the crash`);

@@ -1,70 +1,44 @@
 /** `npm run demo`: makes one output of each kind, saves the files under `demo-output/` and checks every file and the bill. */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Balances } from "./support/api-answers.ts";
 import { ApiClient } from "./support/api-client.ts";
 import { billFaults, micro, settledBalances } from "./support/bill.ts";
 import { DemoRun, type Made } from "./support/demo-run.ts";
-import { startGateway } from "./support/gateway.ts";
+import { verifyFile } from "./support/demo-proof.ts";
+import { interruption, runToEnd, withGateway } from "./support/program.ts";
 import { ProgressBoard } from "./support/progress-board.ts";
-import { stopSignal } from "./support/stop-signal.ts";
 import { root } from "./support/wrangler.ts";
 
 // Set by tests, and for a second demo in parallel, to keep files out of the project.
 const outputDir = resolve(process.env["DEMO_OUTPUT"] || join(root, "demo-output"));
 
-const stopping = stopSignal();
-
-try {
-  const faults = await withGateway((api, own) => Promise.race([demonstrate(api, own), interrupted()]));
+await runToEnd(async (stopping) => {
+  const faults = await runAt(stopping);
   for (const fault of faults) console.error(`✗ ${fault}`);
   if (faults.length > 0) process.exitCode = 1;
   else console.log(`Every file and the bill are correct. Files in ${outputDir}`);
-} catch (error) {
-  console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
-// Pending requests of an interrupted run must not keep the process alive.
-if (stopping.aborted) process.exit();
+});
 
-/** Runs the work against `BASE_URL`, or against a gateway of its own with temporary state. */
-async function withGateway(work: (api: ApiClient, own: boolean) => Promise<string[]>): Promise<string[]> {
-  const { BASE_URL: baseUrl, API_KEY: apiKey } = process.env;
+/** Runs the demo at `BASE_URL`, or with a gateway of its own. Returns the faults. */
+async function runAt(signal: AbortSignal): Promise<string[]> {
+  const { BASE_URL: baseUrl, API_KEY: apiKey, ASSET_TTL_S: assetTtl } = process.env;
   if (baseUrl) {
     if (!apiKey) throw new Error("BASE_URL needs an API_KEY with it.");
-    return work(new ApiClient(baseUrl, apiKey), false);
+    return Promise.race([demonstrate(new ApiClient(baseUrl, apiKey), baseUrl, false), interruption(signal)]);
   }
-  const stateDir = await mkdtemp(join(tmpdir(), "gateway-demo-"));
-  try {
-    console.log("Starting a gateway for the demo ...");
-    // Only this variable is read from the environment: provider keys in a shell must not make a demo spend money.
-    const env = process.env["ASSET_TTL_S"] ? { ASSET_TTL_S: process.env["ASSET_TTL_S"] } : {};
-    const gateway = await startGateway({ stateDir, env, quiet: true, signal: stopping });
-    try {
-      const faults = await work(new ApiClient(gateway.baseUrl, gateway.apiKey ?? ""), true);
-      // The gateway's log is deleted with its state: print it now if something failed.
-      if (faults.length > 0) console.error(`The end of the gateway's log:\n${gateway.log().slice(-4_000)}`);
-      return faults;
-    } finally {
-      await gateway.stop();
-    }
-  } finally {
-    await rm(stateDir, { recursive: true, force: true });
-  }
-}
-
-function interrupted(): Promise<never> {
-  return new Promise((_, fail) => {
-    const stop = () => fail(new Error("interrupted"));
-    if (stopping.aborted) stop();
-    stopping.addEventListener("abort", stop);
+  console.log("Starting a gateway for the demo ...");
+  // Only this variable is read from the environment: provider keys in a shell must not make a demo spend money.
+  return withGateway("demo", { signal, env: assetTtl ? { ASSET_TTL_S: assetTtl } : {} }, async (gateway) => {
+    const faults = await demonstrate(new ApiClient(gateway.baseUrl, gateway.apiKey ?? ""), gateway.baseUrl, true);
+    // The gateway's log is deleted with its state: print it now if something failed.
+    if (faults.length > 0) console.error(`The end of the gateway's log:\n${gateway.log().slice(-4_000)}`);
+    return faults;
   });
 }
 
 /** Makes everything, prints the summary, and returns the faults. */
-async function demonstrate(api: ApiClient, own: boolean): Promise<string[]> {
+async function demonstrate(api: ApiClient, baseUrl: string, own: boolean): Promise<string[]> {
   const assetTtl = Number(process.env["ASSET_TTL_S"] || 86_400);
   const [prices, before] = await Promise.all([api.prices(), api.balances()]);
   const run = new DemoRun({ api, prices, board: new ProgressBoard(), outputDir, assetTtl, taskDeadlineMs: own ? 60_000 : 600_000 });
@@ -74,7 +48,16 @@ async function demonstrate(api: ApiClient, own: boolean): Promise<string[]> {
   const after = await settledBalances(api, before, cost);
   console.log(summary(run.made));
   console.log(`All together ${cost}; balance before ${remaining(before)}, after ${remaining(after)}`);
-  return [...run.faults, ...billFaults(before, after, cost)];
+  const faults = [...run.faults, ...billFaults(before, after, cost)];
+  return faults.length > 0 ? faults : proofFaults(baseUrl, own);
+}
+
+/** Verifies one of the demo's own files. Another gateway may keep no fingerprints. */
+async function proofFaults(baseUrl: string, own: boolean): Promise<string[]> {
+  const found = await verifyFile(baseUrl, join(outputDir, "image.png"));
+  const made = found && new Date(found.made_at * 1000).toISOString();
+  console.log(found ? `image.png was made here: ${made}, credentials: ${found.credentials}` : "image.png is not known at /v1/verify");
+  return found || !own ? [] : ["image.png: /v1/verify does not know it"];
 }
 
 /** Runs all steps, in parallel unless one needs another's result. */

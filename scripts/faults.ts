@@ -1,32 +1,27 @@
-/** `npm run faults`: seeded runs of random operations with injected faults; prints the seeds that fail. */
+/** `npm run tools -- faults`: seeded runs of random operations with injected faults; prints the seeds that fail. */
 
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { parseSeeds } from "./support/seeds.ts";
+import { runSeeds } from "./engine/seeds.ts";
 import { root } from "./support/wrangler.ts";
 
 /** Runs per runtime: a new one costs seconds, and the leftovers of many runs slow it down. */
 const chunk = 50;
 
 const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
-const [first, last] = parseSeeds("faults", process.argv[2] ?? "200");
-const failed: number[] = [];
-for (let from = first; from <= last; from += chunk) {
-  const to = Math.min(last, from + chunk - 1);
+const failed = await runSeeds("faults", process.argv[2] ?? "200", chunk, async (from, to) => {
   const { code, output } = await run(from, to);
   const seeds = [...output.matchAll(/^Error: seed (\d+):/gm)].map(([, seed]) => Number(seed));
-  failed.push(...seeds);
   console.log(`${from}-${to}: ${code === 0 ? "all hold" : seeds.length > 0 ? `failed: ${seeds.join(", ")}` : "did not run"}`);
-  if (code === 0) continue;
-  process.exitCode = 1;
-  console.error(output);
-}
-console.log(
-  failed.length > 0
-    ? `Failed: ${failed.join(", ")}. FAULT_SEEDS=${failed[0]} npx vitest run --project gateway test/faults repeats the first.`
-    : "",
-);
+  if (code !== 0) {
+    process.exitCode = 1;
+    console.error(output);
+  }
+  return seeds;
+});
+if (failed.length > 0)
+  console.log(`Failed: ${failed.join(", ")}. FAULT_SEEDS=${failed[0]} npx vitest run --project gateway test/faults repeats the first.`);
 
 /** Runs these seeds in their own runtime. */
 function run(from: number, to: number): Promise<{ code: number; output: string }> {

@@ -1,8 +1,8 @@
 /** `npm run packages`: builds the clients into `clients/dist`: two npm packages and a wheel, generated from the API description. */
 
 import { execFile } from "node:child_process";
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { programIn, pythonWith } from "./support/python.ts";
 import { root } from "./support/wrangler.ts";
@@ -26,17 +26,14 @@ async function npmPackage(client: string): Promise<void> {
 async function wheel(): Promise<void> {
   const environment = folder("python", ".venv");
   const python = await pythonWith(environment, folder("python", "requirements.txt"));
-  const source = ["--path", "../../src/console/site/openapi.json", "--output-path", "src/generation_gateway/generated", "--overwrite"];
-  await build(
-    "python",
-    programIn(environment, "openapi-python-client"),
-    "generate",
-    ...source,
-    "--meta",
-    "none",
-    "--config",
-    "generator.yml",
-  );
+  const types = folder("python", "src", "generation_gateway", "generated", "types.py");
+  await mkdir(dirname(types), { recursive: true });
+  await writeFile(join(dirname(types), "__init__.py"), "");
+  const source = ["--input", "../../src/console/site/openapi.json", "--input-file-type", "openapi", "--openapi-scopes", "schemas"];
+  const form = ["--output-model-type", "typing.TypedDict", "--enum-field-as-literal", "all", "--target-python-version", "3.11"];
+  const style = ["--use-union-operator", "--use-standard-collections", "--reuse-model", "--disable-timestamp", "--formatters", "builtin"];
+  await build("python", programIn(environment, "datamodel-codegen"), ...source, ...form, ...style, "--output", types);
+  await build("python", python, "tools/without_asyncio.py");
   await build("python", python, "-m", "build", "--wheel", "--no-isolation", "--outdir", dist);
 }
 

@@ -1,38 +1,52 @@
-/** `npm run price`: the cost of a million tasks or chats at Cloudflare's list prices of 2026-11-20, by operation. Storage is not included: R2 keeps a gigabyte for $0.015 a month. */
+/**
+ * `npm run tools -- price`: counts the platform operations of whole lives of tasks and chats at the bindings, and prints them with their cost for a million at Cloudflare's list
+ * prices, above what the plan includes. Runs the lives of `test/tasks/rows.test.ts` and `test/providers/rows.test.ts`, which takes a minute; exits 1 if one fails there.
+ */
 
-import { operations, type Operations, rows } from "./support/operations.ts";
+import { startVitest } from "vitest/node";
+import { type Counted, costs, dollars, logGigabytes, rows } from "./support/operations.ts";
+import { root } from "./support/wrangler.ts";
 
-/** Dollars for a million. */
-const price = { row: 1, objectRequest: 0.15, workerRequest: 0.3, queueOperation: 0.4, classA: 4.5, classB: 0.36, logEvent: 0.6 };
-/** Each message is written, read and deleted. */
-const operationsPerMessage = 3;
+const files = ["test/tasks/rows.test.ts", "test/providers/rows.test.ts"];
 
-/** Dollars for a million, by purpose. Workers Logs counts an event for each line; the line for each invocation is switched off (`wrangler.toml`). */
-function costs(counts: Operations): Record<string, number> {
-  const { requests, objectCalls, alarms, messages, classA, classB, logLines } = counts;
-  return {
-    rows: rows(counts) * price.row,
-    requests: (requests + messages) * price.workerRequest + (objectCalls + alarms) * price.objectRequest,
-    queues: messages * operationsPerMessage * price.queueOperation,
-    files: classA * price.classA + classB * price.classB,
-    "log lines": logLines * price.logEvent,
-  };
-}
+const vitest = await startVitest("test", files, { root, run: true, watch: false, reporters: [{}] });
+const modules = vitest.state.getTestModules();
+const tests = modules.flatMap(({ children }) => [...children.allTests()]);
+const lives = tests.flatMap((test) => test.meta().counted ?? []);
+const failed = [
+  ...modules.flatMap((module) => module.errors()),
+  ...vitest.state.getUnhandledErrors(),
+  ...tests.flatMap((test) => test.result().errors ?? []),
+];
+await vitest.close();
 
-const table = Object.entries(operations).map(([kind, counts]) => {
-  const dollars = costs(counts);
-  const total = Object.values(dollars).reduce((sum, one) => sum + one, 0);
-  return [
-    kind,
-    {
-      "rows written": rows(counts),
-      ...counts,
-      ...Object.fromEntries(Object.entries(dollars).map(([name, value]) => [`$ ${name}`, value])),
-      "$ per million": total,
-    },
-  ] as const;
-});
-for (const [kind, columns] of table) {
-  console.log(kind);
-  for (const [name, value] of Object.entries(columns)) console.log(`  ${name.padEnd(20)} ${value.toFixed(2).padStart(7)}`);
-}
+const columns: Record<string, (counted: Counted) => string> = {
+  kind: ({ kind }) => kind,
+  rows: ({ operations }) => rows(operations).toFixed(2),
+  "D1 rows": ({ operations }) => operations.d1Rows.toFixed(2),
+  "object rows": ({ operations }) => operations.objectRows.toFixed(2),
+  "alarms set": ({ operations }) => operations.alarmRows.toFixed(2),
+  requests: ({ operations }) => operations.requests.toFixed(2),
+  "object calls": ({ operations }) => operations.objectCalls.toFixed(2),
+  alarms: ({ operations }) => operations.alarms.toFixed(2),
+  "D1 calls": ({ operations }) => operations.d1Calls.toFixed(2),
+  messages: ({ operations }) => operations.messages.toFixed(2),
+  "R2 writes": ({ operations }) => operations.classA.toFixed(2),
+  "R2 reads": ({ operations }) => operations.classB.toFixed(2),
+  "log lines": ({ operations }) => operations.logLines.toFixed(2),
+  "log bytes": ({ operations }) => operations.logBytes.toFixed(0),
+  "log GB a million": ({ operations }) => logGigabytes(operations).toFixed(2),
+  "dollars: rows": ({ operations }) => costs(operations).rows.toFixed(2),
+  "requests, calls": ({ operations }) => costs(operations).requests.toFixed(2),
+  queues: ({ operations }) => costs(operations).queues.toFixed(2),
+  files: ({ operations }) => costs(operations).files.toFixed(2),
+  log: ({ operations }) => costs(operations).log.toFixed(2),
+  "dollars for a million": ({ operations }) => dollars(operations).toFixed(2),
+};
+const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
+const names = Object.keys(columns);
+const header = [line(names), line(names.map((name) => (name === "kind" ? "---" : "--:")))];
+const body = lives.map((counted) => line(Object.values(columns).map((toText) => toText(counted))));
+console.log([...header, ...body].join("\n"));
+for (const error of failed) console.error((error as Error).message);
+if (failed.length > 0 || lives.length === 0) process.exitCode = 1;

@@ -1,4 +1,4 @@
-/** `npm run released`: stores the gateway's bundle of this revision for the upgrade test, which runs it beside the next revision's. Run it with each release. */
+/** `npm run generate -- released`: stores the gateway's bundle of this revision for the upgrade test, which runs it beside the next revision's. Run it with each release. */
 
 import { execFileSync } from "node:child_process";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";

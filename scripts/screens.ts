@@ -3,54 +3,49 @@
  * `demo-output/screens/`, from a gateway of its own. With `-- --readme` the README's alone.
  */
 
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { chromiumOptions } from "./support/chromium.ts";
 import { consolePages, looks, otherLanguages, show, signIn, signUp, speak } from "./support/console-pages.ts";
-import { type Gateway, startGateway } from "./support/gateway.ts";
+import type { Gateway } from "./support/gateway.ts";
+import { runToEnd, withGateway } from "./support/program.ts";
 import { readmeImage } from "./support/readme-image.ts";
 import { makeSamples } from "./support/sample-tasks.ts";
-import { stopSignal } from "./support/stop-signal.ts";
 import { root } from "./support/wrangler.ts";
 
 const readmeFile = join(root, "docs/screens.png");
 const outputDir = join(resolve(process.env["DEMO_OUTPUT"] || join(root, "demo-output")), "screens");
 const { values } = parseArgs({ options: { readme: { type: "boolean", default: false } } });
-const stopping = stopSignal();
-const stateDir = await mkdtemp(join(tmpdir(), "gateway-screens-"));
-let gateway: Gateway | undefined;
-let browser: Browser | undefined;
 
-try {
-  browser = await chromium.launch(chromiumOptions());
-  gateway = await startGateway({ stateDir, quiet: true, signal: stopping });
+await runToEnd(async (signal) => {
+  const browser = await chromium.launch(chromiumOptions());
+  try {
+    await withGateway("screens", { signal }, (gateway) => take(browser, gateway, signal));
+  } finally {
+    await browser.close();
+  }
+});
+
+async function take(browser: Browser, gateway: Gateway, signal: AbortSignal): Promise<void> {
   await makeSamples(gateway);
   await writeFile(readmeFile, await readmeImage(browser, gateway));
   console.log(`the image for the README: ${readmeFile}`);
-  if (!values.readme) {
-    await rm(outputDir, { recursive: true, force: true });
-    await mkdir(outputDir, { recursive: true });
-    await takeImages(browser, gateway);
-    console.log(`${(await readdir(outputDir)).length} images in ${outputDir}`);
-  }
-} catch (error) {
-  console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-} finally {
-  await Promise.all([browser?.close(), gateway?.stop()]);
-  await rm(stateDir, { recursive: true, force: true });
+  if (values.readme) return;
+  await rm(outputDir, { recursive: true, force: true });
+  await mkdir(outputDir, { recursive: true });
+  await takeImages(browser, gateway, signal);
+  console.log(`${(await readdir(outputDir)).length} images in ${outputDir}`);
 }
 
-async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Promise<void> {
+async function takeImages(browser: Browser, { baseUrl, account }: Gateway, signal: AbortSignal): Promise<void> {
   for (const as of ["visitor", "new", "demo"] as const) {
     const page = await (await browser.newContext({ baseURL: baseUrl, locale: "en-US" })).newPage();
     if (as === "demo" && account) await signIn(page, account);
     if (as === "new") await signUp(page);
     for (const { name, status, reach } of consolePages.filter((one) => one.as === as)) {
-      stopping.throwIfAborted();
+      signal.throwIfAborted();
       await reach(page);
       for (const look of looks) {
         await show(page, look);

@@ -1,12 +1,13 @@
-/** `npm run site:media`: the images and the video of the public pages, made by the sandbox and scaled down by Chromium, into `src/console/site/media/`. */
+/** `npm run generate -- media`: the images and the video of the public pages, made by the sandbox and scaled down by Chromium, into `src/console/site/media/`. */
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chromium, type Page } from "playwright-core";
-import { ApiClient } from "./support/api-client.ts";
+import { resultCharacters, resultImages, resultVideos } from "./support/api-answers.ts";
 import { chromiumOptions } from "./support/chromium.ts";
-import { startGateway } from "./support/gateway.ts";
+import type { Gateway } from "./support/gateway.ts";
+import { runToEnd, withGateway } from "./support/program.ts";
+import { make } from "./support/sample-tasks.ts";
 import { root } from "./support/wrangler.ts";
 
 /** The crop of an image: `at` is the left edge as a fraction of the free width. Without it the image is only scaled down. */
@@ -39,26 +40,6 @@ const whole: Cut = { width: 680, height: 389 };
 const folder = join(root, "src/console/site/media");
 /** Written at the end, because the gateway that makes them serves the old files meanwhile. */
 const files = new Map<string, Buffer>();
-const stateDir = await mkdtemp(join(tmpdir(), "gateway-media-"));
-const gateway = await startGateway({ stateDir, quiet: true, env: { RATE_LIMITS: "off" } });
-const browser = await chromium.launch(chromiumOptions());
-
-interface Result {
-  images?: { url: [string] }[];
-  videos?: { url: [string] }[];
-  data?: { characters: { profile_picture_url: string }[] };
-}
-
-/** Submits a generation; returns the result in the format of `/v1/tasks`. */
-async function make(path: string, body: object): Promise<{ id: string; result: Result }> {
-  const { id } = await new ApiClient(gateway.baseUrl, gateway.apiKey!).submit(path, body);
-  for (;;) {
-    const answer = await fetch(`${gateway.baseUrl}/v1/tasks/${id}?wait=60`, { headers: { authorization: `Bearer ${gateway.apiKey}` } });
-    const { data } = (await answer.json()) as { data: { status: string; result: Result } };
-    if (data.status === "failed") throw new Error(`${JSON.stringify(body)} failed`);
-    if (data.status === "completed") return { id, result: data.result };
-  }
-}
 
 /** An image, or the first frame of a video, cropped, scaled down and written as WebP. `rows` is the used part of its height. */
 async function shrink(page: Page, name: string, url: string, cut: Cut, rows: readonly [number, number] = [0, 1]): Promise<void> {
@@ -92,10 +73,9 @@ async function shrink(page: Page, name: string, url: string, cut: Cut, rows: rea
   files.set(`${name}.webp`, Buffer.from(base64, "base64"));
 }
 
-const image = (model: string, prompt: string, size: string, n = 4) =>
-  make("/v1/images/generations", { model, prompt, size, n }).then(({ result }) => (result.images ?? []).map(({ url }) => url[0]));
-
-async function makeAll(page: Page): Promise<void> {
+async function makeAll(page: Page, gateway: Gateway): Promise<void> {
+  const image = async (model: string, prompt: string, size: string, n = 4) =>
+    resultImages((await make(gateway, "/v1/images/generations", { model, prompt, size, n })).result).map(({ url }) => url[0] ?? "");
   for (const [at, [prompt, which, size, cut]] of wall.entries())
     await shrink(page, `wall-${at + 1}`, (await image("imgA-4", prompt, size)).at(which) ?? "", cut, wordless[size]);
   for (const [at, url] of (await image("imgA-4", "A lighthouse at dawn", "16:9")).entries())
@@ -107,18 +87,20 @@ async function makeAll(page: Page): Promise<void> {
     await shrink(page, `sample-${model}`, (await image(model, prompt, "16:9", 1)).at(0) ?? "", whole);
   const videos = "/v1/videos/generations";
   const clip = { model: "vidC-1-0-pro-fast", prompt: "Waves break over the rocks", duration: 4, metadata: { resolution: "480p" } };
-  const url = (await make(videos, clip)).result.videos?.at(0)?.url[0] ?? "";
+  const url = resultVideos((await make(gateway, videos, clip)).result).at(0)?.url[0] ?? "";
   await shrink(page, "waves", url, { width: 680, height: 382 });
   files.set("waves.mp4", Buffer.from(await (await fetch(url)).arrayBuffer()));
-  const { id } = await make(videos, { model: "vidA-2", prompt: "A gardener waters her plants" });
-  const { result } = await make(videos, { model: "vidA-2", from_task: id, timestamps: "1,3" });
-  await shrink(page, `wall-${wall.length + 1}`, result.data?.characters.at(0)?.profile_picture_url ?? "", small);
+  const { id } = await make(gateway, videos, { model: "vidA-2", prompt: "A gardener waters her plants" });
+  const { result } = await make(gateway, videos, { model: "vidA-2", from_task: id, timestamps: "1,3" });
+  await shrink(page, `wall-${wall.length + 1}`, resultCharacters(result).at(0)?.profile_picture_url ?? "", small);
 }
 
-try {
-  await makeAll(await browser.newPage());
-} finally {
-  await Promise.all([browser.close(), gateway.stop()]);
-  await rm(stateDir, { recursive: true, force: true });
-}
-await Promise.all([...files].map(([name, bytes]) => writeFile(join(folder, name), bytes)));
+await runToEnd(async (signal) => {
+  const browser = await chromium.launch(chromiumOptions());
+  try {
+    await withGateway("media", { signal, env: { RATE_LIMITS: "off" } }, async (gateway) => makeAll(await browser.newPage(), gateway));
+  } finally {
+    await browser.close();
+  }
+  await Promise.all([...files].map(([name, bytes]) => writeFile(join(folder, name), bytes)));
+});

@@ -1,4 +1,4 @@
-/** `npm run soak`: the real gateway under mixed load, killed at random and restarted on its state; ends with a check of every account and task. */
+/** `npm run tools -- soak`: the real gateway under mixed load, killed at random and restarted on its state; ends with a check of every account and task. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { CrashingGateway } from "./soak/crashing-gateway.ts";
 import { Random } from "./support/random.ts";
 import { soak } from "./soak/run.ts";
+import { interruption } from "./support/program.ts";
 import { stopSignal } from "./support/stop-signal.ts";
 
 const maxMinutes = 60;
@@ -15,7 +16,7 @@ const shownFaults = 30;
 /** The number of faults for which log lines are printed. */
 const explainedFaults = 5;
 
-const usage = `npm run soak -- [--minutes 2] [--seed N] [--clients 6] [--holds]
+const usage = `npm run tools -- soak [--minutes 2] [--seed N] [--clients 6] [--holds]
   --holds  waits eleven minutes more, until the money of chats whose Worker was killed has come back as well`;
 
 const stopping = stopSignal();
@@ -54,7 +55,7 @@ async function run(directory: string, options: ReturnType<typeof readOptions>): 
   log(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
   const gateway = await CrashingGateway.start({ directory, random: new Random(seed - 1), signal: stopping });
   try {
-    const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, log }), interrupted()]);
+    const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, log }), interruption(stopping)]);
     log(
       `the gateway's log has: ${[...gateway.log.troubles()].map(([name, count]) => `${name} ${count}`).join(", ") || "nothing for the operator"}`,
     );
@@ -73,14 +74,6 @@ async function run(directory: string, options: ReturnType<typeof readOptions>): 
   } finally {
     await gateway.stop();
   }
-}
-
-function interrupted(): Promise<never> {
-  return new Promise((_, fail) => {
-    const stop = () => fail(new Error("interrupted"));
-    if (stopping.aborted) stop();
-    stopping.addEventListener("abort", stop);
-  });
 }
 
 /** The state and the log are kept for inspection when there were faults. */

@@ -1,6 +1,8 @@
 /** `npm start`: the gateway on this machine, with all its state in one directory and a new demo key. */
 
+import { host } from "./support/port.ts";
 import { startGateway, type Gateway } from "./support/gateway.ts";
+import { modelsFolder } from "./support/models.ts";
 import { stopSignal } from "./support/stop-signal.ts";
 import { developerVariables } from "./support/variables.ts";
 
@@ -13,7 +15,8 @@ try {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`PORT is no port number: ${process.env["PORT"]}`);
   const stateDir = process.env["STATE_DIR"] || ".wrangler/state";
   console.log("Starting the gateway ...");
-  gateway = await startGateway({ port, stateDir, env: await developerVariables(process.env), signal: stopping });
+  const env = await developerVariables(process.env);
+  gateway = await startGateway({ port, stateDir, env, models: modelsFolder(process.env), signal: stopping });
   if (stopping.aborted) await gateway.stop();
   else console.log(welcome(gateway, stateDir));
   const code = await gateway.exited;
@@ -37,7 +40,7 @@ BASE_URL=${baseUrl}
 API_KEY=${account.apiKey}
 ADMIN_TOKEN=${adminToken}
 
-Console: ${baseUrl}/console, sign in as ${account.email} with the password ${account.password}.
+Console: ${baseUrl.replace(host, "localhost")}/console, sign in as ${account.email} with the password ${account.password}.
 
 The key belongs to ${account.email}, balance ${account.remaining ?? "unlimited"}. State in ${stateDir}. Ctrl-C stops. Try:
 

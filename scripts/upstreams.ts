@@ -1,4 +1,4 @@
-/** `npm run upstreams [port]`: all emulated upstreams on one port, and prints the settings that make a local gateway use them. */
+/** `npm run tools -- upstreams PORT`: all emulated upstreams on one port, and prints the settings that make a local gateway use them. */
 
 import { serviceAccount } from "../test/upstreams/keys.ts";
 import { listen } from "../test/upstreams/listen.ts";
@@ -22,4 +22,6 @@ GEMINI_API_KEY=test-gemini-key
 VERTEX_BASE_URL=${origin}/google/v1/projects/test-project/locations/us-central1
 GOOGLE_SERVICE_ACCOUNT='${serviceAccount(`${origin}/google/token`)}'
 REPLICATE_BASE_URL=${origin}/replicate/v1
-REPLICATE_API_TOKEN=test-replicate-token`);
+REPLICATE_API_TOKEN=test-replicate-token
+XAI_BASE_URL=${origin}/xai/v1
+XAI_API_KEY=test-xai-key`);

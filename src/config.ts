@@ -1,13 +1,8 @@
 /** Reads the operator's configuration from the Worker's variables. */
 
+import type { Hedging } from "./base/hedging.ts";
 import { type ChatFamilies, checkFamilies } from "./catalog/chat-families.ts";
-import { allModels } from "./catalog/models.ts";
-import { checkPrices, effectivePrice, type PriceOverrides } from "./catalog/prices.ts";
-import { checkRoutes, type Routes } from "./catalog/routes.ts";
-import { sha256Hex } from "./ids.ts";
-import { canonicalJson } from "./media/canonical-json.ts";
-import type { Hedging } from "./tasks/hedge.ts";
-import { readBaseUrl, readNumber, readWord, VariableError } from "./variables.ts";
+import { readBaseUrl, readNumber, readNumberOrOff, readWord, VariableError } from "./base/variables.ts";
 
 /** True on a developer's machine. */
 export const isLocal = (env: Env) => readWord("ENVIRONMENT", env.ENVIRONMENT, ["production", "local"], "production") === "local";
@@ -23,6 +18,9 @@ export const balanceUnit = (env: Env) => readWord("BALANCE_UNIT", env.BALANCE_UN
 
 /** The maximum number of an account's open tasks. */
 export const maxOpenTasks = (env: Env) => readNumber("MAX_OPEN_TASKS", env.MAX_OPEN_TASKS, 500);
+
+/** The maximum sum of the bytes of an account's files; 5 GiB by default. */
+export const maxFileBytes = (env: Env) => readNumber("MAX_FILE_BYTES", env.MAX_FILE_BYTES, 5 * 1024 ** 3);
 
 /** True if callers' URLs may point to private hosts and other ports. */
 export const allowsPrivateNetwork = (env: Env) =>
@@ -40,6 +38,15 @@ export const hedging = (env: Env): Hedging => readWord("HEDGE", env.HEDGE, ["off
 /** True if providers that support it get a callback URL. */
 export const allowsCallbacks = (env: Env) => readWord("UPSTREAM_CALLBACKS", env.UPSTREAM_CALLBACKS, ["on", "off"], "on") === "on";
 
+/** How many days the fingerprints of made files are kept; 0: none are. */
+export const proofDays = (env: Env) => readNumberOrOff("PROOF_DAYS", env.PROOF_DAYS, 400);
+
+/** Whether files without a maker's manifest are signed when they are stored. */
+export const marks = (env: Env) => readWord("MARKS", env.MARKS, ["keep", "sign"], "keep");
+
+/** Visible labels where the caller cannot ask for them: none, one, or the maker's own default. */
+export const visibleLabel = (env: Env) => readWord("VISIBLE_LABEL", env.VISIBLE_LABEL, ["off", "on", "maker"], "off");
+
 /** True if each step of a task is logged, not only its settlement and faults. */
 export const logsSteps = (env: Env) => readWord("LOG", env.LOG, ["all", "tasks"], isLocal(env) ? "all" : "tasks") === "all";
 
@@ -52,48 +59,24 @@ export const limitsRates = (env: Env) => readWord("RATE_LIMITS", env.RATE_LIMITS
 /** True if callers' requests are stored for the console. */
 export const keepsRequests = (env: Env) => readWord("REQUEST_LOG", env.REQUEST_LOG, ["on", "off"], "on") === "on";
 
-/** The rate limits per minute of one key and of one account, equal to the bindings in wrangler.toml. */
+/** The rate limits per minute of one key, one account and one browser token, equal to the bindings in wrangler.toml. */
 export const perMinute = (env: Env, kind: "submission" | "read") =>
   kind === "submission"
     ? {
         key: readNumber("SUBMISSIONS_PER_MINUTE", env.SUBMISSIONS_PER_MINUTE),
         account: readNumber("ACCOUNT_SUBMISSIONS_PER_MINUTE", env.ACCOUNT_SUBMISSIONS_PER_MINUTE),
+        token: readNumber("TOKEN_SUBMISSIONS_PER_MINUTE", env.TOKEN_SUBMISSIONS_PER_MINUTE, 10),
       }
     : {
         key: readNumber("READS_PER_MINUTE", env.READS_PER_MINUTE),
         account: readNumber("ACCOUNT_READS_PER_MINUTE", env.ACCOUNT_READS_PER_MINUTE),
+        token: readNumber("TOKEN_READS_PER_MINUTE", env.TOKEN_READS_PER_MINUTE, 120),
       };
 
 /** The gateway's public host names in the configuration: no caller's URL may point to them or to the request's own host. */
 export function ownHosts(env: Env): string[] {
   const base = assetBaseUrl(env);
   return base === undefined ? [] : [new URL(base).hostname];
-}
-
-const tables = new WeakMap<Env, { prices: PriceOverrides; routes: Routes }>();
-
-/** The operator's prices and routes, checked once per isolate. Throws a message that names a wrong entry. */
-export function pricesAndRoutes(env: Env): { prices: PriceOverrides; routes: Routes } {
-  let found = tables.get(env);
-  if (!found)
-    tables.set(
-      env,
-      (found = { prices: checkPrices(parseTable("PRICES", env.PRICES)), routes: checkRoutes(parseTable("ROUTES", env.ROUTES)) }),
-    );
-  return found;
-}
-
-const versions = new WeakMap<PriceOverrides, string>();
-
-/** The version of the operator's price table: the beginning of its digest. */
-export async function priceVersion(env: Env): Promise<string> {
-  const { prices } = pricesAndRoutes(env);
-  const known = versions.get(prices);
-  if (known !== undefined) return known;
-  const table = Object.fromEntries(allModels().map((model) => [model.id, effectivePrice(model, prices)]));
-  const version = (await sha256Hex(canonicalJson(table))).slice(0, 12);
-  versions.set(prices, version);
-  return version;
 }
 
 const families = new WeakMap<Env, ChatFamilies>();
@@ -117,7 +100,14 @@ function parseTable(variable: string, value: unknown): unknown {
 }
 
 /** The signing key of asset URLs. It has no default, because anyone could sign with a known secret. */
-export function signingSecret(env: Env): string {
-  if (!env.ASSET_SIGNING_SECRET) throw new Error("the secret ASSET_SIGNING_SECRET is not set");
+export function signingSecret(env: { ASSET_SIGNING_SECRET?: string | undefined }): string {
+  if (!env.ASSET_SIGNING_SECRET) throw new VariableError("ASSET_SIGNING_SECRET", "is not set");
   return env.ASSET_SIGNING_SECRET;
 }
+
+/** The signing key of asset URLs, and the replaced ones whose URLs are still valid. */
+export const signingSecrets = (env: Env): string[] => {
+  const old = env.ASSET_SIGNING_SECRET_OLD ?? "";
+  // Rotations join several by spaces; an operator's own value may contain one.
+  return [signingSecret(env), old, ...old.split(" ")];
+};

@@ -4,43 +4,55 @@ interface Env {
   DB: D1Database;
   ASSETS: R2Bucket;
   /** Dispatch messages for short work: starts that are answered at once, and collecting outputs */
-  DISPATCH: Queue<import("./tasks/messages.ts").TaskMessage>;
+  DISPATCH: Queue<import("./tasks/work.ts").TaskMessage>;
   /** Dispatch messages for starts whose answer arrives only when the work is done */
-  STARTS: Queue<import("./tasks/messages.ts").TaskMessage>;
-  /** Callbacks to receivers, which may be slow, and budget alerts */
-  NOTIFY: Queue<import("./tasks/messages.ts").TaskMessage | import("./tasks/budget-alerts.ts").AlertMessage>;
-  TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
-  CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
-  WALLETS: DurableObjectNamespace<import("./tasks/wallet-object.ts").WalletObject>;
-  HOLDS: DurableObjectNamespace<import("./tasks/hold-object.ts").HoldObject>;
-  TOKENS: DurableObjectNamespace<import("./tasks/token-object.ts").TokenObject>;
+  STARTS: Queue<import("./tasks/work.ts").TaskMessage>;
+  /** Callbacks to receivers, which may be slow, budget alerts, and settlements of chats whose wallet was away */
+  NOTIFY: Queue<import("./tasks/consumer/queue.ts").QueueMessage>;
+  TASKS: DurableObjectNamespace<import("./tasks/object/task-object.ts").TaskObject>;
+  CLAIMS: DurableObjectNamespace<import("./tasks/object/claim-object.ts").ClaimObject>;
+  WALLETS: DurableObjectNamespace<import("./wallet/object.ts").WalletObject>;
+  TOKENS: DurableObjectNamespace<import("./tasks/object/token-object.ts").TokenObject>;
+  BATCHES: DurableObjectNamespace<import("./api/batches/object.ts").BatchObject>;
   SUBMISSIONS: RateLimit;
   READS: RateLimit;
   ACCOUNT_SUBMISSIONS: RateLimit;
   ACCOUNT_READS: RateLimit;
   ADMIN_FAILURES: RateLimit;
+  UNKNOWN_KEYS: RateLimit;
+  TOKEN_SUBMISSIONS: RateLimit;
+  TOKEN_READS: RateLimit;
+  VERIFICATIONS: RateLimit;
   /** The built-in upstream; a deployment may leave it out. */
   SANDBOX?: Fetcher;
   /** The pages at /console; optional in a deployment */
   CONSOLE?: {
-    open(request: Request, api: import("./console/api.ts").Api): Promise<Response>;
+    open(
+      request: Request,
+      api: import("./rpc/console-api.ts").ConsoleApi,
+      receive: import("./rpc/gateway-api.ts").Receive,
+    ): Promise<Response>;
     /** Sends the account's user an e-mail about a reached budget; throws if the e-mail is not accepted. */
-    mailBudget(reached: import("./tasks/budget-alerts.ts").BudgetAlert): Promise<true>;
+    mailBudget(reached: import("./wallet/alerts.ts").BudgetAlert): Promise<true>;
   };
   /** OpenAI's API at /openai/v1; optional in a deployment */
-  OPENAI?: import("./gateway-api.ts").WorkerBehind;
+  OPENAI?: import("./rpc/gateway-api.ts").WorkerBehind;
   /** The Model Context Protocol at /mcp; optional in a deployment */
-  MCP?: import("./gateway-api.ts").WorkerBehind;
+  MCP?: import("./rpc/gateway-api.ts").WorkerBehind;
   /** The audit, checks and alerts, and the erasure of accounts; optional in a deployment */
-  OPERATIONS?: import("./operations/objects.ts").OperationsWorker;
+  OPERATIONS?: Omit<import("./operations/worker.ts").default, keyof import("cloudflare:workers").WorkerEntrypoint>;
+  /** Signs C2PA manifests with the operator's certificate; optional in a deployment */
+  SIGNER?: { sign(order: import("./media/file-binding.ts").SignOrder): Promise<import("./media/file-binding.ts").Signed> };
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
+  /** The id of the deployed version; bound by `npm run deploy`. */
+  VERSION?: WorkerVersionMetadata;
   /** Media transformations: frames of videos, for characters and thumbnails */
   MEDIA?: MediaBinding;
 
   /** "local" on a developer's machine, else "production" */
   ENVIRONMENT: string;
-  /** "eu", "us" or "fedramp": objects run and store only there. Set by `npm run deploy`; another value finds none of the objects of before */
+  /** "eu", "us" or "fedramp": objects run and store only there. Set by `npm run deploy`; with another value no existing object is found */
   JURISDICTION?: string;
   BALANCE_UNIT: string;
   RATE_LIMITS: string;
@@ -48,8 +60,12 @@ interface Env {
   REQUEST_LOG?: string;
   SUBMISSIONS_PER_MINUTE: string;
   READS_PER_MINUTE: string;
+  TOKEN_SUBMISSIONS_PER_MINUTE: string;
+  TOKEN_READS_PER_MINUTE: string;
   /** The maximum number of an account's open tasks; default 500 */
   MAX_OPEN_TASKS?: string;
+  /** The maximum sum of the bytes of an account's files; default 5 GiB */
+  MAX_FILE_BYTES?: string;
   ACCOUNT_SUBMISSIONS_PER_MINUTE: string;
   ACCOUNT_READS_PER_MINUTE: string;
   /** "full": cancelling costs the price when the provider has accepted the task and cannot cancel it; "none" (default): it costs nothing */
@@ -62,6 +78,12 @@ interface Env {
   LOG_STATUS_EVERY?: string;
   /** "on" (default) or "off": providers that support it get a callback URL and call the gateway when a generation has ended */
   UPSTREAM_CALLBACKS?: string;
+  /** How many days the fingerprints of made files are kept for `/v1/verify`; default 400, "0": none are stored and stored ones are deleted */
+  PROOF_DAYS?: string;
+  /** "keep" (default): files keep what their makers signed; "sign": files without a manifest are signed by the gateway */
+  MARKS?: string;
+  /** "off" (default), "on" or "maker" (nothing is asked of the maker): visible labels where the caller cannot ask for them */
+  VISIBLE_LABEL?: string;
   /** "on" or "off": allows callers' URLs that point to private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
   /** The base URL of assets without a trailing slash; the gateway's own host by default */
@@ -69,8 +91,6 @@ interface Env {
   /** Lifetimes of assets and of final records in seconds; honoured only locally */
   ASSET_TTL_S?: string;
   RECORD_TTL_S?: string;
-  PRICES?: unknown;
-  ROUTES?: unknown;
   /** Settings of families of upstream text models, which override `src/catalog/chat-families.txt` */
   CHAT_FAMILIES?: unknown;
 
@@ -84,6 +104,7 @@ interface Env {
   /** Vertex AI: `https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}` */
   VERTEX_BASE_URL?: string;
   REPLICATE_BASE_URL?: string;
+  XAI_BASE_URL?: string;
   WORKERS_AI_ACCOUNT_ID?: string;
 
   /** Secrets that switch providers on */
@@ -96,6 +117,9 @@ interface Env {
   /** The JSON key of a service account, for Vertex AI */
   GOOGLE_SERVICE_ACCOUNT?: string;
   REPLICATE_API_TOKEN?: string;
+  XAI_API_KEY?: string;
+  /** Of the servers at the addresses that routes of the provider `compatible` name; `none` sends no key */
+  COMPATIBLE_API_KEY?: string;
 
   /** The key before a rotation: used if the provider refuses the current one */
   OPENAI_API_KEY_OLD?: string;
@@ -106,6 +130,8 @@ interface Env {
   GEMINI_API_KEY_OLD?: string;
   GOOGLE_SERVICE_ACCOUNT_OLD?: string;
   REPLICATE_API_TOKEN_OLD?: string;
+  XAI_API_KEY_OLD?: string;
+  COMPATIBLE_API_KEY_OLD?: string;
 
   /** Secrets */
   ASSET_SIGNING_SECRET?: string;

@@ -1,7 +1,7 @@
 /** Restricts all objects to the jurisdiction in JURISDICTION ("eu"): they run and store only there. */
 
 /** The namespaces of objects, of all Workers. */
-const namespaces = ["TASKS", "CLAIMS", "WALLETS", "HOLDS", "TOKENS", "ATTEMPTS"];
+const namespaces = ["TASKS", "CLAIMS", "WALLETS", "TOKENS", "BATCHES", "ATTEMPTS"];
 const placed = new WeakMap<object, object>();
 
 /** The bindings, with namespaces that create and find only objects of the jurisdiction. Without JURISDICTION they are unchanged. */

@@ -1,14 +1,14 @@
 /** Spans of the gateway's own steps in the platform's traces, with the names of OpenTelemetry's GenAI conventions. */
 
 import { tracing } from "cloudflare:workers";
-import type { Submission } from "./tasks/record.ts";
+import type { Kind } from "./catalog/models.ts";
 
 /** `provider` is a call of a provider: it has the name that the conventions give to a call of a model. */
 type Step = "validate" | "reserve" | "dispatch" | "provider" | "store" | "settle";
 
 /** What a span says about its work: no content, and nothing that identifies a caller. */
 interface Attributes {
-  kind: Submission["kind"] | "chat";
+  kind: Kind | "chat";
   /** The public name; for a provider's call the provider's own. */
   model?: string;
   provider?: string;
@@ -47,4 +47,5 @@ const outputTypes: Record<Attributes["kind"], string> = {
   video: "video",
   remix: "video",
   character: "image",
+  file: "json",
 };

@@ -1,134 +1,196 @@
-/** The gateway Worker: mounts each family of paths at its prefix; exports the queue consumer and the Durable Objects. */
+/** The gateway Worker: every route, the queue consumer, the operator's checks, and the Durable Objects. */
 
-import { methodNotAllowed } from "hono/method-not-allowed";
-import { admin } from "./api/admin.ts";
-import { assets } from "./api/assets.ts";
-import { bearerToken } from "./api/auth.ts";
-import { balances } from "./api/balance.ts";
-import { callbacks } from "./api/callbacks.ts";
-import { characters } from "./api/characters.ts";
-import { chats } from "./api/chat.ts";
-import { onError, onMethodNotAllowed, pathNotFound } from "./api/errors.ts";
-import { events } from "./api/events.ts";
-import { type AppContext, middleware } from "./api/frame.ts";
-import { submissions } from "./api/generations.ts";
-import { key } from "./api/key.ts";
-import { models } from "./api/models.ts";
-import { markOpenAi } from "./api/openai.ts";
-import { markAsPart } from "./api/request-log.ts";
-import { showKeys } from "./api/receipts.ts";
+import { HonoBase } from "hono/hono-base";
+import * as admin from "./api/admin.ts";
+import * as adminCodes from "./api/admin-codes.ts";
+import * as adminModels from "./api/admin-models.ts";
+import { showMargins } from "./api/margins.ts";
+import { answerAssetPreflight, showAsset } from "./api/assets.ts";
+import { receiveCallback } from "./api/callbacks.ts";
+import { openConsole, openWorker, showRoot, wantsPage } from "./api/forward.ts";
+import { listModels, showModel } from "./api/models.ts";
 import { ready } from "./api/ready.ts";
-import { routing } from "./api/router.ts";
-import { statusQueries } from "./api/status.ts";
-import { tasks } from "./api/tasks.ts";
-import { tokens } from "./api/tokens.ts";
-import { usage } from "./api/usage.ts";
-import { webhook, webhookSecret } from "./api/webhooks.ts";
-import { ConsoleApi } from "./console-api.ts";
-import { findCaller } from "./db/callers.ts";
-import { ApiError } from "./errors.ts";
-import { GatewayApi } from "./gateway-api.ts";
+import { verify } from "./api/verify.ts";
+import { listAudit } from "./api/account/audit-log.ts";
+import { balance } from "./api/account/balance.ts";
+import { deleteCharacter, listCharacters } from "./api/account/characters.ts";
+import * as destinations from "./api/account/destinations.ts";
+import { listEvents } from "./api/account/events.ts";
+import { showKey } from "./api/account/key.ts";
+import { createToken } from "./api/account/tokens.ts";
+import { showUsage } from "./api/account/usage.ts";
+import * as webhooks from "./api/account/webhooks.ts";
+import { cancelBatch, createBatch, showBatch, showBatches, showResults } from "./api/batches/batches.ts";
+import { completeChat } from "./api/chat/chat.ts";
+import { estimate } from "./api/chat/estimates.ts";
+import { createFile, deleteFile, downloadFile, listFiles, showFile } from "./api/files/files.ts";
+import { submitImage, submitRemix, submitTask, submitVideo } from "./api/submissions/generations.ts";
+import { repeatCallback, showCallback } from "./api/tasks/callback.ts";
+import { streamTask } from "./api/tasks/events.ts";
+import { showTasks } from "./api/tasks/list.ts";
+import { showKeys, showReceipt } from "./api/tasks/receipts.ts";
+import { showStatus } from "./api/tasks/status.ts";
+import { cancelTask, deleteTask } from "./api/tasks/tasks.ts";
+import { answerPlain, answerPreflight } from "./api/request/answer.ts";
+import { admitted } from "./api/request/auth.ts";
+import type { AppContext, AppEnv, Handle } from "./api/request/context.ts";
+import { onError, pathNotFound } from "./api/request/errors.ts";
+import { withMiddleware } from "./api/request/middleware.ts";
+import { managed, ownTask } from "./api/request/roles.ts";
+import { TableRouter } from "./api/request/router.ts";
+import { ApiError } from "./base/errors.ts";
+import { withRotatedSecrets } from "./base/rotated-secrets.ts";
+import { proofDays } from "./config.ts";
 import { inJurisdiction } from "./jurisdiction.ts";
-import { ObjectsApi } from "./objects-api.ts";
-import { consume, type QueueMessage } from "./tasks/dispatch.ts";
+import { Objects } from "./rpc/objects.ts";
+import { consume, type QueueMessage } from "./tasks/consumer/queue.ts";
 
-export { ClaimObject } from "./tasks/claim-object.ts";
-export { HoldObject } from "./tasks/hold-object.ts";
-export { TaskObject } from "./tasks/task-object.ts";
-export { TokenObject } from "./tasks/token-object.ts";
-export { WalletObject } from "./tasks/wallet-object.ts";
+export { BatchObject } from "./api/batches/object.ts";
+export { ClaimObject } from "./tasks/object/claim-object.ts";
+export { TaskObject } from "./tasks/object/task-object.ts";
+export { TokenObject } from "./tasks/object/token-object.ts";
+export { WalletObject } from "./wallet/object.ts";
 
-/** The gateway's resources that the console Worker needs: the documentation, and files that programs look for. */
-const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg", "/status"];
+const asGateway =
+  ({ env, executionCtx }: AppContext) =>
+  async (request: Request) =>
+    app.fetch(request, env, executionCtx);
 
-const ownAnswer = ({ env, executionCtx }: AppContext) => {
-  return async (request: Request) => gateway.fetch(request, env, executionCtx);
+const toConsole: Handle = (c) => openConsole(c, asGateway(c));
+const showLinked: Handle = (c) => showAsset(c, () => openConsole(c, asGateway(c)));
+const { operated } = admin;
+
+/** Every path with its methods. What admits its callers stands around each handler; submissions, chats and balances admit theirs themselves. */
+const routes: [method: string, path: string, handle: Handle][] = [
+  ["POST", "/v1/chat/completions", completeChat],
+  ["POST", "/v1/images/generations", submitImage],
+  ["POST", "/v1/videos/generations", submitVideo],
+  ["POST", "/v1/videos/:id/remix", submitRemix],
+  ["POST", "/v1/estimates", estimate],
+  ["GET", "/v1/videos/generations/:id", admitted("read", showStatus("video"), "browser tokens")],
+  ["GET", "/v1/characters_tasks/:id", admitted("read", showStatus("character"), "browser tokens")],
+
+  ["POST", "/v1/tasks", submitTask],
+  ["GET", "/v1/tasks", admitted("read", showTasks)],
+  ["GET", "/v1/tasks/:id", admitted("read", showStatus("generic"), "browser tokens")],
+  ["DELETE", "/v1/tasks/:id", admitted("read", ownTask(deleteTask))],
+  ["POST", "/v1/tasks/:id/cancel", admitted("read", ownTask(cancelTask), "browser tokens")],
+  ["GET", "/v1/tasks/:id/events", admitted("read", streamTask, "browser tokens")],
+  ["GET", "/v1/tasks/:id/receipt", admitted("read", ownTask(showReceipt))],
+  ["GET", "/v1/tasks/:id/callback", admitted("read", ownTask(showCallback))],
+  ["POST", "/v1/tasks/:id/callback", admitted("submission", ownTask(repeatCallback))],
+
+  ["GET", "/v1/models", admitted("read", listModels)],
+  ["GET", "/v1/models/:id", admitted("read", showModel)],
+  ["GET", "/v1/usage", admitted("read", showUsage)],
+  ["GET", "/v1/events", admitted("read", managed(listEvents))],
+  ["GET", "/v1/audit_log", admitted("read", managed(listAudit))],
+  ["GET", "/v1/key", admitted("read", showKey)],
+  ["POST", "/v1/tokens", admitted("submission", createToken)],
+  ["POST", "/v1/files", admitted("submission", createFile)],
+  ["GET", "/v1/files", admitted("read", listFiles)],
+  ["GET", "/v1/files/:id", admitted("read", showFile)],
+  ["DELETE", "/v1/files/:id", admitted("read", deleteFile)],
+  ["GET", "/v1/files/:id/content", admitted("read", downloadFile)],
+  ["POST", "/v1/batches", admitted("submission", createBatch)],
+  ["GET", "/v1/batches", admitted("read", showBatches)],
+  ["GET", "/v1/batches/:id", admitted("read", showBatch)],
+  ["POST", "/v1/batches/:id/cancel", admitted("read", cancelBatch)],
+  ["GET", "/v1/batches/:id/results", admitted("read", showResults)],
+  ["GET", "/v1/characters", admitted("read", listCharacters)],
+  ["DELETE", "/v1/characters/:id", admitted("read", deleteCharacter)],
+  ["GET", "/v1/webhook", admitted("read", webhooks.showWebhook)],
+  ["PUT", "/v1/webhook", admitted("read", managed(webhooks.setWebhook))],
+  ["POST", "/v1/webhook/test", admitted("submission", managed(webhooks.testWebhook))],
+  ["GET", "/v1/webhook_secret", admitted("read", managed(webhooks.showWebhookSecret))],
+  ["POST", "/v1/webhook_secret", admitted("read", managed(webhooks.rotateWebhookSecret))],
+
+  ["GET", "/v1/destinations", admitted("read", destinations.showDestinations)],
+  ["GET", "/v1/destinations/:id", admitted("read", destinations.showDestination)],
+  ["PUT", "/v1/destinations/:id", admitted("read", managed(destinations.putDestination))],
+  ["DELETE", "/v1/destinations/:id", admitted("read", managed(destinations.removeDestination))],
+  ["POST", "/v1/destinations/:id/test", admitted("submission", managed(destinations.testDestination))],
+
+  ["ALL", "/balance", balance("key")],
+  ["ALL", "/v1/balance", balance("key")],
+  ["ALL", "/user/balance", balance("account")],
+  ["ALL", "/v1/user/balance", balance("account")],
+
+  ["GET", "/assets/*", showLinked],
+  ["OPTIONS", "/assets/*", answerAssetPreflight],
+  ["GET", "/characters/*", showLinked],
+  ["OPTIONS", "/characters/*", answerAssetPreflight],
+  ["POST", "/callbacks/:provider/:task/:signature", receiveCallback],
+  ["GET", "/.well-known/jwks.json", showKeys],
+  ["GET", "/v1/verify/:sha256", verify],
+
+  ["POST", "/admin/accounts", operated(admin.createAccount)],
+  ["GET", "/admin/accounts", operated(admin.listAccounts)],
+  ["GET", "/admin/accounts/:id", operated(admin.showAccount)],
+  ["PATCH", "/admin/accounts/:id", operated(admin.changeAccount)],
+  ["DELETE", "/admin/accounts/:id", operated(admin.deleteAccount)],
+  ["POST", "/admin/accounts/:id/keys", operated(admin.createKey)],
+  ["GET", "/admin/accounts/:id/keys", operated(admin.listKeys)],
+  ["POST", "/admin/accounts/:id/invitations", operated(admin.createInvitation)],
+  ["PATCH", "/admin/keys/:id", operated(admin.changeKey)],
+  ["DELETE", "/admin/keys/:id", operated(admin.deleteKey)],
+  ["GET", "/admin/models", operated(adminModels.listModels)],
+  ["GET", "/admin/models/:id", operated(adminModels.showModel)],
+  ["PUT", "/admin/models/:id", operated(adminModels.putModel)],
+  ["DELETE", "/admin/models/:id", operated(adminModels.deleteModel)],
+  ["POST", "/admin/models/:id/rollback", operated(adminModels.rollBackModel)],
+  ["POST", "/admin/codes", operated(adminCodes.createCodes)],
+  ["GET", "/admin/codes", operated(adminCodes.listCodes)],
+  ["DELETE", "/admin/codes/:id", operated(adminCodes.revokeCode)],
+  ["POST", "/admin/reconcile", operated(admin.reconcile)],
+  ["POST", "/admin/alerts/test", operated(admin.testAlert)],
+  ["GET", "/admin/margins", operated(showMargins)],
+  ["GET", "/admin/audit", operated(admin.audit)],
+
+  ["GET", "/healthz", (c) => answerPlain(c, { status: "ok" })],
+  ["GET", "/readyz", ready],
+
+  ["ALL", "/openai/*", (c) => openWorker(c, asGateway(c), "OPENAI")],
+  ["ALL", "/mcp", (c) => openWorker(c, asGateway(c), "MCP")],
+  ["GET", "/", (c) => showRoot(c, asGateway(c))],
+  ["ALL", "/console", toConsole],
+  ["ALL", "/console/*", toConsole],
+  ["GET", "/docs", toConsole],
+  ["GET", "/docs/*", toConsole],
+  ["GET", "/openapi.json", toConsole],
+  ["GET", "/llms.txt", toConsole],
+  ["GET", "/robots.txt", toConsole],
+  ["GET", "/favicon.svg", toConsole],
+  ["GET", "/status", toConsole],
+  ["GET", "/verify", toConsole],
+];
+
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/** Answers a path or method without a route: 405 if the path has other methods. */
+const refuse: Handle = async (c) => {
+  const { method, path } = c.req;
+  if (method === "OPTIONS" && /^\/(v1\/|(user\/)?balance\b)/.test(path)) return answerPreflight(c);
+  // Callers without the operator's token cannot find out which paths exist under /admin.
+  if (/^\/admin(\/|$)/.test(path)) await admin.admitOperator(c);
+  const allowed = methods.filter((one) => app.router.match(one === "HEAD" ? "GET" : one, path)[0].length > 0);
+  if (allowed.length > 0) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
+  if (wantsPage(c) && !/^\/(v1|admin|openai|mcp)(\/|$)/.test(path)) return openConsole(c, asGateway(c));
+  throw pathNotFound(c);
 };
-
-async function toConsole(c: AppContext): Promise<Response> {
-  if (!c.env.CONSOLE) throw pathNotFound(c);
-  const response = await c.env.CONSOLE.open(c.req.raw, new ConsoleApi(c.env, ownAnswer(c)));
-  return new Response(response.body, response);
-}
-
-/** Forwards requests to the Worker of a binding with the API for callers; 404 if the Worker is not deployed. */
-const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
-  const worker = c.env[binding];
-  if (!worker) throw new ApiError("not_found");
-  // If the caller disconnects, the forwarded request is aborted too.
-  const { signal } = c.req.raw;
-  const answer = (asked: Request) => {
-    const request = markAsPart(c, new Request(asked, { signal }));
-    return ownAnswer(c)(binding === "OPENAI" ? markOpenAi(request) : request);
-  };
-  const api = new GatewayApi(answer, async () => {
-    const token = bearerToken(c);
-    return token === undefined ? undefined : (await findCaller(c.env, token))?.accountId;
-  });
-  const response = await worker.open(c.req.raw, api);
-  return new Response(response.body, response);
-};
-
-/** Every route, listed for answers to wrong methods. */
-const routes = routing();
-
-/** Browsers get a page; programs get links to other paths. */
-function root(c: AppContext): Response | Promise<Response> {
-  if (c.env.CONSOLE && c.req.header("accept")?.includes("text/html")) return toConsole(c);
-  c.header("vary", "Accept");
-  const at = (path: string) => new URL(path, c.get("url")).href;
-  const pages = c.env.CONSOLE && { docs: at("/docs"), openapi: at("/openapi.json"), llms: at("/llms.txt") };
-  return c.json({ object: "gateway", api: at("/v1"), models: at("/v1/models"), health: at("/healthz"), ...pages });
-}
 
 // Not strict: a trailing slash is the same path.
-const app = routing({ strict: false })
-  .onError(onError)
-  .notFound((c) => onError(pathNotFound(c), c))
-  .use(middleware)
-  .use(methodNotAllowed({ app: routes, onMethodNotAllowed }))
-  .route("/v1/tasks", tasks)
-  .route("/v1/models", models)
-  .route("/v1/usage", usage)
-  .route("/v1/characters", characters)
-  .route("/v1/events", events)
-  .route("/v1/webhook", webhook)
-  .route("/v1/webhook_secret", webhookSecret)
-  .route("/v1/tokens", tokens)
-  .route("/v1/key", key)
-  .route("/v1/balance", balances("key"))
-  .route("/balance", balances("key"))
-  .route("/v1/user/balance", balances("account"))
-  .route("/user/balance", balances("account"))
-  .route("/callbacks", callbacks)
-  .route("/admin", admin)
-  .get("/", root)
-  .on("ALL", ["/console", "/console/*"], toConsole)
-  .on("GET", readPaths, toConsole)
-  .get("/.well-known/jwks.json", showKeys)
-  .all("/openai/*", toWorker("OPENAI"))
-  .all("/mcp", toWorker("MCP"))
-  .get("/healthz", (c) => c.json({ status: "ok" }))
-  .get("/readyz", ready);
-
-const gateway = routing({ strict: false })
-  .onError(onError)
-  .notFound((c) => app.fetch(c.req.raw, c.env, c.executionCtx))
-  .route("/", statusQueries)
-  .route("/assets", assets)
-  .route("/characters", assets)
-  .route("/", submissions)
-  .route("/", chats);
-
-routes.routes.push(...gateway.routes, ...app.routes);
+const app = new HonoBase<AppEnv>({ strict: false, router: new TableRouter() }).onError(onError).notFound(withMiddleware(refuse));
+for (const [method, path, handle] of routes) app.on(method, path, withMiddleware(handle));
 
 /** Every five minutes: the operator's checks. */
 async function scheduled(_: ScheduledController, env: Env): Promise<void> {
-  await env.OPERATIONS?.check(new ObjectsApi(inJurisdiction(env)));
+  await env.OPERATIONS?.check(new Objects(inJurisdiction(withRotatedSecrets(env))), { proofDays: proofDays(env) });
 }
 
 export default {
-  fetch: (request: Request, env: Env, ctx: ExecutionContext) => gateway.fetch(request, inJurisdiction(env), ctx),
-  queue: (batch: MessageBatch<QueueMessage>, env: Env, ctx: ExecutionContext) => consume(batch, inJurisdiction(env), ctx),
+  fetch: (request: Request, env: Env, ctx: ExecutionContext) => app.fetch(request, inJurisdiction(withRotatedSecrets(env)), ctx),
+  queue: (batch: MessageBatch<QueueMessage>, env: Env, ctx: ExecutionContext) =>
+    consume(batch, inJurisdiction(withRotatedSecrets(env)), ctx),
   scheduled,
 } satisfies ExportedHandler<Env, QueueMessage>;

@@ -2,17 +2,22 @@
 
 import { request, type IncomingHttpHeaders } from "node:http";
 
-const MiB = 1024 * 1024;
-const PIECE_BYTES = 256 * 1024;
+const pieceBytes = 256 * 1024;
 
-/** A body that needs only one image in memory. */
+/** A body that is sent in small pieces, so that parts which repeat are in memory once. */
 export interface LargeBody {
   length: number;
   pieces: () => Generator<Uint8Array>;
 }
 
-const images = 5;
-const imageBytes = 10 * MiB;
+export const toBody = (parts: Uint8Array[]): LargeBody => ({
+  length: parts.reduce((sum, part) => sum + part.length, 0),
+  *pieces() {
+    for (const part of parts) for (let at = 0; at < part.length; at += pieceBytes) yield part.subarray(at, at + pieceBytes);
+  },
+});
+
+export const toJson = (value: object): LargeBody => toBody([Buffer.from(JSON.stringify(value))]);
 
 /** Numbers without a pattern (a linear congruential generator, constants of Numerical Recipes), so that their Base64 has every letter. */
 export function noise(bytes: number): Uint8Array {
@@ -21,25 +26,14 @@ export function noise(bytes: number): Uint8Array {
   return file;
 }
 
-/** A JSON body: `fields`, and `images` with the largest number and size that the gateway accepts, all the same image. */
-export function largeBody(fields: Record<string, unknown>): LargeBody {
-  const file = noise(imageBytes);
+/** A PNG by its first bytes. */
+export function image(bytes: number): Uint8Array {
+  const file = noise(bytes);
   file.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  const image = Buffer.from(`"data:image/png;base64,${Buffer.from(file).toString("base64")}"`);
-  const head = Buffer.from(`${JSON.stringify(fields).slice(0, -1)},"images":[`);
-  const tail = Buffer.from("]}");
-  return {
-    length: head.length + images * image.length + Math.max(images - 1, 0) + tail.length,
-    *pieces() {
-      yield head;
-      for (let number = 0; number < images; number++) {
-        if (number > 0) yield Buffer.from(",");
-        for (let at = 0; at < image.length; at += PIECE_BYTES) yield image.subarray(at, at + PIECE_BYTES);
-      }
-      yield tail;
-    },
-  };
+  return file;
 }
+
+export const toDataUri = (bytes: number): string => `data:image/png;base64,${Buffer.from(image(bytes)).toString("base64")}`;
 
 export interface Answer {
   /** 0 if the gateway closed the connection before it had read the body, and its answer was lost with it. */

@@ -1,42 +1,28 @@
-/** `npm run bench:large-body`: bodies of 69.9 MB with five images to a gateway in an isolate of 128 MB. Exits 1 if a limit is exceeded. */
+/** `npm run bench -- large-body`: bodies of 69.9 MB with five images to a gateway in an isolate of 128 MB, then other large bodies. Exits 1 if a limit is exceeded. */
 
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bundle, root } from "../build.ts";
-import { freshHeaders, gatewayBindings, readTaskId } from "../calls.ts";
-import { Client } from "../load.ts";
-import { canReadCpu, cpuUs } from "../process-tree.ts";
-import { startServer } from "../server.ts";
-import { startBucket } from "./bucket.ts";
-import { type Answer, largeBody, send } from "./client.ts";
+import { freshHeaders, readTaskId } from "../calls.ts";
+import { canReadCpu } from "../process-tree.ts";
+import { measureBodies } from "./bodies.ts";
+import { type Answer, send, toBody, toDataUri } from "./client.ts";
 import { heapDuring } from "./heap.ts";
-import { makeTempDir, must, report } from "./limits.ts";
+import { heapMB, MiB, startMeasured } from "./measured.ts";
 import { probeBeside } from "./probe.ts";
 
-const heapMB = 128;
 const maxCpuMs = 500;
 const maxWaitMs = 100;
 const together = 5;
 
 if (!canReadCpu) throw new Error("processor time is read from /proc, which only Linux has");
-const tempDir = await makeTempDir();
-
-const configPath = join(root, "wrangler.toml");
-const script = await bundle(configPath, "src/worker.ts", join(tempDir, "bundle"));
-const bucket = await startBucket();
-const server = await startServer(tempDir, {
-  configPath,
-  script,
-  consumes: true,
-  bindings: gatewayBindings,
-  heapMB,
-  bucket: bucket.address,
-});
-const client = new Client(server.url);
+const { server, client, bucket, must, usedIn, measure } = await startMeasured({ heapMB });
 const headers = await freshHeaders(client);
 const url = `${server.url}/v1/images/generations`;
-const body = largeBody({ model: "imgA-4", prompt: "Five images as one", n: 1 });
+/** The largest number and size of images that the gateway accepts, all the same image. */
+const inline = Buffer.from(JSON.stringify(toDataUri(10 * MiB)));
+const comma = Buffer.from(",");
+const head = Buffer.from('{"model":"imgA-4","prompt":"Five images as one","n":1,"images":[');
+const body = toBody([head, inline, comma, inline, comma, inline, comma, inline, comma, inline, Buffer.from("]}")]);
 const probe = { url: server.url, headers, paths: ["/healthz", "/v1/models", "/v1/balance"] };
 
 /** Sends bodies at once and waits for their tasks: the submissions' answers and the final tasks. */
@@ -50,9 +36,11 @@ async function submit(count: number, options: { isChunked?: boolean } = {}) {
 }
 
 /** Measures bodies from the first byte to the end of their tasks, minus the idle cost of the same time. */
-async function measure(title: string, work: () => ReturnType<typeof submit>): Promise<void> {
+async function measureTasks(title: string, work: () => ReturnType<typeof submit>): Promise<void> {
   const idleUs = (await usedIn(() => sleep(1000))).us / 1000;
-  const { us, ms, result } = await usedIn(work);
+  const began = performance.now();
+  const { us, result } = await usedIn(work);
+  const ms = performance.now() - began;
   const cpuMs = (us - idleUs * ms) / 1000 / result.answers.length;
   console.log(`${title}: ${result.answers.map((one) => `${one.status} in ${Math.round(one.ms)} ms`).join(", ")}`);
   console.log(`  CPU ${Math.round(cpuMs)} ms a body with its task; memory of workerd ${await memoryMB()}`);
@@ -72,13 +60,6 @@ async function measure(title: string, work: () => ReturnType<typeof submit>): Pr
 /** While others are being processed a body may be refused, and the refusal lost if the connection closes before the body was read. */
 const isRefused = (status: number, headers: Answer["headers"], count: number) =>
   (status === 503 && headers["retry-after"] !== undefined) || (status === 0 && count > 1);
-
-async function usedIn<T>(work: () => Promise<T>): Promise<{ result: T; us: number; ms: number }> {
-  const before = await cpuUs(server.processes);
-  const start = performance.now();
-  const result = await work();
-  return { result, us: (await cpuUs(server.processes)) - before, ms: performance.now() - start };
-}
 
 const inputs = () => [...bucket.files.keys()].filter((key) => key.startsWith("inputs/")).length;
 
@@ -113,11 +94,11 @@ async function held(count: number): Promise<void> {
   must(maxMiB < heapMB, `${count} bodies at once: the isolate held ${maxMiB} MiB, not below ${heapMB}`);
 }
 
-await report({ client, server, bucket }, async () => {
+await measure(async () => {
   console.log(`${(body.length / 1e6).toFixed(1)} MB a body; memory of workerd ${await memoryMB()}`);
-  for (let turn = 1; turn <= 3; turn++) await measure(`one body, turn ${turn}`, () => submit(1));
-  await measure("one body in chunks", () => submit(1, { isChunked: true }));
-  await measure(`${together} bodies at once`, () => submit(together));
+  for (let turn = 1; turn <= 3; turn++) await measureTasks(`one body, turn ${turn}`, () => submit(1));
+  await measureTasks("one body in chunks", () => submit(1, { isChunked: true }));
+  await measureTasks(`${together} bodies at once`, () => submit(together));
   await probed("alone", () => sleep(1000));
   await probed("beside one body", () => submit(1));
   await probed(`beside ${together} bodies`, () => submit(together));
@@ -126,5 +107,6 @@ await report({ client, server, bucket }, async () => {
   await send(url, body, { headers, breakAfter: body.length / 2 });
   must(inputs() > 0, "a client that stopped half-way: nothing had been stored");
   await inputsAreGone("a client that stopped half-way");
-  await measure("one body after all that", () => submit(1));
+  await measureTasks("one body after all that", () => submit(1));
 });
+await measureBodies();

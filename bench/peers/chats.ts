@@ -13,14 +13,26 @@ export const words = Array.from({ length: chunks }, (_, at) => `${at === 0 ? "" 
 /** The words in a prompt that make the upstream send the answer slowly. */
 export const pacedPrompt = "Take your time.";
 
-export type Kind = "whole" | "burst" | "paced";
+/** The words in a prompt that make the upstream send the answer slowly, each piece of text with the time at which it was written. */
+export const timedPrompt = "Tell the time.";
+
+/** `timed` is `paced` with times as its text. */
+export type Kind = "whole" | "burst" | "paced" | "timed";
+
+const additions: Partial<Record<Kind, string>> = { paced: pacedPrompt, timed: timedPrompt };
+
+/** Milliseconds since the epoch, with fractions, the same in all processes of this machine. */
+export const now = () => performance.timeOrigin + performance.now();
+/** A time as a piece of an answer's text, and the times in such a text. */
+export const toTimedText = (at: number) => ` ${at.toFixed(3)};`;
+export const readTimes = (text: string) => [...text.matchAll(/ (\d+\.\d{3});/g)].map(([, at]) => Number(at));
 
 /** The body of a chat for a model's name. */
 export function toBody(model: string, kind: Kind): string {
   const question = "Which three facts about lighthouses would surprise a sailor of today, and why? Answer in at most two sentences each.";
   const messages = [
     { role: "system", content: "You are a helpful assistant that answers briefly, in plain words, and says so when it does not know." },
-    { role: "user", content: kind === "paced" ? `${question} ${pacedPrompt}` : question },
+    { role: "user", content: [question, additions[kind] ?? []].flat().join(" ") },
   ];
   const isStream = kind !== "whole";
   return JSON.stringify({ model, messages, max_tokens: 256, ...(isStream && { stream: true, stream_options: { include_usage: true } }) });
@@ -42,5 +54,9 @@ function readText(answer: string, kind: Kind): string {
 /** Throws unless a gateway's answer contains the upstream's whole text. */
 export function checkAnswer(answer: string, kind: Kind): void {
   const text = readText(answer, kind);
+  if (kind === "timed") {
+    if (readTimes(text).length !== chunks) throw new Error(`an answer with another number of times: ${text.slice(0, 100)}`);
+    return;
+  }
   if (text !== words.join("")) throw new Error(`an answer with another text: ${text.slice(0, 100)}`);
 }

@@ -1,4 +1,4 @@
-/** The gateway as `npm run bench:peers` runs it. It is never deployed. */
+/** The gateway as `npm run bench -- peers` runs it. It is never deployed. */
 
 import { useNetwork } from "./network.ts";
 

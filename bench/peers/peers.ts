@@ -5,13 +5,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-
-/** How a program is started. */
-export interface Command {
-  file: string;
-  args: string[];
-  env?: Record<string, string>;
-}
+import type { Command } from "../programs.ts";
 
 export interface Peer {
   name: string;

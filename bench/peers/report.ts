@@ -1,8 +1,9 @@
 /** The tables of the comparison, in Markdown. */
 
-import { quantile } from "../comparison.ts";
+import { quantile, type Turn } from "../comparison.ts";
 import { chunks } from "./chats.ts";
-import type { Load, Turn, Turns } from "./rounds.ts";
+import type { Delays } from "./delays.ts";
+import type { Load, Turns } from "./rounds.ts";
 
 const median = (values: number[]) => quantile(values, 0.5);
 const spread = (values: number[], digits: number) =>
@@ -29,7 +30,7 @@ export function absolute(results: Map<Load, Turns>, names: string[]): string {
 export function ratios(results: Map<Load, Turns>, own: string, others: string[]): string {
   const compare = (turns: Turns, other: string, field: "cpu" | "rate") =>
     (turns[own] ?? []).map((turn, at) => turn[field] / (turns[other]?.[at]?.[field] ?? Number.NaN));
-  const header = ["ours as a multiple of", ...others.flatMap((name) => [`${name}: CPU`, `${name}: requests/s`])];
+  const header = [`${own} as a multiple of`, ...others.flatMap((name) => [`${name}: CPU`, `${name}: requests/s`])];
   const rows = [...results].map(([load, turns]) => [
     toName(load),
     ...others.flatMap((other) => [spread(compare(turns, other, "cpu"), 2), spread(compare(turns, other, "rate"), 2)]),
@@ -51,6 +52,21 @@ export function perChunk(results: Map<Load, Turns>, names: string[]): string {
     }),
   ]);
   return table(["CPU us per chunk", ...names], rows);
+}
+
+/** The delay of chunks: in each gateway, and above another one's in the same round. */
+export function delayTable(results: Delays, names: string[], beside: string): string {
+  const rows = [...results].flatMap(([streams, delays]) =>
+    (["p50", "p99"] as const).map((field) => [
+      `${streams} ${streams === 1 ? "stream" : "streams"}, ${field}`,
+      ...names.map((name) => {
+        const own = (delays[name] ?? []).map((delay) => delay[field]);
+        const above = own.map((ms, at) => ms - (delays[beside]?.[at]?.[field] ?? Number.NaN));
+        return name === beside ? spread(own, 1) : `${median(own).toFixed(1)}, ${median(above) < 0 ? "" : "+"}${spread(above, 1)}`;
+      }),
+    ]),
+  );
+  return table([`ms from the upstream's chunk, above the ${beside}`, ...names], rows);
 }
 
 /** Memory and start-up of a program. */

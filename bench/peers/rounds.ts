@@ -1,6 +1,7 @@
 /** The measurement: in each round every gateway takes a turn with every kind of chat and number of connections, one directly after the other. */
 
-import { quantile } from "../comparison.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { takeTurn, type Turn } from "../comparison.ts";
 import { type Call, Client } from "../load.ts";
 import { cpuUs } from "../process-tree.ts";
 import { checkAnswer, type Kind, toBody } from "./chats.ts";
@@ -10,8 +11,11 @@ export interface Gateway {
   name: string;
   url: string;
   processes: number[];
-  headers: Record<string, string>;
+  /** The headers of each caller; requests take them in turn. */
+  callers: Record<string, string>[];
   model: string;
+  /** Milliseconds after a turn in which the gateway writes what it gathered during the turn. */
+  settlesMs?: number;
 }
 
 /** A kind of chat over a number of connections. */
@@ -26,13 +30,6 @@ const loads: Load[] = [
   { kind: "paced", connections: 16 },
 ];
 
-/** One turn: CPU microseconds per request, requests per second, median latency in milliseconds. */
-export interface Turn {
-  cpu: number;
-  rate: number;
-  p50: number;
-}
-
 /** The turns of each gateway, by its name: one of each round. */
 export type Turns = Record<string, Turn[]>;
 
@@ -44,48 +41,59 @@ export interface Size {
   maxRequests: number;
 }
 
-const toCall = ({ headers, model }: Gateway, kind: Kind): Call => ({
-  method: "POST",
-  path: "/v1/chat/completions",
-  headers: { ...headers, accept: "application/json", "user-agent": "bench/1" },
-  body: toBody(model, kind),
-});
+export const toCalls = ({ callers, model }: Gateway, kind: Kind): Call[] =>
+  callers.map((headers) => ({
+    method: "POST",
+    path: "/v1/chat/completions",
+    headers: { ...headers, accept: "application/json", "user-agent": "bench/1" },
+    body: toBody(model, kind),
+  }));
 
 /** Throws unless the gateway forwards every kind of answer completely. */
 export async function checkGateway(gateway: Gateway): Promise<void> {
   const client = new Client(gateway.url, 1);
   try {
-    for (const kind of ["whole", "burst", "paced"] as const) checkAnswer(await client.send(toCall(gateway, kind)), kind);
+    for (const kind of ["whole", "burst", "paced", "timed"] as const) checkAnswer(await client.send(toCalls(gateway, kind).at(0)!), kind);
   } finally {
     client.close();
   }
 }
 
-async function takeTurn(gateway: Gateway, { kind, connections }: Load, { turnMs, maxRequests }: Size): Promise<Turn> {
-  const client = new Client(gateway.url, connections);
-  try {
-    const call = toCall(gateway, kind);
-    const [before, started] = [await cpuUs(gateway.processes), performance.now()];
-    const latencies = await client.run([call], maxRequests, turnMs);
-    const seconds = (performance.now() - started) / 1000;
-    const used = (await cpuUs(gateway.processes)) - before;
-    return { cpu: used / latencies.length, rate: latencies.length / seconds, p50: quantile(latencies, 0.5) };
-  } finally {
-    client.close();
-  }
+/** What a gateway needs after its turn, in microseconds of CPU for each request: the sum until it has written what it gathered. */
+async function afterTurn({ processes, settlesMs = 0 }: Gateway, ended: { at: number; cpu: number; requests: number }): Promise<number> {
+  if (settlesMs === 0) return 0;
+  await sleep(Math.max(0, ended.at + settlesMs - performance.now()));
+  return ((await cpuUs(processes)) - ended.cpu) / ended.requests;
 }
 
-/** Measures all loads. Each round begins with another gateway; the first round is a warm-up and does not count. */
+/**
+ * Measures all loads. Each round begins with another gateway; the first round is a warm-up and does not count. The CPU of a gateway that
+ * gathers what it writes includes what it does after its turn, while the others take theirs.
+ */
 export async function measure(gateways: Gateway[], size: Size, note: (text: string) => void): Promise<Map<Load, Turns>> {
   const results = new Map<Load, Turns>(loads.map((load) => [load, Object.fromEntries(gateways.map(({ name }) => [name, []]))]));
   for (let round = -1; round < size.rounds; round++) {
     note(round < 0 ? "warm-up" : `round ${round + 1} of ${size.rounds}`);
-    const first = (round + gateways.length) % gateways.length;
-    for (const [load, turns] of results)
-      for (const gateway of [...gateways.slice(first), ...gateways.slice(0, first)]) {
-        const turn = await takeTurn(gateway, load, size);
-        if (round >= 0) turns[gateway.name]?.push(turn);
+    for (const [load, turns] of results) {
+      const after: (() => Promise<void>)[] = [];
+      for (const gateway of inTurn(gateways, round)) {
+        const client = new Client(gateway.url, load.connections);
+        const side = { server: gateway, client, calls: toCalls(gateway, load.kind) };
+        const turn = await takeTurn(side, size.maxRequests, size.turnMs);
+        client.close();
+        if (round < 0) continue;
+        turns[gateway.name]?.push(turn);
+        const ended = { at: performance.now(), cpu: await cpuUs(gateway.processes), requests: turn.requests };
+        after.push(async () => void (turn.cpu += await afterTurn(gateway, ended)));
       }
+      for (const add of after) await add();
+    }
   }
   return results;
+}
+
+/** The gateways, beginning with another one in each round. */
+export function inTurn(gateways: Gateway[], round: number): Gateway[] {
+  const first = (round + gateways.length) % gateways.length;
+  return [...gateways.slice(first), ...gateways.slice(0, first)];
 }

@@ -1,39 +1,38 @@
 /**
- * `npm run bench:peers`: chats through this gateway, other gateways and a bare pass-through, against one upstream: CPU per request, requests a
- * second, memory, start-up. `PEERS_DIR` keeps what is installed; `--quick` is a smoke run. On a quiet machine it takes about five minutes.
+ * `npm run bench -- peers`: chats through this gateway, other gateways and a bare pass-through, against one upstream: CPU per request, requests a
+ * second, the delay of streams, memory, start-up. `PEERS_DIR` keeps what is installed; `--rounds=3` takes fewer than nine rounds, `--quick` is a smoke run. On a quiet machine it takes a quarter of an hour.
  */
 
 import { fork } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bundle, root } from "../build.ts";
+import { claimPort } from "../../scripts/support/port.ts";
+import { once } from "../../src/base/once.ts";
+import { bundle, bundleGateway, root } from "../build.ts";
 import { freshHeaders, gatewayBindings } from "../calls.ts";
 import { Client } from "../load.ts";
 import { processesBelow } from "../process-tree.ts";
+import { residentMiB, start } from "../programs.ts";
 import { startServer } from "../server.ts";
 import { startMs } from "../startup.ts";
+import { makeTempDir } from "../temporary.ts";
 import { installed, type Peer, peers } from "./peers.ts";
-import { findPort, residentMiB, start } from "./programs.ts";
-import { absolute, type Footprint, footprints, perChunk, ratios } from "./report.ts";
+import { measureDelays } from "./delays.ts";
+import { absolute, delayTable, type Footprint, footprints, perChunk, ratios } from "./report.ts";
 import { checkGateway, type Gateway, measure, type Size } from "./rounds.ts";
 
 const isQuick = process.argv.includes("--quick");
-const size: Size = isQuick ? { rounds: 1, turnMs: 150, maxRequests: 200 } : { rounds: 9, turnMs: 600, maxRequests: 5_000 };
-const starts = isQuick ? 1 : 7;
+const rounds = Number(/^--rounds=(\d+)$/m.exec(process.argv.join("\n"))?.[1] ?? 9);
+const size: Size = isQuick ? { rounds: 1, turnMs: 150, maxRequests: 200 } : { rounds, turnMs: 600, maxRequests: 5_000 };
+const starts = isQuick ? 1 : Math.min(7, rounds);
 const note = (text: string) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`);
 
 // Our gateway's state is in memory if possible: the other gateways store nothing, and a disk's delays are not the platform's.
 const memory = "/dev/shm";
-const tempDir = await mkdtemp(join(existsSync(memory) ? memory : tmpdir(), "gateway-peers-"));
-const installDir = await mkdtemp(join(tmpdir(), "gateway-peers-"));
-const peersDir = process.env["PEERS_DIR"] ?? installDir;
-process.once("exit", () => {
-  for (const dir of [tempDir, installDir]) rmSync(dir, { recursive: true, force: true });
-});
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+const tempDir = await makeTempDir(existsSync(memory) ? memory : undefined);
+const peersDir = process.env["PEERS_DIR"] ?? (await makeTempDir());
 
 /** A measured gateway, with functions to stop it and to start it again for the start-up measurement. */
 interface Running {
@@ -53,13 +52,16 @@ async function startUpstream() {
   return { url: `http://127.0.0.1:${port}/v1`, stop: () => child.disconnect() };
 }
 
-/** This gateway with keys, metering and rate limits, which are high enough for the load. */
-async function startOwn(): Promise<Running> {
-  const script = await bundle("wrangler.toml", "src/worker.ts", join(tempDir, "gateway"), "bench/peers/gateway.ts");
+/** Longer than this gateway gathers the console's log of requests and what wallets write to D1. */
+const settlesMs = 11_000;
+const ownBundle = once(() => bundleGateway(root, tempDir, "bench/peers/gateway.ts"));
+
+/** This gateway with keys, metering, the log of requests, and rate limits, which are high enough for the load. Callers are of so many accounts. */
+async function startOwn(name: string, accounts: number): Promise<Running> {
+  const bundled = await ownBundle();
   const rateLimit = 999_999_999;
   const server = await startServer(tempDir, {
-    configPath: join(root, "wrangler.toml"),
-    script,
+    ...bundled,
     consumes: true,
     network: true,
     rateLimit,
@@ -73,13 +75,14 @@ async function startOwn(): Promise<Running> {
     },
   });
   const client = new Client(server.url);
-  const headers = await freshHeaders(client);
+  const callers: Record<string, string>[] = [];
+  for (let at = 0; at < accounts; at++) callers.push(await freshHeaders(client, `bench-${at}@example.com`));
   client.close();
   return {
-    gateway: { name: "ours", url: server.url, processes: server.processes, headers, model: "textA-1-mini" },
+    gateway: { name, url: server.url, processes: server.processes, callers, model: "textA-1-mini", settlesMs },
     startMs: () =>
       startMs({
-        script,
+        script: bundled.script,
         compatibilityFlags: ["global_fetch_strictly_public", "enable_request_signal", "queue_consumer_no_wait_for_wait_until"],
       }),
     stop: server.stop,
@@ -91,7 +94,7 @@ async function startFloor(name: string, config: string, main: string): Promise<R
   const configPath = join(root, "bench/peers", config);
   const script = await bundle(configPath, main, join(tempDir, name));
   const server = await startServer(tempDir, { configPath, script, consumes: false, network: true, bindings: { UPSTREAM: upstream.url } });
-  const gateway = { name, url: server.url, processes: server.processes, headers: {}, model: "upstream-model" };
+  const gateway = { name, url: server.url, processes: server.processes, callers: [{}], model: "upstream-model" };
   return { gateway, startMs: () => startMs({ script, compatibilityFlags: [] }), stop: server.stop };
 }
 
@@ -101,13 +104,13 @@ const startPass = () => startFloor("pass-through", "wrangler.toml", "pass.ts");
 async function startPeer(peer: Peer): Promise<Running> {
   const dir = await installed(peer, peersDir);
   const run = async () => {
-    const port = await findPort();
+    const port = await claimPort(0);
     return start(await peer.command(dir, port, upstream.url), port, "/");
   };
   const { child, url, stop } = await run();
   const processes = [child.pid!, ...(await processesBelow(child.pid!))];
   return {
-    gateway: { name: peer.name, url, processes, headers: peer.headers(upstream.url), model: peer.model },
+    gateway: { name: peer.name, url, processes, callers: [peer.headers(upstream.url)], model: peer.model },
     async startMs() {
       const again = await run();
       await again.stop();
@@ -117,10 +120,13 @@ async function startPeer(peer: Peer): Promise<Running> {
   };
 }
 
+/** This gateway with the keys of a hundred accounts in turn. */
+const hundred = "ours, 100 accounts";
 const running: Running[] = [];
 const skipped = ["Bifrost is skipped: its npm package fetches the program from a host of its own, which is no package registry"];
 for (const [name, starting] of [
-  ["ours", startOwn],
+  ["ours", () => startOwn("ours", 1)],
+  [hundred, () => startOwn(hundred, 100)],
   ...peers.map((peer) => [`${peer.name} ${peer.version}`, () => startPeer(peer)] as const),
   ["least gateway", startLeast],
   ["pass-through", startPass],
@@ -146,6 +152,11 @@ const measured = await Promise.all(
     return { one, footprint };
   }),
 );
+note("delays of streams");
+const delays = await measureDelays(
+  running.map(({ gateway }) => gateway),
+  size.rounds,
+);
 const results = await measure(
   running.map(({ gateway }) => gateway),
   size,
@@ -162,6 +173,8 @@ console.log(
   [
     `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores, Node ${process.versions.node}, ${size.rounds} rounds, ${Math.round((performance.now() - began) / 1000)} s`,
     ratios(results, "ours", names.slice(1)),
+    ratios(results, hundred, ["ours", ...names.slice(2)]),
+    delayTable(delays, names, "pass-through"),
     absolute(results, names),
     perChunk(results, names),
     footprints(measured.map(({ footprint }) => footprint)),

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { chunks, paceMs, pacedPrompt, words } from "./chats.ts";
+import { chunks, now, paceMs, pacedPrompt, timedPrompt, toTimedText, words } from "./chats.ts";
 
 const usage = { prompt_tokens: 60, completion_tokens: chunks, total_tokens: 60 + chunks };
 const head = { id: "chatcmpl-upstream", created: 1_700_000_000, model: "upstream-model" };
@@ -26,10 +26,10 @@ const toChunk = (content: string, at: number) => {
 const events = words.map(toChunk);
 const end = Buffer.concat([toEvent({ choices: [], usage }), Buffer.from("data: [DONE]\n\n")]);
 
-async function stream(response: ServerResponse, isPaced: boolean): Promise<void> {
+async function stream(response: ServerResponse, isPaced: boolean, isTimed: boolean): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
-  for (const event of events) {
-    response.write(event);
+  for (const [at, event] of events.entries()) {
+    response.write(isTimed ? toChunk(toTimedText(now()), at) : event);
     // In a burst every chunk is written separately, with writes of other connections in between.
     await (isPaced ? sleep(paceMs) : nextTurn());
   }
@@ -42,8 +42,10 @@ const server = createServer((request: IncomingMessage, response: ServerResponse)
   request.on("data", (part: string) => (body += part));
   request.on("end", () => {
     if (request.method !== "POST" || request.url !== "/v1/chat/completions") response.writeHead(404).end();
-    else if (/"stream": ?true/.test(body)) void stream(response, body.includes(pacedPrompt));
-    else response.writeHead(200, { "content-type": "application/json", "content-length": whole.byteLength }).end(whole);
+    else if (/"stream": ?true/.test(body)) {
+      const isTimed = body.includes(timedPrompt);
+      void stream(response, isTimed || body.includes(pacedPrompt), isTimed);
+    } else response.writeHead(200, { "content-type": "application/json", "content-length": whole.byteLength }).end(whole);
   });
 });
 server.keepAliveTimeout = 120_000; // longer than the turns of all other gateways, so that no gateway uses a connection that the upstream has just closed

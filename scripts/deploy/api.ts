@@ -2,10 +2,13 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
+import { parseJson, toReason } from "../support/faults.ts";
 import { Stop, stopFor } from "./stop.ts";
 
 const attempts = 4;
 const requestMs = 30_000;
+/** The largest page that all lists allow. */
+const pageSize = 50;
 /** The API refuses all calls of a user for the rest of five minutes after 1,200 of them. */
 const maxPauseSeconds = 300;
 
@@ -13,7 +16,7 @@ const envelope = z.object({
   success: z.boolean(),
   result: z.optional(z.unknown()),
   errors: z.optional(z.array(z.object({ code: z.number(), message: z.string() }))),
-  result_info: z.nullish(z.object({ cursor: z.optional(z.string()) })),
+  result_info: z.nullish(z.object({ total_pages: z.optional(z.number()) })),
 });
 
 /** Cloudflare's API refused a call. */
@@ -52,6 +55,18 @@ export class CloudflareApi {
     return shape.parse((await this.call("GET", path)).result);
   }
 
+  /** All entries of a list that the API answers in pages. */
+  async list<T>(path: string, shape: z.ZodMiniType<T[]>): Promise<T[]> {
+    const all: T[] = [];
+    for (let page = 1; ; page++) {
+      const { result, pages } = await this.call("GET", `${path}${path.includes("?") ? "&" : "?"}per_page=${pageSize}&page=${page}`);
+      const entries = shape.parse(result ?? []);
+      all.push(...entries);
+      // Some lists do not say how many pages they have.
+      if (entries.length !== pageSize || page === pages) return all;
+    }
+  }
+
   /** Like `get`; undefined if the API answers 404, or 403 where `mayBeForbidden` is set. */
   async find<T>(path: string, shape: z.ZodMiniType<T>, mayBeForbidden = false): Promise<T | undefined> {
     try {
@@ -63,7 +78,7 @@ export class CloudflareApi {
   }
 
   /** Any other call, where wrangler has no command. Only for calls that may be repeated. */
-  async call(method: string, path: string, body?: object): Promise<{ result: unknown; cursor: string | undefined }> {
+  async call(method: string, path: string, body?: object): Promise<{ result: unknown; pages: number | undefined }> {
     for (let attempt = 1; ; attempt++) {
       const response = await fetch(this.#base + path, {
         method,
@@ -73,10 +88,10 @@ export class CloudflareApi {
       }).catch((error: unknown) => toReason(error));
       const text = typeof response === "string" ? "" : await response.text().catch(() => "unreadable");
       // Some deletions have no body.
-      if (typeof response !== "string" && response.ok && text === "") return { result: undefined, cursor: undefined };
-      const answer = envelope.safeParse(parsedJson(text)).data;
+      if (typeof response !== "string" && response.ok && text === "") return { result: undefined, pages: undefined };
+      const answer = envelope.safeParse(parseJson(text)).data;
       if (typeof response !== "string" && response.ok && answer?.success)
-        return { result: answer.result, cursor: answer.result_info?.cursor };
+        return { result: answer.result, pages: answer.result_info?.total_pages };
       const mayPass = typeof response === "string" || response.status >= 500 || response.status === 429;
       if (mayPass && attempt < attempts) {
         const pause = typeof response !== "string" && response.status === 429 ? Number(response.headers.get("retry-after") ?? 60) : 0;
@@ -93,20 +108,6 @@ export class CloudflareApi {
     }
   }
 }
-
-/** The value of a JSON text; undefined if it is another text. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const toReason = (error: unknown): string => {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
-};
 
 /** An error in the operator's words. */
 export const toStop = (error: unknown): Stop =>

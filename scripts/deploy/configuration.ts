@@ -1,16 +1,21 @@
 /** The Workers' configurations: read from the wrangler.toml files, and derived for one account and environment. Writes no file. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parse } from "smol-toml";
 import type { Unstable_RawConfig } from "wrangler";
+import { declared } from "../support/variables.ts";
 import { root } from "../support/wrangler.ts";
+import { markPresets } from "./marks.ts";
 import type { Choices } from "./options.ts";
 import { type Part, parts } from "./parts.ts";
 import { Stop } from "./stop.ts";
 
 /** A wrangler.toml, parsed. */
 export type Configuration = Unstable_RawConfig;
+
+/** The variable of every deployed Worker with the name of its deployment, by which a machine without local state recognises it. */
+export const markName = "DEPLOYMENT";
 
 /** A Worker as it is deployed. */
 export interface Worker {
@@ -25,6 +30,8 @@ export interface Deployment {
   /** The gateway's name, which identifies the deployment. */
   name: string;
   workers: Worker[];
+  /** The names of the Workers that are left out. */
+  leftOut: string[];
   databases: { name: string; migrationsDir: string | undefined }[];
   /** The bucket's binding, which selects its lifecycle rules. */
   buckets: { name: string; binding: string }[];
@@ -42,8 +49,10 @@ export function deployment(environment: string, choices: Choices): Deployment {
   checkEnvironment(environment);
   const chosen = parts.filter((part) => !choices.without?.includes(part.partOf ?? part.name));
   const left = new Set(parts.filter((part) => !chosen.includes(part)).map((part) => readConfiguration(part).name));
+  const name = named(parts.filter((part) => !part.isOptional).map((part) => readConfiguration(part).name)[0] ?? "", environment);
   const workers = chosen.map((part): Worker => {
-    const configuration = derive(readConfiguration(part), part, environment, choices, left);
+    const derived = derive(readConfiguration(part), part, environment, choices, left);
+    const configuration = { ...derived, vars: { ...derived.vars, [markName]: name } };
     return { part, name: configuration.name ?? part.name, configuration };
   });
   const all = workers.map(({ configuration }) => configuration);
@@ -53,8 +62,9 @@ export function deployment(environment: string, choices: Choices): Deployment {
       databases.set(one.database_name ?? "", databases.get(one.database_name ?? "") ?? one.migrations_dir ?? undefined);
   const buckets = new Map(all.flatMap(({ r2_buckets: list }) => (list ?? []).map((one) => [one.bucket_name ?? "", one.binding] as const)));
   return {
-    name: workers.find(({ part }) => !part.isOptional)?.name ?? "",
+    name,
     workers,
+    leftOut: [...left].map((one) => named(one ?? "", environment)),
     databases: [...databases].map(([name, migrationsDir]) => ({ name, migrationsDir })),
     buckets: [...buckets].map(([name, binding]) => ({ name, binding })),
     queues: [...new Set(all.flatMap(queueNames))],
@@ -89,17 +99,21 @@ function derive(source: Configuration, part: Part, environment: string, choices:
   const extra = Object.assign({}, ...(choices.with ?? []).map((name) => part.extras[name] ?? {})) as Configuration;
   const { limits, ...rest } = source;
   const madeSecrets = Object.keys(part.madeSecrets);
+  const marks = part.name === "gateway" ? markPresets[choices.marks ?? "none"] : {};
   return {
     ...rest,
     ...(limits && !choices.freePlan && { limits }),
     observability: { ...source.observability, ...(choices.traces !== undefined && { traces: toTraces(choices) }) },
     ...extra,
+    ...(source.vars && { vars: { ...source.vars, ...marks } }),
     name: rename(source.name ?? part.name),
     main: join(folder, source.main ?? ""),
     minify: true,
     // A Worker has one public address: a domain of the operator, or workers.dev.
     workers_dev: isPublic && !hasDomain(domain),
     preview_urls: false,
+    // `/readyz` names the version, so that a run can wait for it.
+    ...(isPublic && { version_metadata: { binding: "VERSION" } }),
     ...(isPublic && hasDomain(domain) && { routes: [{ pattern: domain, custom_domain: true }] }),
     ...(madeSecrets.length > 0 && { secrets: { required: madeSecrets } }),
     ...(source.d1_databases && {
@@ -134,6 +148,7 @@ function derive(source: Configuration, part: Part, environment: string, choices:
     }),
     ...(source.durable_objects && {
       durable_objects: {
+        ...source.durable_objects,
         bindings: (source.durable_objects.bindings ?? []).map((one) => ({
           ...one,
           ...(one.script_name !== undefined && { script_name: rename(one.script_name) }),
@@ -178,13 +193,8 @@ export const withDatabaseIds = (configuration: Configuration, ids: Map<string, s
   }),
 });
 
-const declaration = /^\s+([A-Z][A-Z0-9_]*)\??: (?:string|unknown);/gm;
-
 /** The names of variables and secrets that a Worker reads. */
 export function declaredNames(part: Part): Set<string> {
-  const path = join(root, part.declarations);
-  if (!existsSync(path)) return new Set();
-  const names = [...readFileSync(path, "utf8").matchAll(declaration)].map(([, name = ""]) => name);
   // Set by --jurisdiction alone, together with what it has to agree with.
-  return new Set(names.filter((name) => name !== "JURISDICTION"));
+  return new Set([...declared(part.declarations)].filter((name) => name !== "JURISDICTION"));
 }

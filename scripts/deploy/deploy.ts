@@ -2,44 +2,37 @@
 
 import { relative } from "node:path";
 import { root } from "../support/wrangler.ts";
-import { known } from "../../src/known.ts";
-import { ask } from "./command.ts";
+import { known } from "../../src/base/known.ts";
+import { findAccount } from "./account.ts";
+import { ask, confirmed, openRun } from "./command.ts";
 import { type Deployment, deployment as build } from "./configuration.ts";
-import { type Choices, type DeployOptions, mergeChoices } from "./options.ts";
+import type { Choices, DeployOptions } from "./options.ts";
+import type { AdminClient } from "../support/admin-client.ts";
+import { toReason } from "../support/faults.ts";
+import { applyModels, modelsFolder, readModelFiles, readOldVariables, type WrittenEntry } from "../support/models.ts";
+import { applyMigrations } from "./migrations.ts";
 import { type Context, count, gatewayWorker, migrationTitle, printPlan } from "./plan.ts";
-import { checkJurisdiction, checkPlan, checkServices, findAccount } from "./preflight.ts";
-import { databaseId, detachDomain, missing, switchOnReplicas, takeInventory } from "./resources.ts";
-import { Run } from "./run.ts";
-import { adminTokenFile, checkChoices, givenTo, givenValues, knownAdminToken, providersOn, secretsToSet, servingLine } from "./secrets.ts";
-import { stateFolder, readState, type State, writeState } from "./state.ts";
+import { findUnmarked, unmarkedStop } from "./mark.ts";
+import { checkClasses, checkJurisdiction, checkPlan, checkServices } from "./preflight.ts";
+import { databaseId, deployedVersion, detachDomain, existingWorkers, missing, switchOnReplicas, takeInventory } from "./resources.ts";
+import type { Run } from "./run.ts";
+import { adminTokenFile, checkChoices, checkSecrets, givenTo, knownAdminToken, providersOn, secretsToSet, servingLine } from "./secrets.ts";
+import { type State, writeState } from "./state.ts";
 import { Stop } from "./stop.ts";
-import { AdminClient, servedBySandboxAlone, smokeTest, waitUntilReady, welcome } from "./verify.ts";
+import { openAdmin, smokeTest, waitUntilReady, welcome } from "./verify.ts";
 import { deployWorker, removeSecretsFiles, workerDigest, writeConfiguration } from "./workers.ts";
 
 /** Deploys, or prints the plan of a dry run. Throws `Stop` with the missing precondition. */
 export async function deploy(options: DeployOptions, environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
-  const name = build(options.environment, options.choices).name;
-  const folder = stateFolder(name);
-  const before = await readState(folder);
-  const choices = mergeChoices(before?.choices, options.choices);
-  const values = await givenValues(name, options.secretsFile, environment);
-  const run = new Run({ folder, isDry: options.isDryRun, environment, signal });
-  run.hide(...values.values());
+  const { name, run, ...opened } = await openRun(options, environment, signal);
   await run.whole(async () => {
     run.print(`Deploying ${name}`);
-    const context = await preflight(run, {
-      folder,
-      choices,
-      before,
-      values,
-      signal,
-      environment,
-      deployment: build(options.environment, choices),
-    });
+    const context = await preflight(run, { ...opened, signal, environment, deployment: build(options.environment, opened.choices) });
     printPlan(context);
     if (options.isDryRun) return console.log("This was a dry run: nothing was changed.");
-    if (!options.isConfirmed) await confirmed(signal);
-    await writeState(folder, context.state);
+    if (context.unmarked.length > 0) await adopted(context, options.isConfirmed);
+    else if (!options.isConfirmed) await confirmed(signal);
+    await writeState(context.folder, context.state);
     await createMissing(context);
     await deployWorkers(context);
     await finish(context);
@@ -48,11 +41,7 @@ export async function deploy(options: DeployOptions, environment: NodeJS.Process
 
 async function preflight(
   run: Run,
-  given: {
-    folder: string;
-    choices: Choices;
-    before: State | undefined;
-    values: Map<string, string>;
+  given: Omit<Awaited<ReturnType<typeof openRun>>, "name" | "run"> & {
     signal: AbortSignal;
     environment: NodeJS.ProcessEnv;
     deployment: Deployment;
@@ -77,6 +66,7 @@ async function preflight(
   const inventory = await run.find("what is there", async () => {
     const found = await takeInventory(account, deployment, choices);
     checkJurisdiction(deployment.name, found, choices);
+    checkClasses(deployment, found);
     const { databases, buckets, queues, workers } = found;
     const sizes = Object.entries({ database: databases, bucket: buckets, queue: queues, Worker: workers }).map(
       ([thing, { size }]) => [thing, size] as const,
@@ -88,10 +78,14 @@ async function preflight(
   const on = providersOn(inventory.workers.get(deployment.name) ?? new Set(), values.keys(), hasAi);
   await run.step("providers", async () => {
     checkChoices(choices, on, values);
+    for (const worker of deployment.workers)
+      checkSecrets(worker, inventory.workers.get(worker.name) ?? new Set(), givenTo(worker, values), choices);
     return servingLine(deployment, on);
   });
   const email = choices.email ?? account.email;
-  if (email === undefined)
+  // A new database has no account yet, even if this machine has deployed an earlier one.
+  const isWelcomed = inventory.databases.size > 0 && (before?.isWelcomed ?? inventory.workers.has(deployment.name));
+  if (email === undefined && !isWelcomed)
     throw new Stop(
       "The first account needs an e-mail address, and these credentials do not contain yours.",
       "Give it with --email you@example.com.",
@@ -100,17 +94,44 @@ async function preflight(
     account: account.id,
     choices,
     deployed: before?.deployed ?? {},
-    // A new database has no account yet, even if this machine has deployed an earlier one.
-    isWelcomed: inventory.databases.size > 0 && (before?.isWelcomed ?? inventory.workers.has(deployment.name)),
+    isWelcomed,
   };
   const isKnown = before !== undefined;
-  return { run, folder, account, deployment, state, isKnown, inventory, values, host, on, email, signal };
+  const written = await readModelFiles(modelsFolder(given.environment)).catch((error: unknown) => {
+    throw new Stop(toReason(error), "Correct the file.");
+  });
+  const unmarked = isKnown ? [] : await findUnmarked(account, deployment, inventory);
+  const strays = await existingWorkers(account, deployment.leftOut);
+  const makesToken = !(inventory.workers.get(deployment.name)?.has("ADMIN_TOKEN") ?? false);
+  const isTested =
+    deployment.workers.some(({ part }) => part.name === "sandbox") && (makesToken || (await knownAdminToken(folder, values)) !== undefined);
+  return {
+    run,
+    folder,
+    account,
+    deployment,
+    state,
+    isKnown,
+    inventory,
+    values,
+    host,
+    on,
+    email,
+    unmarked,
+    strays,
+    isTested,
+    written,
+    environment: given.environment,
+    signal,
+  };
 }
 
-async function confirmed(signal: AbortSignal): Promise<void> {
-  const answer = await ask("Go on? [y/N] ", signal);
-  if (answer === undefined) throw new Stop("There is no terminal to ask on.", "Add --yes: npm run deploy -- --yes");
-  if (!/^y(es)?$/i.test(answer)) throw new Stop("Nothing was changed.", "Answer y, or add --yes, to go on.");
+/** Asks for the name of a deployment whose resources may be someone else's. */
+async function adopted({ deployment: { name }, unmarked, signal }: Context, isConfirmed: boolean): Promise<void> {
+  const answer = isConfirmed ? undefined : await ask(`Type ${name} to take them over: `, signal);
+  if (answer === undefined) throw unmarkedStop(unmarked, "deploy");
+  if (answer !== name)
+    throw new Stop(`"${answer}" is not ${name}: nothing was changed.`, `Type ${name}, or deploy beside it with --env NAME.`);
 }
 
 async function createMissing({ run, account, deployment, inventory, state, values, folder }: Context): Promise<void> {
@@ -125,21 +146,19 @@ async function createMissing({ run, account, deployment, inventory, state, value
   }
 }
 
-async function deployWorkers({ run, deployment, inventory, state, values, folder }: Context): Promise<void> {
+async function deployWorkers({ run, account, deployment, inventory, state, values, folder, signal }: Context): Promise<void> {
   await removeSecretsFiles(deployment.workers, folder);
   const configurations = new Map<string, { path: string; text: string }>();
   for (const worker of deployment.workers)
     configurations.set(worker.name, await writeConfiguration(worker, inventory.databases, givenTo(worker, values), state.choices, folder));
   // Migrations run before any code that needs them, on a first deployment and on an upgrade.
-  for (const [database, files] of inventory.pendingMigrations) {
-    const holder = deployment.workers.find(({ configuration }) =>
-      configuration.d1_databases?.some((one) => one.database_name === database && one.migrations_dir !== undefined),
-    );
-    if (files.length === 0 || !holder) continue;
-    await run.step(migrationTitle(database, files), async () => {
-      await run.wrangler("d1", "migrations", "apply", database, "--remote", "-c", known(configurations, holder.name).path);
-      return undefined;
-    });
+  for (const { name, migrationsDir } of deployment.databases) {
+    const files = inventory.pendingMigrations.get(name) ?? [];
+    const holder = deployment.workers.find(({ configuration }) => configuration.d1_databases?.some((one) => one.database_name === name));
+    if (files.length === 0 || migrationsDir === undefined || !holder) continue;
+    const path = `/accounts/${account.id}/d1/database/${known(inventory.databases, name)}`;
+    const migrated = { name, path, migrationsDir, config: known(configurations, holder.name).path };
+    await run.step(migrationTitle(name, files), () => applyMigrations(run, account.api, migrated, files, folder, signal));
   }
   for (const worker of deployment.workers) {
     const { path, text } = known(configurations, worker.name);
@@ -162,9 +181,10 @@ async function deployWorkers({ run, deployment, inventory, state, values, folder
 async function finish(context: Context): Promise<void> {
   const { run, folder, account, deployment, inventory, state, values, host, email, signal } = context;
   const baseUrl = `https://${host}`;
-  await run.step(`wait for ${baseUrl}/readyz`, () => waitUntilReady(deployment.name, baseUrl, signal));
-  // Only after the new code answers: the previous version changes keys without announcing it, and a reader of a replica would miss the
-  // change.
+  await run.step(`wait for ${baseUrl}/readyz`, async () =>
+    waitUntilReady(deployment.name, baseUrl, await deployedVersion(account, deployment.name), signal),
+  );
+  // After the new code answers: replicas only make answers faster.
   for (const [name, id] of inventory.databases)
     if (!inventory.replicated.has(name)) await run.step(`switch on the read replicas of ${name}`, () => switchOnReplicas(account, id));
   for (const domain of inventory.leftDomains)
@@ -176,13 +196,11 @@ async function finish(context: Context): Promise<void> {
     return;
   }
   run.hide(token);
-  const admin = new AdminClient(baseUrl, token);
-  if (deployment.workers.some(({ part }) => part.name === "sandbox"))
-    await run.step("smoke test", () =>
-      smokeTest(run, baseUrl, admin, email, servedBySandboxAlone(gatewayWorker(deployment).configuration, context.on, values)),
-    );
+  const admin = openAdmin(baseUrl, token);
+  await storeModels(context, admin);
+  if (context.isTested) await run.step("smoke test", () => smokeTest(run, baseUrl, admin));
   const lines = [`\n${deployment.name} is up at ${baseUrl}`];
-  if (!state.isWelcomed)
+  if (!state.isWelcomed && email !== undefined)
     await run.step("first account", async () => {
       const { apiKey, invitation } = await welcome(
         admin,
@@ -202,6 +220,22 @@ async function finish(context: Context): Promise<void> {
   run.print(lines.join("\n"));
   state.isWelcomed = true;
   await endRun(context);
+}
+
+/** Stores the models of the folder, and once those that earlier releases had in the variables `ROUTES` and `PRICES`. */
+async function storeModels({ run, deployment, environment, written }: Context, admin: AdminClient): Promise<void> {
+  const store = async (entries: WrittenEntry[], isOnlyNew: boolean) =>
+    applyModels(admin, entries, { isOnlyNew }).catch((error: unknown) => {
+      throw new Stop(toReason(error), "Correct it, and run the same command again. The models that are sold are unchanged.");
+    });
+  const { ROUTES = environment["ROUTES"], PRICES = environment["PRICES"] } = gatewayWorker(deployment).configuration.vars ?? {};
+  const old = readOldVariables({ ROUTES, PRICES });
+  if (old.length > 0)
+    await run.step("move ROUTES and PRICES to the catalogue", async () => {
+      const moved = await store(old, true);
+      return `${moved === "" ? "moved by an earlier run" : moved}; take them out of wrangler.toml and the environment`;
+    });
+  if (written.length > 0) await run.step(`store ${count(written.length, "model")} of the folder models`, () => store(written, false));
 }
 
 /** The next run is an upgrade: it deploys every Worker again. */

@@ -6,8 +6,9 @@ import { relative } from "node:path";
 import { root } from "../support/wrangler.ts";
 import { ask } from "./command.ts";
 import { type Deployment, deployment as build } from "./configuration.ts";
+import { findUnmarked, unmarkedStop } from "./mark.ts";
 import { count } from "./plan.ts";
-import { type Account, findAccount } from "./preflight.ts";
+import { type Account, findAccount } from "./account.ts";
 import { emptyBucket, type Inventory, isConsumer, takeInventory } from "./resources.ts";
 import { Run } from "./run.ts";
 import { secretsFile } from "./secrets.ts";
@@ -40,7 +41,9 @@ export async function destroy(
     if (things.length === 0) run.print(`There is nothing of ${name} on ${account.name}.`);
     else {
       run.print(`On ${account.name} this deletes for good, with every account, key, balance and file:\n${things.join("\n")}`);
-      await confirmed(name, options.confirmedName, signal);
+      const unmarked = state ? [] : await findUnmarked(account, deployment, found);
+      if (unmarked.length > 0) run.print(`Not marked as part of this project, and perhaps someone else's: ${unmarked.join(", ")}.`);
+      await confirmed(name, unmarked, options.confirmedName, signal);
     }
     await deleteAll(run, account, deployment, found);
     await rm(folder, { recursive: true, force: true });
@@ -69,7 +72,7 @@ async function deleteAll(run: Run, account: Account, deployment: Deployment, fou
     for (const { queue } of configuration.queues?.consumers ?? [])
       if (await isConsumer(account, queue, name))
         await run.step(`end the delivery of ${queue}`, () => wrangler("queues", "consumer", "remove", queue, name));
-  // The gateway first: the Workers that it binds can be deleted when nothing uses them any more.
+  // The gateway first: the Workers that it binds can be deleted only when nothing uses them.
   for (const { name } of deployment.workers.toReversed())
     if (workers.has(name)) await run.step(`delete the Worker ${name}`, () => wrangler("delete", name, "--force"));
   for (const queue of queues) await run.step(`delete the queue ${queue}`, () => wrangler("queues", "delete", queue));
@@ -83,7 +86,8 @@ async function deleteAll(run: Run, account: Account, deployment: Deployment, fou
     await run.step(`delete the database ${database}`, () => wrangler("d1", "delete", database, "--skip-confirmation"));
 }
 
-async function confirmed(name: string, given: string | undefined, signal: AbortSignal): Promise<void> {
+async function confirmed(name: string, unmarked: string[], given: string | undefined, signal: AbortSignal): Promise<void> {
+  if (given === name && unmarked.length > 0) throw unmarkedStop(unmarked, "destroy");
   const answer = given ?? (await ask(`Type ${name} to delete all of it: `, signal));
   if (answer === undefined) throw new Stop("There is no terminal to ask on.", `Give the name: npm run destroy -- --yes ${name}`);
   if (answer !== name) throw new Stop(`"${answer}" is not ${name}: nothing was deleted.`, `Give the name ${name} to delete it.`);

@@ -3,6 +3,7 @@
 import { parseArgs } from "node:util";
 import * as z from "zod/mini";
 import { extras, leavable } from "./parts.ts";
+import { type MarkPreset, markNames } from "./marks.ts";
 import { Stop } from "./stop.ts";
 
 const jurisdictions = ["eu", "us", "fedramp"] as const;
@@ -18,6 +19,8 @@ export const choicesShape = z.object({
   mailFrom: z.optional(z.string()),
   email: z.optional(z.string()),
   freePlan: z.optional(z.boolean()),
+  /** The rule for marks and labels of files. */
+  marks: z.optional(z.enum(markNames)),
   /** The share of requests that is traced. */
   traces: z.optional(z.number()),
   /** The account's OpenTelemetry destinations for traces, by name. */
@@ -44,6 +47,10 @@ export interface DeployOptions {
   secretsFile: string | undefined;
   isDryRun: boolean;
   isConfirmed: boolean;
+  /** The secret to rotate, in place of a deployment. */
+  rotate: string | undefined;
+  /** Sends a test alert, in place of a deployment. */
+  isTestAlert: boolean;
 }
 
 export const deployHelp = `npm run deploy -- [options]
@@ -56,14 +63,17 @@ export const deployHelp = `npm run deploy -- [options]
   --with BINDING,...    add the bindings ${extras.join(", ")} ("none" takes them away)
   --mail-from ADDRESS   the sender of e-mail, with --with email
   --email ADDRESS       the first account's address (default: yours at Cloudflare)
+  --marks RULE          marks and labels of files as a rule asks: ${markNames.filter((name) => name !== "none").join(", ")} ("none" goes back)
   --traces SHARE        trace this share of the requests, 0 to 1 (default: 0)
   --traces-to NAME,...  export traces to these OTLP destinations of the account ("none" takes them away)
   --secrets FILE        variables and secrets, NAME=value a line (default: .deploy/<name>.env where it exists)
   --free                deploy to the Workers Free plan, for evaluation (--no-free after you chose Workers Paid)
+  --rotate NAME         replace this secret, in place of a deployment (SECURITY.md)
+  --test-alert          send a test alert to every receiver, in place of a deployment
   --dry-run             print the plan and change nothing
   --yes                 do not ask before changing something
 
-Options other than --secrets, --dry-run and --yes are stored under .deploy/ for later runs.`;
+Options other than --secrets, --rotate, --test-alert, --dry-run and --yes are stored under .deploy/ for later runs.`;
 
 const list = (text: string | undefined): string[] | undefined =>
   text === undefined ? undefined : text === "none" ? [] : text.split(",").map((word) => word.trim());
@@ -86,11 +96,14 @@ export function readDeployOptions(args: string[], environment: NodeJS.ProcessEnv
     with: { type: "string", multiple: true },
     "mail-from": { type: "string" },
     email: { type: "string" },
+    marks: { type: "string" },
     traces: { type: "string" },
     "traces-to": { type: "string" },
     secrets: { type: "string" },
     free: { type: "boolean" },
     "no-free": { type: "boolean" },
+    rotate: { type: "string" },
+    "test-alert": { type: "boolean" },
     "dry-run": { type: "boolean" },
     yes: { type: "boolean", short: "y" },
     help: { type: "boolean", short: "h" },
@@ -100,6 +113,7 @@ export function readDeployOptions(args: string[], environment: NodeJS.ProcessEnv
   const added = list(values.with?.join(","));
   checkAllowed("--without", without ?? [], leavable);
   checkAllowed("--with", added ?? [], extras);
+  checkAllowed("--marks", values.marks === undefined ? [] : [values.marks], markNames);
   checkAllowed("--region", values.region === undefined ? [] : [values.region], regions);
   if (values.region !== undefined && values.jurisdiction !== undefined)
     throw new Stop("--region and --jurisdiction both say where the data is.", "Give one of them: a jurisdiction chooses the place itself.");
@@ -120,6 +134,7 @@ export function readDeployOptions(args: string[], environment: NodeJS.ProcessEnv
   if (without) choices.without = without;
   if (added) choices.with = added as Choices["with"];
   if (values["mail-from"] !== undefined) choices.mailFrom = values["mail-from"];
+  if (values.marks !== undefined) choices.marks = values.marks as MarkPreset;
   if (values.email !== undefined) choices.email = values.email;
   if (values.traces !== undefined) choices.traces = readShare(values.traces);
   const tracesTo = list(values["traces-to"]);
@@ -131,6 +146,8 @@ export function readDeployOptions(args: string[], environment: NodeJS.ProcessEnv
     secretsFile: values.secrets,
     isDryRun: values["dry-run"] ?? false,
     isConfirmed: values.yes ?? false,
+    rotate: values.rotate,
+    isTestAlert: values["test-alert"] ?? false,
   };
 }
 

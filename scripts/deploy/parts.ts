@@ -53,16 +53,24 @@ export const parts: Part[] = [
   },
   {
     name: "openai",
-    config: "src/openai/wrangler.toml",
-    declarations: "src/openai/env.d.ts",
+    config: "src/facades/openai/wrangler.toml",
+    declarations: "src/facades/openai/env.d.ts",
     isOptional: true,
     madeSecrets: {},
     extras: {},
   },
   {
     name: "mcp",
-    config: "src/mcp/wrangler.toml",
-    declarations: "src/mcp/env.d.ts",
+    config: "src/facades/mcp/wrangler.toml",
+    declarations: "src/facades/mcp/env.d.ts",
+    isOptional: true,
+    madeSecrets: {},
+    extras: {},
+  },
+  {
+    name: "marks",
+    config: "src/marks/wrangler.toml",
+    declarations: "src/marks/env.d.ts",
     isOptional: true,
     madeSecrets: {},
     extras: {},
@@ -89,8 +97,8 @@ export const parts: Part[] = [
 /** The names that `--without` knows. */
 export const leavable = parts.filter(({ isOptional, partOf }) => isOptional && partOf === undefined).map(({ name }) => name);
 
-/** Lifecycle rules by binding: a day after creation the bucket deletes files that the task objects left behind; see docs/deploy.md. */
-export const expiringPrefixes: Record<string, string[]> = { ASSETS: ["assets/", "inputs/"] };
+/** Lifecycle rules by binding: the days after which the bucket deletes what a crash left behind under each prefix; see docs/deploy.md. Callers' files exist for seven days at most. */
+export const expiringPrefixes: Record<string, Record<string, number>> = { ASSETS: { "assets/": 1, "inputs/": 1, "files/": 8 } };
 
 /** The secrets that switch each provider on; one complete set is enough. */
 export const providerSecrets: Record<string, string[][]> = {
@@ -101,4 +109,6 @@ export const providerSecrets: Record<string, string[][]> = {
   minimax: [["MINIMAX_API_KEY"]],
   google: [["GEMINI_API_KEY"], ["GOOGLE_SERVICE_ACCOUNT", "VERTEX_BASE_URL"]],
   replicate: [["REPLICATE_API_TOKEN"]],
+  xai: [["XAI_API_KEY"]],
+  compatible: [["COMPATIBLE_API_KEY"]],
 };

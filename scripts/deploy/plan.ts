@@ -1,10 +1,12 @@
 /** The plan of a deployment: what a run will create, change and deploy, in the operator's words. */
 
 import type { Deployment, Worker } from "./configuration.ts";
-import type { Account } from "./preflight.ts";
+import type { Account } from "./account.ts";
 import { type Inventory, missing } from "./resources.ts";
+import type { WrittenEntry } from "../support/models.ts";
 import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
+import { checkEmail, firstQuota } from "./verify.ts";
 
 /** The values that the steps of a run use. */
 export interface Context {
@@ -21,7 +23,16 @@ export interface Context {
   /** Providers that will be on. */
   on: string[];
   /** The first account's e-mail address. */
-  email: string;
+  email: string | undefined;
+  /** The existing resources that may be someone else's. */
+  unmarked: string[];
+  /** Workers on the account that this deployment leaves out. */
+  strays: string[];
+  /** True if the run makes a test image: the sandbox is deployed, and ADMIN_TOKEN is known or will be made. */
+  isTested: boolean;
+  /** The operator's models in files. */
+  written: WrittenEntry[];
+  environment: NodeJS.ProcessEnv;
   signal: AbortSignal;
 }
 
@@ -39,8 +50,32 @@ export const migrationTitle = (database: string, files: string[]): string =>
     ? `apply the migration ${files[0]} to ${database}`
     : `apply ${count(files.length, "migration")} to ${database} (${files[0]} to ${files.at(-1)})`;
 
+/** A line for each Worker that gets a class of objects with this release. */
+const addedClasses = ({ workers }: Deployment, { classTags }: Inventory): string[] =>
+  workers.flatMap(({ name, configuration: { migrations = [] } }) => {
+    const at = migrations.findIndex(({ tag }) => tag === classTags.get(name));
+    const added = at < 0 ? [] : migrations.slice(at + 1).flatMap((one) => one.new_sqlite_classes ?? []);
+    return added.length === 0
+      ? []
+      : [`add ${list.format(added)} to ${name}: earlier releases cannot be deployed after that (roll forward only)`];
+  });
+
+const credentialNames = ["C2PA_CERTIFICATES", "C2PA_PRIVATE_KEY"];
+
+/** What happens to files if `MARKS` is `sign` and nothing can sign them; undefined if something can. */
+function unsignedNote({ deployment, inventory, values }: Context): string | undefined {
+  const setting = values.get("MARKS") ?? gatewayWorker(deployment).configuration.vars?.["MARKS"];
+  if (setting !== "sign") return undefined;
+  const signer = deployment.workers.find(({ part }) => part.name === "marks");
+  const missing = credentialNames.filter((name) => !values.has(name) && !(signer && inventory.workers.get(signer.name)?.has(name)));
+  if (signer && missing.length === 0) return undefined;
+  const reason = signer ? `${list.format(missing)} ${missing.length === 1 ? "is" : "are"} not set` : "the Worker marks is left out";
+  return `MARKS is sign, and ${reason}: files without a manifest are stored unsigned, answers say "none", and each is an alert in the log.\nPut the certificate chain and its P-256 key as PEM, from a certificate authority of C2PA's conformance program, into the file of --secrets (docs/deploy.md, "Signing files").`;
+}
+
 /** Prints the plan. */
-export function printPlan({ run, account, deployment, inventory, state, host, email, isKnown }: Context): void {
+export function printPlan(context: Context): void {
+  const { run, account, deployment, inventory, state, host, email, isKnown, unmarked, strays, isTested, written } = context;
   const lines = [
     ...missing(inventory, deployment, state.choices, "").map(({ title }) => title),
     ...[...inventory.pendingMigrations].flatMap(([name, files]) => (files.length > 0 ? [migrationTitle(name, files)] : [])),
@@ -49,15 +84,23 @@ export function printPlan({ run, account, deployment, inventory, state, host, em
       const made = Object.keys(part.madeSecrets).filter((secret) => !present?.has(secret));
       return `${present ? "upgrade" : "create"} the Worker ${name}${made.length > 0 ? `, with ${list.format(made)} made at random` : ""}`;
     }),
+    ...addedClasses(deployment, inventory),
     ...deployment.databases
       .filter(({ name }) => !inventory.replicated.has(name))
       .map(({ name }) => `switch on the read replicas of ${name}`),
-    ...(state.isWelcomed ? [] : [`create the first account, ${email}, with its key`]),
+    ...(written.length > 0 ? [`store the models ${list.format(written.map(({ id }) => id))}`] : []),
+    ...(isTested ? [`make a test image with the account ${checkEmail}, without the admin role; its key is deleted afterwards`] : []),
+    ...(state.isWelcomed ? [] : [`create the first account, ${email}, with its key, the admin role and a balance of ${firstQuota}`]),
     ...inventory.leftDomains.map(({ hostname }) => `take the domain ${hostname} away from ${deployment.name}`),
   ];
   if (inventory.workers.has(deployment.name) && !isKnown)
     run.print(
       `\n${deployment.name} is on ${account.name} already, and was not deployed from here: this upgrades it, with the options of this command alone.\nFor a deployment of your own beside it add --env NAME.`,
     );
+  if (unmarked.length > 0) run.print(`\nNot marked as part of this project, and perhaps someone else's: ${list.format(unmarked)}.`);
+  const note = unsignedNote(context);
+  if (note !== undefined) run.print(`\n${note}`);
+  for (const name of strays)
+    run.print(`\n${name} is left out, and stays on the account without use: \`npx wrangler delete --name ${name}\` removes it.`);
   run.print(`\nPlan for https://${host}:\n${lines.map((line) => `  - ${line}`).join("\n")}\n`);
 }

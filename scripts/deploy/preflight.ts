@@ -1,81 +1,14 @@
 /** Checks that an account can take a deployment: each missing condition is reported with its remedy. Changes nothing. */
 
 import * as z from "zod/mini";
-import { ApiRefusal, CloudflareApi, type Credentials, parsedJson } from "./api.ts";
-import { hasDomain } from "./configuration.ts";
+import { type Account, named } from "./account.ts";
+import { ApiRefusal, type CloudflareApi } from "./api.ts";
+import { type Deployment, hasDomain } from "./configuration.ts";
 import type { Choices } from "./options.ts";
-import type { Inventory } from "./resources.ts";
-import type { Run } from "./run.ts";
+import { domains, type Inventory } from "./resources.ts";
 import { Stop, freePlan, stopFor } from "./stop.ts";
 
-/** The account of the deployment. */
-export interface Account {
-  id: string;
-  name: string;
-  api: CloudflareApi;
-  /** The user's e-mail address, if the credentials may read it. */
-  email: string | undefined;
-}
-
-const tokens = z.union([
-  z.object({ type: z.literal("api_key"), key: z.string(), email: z.string() }),
-  z.object({ type: z.string(), token: z.string() }),
-]);
-const named = z.array(z.object({ id: z.string(), name: z.string() }));
-const domains = z.array(z.object({ id: z.string(), hostname: z.string(), service: z.string() }));
 const anything = z.unknown();
-
-/** Finds the credentials and their account. */
-export async function findAccount(run: Run, environment: NodeJS.ProcessEnv): Promise<Account> {
-  const api = new CloudflareApi(await credentials(run, environment));
-  const wanted = environment["CLOUDFLARE_ACCOUNT_ID"];
-  const accounts = await api.get("/accounts?per_page=50", named);
-  const account = wanted ? accounts.find(({ id }) => id === wanted) : accounts[0];
-  if (wanted && !account)
-    throw new Stop(
-      `CLOUDFLARE_ACCOUNT_ID is ${wanted}, which is not among the accounts of these credentials.`,
-      accounts.length > 0 ? `Set it to ${list(accounts)}.` : "Give the token access to that account.",
-    );
-  if (!account)
-    throw new Stop("These credentials reach no account.", 'Give the token "Account Settings: Read" for the account to deploy to.');
-  if (!wanted && accounts.length > 1)
-    throw new Stop("These credentials reach several accounts.", `Set CLOUDFLARE_ACCOUNT_ID to one of them: ${list(accounts)}.`);
-  const user = await api.find("/user", z.object({ email: z.optional(z.string()) }), true);
-  return { ...account, api, email: user?.email };
-}
-
-const list = (accounts: z.infer<typeof named>) => accounts.map(({ id, name }) => `${id} (${name})`).join(" or ");
-
-/** A token from the environment, or that of `wrangler login`. */
-async function credentials(run: Run, environment: NodeJS.ProcessEnv): Promise<Credentials> {
-  const token = environment["CLOUDFLARE_API_TOKEN"];
-  if (token) {
-    run.hide(token);
-    if (!/^[\x21-\x7e]+$/.test(token.trim()))
-      throw new Stop(
-        "CLOUDFLARE_API_TOKEN contains a character that no token has, for example a space or a line break.",
-        "Copy the token again, as one piece.",
-      );
-    return { authorization: `Bearer ${token.trim()}` };
-  }
-  const output = await run.credentials().catch(() => "");
-  const found = tokens.safeParse(parsedJson(output.slice(output.indexOf("{")))).data;
-  if (!found)
-    throw new Stop(
-      "There are no credentials for Cloudflare.",
-      'Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN to a token (dashboard, "My Profile", "API Tokens", template "Edit Cloudflare Workers", with D1, Queues and Workers R2 Storage set to "Edit").',
-    );
-  if ("key" in found) {
-    run.hide(found.key);
-    return { "x-auth-key": found.key, "x-auth-email": found.email };
-  }
-  run.hide(found.token);
-  return { authorization: `Bearer ${found.token}` };
-}
-
-/** The domains of the gateway's Worker, with their ids; none if the credentials may not read them. */
-export const readDomains = async ({ api, id }: Account, gateway: string) =>
-  (await api.find(`/accounts/${id}/workers/domains?service=${gateway}`, domains, true))?.filter(({ service }) => service === gateway) ?? [];
 
 /** Checks that the required services are enabled and permitted. Returns the gateway's public host. */
 export async function checkServices(account: Account, gateway: string, choices: Choices): Promise<string> {
@@ -119,7 +52,7 @@ async function workersDev({ api, id }: Account, gateway: string): Promise<string
 
 /**
  * Checks that the host's zone is on the account and that nothing else uses the host: wrangler would replace it without asking.
- * If the credentials may not read zones, the check of the zone is left to wrangler.
+ * If the API refuses to list zones, the check of the zone is left to wrangler. Without Zone:Read it lists none, as for an account without a domain.
  */
 async function ownDomain({ api, id }: Account, gateway: string, domain: string): Promise<string> {
   const uses = await api.find(`/accounts/${id}/workers/domains?hostname=${domain}`, domains, true);
@@ -132,7 +65,7 @@ async function ownDomain({ api, id }: Account, gateway: string, domain: string):
     );
   const labels = domain.split(".");
   for (let at = 0; at < labels.length - 1; at++) {
-    const zones = await api.find(`/zones?name=${labels.slice(at).join(".")}`, named, true);
+    const zones = await api.find(`/zones?name=${labels.slice(at).join(".")}&account.id=${id}`, named, true);
     if (!zones) return domain;
     if (!zones[0]) continue;
     const records = await api.find(`/zones/${zones[0].id}/dns_records?name=${domain}`, z.array(z.object({ type: z.string() })), true);
@@ -143,9 +76,14 @@ async function ownDomain({ api, id }: Account, gateway: string, domain: string):
       );
     return domain;
   }
+  if ((await api.get(`/zones?per_page=5&account.id=${id}`, named)).length === 0)
+    throw new Stop(
+      `These credentials see no domain of this account, so it is not known whether ${domain} belongs to one.`,
+      'Give the token "Zone: Read" and "DNS: Read" for the domain. If the account has no domain yet, add it in the Cloudflare dashboard ("Add a domain"), or leave --domain out.',
+    );
   throw new Stop(
-    `${domain} belongs to no domain of this account.`,
-    'Add the domain in the Cloudflare dashboard ("Add a domain") and point its name servers there, or leave --domain out.',
+    `${domain} belongs to no domain of this account that these credentials may read.`,
+    'Give the token "Zone: Read" for the domain, or add the domain in the Cloudflare dashboard ("Add a domain") and point its name servers there, or leave --domain out.',
   );
 }
 
@@ -163,6 +101,21 @@ export function checkJurisdiction(gateway: string, { databases, jurisdiction }: 
   );
 }
 
+/**
+ * Stops if a Worker on the account has a class of objects that this revision does not know: the platform refuses to deploy it, and only after
+ * the migrations and the other Workers. There is no way back over a release that adds a class.
+ */
+export function checkClasses({ workers }: Deployment, { classTags }: Inventory): void {
+  for (const { name, configuration } of workers) {
+    const tag = classTags.get(name);
+    if (tag !== undefined && !configuration.migrations?.some((one) => one.tag === tag))
+      throw new Stop(
+        `${name} runs a newer release, which added a class of objects (${tag}) that this revision does not know. There is no way back over it: roll forward only.`,
+        "Check out that release or a newer one, with the fault mended, and deploy it. Nothing was changed.",
+      );
+  }
+}
+
 /** The account's plan, as a line for the operator. Stops on the Free plan unless that was chosen. */
 export async function checkPlan({ api, id }: Account, choices: Choices): Promise<string> {
   const plans = await api.find(
@@ -175,5 +128,5 @@ export async function checkPlan({ api, id }: Account, choices: Choices): Promise
   if (names.some((name) => (name.includes("workers") && !name.includes("free")) || name.includes("enterprise")))
     return choices.freePlan ? "Workers Paid, deployed as on the Free plan; --no-free ends that" : "Workers Paid";
   if (!choices.freePlan) throw freePlan();
-  return "Workers Free, to try it: requests end after 10 ms of CPU, 10,000 queue operations a day, 500 MB a database";
+  return "Workers Free, to try it: requests end after 10 ms of CPU or 50 queries of the database, 10,000 queue operations a day, 500 MB a database";
 }

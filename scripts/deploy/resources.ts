@@ -1,16 +1,16 @@
 /** The resources of a deployment that an account has, and those still to be created: databases, buckets with their rules, queues. */
 
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import * as z from "zod/mini";
-import { ApiRefusal, type CloudflareApi } from "./api.ts";
+import { migrationNames } from "../support/migrations.ts";
+import type { Account } from "./account.ts";
+import { ApiRefusal } from "./api.ts";
 import type { Deployment } from "./configuration.ts";
+import { appliedMigrations } from "./migrations.ts";
 import { expiringPrefixes } from "./parts.ts";
 import type { Choices } from "./options.ts";
-import { type Account, readDomains } from "./preflight.ts";
 import type { Run } from "./run.ts";
 import { writePrivate } from "./state.ts";
-import { dirname } from "node:path";
 
 const rule = z.looseObject({ id: z.string() });
 type Rule = z.infer<typeof rule>;
@@ -31,9 +31,17 @@ export interface Inventory {
   queues: Set<string>;
   /** The names of the secrets that are set, by Worker. */
   workers: Map<string, Set<string>>;
+  /** The newest applied migration of the objects' classes, by Worker. */
+  classTags: Map<string, string>;
   /** The gateway's domains after `--domain none`. */
   leftDomains: { id: string; hostname: string }[];
 }
+
+export const domains = z.array(z.object({ id: z.string(), hostname: z.string(), service: z.string() }));
+
+/** The domains of the gateway's Worker, with their ids; none if the credentials may not read them. */
+const readDomains = async ({ api, id }: Account, gateway: string) =>
+  (await api.find(`/accounts/${id}/workers/domains?service=${gateway}`, domains, true))?.filter(({ service }) => service === gateway) ?? [];
 
 const databaseView = z.object({
   jurisdiction: z.nullish(z.string()),
@@ -54,6 +62,7 @@ export async function takeInventory(account: Account, deployment: Deployment, { 
     buckets: new Map(),
     queues: new Set(),
     workers: new Map(),
+    classTags: new Map(),
     leftDomains: domain === "none" ? await readDomains(account, deployment.name) : [],
   };
   for (const { name, migrationsDir } of deployment.databases) {
@@ -64,8 +73,8 @@ export async function takeInventory(account: Account, deployment: Deployment, { 
       inventory.jurisdiction = found.jurisdiction ?? undefined;
       if (found.read_replication?.mode === "auto") inventory.replicated.add(name);
     }
-    const applied = id === undefined ? new Set<string>() : await appliedMigrations(api, `${base}/d1/database/${id}`);
-    const files = migrationsDir === undefined ? [] : (await readdir(migrationsDir)).filter((file) => file.endsWith(".sql")).sort();
+    const applied = new Set(id === undefined ? [] : await appliedMigrations(api, `${base}/d1/database/${id}`));
+    const files = migrationsDir === undefined ? [] : await migrationNames(migrationsDir);
     inventory.pendingMigrations.set(name, files.filter((file) => !applied.has(file))); // prettier-ignore
   }
   const files = api.within(inventory.databases.size > 0 ? inventory.jurisdiction : jurisdiction);
@@ -75,18 +84,33 @@ export async function takeInventory(account: Account, deployment: Deployment, { 
     inventory.buckets.set(name, found?.rules ?? []);
   }
   for (const name of deployment.queues) if (await findQueue(account, name)) inventory.queues.add(name);
-  for (const { name } of deployment.workers) {
+  for (const { name, configuration } of deployment.workers) {
     const secrets = await api.find(`${base}/workers/scripts/${name}/secrets`, z.array(z.object({ name: z.string() })));
-    if (secrets) inventory.workers.set(name, new Set(secrets.map((secret) => secret.name)));
+    if (!secrets) continue;
+    inventory.workers.set(name, new Set(secrets.map((secret) => secret.name)));
+    if (configuration.migrations === undefined) continue;
+    const tag = (await api.find(`${base}/workers/services/${name}`, service))?.default_environment.script.migration_tag;
+    if (tag) inventory.classTags.set(name, tag);
   }
   return inventory;
+}
+
+const service = z.object({
+  default_environment: z.object({ script: z.object({ migration_tag: z.nullish(z.string()) }) }),
+});
+const deployments = z.object({ deployments: z.array(z.object({ versions: z.array(z.object({ version_id: z.string() })) })) });
+
+/** The id of the version of a Worker that was deployed last. */
+export async function deployedVersion({ api, id }: Account, worker: string): Promise<string | undefined> {
+  const { deployments: [last] } = await api.get(`/accounts/${id}/workers/scripts/${worker}/deployments`, deployments); // prettier-ignore
+  return last?.versions[0]?.version_id;
 }
 
 const queueList = z.array(z.object({ queue_id: z.string(), queue_name: z.string() }));
 const consumerList = z.array(z.object({ script: z.optional(z.string()), service: z.optional(z.string()) }));
 
 const findQueue = async ({ api, id }: Account, name: string) =>
-  (await api.get(`/accounts/${id}/queues?name=${name}`, z.nullable(queueList)))?.find((queue) => queue.queue_name === name);
+  (await api.list(`/accounts/${id}/queues?name=${name}`, queueList)).find((queue) => queue.queue_name === name);
 
 /** True if the Worker consumes the queue. */
 export async function isConsumer(account: Account, queue: string, worker: string): Promise<boolean> {
@@ -98,31 +122,33 @@ export async function isConsumer(account: Account, queue: string, worker: string
 
 const databaseList = z.array(z.object({ uuid: z.string(), name: z.string() }));
 
+/** The names among these Workers that are on the account. */
+export async function existingWorkers({ api, id }: Account, names: string[]): Promise<string[]> {
+  const present = new Set((await api.get(`/accounts/${id}/workers/scripts`, z.array(z.object({ id: z.string() })))).map((one) => one.id));
+  return names.filter((name) => present.has(name));
+}
+
 /** The id of a database by its name, or undefined. */
 export async function databaseId({ api, id }: Account, name: string): Promise<string | undefined> {
   // The API's filter matches parts of names too.
-  const found = await api.get(`/accounts/${id}/d1/database?per_page=100&name=${name}`, databaseList);
+  const found = await api.list(`/accounts/${id}/d1/database?name=${name}`, databaseList);
   return found.find((database) => database.name === name)?.uuid;
-}
-
-/** The migrations that are recorded in a database. */
-async function appliedMigrations(api: CloudflareApi, path: string): Promise<Set<string>> {
-  const rows = z.array(z.object({ results: z.array(z.object({ name: z.string() })) }));
-  const ask = async (sql: string) => rows.parse((await api.call("POST", `${path}/query`, { sql })).result)[0]?.results ?? [];
-  const table = await ask("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'd1_migrations'");
-  return new Set(table.length > 0 ? (await ask("SELECT name FROM d1_migrations")).map((row) => row.name) : []);
 }
 
 /** The rules that a bucket should have: ours in addition to existing rules of the operator. */
 function wantedRules(binding: string, present: Rule[]): Rule[] {
-  const ours = (expiringPrefixes[binding] ?? []).map((prefix) => ({
-    id: `one-day-${prefix.replaceAll("/", "")}`,
+  const ours = Object.entries(expiringPrefixes[binding] ?? {}).map(([prefix, days]) => ({
+    id: `${days === 1 ? "one-day" : `${days}-days`}-${prefix.replaceAll("/", "")}`,
     enabled: true,
     conditions: { prefix },
-    deleteObjectsTransition: { condition: { type: "Age", maxAge: day } },
+    deleteObjectsTransition: { condition: { type: "Age", maxAge: days * day } },
   }));
   return [...present.filter((one) => !ours.some((own) => own.id === one.id)), ...ours];
 }
+
+/** True if one of the rules is ours, whatever the operator has changed in it. */
+export const hasOurRule = (present: Rule[]): boolean =>
+  Object.keys(expiringPrefixes).some((binding) => wantedRules(binding, []).some(({ id }) => present.some((one) => one.id === id)));
 
 /** True if a bucket has all of these rules. */
 const hasRules = (binding: string, present: Rule[]): boolean =>

@@ -8,12 +8,14 @@ import { parts, providerSecrets } from "./parts.ts";
 import { readText, stateRoot, writePrivate } from "./state.ts";
 import { newSigningKey, randomSecret } from "../support/secrets.ts";
 import { Stop } from "./stop.ts";
+import { missingForReceivers } from "../../src/operations/receivers.ts";
+import { rotatedName } from "../../src/base/rotated-secrets.ts";
 
 /** Names that belong to a provider's credentials. */
 const credentialNames = new Set(Object.values(providerSecrets).flat(2));
 /** True for the names of secrets; everything else that a Worker declares is a variable. */
 const isSecret = (name: string) =>
-  credentialNames.has(name) || /_(?:KEY|TOKEN|SECRET|SERVICE_ACCOUNT|CLIENT_ID|WEBHOOK)(?:_OLD)?$/.test(name);
+  credentialNames.has(name) || /_(?:KEY|CERTIFICATES|TOKEN|SECRET|SERVICE_ACCOUNT|CLIENT_ID|WEBHOOK)(?:_OLD)?$/.test(name);
 const minSecretLength = 24;
 
 /** The operator's values for one Worker. */
@@ -34,6 +36,7 @@ export async function givenValues(name: string, file: string | undefined, enviro
       `The file ${file} of --secrets does not exist.`,
       "Create it with a line NAME=value for each secret, or leave --secrets out.",
     );
+  checkQuotes(path, text ?? "");
   const known = new Set(parts.flatMap((part) => [...declaredNames(part)]));
   const values = new Map<string, string>();
   for (const name of known) {
@@ -56,6 +59,16 @@ export async function givenValues(name: string, file: string | undefined, enviro
         `Give at least ${minSecretLength} random characters, or leave it out: the deployment makes one.`,
       );
   return values;
+}
+
+/** Stops at a value without quotes that has a `#` inside: the rest of it would be taken for a comment. */
+function checkQuotes(path: string, text: string): void {
+  for (const [, name = "", value = ""] of text.matchAll(/^\s*(?:export\s+)?(\w+)\s*=(?!\s*['"`])([^#\n]*)#/gm))
+    if (!/\s$/.test(value))
+      throw new Stop(
+        `${path} has a # in the value of ${name}, and without quotes the value would end there.`,
+        `Put it in quotes: ${name}='...'. A comment after a value begins with a space: NAME=value # comment.`,
+      );
 }
 
 /** The part of the given values that a Worker declares. */
@@ -86,6 +99,22 @@ export function checkChoices(choices: Choices, on: string[], values: Map<string,
     );
   if (choices.with?.includes("email") && !choices.mailFrom && !values.has("MAIL_FROM"))
     throw new Stop("--with email has no sender.", "Give one with --mail-from, an address of a domain that is set up for sending.");
+}
+
+/** Stops if alerts would go to a receiver that cannot get them, or if a value of the operator would not be used because its secret was rotated. */
+export function checkSecrets(worker: Worker, present: ReadonlySet<string>, { secrets, vars }: Given, choices: Choices): void {
+  const set = { ...secrets, ...vars, ...chosenVars(worker, choices) } as Record<string, string>;
+  const hasMail = worker.configuration.send_email !== undefined;
+  if (worker.part.name === "operations")
+    for (const missing of missingForReceivers((name) => (name === "MAIL" ? hasMail : Boolean(set[name]) || present.has(name))))
+      throw new Stop(`${missing}: its alerts would be lost.`, "Add what is missing, or remove the receiver (docs/operations.md).");
+  const rotated = new Set([...present].flatMap((name) => rotatedName.exec(name)?.[1] ?? []));
+  const unused = Object.keys(secrets).find((name) => rotated.has(name));
+  if (unused !== undefined)
+    throw new Stop(
+      `${unused} was rotated since: the value of your file or environment would not be used.`,
+      `Remove it there; npm run deploy -- --rotate ${unused} makes a new one.`,
+    );
 }
 
 /** Variables that result from the choices; the file overrides them. */

@@ -1,10 +1,11 @@
 /** A deployment's state on this machine, under `.deploy/<name>/`: choices, the progress of an interrupted run, the operator's token. */
 
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { errorCode } from "../support/error-code.ts";
+import { errorCode } from "../support/faults.ts";
 import { root } from "../support/wrangler.ts";
 import { choicesShape } from "./options.ts";
 
@@ -54,14 +55,41 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** SHA-256 over every file of the folders and over the texts: changes when a deployment would change something. */
-export async function digest(folders: string[], ...texts: string[]): Promise<string> {
+/** SHA-256 over the source files of the folder and over the texts: changes when a deployment would change something. */
+export async function digest(folder: string, ...texts: string[]): Promise<string> {
   const hash = createHash("sha256");
-  for (const folder of folders) {
-    const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
-    const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-    for (const file of files.sort()) hash.update(`${file}\0`).update(await readFile(file));
+  for (const file of await sourceFiles(root, folder)) {
+    const text = await readText(join(root, file));
+    if (text !== undefined) hash.update(`${file}\0${text}`);
   }
   for (const text of texts) hash.update(`\0${text}`);
   return hash.digest("hex");
+}
+
+/**
+ * The files of a folder that git tracks or would track, relative to `root`; without git, all but those in folders whose names begin with a dot.
+ * Others change while they are read: `npm start` in the same checkout keeps its temporary files in `.wrangler` beside the Workers.
+ */
+export async function sourceFiles(root: string, folder: string): Promise<string[]> {
+  return (listedByGit(root, folder) ?? (await walk(root, folder))).sort();
+}
+
+function listedByGit(root: string, folder: string): string[] | undefined {
+  try {
+    const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", folder];
+    const files = execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).split("\0");
+    return files.length > 1 ? files.slice(0, -1) : undefined;
+  } catch {
+    // No git, or no checkout of it.
+    return undefined;
+  }
+}
+
+async function walk(root: string, folder: string): Promise<string[]> {
+  const files: string[] = [];
+  for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
+    const path = `${folder}/${entry.name}`;
+    if (!entry.name.startsWith(".")) files.push(...(entry.isDirectory() ? await walk(root, path) : [path]));
+  }
+  return files;
 }

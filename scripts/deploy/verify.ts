@@ -1,13 +1,11 @@
 /** Checks a deployed gateway like its callers and its operator use it: readiness, a test image, the first account. */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import { account, accountList, apiKeyList, resultImages, invitation, modelList, newApiKey, taskAnswer } from "../support/api-answers.ts";
+import { AdminClient } from "../support/admin-client.ts";
+import { modelList, resultImages, taskAnswer } from "../support/api-answers.ts";
 import { ApiClient } from "../support/api-client.ts";
-import { root } from "../support/wrangler.ts";
-import type { Configuration } from "./configuration.ts";
+import { parseJson, toReason } from "../support/faults.ts";
 import type { Run } from "./run.ts";
 import { Stop } from "./stop.ts";
 
@@ -15,81 +13,53 @@ import { Stop } from "./stop.ts";
 const readyDeadlineMs = 300_000;
 const requestMs = 30_000;
 const smokeDeadlineMs = 120_000;
+/** The account of the test image: not a person's, and no address at which mail arrives. */
+export const checkEmail = "deployment-check@gateway.invalid";
 const checkKeyName = "deployment check";
 const firstKeyName = "first key";
-/** Balance units of the first account: enough to try everything, and a limit on misuse. */
-const firstQuota = 100;
+/** Balance units of the first account and of the key of the test image: enough to try everything, and a limit on misuse. */
+export const firstQuota = 100;
 
-/** Waits until `/readyz` of a gateway answers 200. Throws `Stop` with the last answer after five minutes. */
-export async function waitUntilReady(gateway: string, baseUrl: string, signal: AbortSignal): Promise<undefined> {
+const readyBody = z.object({ version: z.optional(z.string()) });
+
+/** The admin API of a deployed gateway. */
+export const openAdmin = (baseUrl: string, token: string): AdminClient =>
+  new AdminClient(
+    baseUrl,
+    token,
+    () =>
+      new Stop(
+        "The gateway refused the ADMIN_TOKEN that is stored on this machine.",
+        "Set ADMIN_TOKEN in the environment to the one that is set at the gateway.",
+      ),
+  );
+
+/** Waits until `/readyz` of a gateway answers 200 from this version. Throws `Stop` with the last answer after five minutes. */
+export async function waitUntilReady(
+  gateway: string,
+  baseUrl: string,
+  version: string | undefined,
+  signal: AbortSignal,
+): Promise<undefined> {
   let last = "";
   for (const deadline = Date.now() + readyDeadlineMs; Date.now() < deadline; await sleep(1_000, undefined, { signal })) {
     try {
       const response = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.any([signal, AbortSignal.timeout(requestMs)]) });
       const text = await response.text();
-      if (response.ok) return;
-      last = `it answered ${response.status}: ${text.slice(0, 300)}`;
+      const answered = readyBody.safeParse(parseJson(text)).data?.version;
+      if (response.ok && (version === undefined || answered === version)) return;
+      last = response.ok
+        ? `it answered from the version ${answered ?? "without a name"}, not from ${version}`
+        : `it answered ${response.status}: ${text.slice(0, 300)}`;
     } catch (error) {
       signal.throwIfAborted();
-      last = error instanceof Error ? `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ""}` : String(error);
+      last = toReason(error);
     }
   }
   throw new Stop(
-    `${baseUrl}/readyz did not answer 200 within five minutes; ${last}`,
+    `${baseUrl}/readyz did not answer 200 from the new version within five minutes; ${last}`,
     `Run the same command again; if it fails again, look at the gateway's log with \`npx wrangler tail ${gateway}\`. Behind a proxy set HTTPS_PROXY.`,
   );
-}
-
-/** The admin API of a gateway. */
-export class AdminClient {
-  readonly #baseUrl: string;
-  readonly #token: string;
-
-  constructor(baseUrl: string, token: string) {
-    this.#baseUrl = baseUrl;
-    this.#token = token;
-  }
-
-  async #ask<T>(shape: z.ZodMiniType<T>, method: string, path: string, body?: object): Promise<T> {
-    const response = await fetch(`${this.#baseUrl}/admin${path}`, {
-      method,
-      headers: { authorization: `Bearer ${this.#token}`, ...(body && { "content-type": "application/json" }) },
-      ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(requestMs),
-    });
-    const text = await response.text();
-    if (response.status === 401)
-      throw new Stop(
-        "The gateway refused the ADMIN_TOKEN that is stored on this machine.",
-        "Set ADMIN_TOKEN in the environment to the one that is set at the gateway.",
-      );
-    if (!response.ok) throw new Error(`${method} /admin${path} answered ${response.status}: ${text.slice(0, 300)}`);
-    return shape.parse(text === "" ? undefined : JSON.parse(text));
-  }
-
-  /** Finds the account of this address, or creates it, and gives it the admin role. */
-  async operatorAccount(email: string): Promise<string> {
-    const found = await this.#ask(accountList, "GET", `/accounts?email=${encodeURIComponent(email)}`);
-    const { id, admin } = found.data[0] ?? (await this.#ask(account, "POST", "/accounts", { email, quota: firstQuota }));
-    if (!admin) await this.#ask(z.unknown(), "PATCH", `/accounts/${id}`, { admin: true });
-    return id;
-  }
-
-  /** Creates a key of this name, and deletes an earlier one of the same name, which was never shown. */
-  async replaceKey(accountId: string, name: string): Promise<{ id: string; key: string }> {
-    const { data } = await this.#ask(apiKeyList, "GET", `/accounts/${accountId}/keys`);
-    for (const old of data.filter((one) => one.name === name)) await this.deleteKey(old.id);
-    return this.#ask(newApiKey, "POST", `/accounts/${accountId}/keys`, { name, quota: null });
-  }
-
-  async deleteKey(id: string): Promise<void> {
-    await this.#ask(z.unknown(), "DELETE", `/keys/${id}`);
-  }
-
-  /** A link with which the user of this account signs up. */
-  async invitation(accountId: string): Promise<string> {
-    return (await this.#ask(invitation, "POST", `/accounts/${accountId}/invitations`)).url;
-  }
 }
 
 /** The output of a first deployment for the operator. */
@@ -101,23 +71,18 @@ export interface Welcome {
 
 /** Creates the first account with its key and, if the console is deployed, an invitation for its owner. May be repeated until the result was shown. */
 export async function welcome(admin: AdminClient, email: string, hasConsole: boolean): Promise<Welcome> {
-  const id = await admin.operatorAccount(email);
-  const { key: apiKey } = await admin.replaceKey(id, firstKeyName);
+  const { id } = await admin.operatorAccount(email, firstQuota);
+  const { key: apiKey } = await admin.replaceKey(id, firstKeyName, null);
   return { email, apiKey, invitation: hasConsole ? await admin.invitation(id) : undefined };
 }
 
 /**
- * Makes an image with the sandbox and checks its file, with a key that is deleted afterwards. `isFree` returns true for models that only
- * the sandbox serves. Returns a line about the result.
+ * Makes an image with the sandbox and checks its file, with an account of its own and a key that is deleted afterwards. The account has no
+ * limit, because each run charges it; its keys have one. The image is of a model that only the sandbox serves. Returns a line about the result.
  */
-export async function smokeTest(
-  run: Run,
-  baseUrl: string,
-  admin: AdminClient,
-  email: string,
-  isFree: (model: string) => boolean,
-): Promise<string> {
-  const check = await admin.replaceKey(await admin.operatorAccount(email), checkKeyName);
+export async function smokeTest(run: Run, baseUrl: string, admin: AdminClient): Promise<string> {
+  const { id } = await admin.account(checkEmail, null);
+  const check = await admin.replaceKey(id, checkKeyName, firstQuota);
   run.hide(check.key);
   try {
     const response = await fetch(`${baseUrl}/v1/models`, {
@@ -126,7 +91,8 @@ export async function smokeTest(
     });
     if (!response.ok) throw new Error(`GET /v1/models answered ${response.status}`);
     const list = modelList.parse(await response.json()).data;
-    const model = list.find(({ id, kind }) => kind === "image" && isFree(id))?.id;
+    const charging = (await admin.soldModels()).filter(({ routes }) => routes.some(({ provider, on }) => on && provider !== "sandbox"));
+    const model = list.find((one) => one.kind === "image" && !charging.some(({ id }) => id === one.id))?.id;
     if (model === undefined)
       return `${list.length} models are on offer; no image was made, for every image model is served by a provider that charges`;
     return await makeImage(new ApiClient(baseUrl, check.key), model);
@@ -148,13 +114,4 @@ async function makeImage(api: ApiClient, model: string): Promise<string> {
   const faults = [...digestFaults(file), ...pngFaults(file, { width: 1024, height: 1024 })];
   if (faults.length > 0) throw new Error(`the image is not as it should be: ${faults.join("; ")}`);
   return `${model} made an image of ${Math.round(file.bytes.byteLength / 1024)} KB`;
-}
-
-/** True if an image of this model costs nothing: no active provider has a route for it. The operator's routes override the built-in ones. */
-export function servedBySandboxAlone(gateway: Configuration, on: string[], values: Map<string, string>): (model: string) => boolean {
-  const given = values.get("ROUTES");
-  const own: unknown = given === undefined ? gateway.vars?.["ROUTES"] : JSON.parse(given);
-  const builtIn = JSON.parse(readFileSync(join(root, "src/catalog/routes.txt"), "utf8")) as object;
-  const routes = { ...builtIn, ...(own as object | undefined) } as Record<string, { provider: string }[]>;
-  return (model) => !(routes[model] ?? []).some(({ provider }) => on.includes(provider));
 }

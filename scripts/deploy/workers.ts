@@ -27,7 +27,7 @@ export async function writeConfiguration(
 
 /** A digest that changes with the Worker's code, its packages, its configuration or the secrets to set. */
 export const workerDigest = async (text: string, secrets: Record<string, string>) =>
-  digest(["src"], (await readText(join(root, "package-lock.json"))) ?? "", text, JSON.stringify(secrets, Object.keys(secrets).sort()));
+  digest("src", (await readText(join(root, "package-lock.json"))) ?? "", text, JSON.stringify(secrets, Object.keys(secrets).sort()));
 
 const secretsFile = ({ part }: Worker, folder: string) => join(folder, `${part.name}-secrets.json`);
 

@@ -1,44 +1,41 @@
 /** The callers of a lifetime: what they submit, and what they were told about it. */
 
+import * as z from "zod/mini";
 import { HeldUpstream, stopped, type Stop } from "../../test/programs/support/held-upstream.ts";
 import type { Message, MixedGateway } from "../../test/programs/support/mixed-gateway.ts";
+import { type Account, History, type KnownTask, type Sight } from "../engine/history.ts";
+import { type Answer, HttpClient, read } from "../engine/http-client.ts";
+import { Operator } from "../engine/operator.ts";
 import { micro } from "../support/bill.ts";
 import type { Random } from "../support/random.ts";
 
-export interface Account {
-  id: string;
-  key: string;
-  /** In millionths, with credits; null is no limit. */
-  quota: number | null;
-}
+/** An account, and its quota in millionths with credits; null is no limit. */
+export type Caller = Account & { quota: number | null };
 
-/** A task whose submission was answered. */
-export interface Accepted {
-  account: Account;
-  id: string;
-  /** The first final status that its caller saw; it must never change. */
-  seen?: "completed" | "failed";
-  /** The charge by its receipt, in millionths. */
-  receipt?: number;
-}
-
-interface Shown {
-  data: { status: string };
-}
+// Only these fields are read: the release before may send more or fewer.
+const accepted = z.object({ id: z.string() });
+const shown = z.object({ data: z.object({ status: z.string(), progress: z.number() }) });
+const receipt = z.object({ receipt: z.object({ charged: z.number() }) });
 
 const stops: readonly Stop[] = ["start", "poll", "download"];
 const quotas = [null, 2, 1000];
-const adminToken = "test-admin";
 
 export class Callers {
-  readonly accounts: Account[] = [];
-  readonly tasks = new Map<string, Accepted>();
+  readonly accounts: Caller[] = [];
+  readonly history = new History();
   /** Chats that were answered, with their account. */
   readonly chats = new Map<string, Account>();
+  /** Those that were answered within a second before their gateway ended: their settlements, which follow the answers, may be lost. */
+  readonly unsettled = new Set<string>();
+  #justAnswered: { id: string; at: number }[] = [];
+  /** The charges of tasks by their receipts, in millionths. */
+  readonly receipts = new Map<string, number>();
   /** Submissions whose answer was lost with a process. */
   lost = 0;
   readonly upstream = new HeldUpstream();
   readonly mail: Message[] = [];
+  readonly operator: Operator;
+  readonly #http: HttpClient;
   readonly #random: Random;
   readonly #gateway: MixedGateway;
   #count = 0;
@@ -46,37 +43,21 @@ export class Callers {
   constructor(random: Random, gateway: MixedGateway) {
     this.#random = random;
     this.#gateway = gateway;
-  }
-
-  async ask(path: string, { key = adminToken, method, body }: { key?: string; method?: string; body?: object } = {}) {
-    const response = await this.#gateway.fetch(path, {
-      method: method ?? (body ? "POST" : "GET"),
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return { status: response.status, body: await response.json() };
-  }
-
-  /** Asks the operator's API. Throws unless the answer is a success. */
-  async admin<T>(path: string, method = "GET", body?: object): Promise<T> {
-    const answer = await this.ask(`/admin${path}`, { method, ...(body && { body }) });
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer.body as T;
+    this.#http = new HttpClient((path, init) => gateway.fetch(path, init as Parameters<MixedGateway["fetch"]>[1]) as Promise<never>);
+    this.operator = new Operator(this.#http, "test-admin");
   }
 
   async open(count: number): Promise<void> {
     for (let at = 0; at < count; at++) {
       const quota = this.#random.pick(quotas);
-      const { id } = await this.admin<{ id: string }>("/accounts", "POST", { email: `caller${at}@example.com`, quota });
-      const limit = this.#random.pick([null, null, 1]);
-      const { key } = await this.admin<{ key: string }>(`/accounts/${id}/keys`, "POST", { name: "test", quota: limit });
-      this.accounts.push({ id, key, quota: quota === null ? null : micro(quota) });
+      const account = await this.operator.createAccount(`caller${at}`, quota, this.#random.pick([null, null, 1]));
+      this.accounts.push({ ...account, quota: quota === null ? null : micro(quota) });
     }
   }
 
   /** Has each wallet do what its alarms would have done while the clock was moved on. */
   async wakeWallets(): Promise<void> {
-    for (const { id } of this.accounts) await this.ask(`/audit/${id}`);
+    for (const { id } of this.accounts) await this.#gateway.fetch(`/audit/${id}`, { headers: {} });
   }
 
   /** Sends some submissions at once, and waits for the answers that the upstream does not hold back. */
@@ -91,8 +72,8 @@ export class Callers {
     const prompt = `${stop}${this.#random.chance(0.15) ? "refuse " : ""}number ${++this.#count}`;
     const reference = this.#random.chance(0.3) ? { reference: `order ${this.#random.int(1, 3)}` } : {};
     const kind = this.#random.weighted([
-      [4, "images"],
-      [4, "videos"],
+      [4, "image"],
+      [4, "video"],
       [3, "chat"],
     ] as const);
     if (kind === "chat") {
@@ -100,39 +81,50 @@ export class Callers {
       const answered = this.#chat(account, isHeld ? `${stopped("chat", epoch)} Hello` : "Hello");
       return isHeld ? undefined : answered;
     }
-    const body = kind === "images" ? { model: "imgA-4", prompt, ...reference } : { model: "vidA-2", duration: 10, prompt, ...reference };
-    try {
-      const { status, body: answer } = await this.ask(`/v1/${kind}/generations`, { key: account.key, body });
-      if (status >= 300) return;
-      const { id } = answer as { id: string };
-      this.tasks.set(id, { account, id });
-    } catch {
-      this.lost++;
-    }
+    const path = `/v1/${kind}s/generations`;
+    const body = { ...(kind === "image" ? { model: "imgA-4" } : { model: "vidA-2", duration: 10 }), prompt, ...reference };
+    const answer = await this.#post(account, path, body);
+    if (!answer || answer.status >= 300) return;
+    const order = { account, kind, marker: prompt, path, body, idempotencyKey: undefined, state: "asked" as const };
+    this.history.accept(order, read(accepted, answer).id, Date.now());
   }
 
   async #chat(account: Account, content: string): Promise<void> {
-    try {
-      const body = { model: "textA-1", messages: [{ role: "user", content }] };
-      const { status, body: answer } = await this.ask("/v1/chat/completions", { key: account.key, body });
-      if (status === 200) this.chats.set((answer as { id: string }).id, account);
-    } catch {
-      this.lost++;
-    }
+    const answer = await this.#post(account, "/v1/chat/completions", { model: "textA-1", messages: [{ role: "user", content }] });
+    if (answer?.status !== 200) return;
+    const { id } = read(accepted, answer);
+    this.chats.set(id, account);
+    this.#justAnswered.push({ id, at: performance.now() });
+  }
+
+  /** Called when the gateway ends. */
+  gatewayEnds(): void {
+    for (const { id, at } of this.#justAnswered.splice(0)) if (at > performance.now() - 1_000) this.unsettled.add(id);
+  }
+
+  async #post({ apiKey }: Account, path: string, body: object): Promise<Answer | undefined> {
+    const answer = await this.#http.ask("POST", path, apiKey, { body });
+    if (!answer) this.lost++;
+    return answer;
+  }
+
+  /** Asks about a task. Throws if the answer is lost. */
+  async #ask(method: "GET" | "POST", { id, order }: KnownTask, more = ""): Promise<Answer> {
+    const answer = await this.#http.ask(method, `/v1/tasks/${id}${more}`, order.account.apiKey, method === "POST" ? { body: {} } : {});
+    if (!answer) throw new Error(`${method} ${more} of ${id} got no answer`);
+    return answer;
   }
 
   async cancelOne(): Promise<void> {
-    const open = [...this.tasks.values()].filter(({ seen }) => seen === undefined);
-    if (open.length === 0) return;
-    const { id, account } = this.#random.pick(open);
-    await this.ask(`/v1/tasks/${id}/cancel`, { key: account.key, body: {} });
+    const open = this.history.open();
+    if (open.length > 0) await this.#ask("POST", this.#random.pick(open), "/cancel");
   }
 
   /** A credit of one unit, which a restored database does not know and the account's wallet object does. */
   async creditOne(): Promise<void> {
     const account = this.#random.pick(this.accounts.filter(({ quota }) => quota !== null));
     if (!account) return;
-    await this.admin(`/accounts/${account.id}`, "PATCH", { add: 1 });
+    await this.operator.changeQuota(account, { add: 1 });
     account.quota = (account.quota ?? 0) + micro(1);
   }
 
@@ -153,32 +145,29 @@ export class Callers {
 
   /** Asks for every task that was open when it was last seen. Returns how many of them still are. */
   async look(): Promise<number> {
-    const open = [...this.tasks.values()].filter(({ seen }) => seen === undefined);
-    const left = await Promise.all(open.map((task) => this.#lookAt(task)));
+    const left = await Promise.all(this.history.open().map((task) => this.#lookAt(task)));
     return left.filter(Boolean).length;
   }
 
-  async #lookAt(task: Accepted): Promise<boolean> {
-    const { id, account } = task;
-    const { status, body } = await this.ask(`/v1/tasks/${id}`, { key: account.key });
+  async #lookAt(task: KnownTask): Promise<boolean> {
+    const before = task.sight;
+    const answer = await this.#ask("GET", task);
     // Its record is gone after a week: the ledger alone has its end.
-    if (status === 404) return false;
-    if (status !== 200) return true;
-    const { status: shown } = (body as Shown).data;
-    if (shown !== "completed" && shown !== "failed") return true;
-    task.seen = shown;
-    return false;
+    if (answer.status === 404) return false;
+    if (answer.status === 200) this.history.saw(task, before, read(shown, answer).data as Sight);
+    return task.final === undefined;
   }
 
   /** Reads the receipts of final tasks. One that was read before must say the same. */
   async readReceipts(): Promise<void> {
-    for (const task of this.tasks.values()) {
-      if (task.seen === undefined || !this.#random.chance(0.5)) continue;
-      const { status, body } = await this.ask(`/v1/tasks/${task.id}/receipt`, { key: task.account.key });
-      if (status !== 200) continue;
-      const charged = micro((body as { receipt: { charged: number } }).receipt.charged);
-      if (task.receipt !== undefined && task.receipt !== charged) throw new Error(`${task.id}: receipts of ${task.receipt} and ${charged}`);
-      task.receipt = charged;
+    for (const task of this.history.tasks.values()) {
+      if (!task.final || !this.#random.chance(0.5)) continue;
+      const answer = await this.#ask("GET", task, "/receipt");
+      if (answer.status !== 200) continue;
+      const charged = micro(read(receipt, answer).receipt.charged);
+      const first = this.receipts.get(task.id) ?? charged;
+      if (first !== charged) throw new Error(`${task.id}: receipts of ${first} and ${charged}`);
+      this.receipts.set(task.id, charged);
     }
   }
 }

@@ -2,6 +2,7 @@
 
 export const info = {
   title: "Generation gateway",
+  license: { name: "All rights reserved", identifier: "LicenseRef-UNLICENSED" },
   summary: "One API for text, images, videos and characters.",
   description: `A submission returns a task at once; query the task until its files are ready. Chat answers in the same request.
 
@@ -11,7 +12,7 @@ export const info = {
 
 **Errors** have one \`error\` object with \`message\`, \`type\`, \`code\` and \`param\`. Paths below \`/v1/tasks\` put it beside \`code\` and \`message\`; the balance paths answer \`{success: false, message}\`. A wrong method is 405, with the allowed ones in \`Allow\`.
 
-**Languages.** Messages come in English (\`en\`), Chinese (\`zh\`), Korean (\`ko\`) and Japanese (\`ja\`): by \`?language=\`, else by \`Accept-Language\`, else in English. Codes and fields are the same in every language.
+**Languages.** Messages come in English (\`en\`), Chinese (\`zh\`), Korean (\`ko\`) and Japanese (\`ja\`): on every path by \`?language=\`, else by \`Accept-Language\`, else in English. Codes and fields are the same in every language.
 
 **Amounts** are in balance units (USD, CNY or tokens, as the operator chose), times are Unix seconds. A task reserves its full price and is charged at most that; a failed task costs nothing.
 

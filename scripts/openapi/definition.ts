@@ -1,7 +1,7 @@
 /** The format of a path's definition: one for each operation; `document.ts` generates the description from them. */
 
 import type * as z from "zod/mini";
-import type { ErrorCode, Violation } from "../../src/errors.ts";
+import type { ErrorCode, Violation } from "../../src/base/errors.ts";
 import type { HeaderName } from "./headers.ts";
 import type { HeaderParameter } from "./parameters.ts";
 import type { Tag } from "./tags.ts";
@@ -14,10 +14,22 @@ export interface Media {
   /** A zod schema that `schemas.ts` names, a list of several, or the name of a submission's body. Without it the body is bytes or text. */
   schema?: z.ZodMiniType | z.ZodMiniType[] | BodyName;
   examples?: Examples;
+  /** For server-sent events: `schema` is that of the JSON in the data of each, as generators of clients expect it. */
+  events?: Events;
+}
+
+/** The server-sent events of a stream. */
+interface Events {
+  /** The events' type; without it they have none. */
+  type?: string;
+  /** The description of the events' ids, if they have them. */
+  id?: string;
+  /** The data of the last event, which is not JSON. */
+  end?: string;
 }
 
 /** Bodies of submissions, generated from the catalog. */
-export type BodyName = "ChatRequest" | "ImageRequest" | "VideoRequest" | "RemixRequest";
+export type BodyName = "ChatRequest" | "ImageRequest" | "VideoRequest" | "RemixRequest" | "TaskRequest" | "EstimateRequest";
 
 export interface Answer {
   description: string;
@@ -44,6 +56,8 @@ export interface Operation {
   headers?: HeaderParameter[];
   /** `none` is an endpoint that needs no body and accepts an empty object. */
   body?: Media | "none";
+  /** True if the body is a file: a multipart form, or its bytes. */
+  upload?: true;
   /** By HTTP status. */
   answers: Record<number, Answer>;
   /** Errors in addition to those that follow from `security`, `query` and `body`. */
@@ -58,4 +72,11 @@ export type Operations = Record<string, Operation>;
 /** A JSON answer or body. */
 export const json = (schema: z.ZodMiniType | BodyName, examples: Examples): Record<"application/json", Media> => ({
   "application/json": { schema, examples },
+});
+
+/** An answer with a JSON body; `headers` are those in addition to the ones of every answer. */
+export const answer = (description: string, schema: z.ZodMiniType, examples: Examples, headers?: HeaderName[]): Answer => ({
+  description,
+  ...(headers && { headers }),
+  content: json(schema, examples),
 });

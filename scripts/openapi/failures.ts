@@ -1,11 +1,11 @@
 /** The errors of operations: those that follow from an operation's parameters, and an example of each, built by the gateway's own code. */
 
 import type * as z from "zod/mini";
-import { errorBody } from "../../src/api/error-body.ts";
+import { errorBody } from "../../src/api/request/error-body.ts";
 import { balanceErrorAnswer, errorAnswer, taskErrorAnswer } from "../../src/api/schema/errors.ts";
-import { ApiError, type ErrorCode, statusAndType, type Violation } from "../../src/errors.ts";
+import { ApiError, type ErrorCode, statusAndType, type Violation } from "../../src/base/errors.ts";
 import { t } from "../../src/messages/index.ts";
-import { sentences } from "../../src/api/balance-sentences.ts";
+import { sentences } from "../../src/api/account/balance-sentences.ts";
 import type { Examples, Failure, Operation } from "./definition.ts";
 import type { HeaderName } from "./headers.ts";
 
@@ -22,10 +22,13 @@ export const envelopes: Record<Family, z.ZodMiniType> = { common: errorAnswer, t
 const ofBodies: ErrorCode[] = ["invalid_json", "body_too_slow", "body_too_large", "unsupported_media_type"];
 
 /** Every error of an operation, by its HTTP status. */
-export function failuresByStatus(family: Family, { security = "key", query, body, errors = [] }: Operation): Map<number, ErrorCode[]> {
+export function failuresByStatus(
+  family: Family,
+  { security = "key", query, body, upload, errors = [] }: Operation,
+): Map<number, ErrorCode[]> {
   const all: Failure[] = [
     ...(query || (body && body !== "none") ? (["invalid_request"] as const) : []),
-    ...(body ? ofBodies : []),
+    ...(body || upload ? ofBodies : []),
     ...(security === "none" ? [] : (["unauthorized", "rate_limit_exceeded"] as const)),
     // Answered to a browser token on a path of `key`, and to a key or token outside its scope.
     ...(security === "key" || security === "token" ? (["key_scope"] as const) : []),

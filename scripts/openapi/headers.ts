@@ -62,6 +62,11 @@ export const headers = {
     schema: { type: "string" },
     example: "user, metadata",
   },
+  sunset: {
+    description: "When the model ends (RFC 8594); absent as long as no such day is known.",
+    schema: { type: "string" },
+    example: "Thu, 14 Jan 2027 00:00:00 GMT",
+  },
   "www-authenticate": { description: "The authentication scheme.", schema: { type: "string" }, example: "Bearer" },
   "content-length": { description: "Size of the body in bytes.", schema: { type: "integer", minimum: 0 }, example: 1_482_913 },
   "content-range": {

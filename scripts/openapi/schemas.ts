@@ -3,35 +3,47 @@
 import * as z from "zod/mini";
 import * as account from "../../src/api/schema/account.ts";
 import * as admin from "../../src/api/schema/admin.ts";
+import * as batches from "../../src/api/schema/batches.ts";
 import * as bodies from "../../src/api/schema/bodies.ts";
 import * as callbacks from "../../src/api/schema/callbacks.ts";
 import * as chat from "../../src/api/schema/chat.ts";
+import * as auditLog from "../../src/api/schema/audit-log.ts";
+import * as destinations from "../../src/api/schema/destinations.ts";
 import * as errors from "../../src/api/schema/errors.ts";
 import * as keys from "../../src/api/schema/keys.ts";
 import * as models from "../../src/api/schema/models.ts";
+import * as files from "../../src/api/schema/files.ts";
+import { entryFields } from "../../src/catalog/entries.ts";
 import * as links from "../../src/api/schema/links.ts";
 import * as ready from "../../src/api/schema/ready.ts";
 import * as receipts from "../../src/api/schema/receipts.ts";
 import * as tasks from "../../src/api/schema/tasks.ts";
+import { nameParts } from "./parts.ts";
 import { submissionSchemas } from "./submissions.ts";
-
-type JsonSchema = Record<string, unknown>;
+import { type JsonSchema, openRequest, tidy } from "./tidy.ts";
 
 /** Every schema that an operation uses must be named here. */
 const named: Record<string, z.ZodMiniType> = {
-  Error: errors.errorAnswer,
+  ErrorAnswer: errors.errorAnswer,
   ErrorObject: errors.errorObject,
   TaskError: errors.taskErrorAnswer,
   BalanceError: errors.balanceErrorAnswer,
-  Submission: tasks.submission,
+  Submission: tasks.awaitedSubmission,
   DryRun: tasks.dryRun,
   Task: tasks.taskData,
   TaskMetadata: tasks.taskMetadata,
   TaskCost: tasks.taskCost,
   TaskFailure: tasks.failure,
+  TaskDelivery: destinations.taskDelivery,
+  DeliverTo: bodies.deliverTo(),
+  Destination: destinations.destination,
+  DestinationList: destinations.destinationList,
+  DestinationChange: bodies.destinationChange(),
+  DestinationTest: destinations.destinationTest,
   ImageResult: tasks.imageResult,
   VideoResult: tasks.videoResult,
   CharacterResult: tasks.characterResult,
+  FileResult: tasks.fileResult,
   TaskAnswer: tasks.taskAnswer,
   TaskList: tasks.taskList,
   VideoStatus: tasks.videoStatus,
@@ -39,6 +51,7 @@ const named: Record<string, z.ZodMiniType> = {
   Receipt: receipts.receipt,
   ReceiptAnswer: receipts.receiptAnswer,
   ReceiptKeys: receipts.receiptKeys,
+  Verification: receipts.verification,
   ChatCompletion: chat.chatCompletion,
   ChatCompletionChunk: chat.chatChunk,
   ChatMessage: chat.chatMessage,
@@ -48,29 +61,44 @@ const named: Record<string, z.ZodMiniType> = {
   NewBrowserToken: bodies.newToken(),
   BrowserToken: keys.browserToken,
   UsageList: account.usageList,
-  Character: account.character,
+  SavedCharacter: account.character,
   CharacterList: account.characterList,
   Model: models.modelEntry,
   ModelList: models.modelList,
+  StoredFile: files.file,
+  FileList: files.fileList,
+  Batch: batches.batch,
+  BatchList: batches.batchList,
+  NewBatch: bodies.newBatch(),
+  BatchCompletedEvent: batches.batchEvent,
   TaskCallback: callbacks.taskCallback,
   TaskCompletedEvent: callbacks.completedEvent,
   TaskFailedEvent: callbacks.failedEvent,
+  TaskDeliveredEvent: callbacks.deliveredEvent,
+  TaskDeliveryFailedEvent: callbacks.deliveryFailedEvent,
   BudgetReachedEvent: callbacks.budgetEvent,
   TestEvent: callbacks.testEvent,
   Webhook: callbacks.webhook,
   WebhookChange: bodies.webhookChange(),
   WebhookSecret: callbacks.webhookSecret,
   WebhookTest: callbacks.webhookTest,
-  Event: callbacks.event,
+  AuditEntry: auditLog.auditEntry,
+  AuditLog: auditLog.auditLog,
+  EndEvent: callbacks.event,
   EventList: callbacks.eventList,
-  Links: links.linksAnswer,
-  Ok: ready.okAnswer,
+  EntryPoints: links.linksAnswer,
+  Health: ready.okAnswer,
+  Readiness: ready.readyAnswer,
   NotReady: ready.notReadyAnswer,
   Status: ready.statusAnswer,
   Account: admin.account,
   AccountList: admin.accountList,
+  CodeList: admin.codeList,
+  CodeSeries: admin.codeSeries,
+  Code: admin.code,
   NewAccount: bodies.newAccount(),
   AccountChange: bodies.accountChange(),
+  NewCodes: bodies.newCodes(),
   ApiKey: keys.apiKey,
   ApiKeyList: keys.apiKeyList,
   NewApiKey: bodies.newKey(),
@@ -78,40 +106,40 @@ const named: Record<string, z.ZodMiniType> = {
   CreatedApiKey: keys.newApiKey,
   Invitation: admin.invitation,
   Audit: admin.audit,
+  ModelEntryFields: entryFields(),
+  ModelRollback: bodies.modelRollback(),
+  ModelEntry: admin.modelEntry,
+  SoldModelList: admin.soldModels,
   Reconciliation: admin.reconciliation,
+  TestAlert: admin.testAlert,
+  MarginList: admin.margins,
 };
 
 const refTo = (name: string) => `#/components/schemas/${name}`;
 
-/** Removes output of zod that readers do not need: the limits of whole numbers, patterns beside a format, formats of its own. */
-function tidy({ jsonSchema }: { jsonSchema: JsonSchema }): void {
-  for (const limit of ["minimum", "maximum"]) if (Math.abs(Number(jsonSchema[limit])) === Number.MAX_SAFE_INTEGER) delete jsonSchema[limit];
-  if (jsonSchema["format"] === "date-time") delete jsonSchema["pattern"];
-  if (jsonSchema["format"] === "starts_with") {
-    delete jsonSchema["format"];
-    jsonSchema["pattern"] = String(jsonSchema["pattern"]).replace(/\.\*$/, "");
-  }
-}
+const override = ({ jsonSchema }: { jsonSchema: JsonSchema }) => tidy(jsonSchema);
 
 /** `components.schemas`. */
 export function schemaComponents(): Record<string, object> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
   const convert = (io: "input" | "output") =>
-    z.toJSONSchema(registry, { uri: refTo, unrepresentable: "any", override: tidy, io }).schemas as Record<string, JsonSchema>;
+    z.toJSONSchema(registry, { uri: refTo, unrepresentable: "any", override, io }).schemas as Record<string, JsonSchema>;
   // Answers in their output form; bodies of requests in their input form, before defaults and conversions.
   const answers = convert("output");
   const taken = convert("input");
-  const requests = new Set<z.ZodMiniType>(Object.values(bodies).map((make) => make()));
-  return {
+  const requests = new Set<z.ZodMiniType>([...Object.values(bodies), entryFields].map((make) => make()));
+  return nameParts({
     ...Object.fromEntries(
       Object.entries(named).map(([name, schema]) => {
-        const { $schema: _, $id: __, ...rest } = { ...(requests.has(schema) ? taken : answers)[name] };
+        const isRequest = requests.has(schema);
+        const { $schema: _, $id: __, ...rest } = { ...(isRequest ? taken : answers)[name] };
+        if (isRequest) openRequest(rest);
         return [name, rest];
       }),
     ),
     ...submissionSchemas(),
-  };
+  });
 }
 
 /** A reference to a named schema. Throws for one without a name. */
@@ -121,10 +149,19 @@ export function reference(schema: z.ZodMiniType | string): { $ref: string } {
   return { $ref: refTo(name) };
 }
 
+/** The words `true` and `false` of a query are a boolean. */
+const toBoolean = (schema: JsonSchema): JsonSchema => {
+  const { enum: words, ...rest } = schema;
+  return Array.isArray(words) && words.join() === "true,false" ? { ...rest, type: "boolean" } : schema;
+};
+
 /** The properties of a query as its handler accepts them, and which are required. */
 export function queryProperties(query: z.ZodMiniObject): Record<string, { schema: JsonSchema; required: boolean }> {
-  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: "input", unrepresentable: "any", override: tidy });
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: "input", unrepresentable: "any", override });
   return Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [name, { schema: schema as JsonSchema, required: required.includes(name) }]),
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      { schema: toBoolean(schema as JsonSchema), required: required.includes(name) },
+    ]),
   );
 }

@@ -3,9 +3,11 @@
 import * as z from "zod/mini";
 import { chatOptions, taskOptions } from "../../src/api/schema/bodies.ts";
 import { droppedNames } from "../../src/catalog/chat-schema.ts";
-import { type Action, allModels } from "../../src/catalog/models.ts";
+import { builtInCatalog } from "../../src/catalog/catalog.ts";
+import type { Action } from "../../src/catalog/models.ts";
 import { parameterSchemas } from "../support/parameters.ts";
 import { fieldDescriptions } from "./fields.ts";
+import { everySchema, openRequest, tidy } from "./tidy.ts";
 
 type JsonSchema = Record<string, unknown> & { properties?: Record<string, JsonSchema>; required?: string[] };
 
@@ -34,23 +36,97 @@ export function submissionSchemas(): Record<string, object> {
   const { models, schemas } = parameterSchemas();
   /** The schema of each body and the names of the models that accept it. */
   const bodies = new Map<number, { name: string; action: Action; users: string[] }>();
-  for (const { id, aliases = [] } of allModels())
+  for (const { id, aliases } of builtInCatalog().all)
     for (const [action, index] of Object.entries(models[id] ?? {}) as [Action, number][]) {
       const name = bodies.get(index)?.name ?? names[`${action} ${id}`];
       if (name === undefined) throw new Error(`the body of ${action} ${id} has no name in scripts/openapi/submissions.ts`);
       bodies.set(index, { name, action, users: [...(bodies.get(index)?.users ?? []), id, ...aliases] });
     }
-  const either = (...actions: Action[]) => ({
-    anyOf: actions.flatMap((wanted) =>
-      [...bodies.values()].filter(({ action }) => action === wanted).map(({ name }) => ({ $ref: `#/components/schemas/${name}` })),
+  /** One of the bodies of an action, by its model. */
+  const byModel = (wanted: Action) => {
+    const of = [...bodies.values()].filter(({ action }) => action === wanted);
+    return {
+      oneOf: of.map(({ name }) => ({ $ref: refTo(name) })),
+      discriminator: {
+        propertyName: "model",
+        mapping: Object.fromEntries(of.flatMap(({ name, users }) => users.map((user) => [user, refTo(name)]))),
+      },
+    };
+  };
+  const described = Object.fromEntries(
+    [...bodies].flatMap(([index, { name, action, users }]) =>
+      Object.entries(toBodies(name, toBody(schemas[index] as JsonSchema, action, users), action)),
     ),
-  });
+  );
+  for (const schema of Object.values(described)) openRequest(schema);
   return {
-    ...Object.fromEntries(
-      [...bodies].map(([index, { name, action, users }]) => [name, toBody(schemas[index] as JsonSchema, action, users)]),
+    ...described,
+    NewVideoRequest: byModel("video"),
+    VideoRequest: either("NewVideoRequest", "CharacterRequest"),
+    RemixRequest: byModel("remix"),
+    OwnInputRequest: ownInput(),
+    TaskRequest: either("OwnInputRequest", "ImageRequest", "VideoRequest"),
+    EstimateRequest: either("ChatRequest", "ImageRequest", "VideoRequest", "RemixEstimateRequest", "OwnInputRequest"),
+    RemixEstimateRequest: toRemixEstimate(
+      [...bodies.values()].flatMap(({ name, action }) => (action === "remix" ? [described[name] as JsonSchema] : [])),
     ),
-    VideoRequest: either("video", "character"),
-    RemixRequest: either("remix"),
+  };
+}
+
+const either = (...names: string[]) => ({ anyOf: names.map((name) => ({ $ref: refTo(name) })) });
+
+const refTo = (name: string) => `#/components/schemas/${name}`;
+
+/** The body of a remix of any model, with the video that it would change. */
+function toRemixEstimate(remixes: JsonSchema[]): JsonSchema {
+  const { properties = {}, required = [], ...rest } = structuredClone(remixes[0] ?? {});
+  const names = remixes.flatMap(({ properties: of }) => of?.["model"]?.["enum"] ?? []);
+  const { description } = properties["duration"] ?? {};
+  return {
+    ...rest,
+    properties: {
+      video_id: { type: "string", description: "The id of a completed video task of the same account." },
+      ...properties,
+      model: { ...properties["model"], enum: names },
+      duration: { type: "integer", description },
+    },
+    required: ["video_id", ...required],
+  };
+}
+
+/** The body with its name; that of a character as its two forms, each with all its properties, which generators need. */
+function toBodies(name: string, body: JsonSchema, action: Action): Record<string, object> {
+  if (action !== "character") return { [name]: body };
+  const form = (source: string, other: string) => {
+    const { [other]: _, ...properties } = body.properties ?? {};
+    return { ...structuredClone(body), properties: structuredClone(properties), required: [...(body.required ?? []), source] };
+  };
+  const forms = { CharacterFromUrl: form("url", "from_task"), CharacterFromTask: form("from_task", "url") };
+  return { ...forms, [name]: either(...Object.keys(forms)) };
+}
+
+/** The body of a model with its own input; the model's entry in `/v1/models` has the schema of `input`. */
+function ownInput(): JsonSchema {
+  const options = z.toJSONSchema(taskOptions(), { io: "input" }) as JsonSchema;
+  everySchema(options, tidy);
+  return {
+    type: "object",
+    additionalProperties: false,
+    description: "For a model with its own input. Strict: unknown fields are refused.",
+    properties: {
+      model: { type: "string" },
+      prompt: { type: "string", description: "Stands for `input.prompt`." },
+      input: {
+        type: "object",
+        additionalProperties: true,
+        description:
+          "The upstream's own input, checked by the schema in `parameters` of the model's entry. Files are public URLs, ids of files (file_...) or base64 data URIs of at most 10 MiB.",
+      },
+      ...options.properties,
+      callback_url: callbackUrl,
+      deliver_to: { $ref: "#/components/schemas/DeliverTo" },
+    },
+    required: ["model", "input"],
   };
 }
 
@@ -59,16 +135,18 @@ function toBody(schema: JsonSchema, action: Action, allowed: string[]): JsonSche
   const described: JsonSchema = {
     ...schema,
     properties: {
-      model: { type: "string", enum: allowed },
+      model: {},
       ...schema.properties,
       ...(action === "chat" && Object.fromEntries(droppedNames.map((name) => [name, { description: "Accepted and ignored." }]))),
       ...options.properties,
-      ...(action !== "chat" && { callback_url: callbackUrl }),
+      ...(action !== "chat" && { callback_url: callbackUrl, deliver_to: { $ref: "#/components/schemas/DeliverTo" } }),
     },
     required: ["model", ...(schema.required ?? [])],
-    ...(action === "character" && { oneOf: [{ required: ["url"] }, { required: ["from_task"] }] }),
-    ...(action === "video" && schema.properties?.["image_with_roles"] && { not: { required: ["images", "image_with_roles"] } }),
   };
+  everySchema(described, tidy);
+  // The bodies of videos differ by model, which tells them apart; in the others any model of the kind can be named.
+  const names = action === "chat" || action === "image" ? { examples: allowed } : { enum: allowed };
+  Object.assign(described.properties?.["model"] ?? {}, { type: "string", ...names });
   describe(described, action, "");
   return described;
 }

@@ -1,6 +1,15 @@
 /** The requests that the gateway sends: callbacks when a task has ended, budget alerts. */
 
-import { budgetEvent, completedEvent, failedEvent, testEvent } from "../../src/api/schema/callbacks.ts";
+import {
+  budgetEvent,
+  completedEvent,
+  deliveredEvent,
+  deliveryFailedEvent,
+  failedEvent,
+  testEvent,
+} from "../../src/api/schema/callbacks.ts";
+import { batchEvent } from "../../src/api/schema/batches.ts";
+import { endedBatch } from "./operations/batches.ts";
 import type { ZodMiniType } from "zod/mini";
 import * as example from "./examples/index.ts";
 import { reference } from "./schemas.ts";
@@ -39,6 +48,20 @@ const event = (operationId: string, summary: string, schema: ZodMiniType, value:
 export const webhooks = () => ({
   "task.completed": event("onTaskCompleted", "A task has completed", completedEvent, example.completedEvent),
   "task.failed": event("onTaskFailed", "A task has failed", failedEvent, example.failedEvent),
+  "task.delivered": event("onTaskDelivered", "The files of a task have been delivered", deliveredEvent, example.deliveredEvent),
+  "task.delivery_failed": event(
+    "onTaskDeliveryFailed",
+    "The files of a task could not be delivered",
+    deliveryFailedEvent,
+    example.deliveryFailedEvent,
+  ),
+  "batch.completed": event(
+    "onBatchCompleted",
+    "A batch has ended, whatever its status",
+    batchEvent,
+    { type: "batch.completed", timestamp: "2026-11-01T00:06:00.000Z", data: endedBatch },
+    "Sent to the batch's `callback_url`, else to the account's endpoint.",
+  ),
   "budget.reached": event(
     "onBudgetReached",
     "80 or 100 % of a budget is reached, once in each window",

@@ -17,7 +17,7 @@ export function openBucket(folder: string) {
     get: async (key: string) => {
       if (!files.has(key)) return null;
       const bytes = readFileSync(place(key));
-      return { arrayBuffer: async () => bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) };
+      return { body: new Blob([bytes]).stream() };
     },
     delete: async (keys: string[]) => {
       for (const key of keys) {

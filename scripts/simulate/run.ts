@@ -73,7 +73,7 @@ export function simulate(plan: Plan, from: number): Simulation {
         plan.setTime(now);
         while ((await archive(env)) > 0);
         await sweepArchive(env, now);
-        await expire(db, now);
+        await expire(env, now);
       }
       if (day % checkDays === checkDays - 1) damaged = await checkArchive(env);
       const count = (sql: string) => Number(sqlite.prepare(sql).get()?.["n"]);
@@ -148,8 +148,8 @@ function toRow(chatEvery: number, accounts: string[], at: number, time: number):
 const columns = ["task_id", "account_id", "key_id", "kind", "model", "charged", "outcome", "at", "closed_at", "reference"];
 const statements = [
   `INSERT INTO fresh SELECT ${columns.map((_, at) => `value ->> ${at}`).join()} FROM json_each(?1)`,
-  `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
-   SELECT task_id, 'reserve', account_id, key_id, kind, model, 30000, charged, outcome, at, closed_at FROM fresh`,
+  `INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+   SELECT task_id, account_id, key_id, kind, model, 30000, charged, outcome, at, closed_at FROM fresh`,
   `INSERT INTO task_reference (account_id, reference, at, task_id)
    SELECT account_id, reference, at, task_id FROM fresh WHERE reference IS NOT NULL`,
   `INSERT INTO spending

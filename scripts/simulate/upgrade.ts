@@ -1,4 +1,4 @@
-/** `npm run simulate:upgrade -- [ENTRIES] [FROM]`: times each statement of the migrations from the one with this number on, on a database file with this many settled entries. */
+/** `npm run tools -- upgrade ENTRIES NUMBER`: times each statement of the migrations from the one with this number on, on a database file with this many settled entries. */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { unstable_splitSqlQuery as splitStatements } from "wrangler";
 
-const [entries = 8_000_000, from = 23] = process.argv.slice(2).map(Number);
+const [entries = 8_000_000, from = 2] = process.argv.slice(2).map(Number);
 const migrations = join(import.meta.dirname, "../../migrations");
 /** D1 ends a statement after this time. */
 const limitMs = 30_000;
@@ -28,8 +28,8 @@ const timed = (sql: string) => {
 // A task in five is a chat, one in ten failed; the first of a hundred accounts has half of the entries.
 const insert = (first: number, count: number) => `
   WITH RECURSIVE n (i) AS (SELECT ${first} UNION ALL SELECT i + 1 FROM n WHERE i < ${first + count - 1})
-  INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
-  SELECT 'task_' || lower(hex(randomblob(21))) || 'x', 'reserve', 'acc_' || printf('%022d', iif(i % 2, 0, i % 200 / 2) * 7919 * 1000003),
+  INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+  SELECT 'task_' || lower(hex(randomblob(21))) || 'x', 'acc_' || printf('%022d', iif(i % 2, 0, i % 200 / 2) * 7919 * 1000003),
     'key_' || printf('%022d', i % 300), CASE i % 5 WHEN 0 THEN 'chat' WHEN 1 THEN 'video' ELSE 'image' END, 'model-' || i % 12, 30000, 30000,
     iif(i % 10, 'completed', 'provider_error'), 1760000000000 + i * 75, 1760000000000 + i * 75 + 20000 FROM n`;
 

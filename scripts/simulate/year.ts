@@ -1,4 +1,4 @@
-/** `npm run simulate:year [-- tasks days chat-every]`: ten million tasks in a year, or in other days, and the size of the database and the archive over time. Takes LEDGER_DAYS and LEDGER_MAX_MB. */
+/** `npm run tools -- year TASKS DAYS CHAT_EVERY`: ten million tasks in a year, or in other days, and the size of the database and the archive over time. Takes LEDGER_DAYS and LEDGER_MAX_MB. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,8 +39,8 @@ try {
     console.log(`${String(day).padStart(7)} ${columns.join(" ")} ${String(files).padStart(7)} ${megabytes(fileBytes)}`);
   }
   const unlimited = Number.MAX_SAFE_INTEGER;
-  const none = { granted: 0, isGrantRight: true, held: 0, open: 0 };
-  const { accounts, drift } = await audit(db, async () => none, undefined, unlimited);
+  const none = { granted: 0, isGrantRight: true, held: 0, open: 0, lost: 0 };
+  const { accounts, drift } = await audit(db, { auditWallet: async () => none }, undefined, unlimited);
   const seconds = Math.round((performance.now() - started) / 1000);
   console.log(`at most ${megabytes(largest).trim()} MB; the audit of ${accounts} accounts found ${drift.length} differences; ${seconds} s`);
   if (drift.length > 0) process.exitCode = 1;

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { micro } from "../support/bill.ts";
 import { type Audit, resultImages, type TaskData } from "../support/api-answers.ts";
 import { startWrangler } from "../support/wrangler.ts";
-import type { Wallets } from "./accounts.ts";
+import { walletFaults, type Wallets } from "../engine/operator.ts";
 import type { ChatAccount } from "./chats.ts";
 
 /** The clients' knowledge of one account when all its tasks are final. */
@@ -35,7 +35,7 @@ export function accountingFaults(audit: Audit, accounts: readonly AccountFacts[]
   if (audit.tasks_open === 0 && audit.reserved !== 0) faults.push(`nothing is open and ${audit.reserved} is reserved`);
   let held = 0;
   for (const { name, wallets, charged, chats } of accounts) {
-    for (const [owner, wallet] of Object.entries(wallets)) faults.push(...walletFaults(`${name}, ${owner}`, wallet));
+    faults.push(...walletFaults(name, wallets));
     const holds = hold === 0 ? 0 : micro(wallets.account.reserved) / hold;
     held += holds;
     const lost = micro(wallets.account.used) - charged - chats.charged;
@@ -48,58 +48,26 @@ export function accountingFaults(audit: Audit, accounts: readonly AccountFacts[]
       );
     if (holds + settled > chats.uncertain)
       faults.push(`${name}: ${holds} chats are held and ${settled} settled unseen, but only ${chats.uncertain} were lost`);
-    if (wallets.account.used !== wallets.key.used || wallets.account.reserved !== wallets.key.reserved)
-      faults.push(
-        `${name}: the account used ${wallets.account.used} and reserved ${wallets.account.reserved}, its only key ${wallets.key.used} and ${wallets.key.reserved}`,
-      );
   }
   if (Number.isInteger(held) && held !== audit.tasks_open) faults.push(`${audit.tasks_open} are open, lost chats are ${held} of them`);
   return faults;
 }
 
-function walletFaults(name: string, { quota, used, reserved, remaining }: Wallets["account"]): string[] {
-  const faults: string[] = [];
-  if (used < 0 || reserved < 0 || (remaining ?? 0) < 0)
-    faults.push(`${name}: below zero: used ${used}, reserved ${reserved}, remaining ${remaining}`);
-  if ((quota === null) !== (remaining === null)) faults.push(`${name}: quota ${quota}, remaining ${remaining}`);
-  if (quota !== null && micro(quota) !== micro(remaining ?? 0) + micro(used) + micro(reserved))
-    faults.push(`${name}: quota ${quota} is not remaining ${remaining} + used ${used} + reserved ${reserved}`);
-  return faults;
-}
+// One string, so that the output is short however long the run was.
+const question = "SELECT group_concat(task_id) AS free FROM entry WHERE kind = 'chat' AND charged = 0";
+const shape = z.array(z.object({ results: z.array(z.object({ free: z.nullable(z.string()) })) }));
 
-// One string per group, so that the output is short however long the run was.
-const question = `SELECT
-  (SELECT group_concat(task_id) FROM entry WHERE step = 'reserve' AND closed_at IS NULL) AS held,
-  (SELECT group_concat(task_id) FROM entry WHERE step = 'reserve' AND closed_at IS NOT NULL AND kind = 'chat' AND charged = 0) AS free`;
-const shape = z.array(z.object({ results: z.array(z.object({ held: z.nullable(z.string()), free: z.nullable(z.string()) })) }));
-
-/** Ids of rows that are still held, and of chats that were settled without a charge. */
-export interface ChatRows {
-  held: string[];
-  free: string[];
-}
-
-/** Reads the ledger of a stopped gateway. */
-export async function readChatRows(stateDir: string): Promise<ChatRows> {
+/** The ids of chats that were settled without a charge, in the ledger of a stopped gateway. */
+export async function readFreeChats(stateDir: string): Promise<string[]> {
   const place = ["--local", "--persist-to", stateDir, "-c", "wrangler.toml"];
   const wrangler = startWrangler(["d1", "execute", "DB", ...place, "--json", "--command", question], stateDir, process.env);
   const code = await wrangler.exited;
   const output = wrangler.output();
   if (code !== 0) throw new Error(`the ledger could not be read:\n${output}`);
-  const row = shape
-    .parse(JSON.parse(output.slice(output.indexOf("["), output.lastIndexOf("]") + 1)))
-    .at(0)
-    ?.results.at(0);
-  return { held: idsIn(row?.held), free: idsIn(row?.free) };
+  const [answer] = shape.parse(JSON.parse(output.slice(output.indexOf("["), output.lastIndexOf("]") + 1)));
+  return answer?.results[0]?.free?.split(",") ?? [];
 }
 
-const idsIn = (text: string | null | undefined) => text?.split(",") ?? [];
-
-/** Chats that were answered, or interrupted while the gateway kept running, but are not charged; and holds without a chat. */
-export function rowFaults({ held, free }: ChatRows, charged: ReadonlySet<string>): string[] {
-  return [
-    ...held.filter((id) => charged.has(id)).map((id) => `${id} was answered and is still held`),
-    ...held.filter((id) => !id.startsWith("chatcmpl-")).map((id) => `${id} is still held`),
-    ...free.filter((id) => charged.has(id)).map((id) => `${id} was answered and not charged`),
-  ];
-}
+/** Chats that were answered, or interrupted while the gateway kept running, but are not charged. */
+export const freeFaults = (free: string[], charged: ReadonlySet<string>): string[] =>
+  free.filter((id) => charged.has(id)).map((id) => `${id} was answered and not charged`);

@@ -3,8 +3,8 @@
 import { chatAnswer, chatChunk, type PriceList, type Usage } from "../support/api-answers.ts";
 import { chatCost, micro } from "../support/bill.ts";
 import type { Random } from "../support/random.ts";
-import type { Account, History } from "./history.ts";
-import { read, type HttpClient } from "./http-client.ts";
+import type { Account, History } from "../engine/history.ts";
+import { read, type HttpClient } from "../engine/http-client.ts";
 
 const model = "textA-1";
 const path = "/v1/chat/completions";
@@ -17,6 +17,10 @@ const directives = [
   [6, "sandbox:fail"],
   [6, "sandbox:flaky"],
 ] as const;
+
+/** An interrupted stream is settled in this time at the latest, and an answered chat in that. */
+const hungUpSettleMs = 25_000;
+const answeredSettleMs = 1_000;
 
 /** The clients' record of an account's chats. */
 export interface ChatAccount {
@@ -32,7 +36,8 @@ export class Chats {
   cost: number | undefined;
   /** The ids of the chats that are certainly charged. */
   readonly chargedIds = new Set<string>();
-  readonly #hungUp: { account: Account; id: string; from: number; to: number }[] = [];
+  /** Chats that are charged unless the gateway crashed between these times. */
+  readonly #ended: { account: Account; id: string; cost?: number; from: number; to: number }[] = [];
   readonly #accounts = new Map<Account, ChatAccount>();
   readonly #prices: PriceList;
   readonly #history: History;
@@ -83,7 +88,7 @@ export class Chats {
     });
     if (end?.status === 0) {
       hangUp.abort();
-      this.#hungUp.push({ account, id: idIn(end.text), from: begun, to: Date.now() });
+      this.#ended.push({ account, id: idIn(end.text), from: begun, to: Date.now() + hungUpSettleMs });
       this.#history.count("chats hung up");
       return;
     }
@@ -93,15 +98,15 @@ export class Chats {
     this.#history.count("chats streamed");
   }
 
-  /** At the end of a run: chats that were interrupted while the gateway kept running are charged in full, those of a crash are uncertain. */
-  judgeHungUp(crashes: readonly { at: number }[], settleMs: number): void {
-    for (const { account, id, from, to } of this.#hungUp.splice(0)) {
-      const crashed = crashes.some(({ at }) => at >= from && at <= to + settleMs);
+  /** At the end of a run: chats that ended while the gateway kept running are charged in full, those of a crash are uncertain. */
+  judgeEnded(crashes: readonly { at: number }[]): void {
+    for (const { account, id, cost = this.cost ?? 0, from, to } of this.#ended.splice(0)) {
+      const crashed = crashes.some(({ at }) => at >= from && at <= to);
       if (crashed) {
         this.of(account).uncertain++;
         continue;
       }
-      this.of(account).charged += this.cost ?? 0;
+      this.of(account).charged += cost;
       this.chargedIds.add(id);
     }
   }
@@ -111,12 +116,12 @@ export class Chats {
   }
 
   #charge(account: Account, id: string, usage: Usage | undefined): void {
-    this.chargedIds.add(id);
     if (!usage) return this.#history.fault("a chat reported no usage");
     const cost = micro(chatCost(this.#prices, model, usage));
     this.cost ??= cost;
     if (cost !== this.cost) this.#history.fault(`a chat cost ${cost} millionths, others of its size ${this.cost}`);
-    this.of(account).charged += cost;
+    const now = Date.now();
+    this.#ended.push({ account, id, cost, from: now - answeredSettleMs, to: now + answeredSettleMs });
   }
 
   #lost(account: Account): void {

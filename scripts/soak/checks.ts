@@ -2,14 +2,13 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { characterList, resultCharacters, type TaskData } from "../support/api-answers.ts";
-import type { Operator } from "./accounts.ts";
+import type { Operator } from "../engine/operator.ts";
 import { type AccountFacts, accountingFaults, expectedCharge } from "./accounting.ts";
 import type { Chats } from "./chats.ts";
-import type { Account, History } from "./history.ts";
+import type { Account, History } from "../engine/history.ts";
 import { readMarker } from "./submissions.ts";
-import { listFiles, type Queries } from "./queries.ts";
-import { read, type HttpClient } from "./http-client.ts";
-import { inTurns } from "./queries.ts";
+import { listFiles, type Queries, inTurns } from "./queries.ts";
+import { read, type HttpClient } from "../engine/http-client.ts";
 
 const maxPages = 100;
 const fetchAttempts = 3;

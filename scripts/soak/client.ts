@@ -3,11 +3,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../support/random.ts";
 import type { Chats } from "./chats.ts";
-import type { Account, History } from "./history.ts";
-import { newOrder } from "./submissions.ts";
+import type { Account, History } from "../engine/history.ts";
+import { newOrder, conflict, repeat, submit } from "./submissions.ts";
 import { listFiles, type Queries } from "./queries.ts";
-import { conflict, repeat, submit } from "./submissions.ts";
-import type { HttpClient } from "./http-client.ts";
+import type { HttpClient } from "../engine/http-client.ts";
 
 const actions = [
   [18, "image"],

@@ -1,12 +1,12 @@
 /** The gateway of a run with its processes: started, killed at once with all of them, restarted on its state. */
 
 import { join } from "node:path";
-import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startGateway, type Gateway } from "../support/gateway.ts";
 import { claimPort } from "../support/port.ts";
+import { descendants, listProcesses, type Process } from "../support/processes.ts";
 import type { Random } from "../support/random.ts";
-import { errorCode } from "../support/error-code.ts";
+import { errorCode } from "../support/faults.ts";
 import { LogKeeper } from "./log-keeper.ts";
 
 // Below the range of ephemeral ports: a client that connects to a port of that range while
@@ -121,17 +121,9 @@ async function freePort(random: Random): Promise<number> {
 
 const goneWithinMs = 5_000;
 
-interface Process {
-  pid: number;
-  parent: number;
-  /** Ended, but not yet reaped by its parent. */
-  isZombie: boolean;
-  command: string;
-}
-
 /** Kills every descendant of this process at once with SIGKILL, and waits until they have ended. Returns their number. */
 async function killDescendants(): Promise<number> {
-  const killed = descendants();
+  const killed = descendants(process.pid).filter(({ isZombie }) => !isZombie);
   for (const { pid } of killed) {
     try {
       process.kill(pid, "SIGKILL");
@@ -148,32 +140,11 @@ async function killDescendants(): Promise<number> {
   }
 }
 
-function descendants(): Process[] {
-  const all = processes();
-  const found = new Set([process.pid]);
-  // A child may be listed before its parent.
-  for (let size = 0; size !== found.size;) {
-    size = found.size;
-    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
-  }
-  return all.filter(({ pid, command, isZombie }) => pid !== process.pid && found.has(pid) && !isZombie && !command.startsWith("ps "));
-}
-
 /** Orphans have a new parent: they are identified by their id and command. */
 function survivors(killed: readonly Process[]): Process[] {
-  const now = new Map(processes().map((one) => [one.pid, one]));
+  const now = new Map(listProcesses().map((one) => [one.pid, one]));
   return killed.filter(({ pid, command }) => {
     const same = now.get(pid);
     return same !== undefined && !same.isZombie && same.command === command;
-  });
-}
-
-function processes(): Process[] {
-  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,state=,args="], { encoding: "utf8", maxBuffer: 1 << 24 }).split("\n");
-  return lines.flatMap((line) => {
-    const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line);
-    if (!match) return [];
-    const [, pid, parent, state = "", command = ""] = match;
-    return [{ pid: Number(pid), parent: Number(parent), isZombie: state.startsWith("Z"), command }];
   });
 }

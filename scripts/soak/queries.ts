@@ -14,8 +14,8 @@ import {
   videoStatus,
 } from "../support/api-answers.ts";
 import { digestFaults } from "../support/file-checks.ts";
-import type { Account, History, Kind, KnownTask } from "./history.ts";
-import { read, type HttpClient } from "./http-client.ts";
+import type { Account, History, Kind, KnownTask } from "../engine/history.ts";
+import { read, type HttpClient } from "../engine/http-client.ts";
 
 const pageSize = 100;
 const kindPaths = { image: undefined, video: "/v1/videos/generations", remix: "/v1/videos/generations", character: "/v1/characters_tasks" };

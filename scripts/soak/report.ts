@@ -1,8 +1,8 @@
 /** A short report of a run. */
 
 import type { Crash } from "./crashing-gateway.ts";
-import type { History, KnownTask } from "./history.ts";
-import type { Loss } from "./http-client.ts";
+import type { History, KnownTask } from "../engine/history.ts";
+import type { Loss } from "../engine/http-client.ts";
 
 // An outage lasts a little longer at both ends: requests fail while the processes end, and the first answers are slow.
 const beforeMs = 250;
@@ -30,11 +30,7 @@ export const lossesWithoutCrash = (losses: readonly Loss[], crashes: readonly Cr
   losses.filter(({ from, to }) => !crashes.some((crash) => to >= crash.at - beforeMs && from <= crash.upAt + afterMs));
 
 /** Formats the report. */
-export function report(
-  history: History,
-  crashes: readonly Crash[],
-  facts: { requests: number; losses: number; files: number; held: number },
-): string {
+export function report(history: History, crashes: readonly Crash[], facts: { requests: number; losses: number; files: number }): string {
   const tasks = [...history.tasks.values()];
   const ends = new Map<string, number>();
   for (const { order, final } of tasks) {
@@ -56,7 +52,7 @@ export function report(
     `also: ${formatCounts(history.counts)}`,
     `open at a kill: ${recovered.length} tasks; final after the restart within 10 s ${within(0, 10)}, 40 s ${within(10, 40)}, 80 s ${within(40, 80)}, longer ${within(80, Infinity)}`,
     `slowest recoveries: ${slowest.join(", ") || "none"}; longest task ${longest.toFixed(1)} s from its acceptance`,
-    `${facts.files} files compared with their digests; ${facts.held} chats of killed Workers still held`,
+    `${facts.files} files compared with their digests`,
   ].join("\n");
 }
 

@@ -3,26 +3,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { modelList } from "../support/api-answers.ts";
 import { Random } from "../support/random.ts";
-import { Operator } from "./accounts.ts";
+import { Operator } from "../engine/operator.ts";
 import { Chats } from "./chats.ts";
 import { runClient } from "./client.ts";
 import type { CrashingGateway } from "./crashing-gateway.ts";
-import { type Account, History } from "./history.ts";
-import { readChatRows, rowFaults } from "./accounting.ts";
-import { Queries } from "./queries.ts";
+import { type Account, History } from "../engine/history.ts";
+import { freeFaults, readFreeChats } from "./accounting.ts";
+import { Queries, untilAllFinal, watch } from "./queries.ts";
 import { lossesWithoutCrash, report } from "./report.ts";
-import { read, HttpClient } from "./http-client.ts";
+import { read, HttpClient } from "../engine/http-client.ts";
 import { checkCharacters, checkTasks, endFaults, listAll, listFaults, settledAccounting } from "./checks.ts";
-import { untilAllFinal, watch } from "./queries.ts";
 
+/** The amount that a tight wallet gets at the start and with each addition, in balance units: some images, or one video. */
+const tightQuota = 3;
 const killEveryMs = [10_000, 25_000] as const;
 const stayDownMs = [0, 2_000] as const;
 /** The reservation of a crashed submission is returned after thirty seconds; the rest is for slow machines. */
 const ledgerWithinMs = 75_000;
 /** The alarm of a chat's hold is due eleven minutes after the chat began. */
 const holdsWithinMs = 720_000;
-/** An interrupted stream is settled in this time at the latest. */
-const chatSettleMs = 25_000;
 
 /** The options of a run. */
 export interface SoakOptions {
@@ -39,9 +38,9 @@ export interface SoakOptions {
 export async function soak(gateway: CrashingGateway, options: SoakOptions): Promise<string[]> {
   const { seed, log, signal } = options;
   const history = new History();
-  const http = new HttpClient(gateway.baseUrl);
+  const http = new HttpClient((path, init) => fetch(gateway.baseUrl + path, init));
   const operator = new Operator(http, gateway.adminToken);
-  const accounts = await operator.createAccounts();
+  const accounts = await createAccounts(operator);
   const prices = await http.ask("GET", "/v1/models", accounts.at(0)?.apiKey ?? "");
   if (!prices) throw new Error("the price list got no answer");
   const chats = new Chats(read(modelList, prices), history, http);
@@ -56,7 +55,8 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   );
   const watching = watch(history, queries, gateway, AbortSignal.any([watchEnd.signal, signal]));
   try {
-    await crashes(gateway, options, async () => operator.addToTight(accounts));
+    let additions = 1;
+    await crashes(gateway, options, async () => operator.changeQuota(tightOf(accounts), { quota: tightQuota * ++additions }));
   } finally {
     loadEnd.abort();
     watchEnd.abort();
@@ -73,7 +73,7 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   drained.abort();
   await draining;
 
-  chats.judgeHungUp(gateway.crashes, chatSettleMs);
+  chats.judgeEnded(gateway.crashes);
   const listed = await listAll(tools);
   for (const fault of listFaults(history, listed)) history.fault(fault);
   const files = await checkTasks(tools);
@@ -88,11 +88,22 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
     history.fault(`${what}, asked ${new Date(from).toISOString()}, lost after ${to - from} ms without a crash`);
   if (gateway.unaskedEnds > 0) history.fault(`the gateway ended by itself ${gateway.unaskedEnds} times`);
   await gateway.stop();
-  const rows = await readChatRows(gateway.stateDir);
-  for (const fault of rowFaults(rows, chats.chargedIds)) history.fault(fault);
-  log(report(history, gateway.crashes, { requests: http.requests, losses: http.losses.length, files, held: rows.held.length }));
+  for (const fault of freeFaults(await readFreeChats(gateway.stateDir), chats.chargedIds)) history.fault(fault);
+  log(report(history, gateway.crashes, { requests: http.requests, losses: http.losses.length, files }));
   return history.faults;
 }
+
+/** An account with a large quota, one with a small quota, and one with a small quota of its key. */
+async function createAccounts(operator: Operator): Promise<Account[]> {
+  return [
+    await operator.createAccount("roomy", 1_000_000, null),
+    { ...(await operator.createAccount("tight", tightQuota, null)), isTight: true },
+    { ...(await operator.createAccount("tight-key", null, 4 * tightQuota)), isTight: true },
+  ];
+}
+
+/** Its quota is raised after each crash, so that its clients reach it again and again. */
+const tightOf = (accounts: Account[]) => accounts.find(({ name }) => name === "tight")!;
 
 /** Kills and restarts the gateway until the time is over; it is running at the end. */
 async function crashes(

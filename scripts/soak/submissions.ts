@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { encode } from "fast-png";
 import type { Random } from "../support/random.ts";
 import { submission, type TaskData } from "../support/api-answers.ts";
-import type { Account, History, KnownTask, Kind, Order } from "./history.ts";
-import { type Answer, read, type HttpClient } from "./http-client.ts";
+import type { Account, History, KnownTask, Kind, Order } from "../engine/history.ts";
+import { type Answer, read, type HttpClient } from "../engine/http-client.ts";
 
 const videos = "/v1/videos/generations";
 /** The sandbox's directives and their weights. */

@@ -7,7 +7,7 @@ import type { modelList } from "../../src/api/schema/models.ts";
 import type { submission, taskAnswer, videoStatus } from "../../src/api/schema/tasks.ts";
 
 export { balance, characterList } from "../../src/api/schema/account.ts";
-export { account, accountList, audit, invitation } from "../../src/api/schema/admin.ts";
+export { account, accountList, audit, invitation, modelEntry, soldModels, testAlert } from "../../src/api/schema/admin.ts";
 export { apiKeyList, newApiKey } from "../../src/api/schema/keys.ts";
 export { modelList } from "../../src/api/schema/models.ts";
 export { receiptAnswer, receiptKeys } from "../../src/api/schema/receipts.ts";
@@ -50,4 +50,4 @@ type Result = TaskData["result"];
 /** The outputs of a task; empty for tasks of another kind and open ones. */
 export const resultImages = (result: Result) => (result && "images" in result ? result.images : []);
 export const resultVideos = (result: Result) => (result && "videos" in result ? result.videos : []);
-export const resultCharacters = (result: Result) => (result && "data" in result ? result.data.characters : []);
+export const resultCharacters = (result: Result) => (result && "type" in result ? result.data.characters : []);

@@ -3,8 +3,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import type * as z from "zod/mini";
-import { balance, chatAnswer, chatChunk, modelList, submission } from "./api-answers.ts";
-import type { Balances, PriceList, Status, Submission, Usage } from "./api-answers.ts";
+import {
+  balance,
+  chatAnswer,
+  chatChunk,
+  modelList,
+  submission,
+  type Balances,
+  type PriceList,
+  type Status,
+  type Submission,
+  type Usage,
+} from "./api-answers.ts";
+import { readShape } from "./faults.ts";
 
 const requestDeadlineMs = 60_000;
 const pollMs = 1_000;
@@ -94,12 +105,7 @@ export class ApiClient {
 
   async #json<T>(shape: z.ZodMiniType<T>, path: string, body?: object): Promise<T> {
     const response = await this.#ask(path, body);
-    const { data, error } = shape.safeParse(await response.json());
-    if (error)
-      throw new Error(
-        `${path} answered in another shape: ${error.issues.map((issue) => `${issue.path.join(".")} ${issue.code}`).join(", ")}`,
-      );
-    return data;
+    return readShape(shape, await response.json(), `${path} answered`);
   }
 
   /** One request; after a rate limit or an overload it is repeated, at most twice. */

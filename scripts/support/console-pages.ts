@@ -8,7 +8,7 @@ export interface ConsolePage {
   name: string;
   /** The signed-in user: none, the demo account with the sample tasks, or a user who has just signed up. */
   as: "visitor" | "demo" | "new";
-  /** Its status, if it is not 200. */
+  /** Its status, if it is not 200; or that of an answer to its script. */
   status?: number;
   /** Opens the page in a browser. */
   reach: (page: Page) => Promise<unknown>;
@@ -37,9 +37,13 @@ export const consolePages: ConsolePage[] = [
   { name: "docs-reference", as: "visitor", reach: at("/docs/reference") },
   { name: "docs-reference-generations", as: "visitor", reach: at("/docs/reference/generations") },
   { name: "status", as: "visitor", reach: at("/status") },
+  { name: "verify", as: "visitor", reach: at("/verify") },
+  { name: "verify-unknown", as: "visitor", status: 404, reach: verifyStranger },
   { name: "docs-unknown", as: "visitor", status: 404, reach: at("/docs/unknown") },
   { name: "overview", as: "demo", reach: at("/console") },
   { name: "usage", as: "demo", reach: at("/console/usage") },
+  { name: "billing", as: "demo", reach: at("/console/billing") },
+  { name: "billing-code-refused", as: "demo", status: 400, reach: refuseCode },
   { name: "models", as: "demo", reach: at("/console/models") },
   { name: "model-video", as: "demo", reach: at("/console/models/vidA-2") },
   { name: "model-chat", as: "demo", reach: at("/console/models/textA-1") },
@@ -52,6 +56,10 @@ export const consolePages: ConsolePage[] = [
   { name: "playground-answered", as: "demo", reach: askOnce },
   { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
   { name: "keys", as: "demo", reach: at("/console/keys") },
+  { name: "members", as: "demo", reach: at("/console/members") },
+  { name: "member", as: "demo", reach: (page) => follow(page, "/console/members", 'a[href^="/console/members/mem_"]') },
+  { name: "members-leave", as: "demo", reach: at("/console/members/leave") },
+  { name: "audit-log", as: "demo", reach: at("/console/audit-log") },
   { name: "key-change", as: "demo", reach: (page) => follow(page, "/console/keys", 'a[href$="/change"]') },
   {
     name: "key-rotate",
@@ -73,12 +81,38 @@ export const consolePages: ConsolePage[] = [
   { name: "task-failed", as: "demo", reach: (page) => openTask(page, "status=failed") },
   { name: "characters", as: "demo", reach: at("/console/characters") },
   { name: "character-delete", as: "demo", reach: (page) => follow(page, "/console/characters", 'a[href$="/delete"]') },
+  { name: "batches-none", as: "new", reach: at("/console/batches") },
+  { name: "batch-new", as: "demo", reach: at("/console/batches/new") },
+  { name: "batch-new-text", as: "demo", reach: at("/console/batches/new?from=text") },
+  { name: "batch-new-refused", as: "demo", status: 400, reach: (page) => pasteLines(page, "prompt\nA dune\n") },
+  { name: "batch-review", as: "demo", reach: (page) => pasteLines(page, mixedTable) },
+  { name: "batch-running", as: "demo", reach: startSlowBatch },
+  { name: "batch-cancel", as: "demo", reach: (page) => startSlowBatch(page).then(() => press(page, 'main a[href$="/cancel"]')) },
+  { name: "batch-ended", as: "demo", reach: endBatch },
+  { name: "batch-lines", as: "demo", reach: (page) => endBatch(page).then(() => page.goto(`${page.url()}/lines`)) },
+  { name: "batches", as: "demo", reach: (page) => endBatch(page).then(() => page.goto("/console/batches")) },
+  { name: "files", as: "demo", reach: at("/console/files") },
+  { name: "file-delete", as: "demo", reach: (page) => follow(page, "/console/files", 'a[href$="/delete"]') },
+  { name: "files-none", as: "new", reach: at("/console/files") },
+  { name: "destinations-none", as: "new", reach: at("/console/destinations") },
+  { name: "destinations", as: "demo", reach: addDestination },
+  {
+    name: "destination-refused",
+    as: "demo",
+    status: 400,
+    reach: async (page) => {
+      await fillDestination(page, { endpoint: "https://s3.example.com/path" });
+      await submit(page);
+    },
+  },
   { name: "logs", as: "demo", reach: at("/console/logs") },
   { name: "logs-none", as: "demo", reach: at("/console/logs?result=failed&text=nothing") },
   { name: "webhooks", as: "demo", reach: at("/console/webhooks") },
   { name: "webhooks-rotate", as: "demo", reach: at("/console/webhooks/rotate") },
   { name: "admin", as: "demo", reach: at("/console/admin") },
   { name: "admin-audit", as: "demo", reach: at("/console/admin/audit") },
+  { name: "admin-reconcile", as: "demo", reach: (page) => follow(page, "/console/admin", 'main form[action$="/reconcile"] button') },
+  { name: "admin-test-alert", as: "demo", reach: (page) => follow(page, "/console/admin", 'main form[action$="/test-alert"] button') },
   { name: "admin-accounts", as: "demo", reach: at("/console/admin/accounts") },
   { name: "admin-account", as: "demo", reach: ownAccount },
   { name: "admin-task", as: "demo", reach: (page) => ownAccount(page).then(() => press(page, 'main a[href*="/tasks/"]')) },
@@ -98,6 +132,20 @@ export const consolePages: ConsolePage[] = [
     reach: (page) => openAccount(page, "guest@example.com").then(() => press(page, 'main form[action$="/invite"] button')),
   },
   { name: "admin-moves", as: "demo", reach: moveQuota },
+  { name: "admin-models", as: "demo", reach: at("/console/admin/models") },
+  { name: "admin-model", as: "demo", reach: at("/console/admin/models/imgA-4") },
+  { name: "admin-model-json", as: "demo", reach: at("/console/admin/models/imgA-4/json") },
+  { name: "admin-model-new", as: "demo", reach: at("/console/admin/models/_new") },
+  { name: "admin-model-refused", as: "demo", status: 400, reach: refuseModel },
+  { name: "admin-model-wrong-line", as: "demo", status: 400, reach: refuseLine },
+  { name: "admin-model-checked", as: "demo", reach: checkModel },
+  { name: "admin-model-revisions", as: "demo", reach: saveModel },
+  {
+    name: "admin-model-remove",
+    as: "demo",
+    reach: (page) => saveModel(page).then(() => page.goto("/console/admin/models/vidD-02/remove")),
+  },
+  { name: "admin-margins", as: "demo", reach: at("/console/admin/margins") },
   { name: "admin-providers", as: "demo", reach: at("/console/admin/providers") },
   { name: "admin-tasks", as: "demo", reach: at("/console/admin/tasks") },
   { name: "account", as: "demo", reach: at("/console/account") },
@@ -184,6 +232,80 @@ async function startSlow(page: Page): Promise<void> {
   await page.goto(page.url().replace("playground?run=", "tasks/"));
 }
 
+/** Rows of a batch: images, one that the filter refuses, and one with a wrong field. */
+const mixedTable = [
+  "custom_id,model,prompt,size",
+  ...["spring", "summer", "autumn", "winter"].map((season) => `field-${season},imgA-4,"Tea fields in ${season}, morning mist",16:9`),
+  "refused,imgA-4,A scene that the filter refuses sandbox:flag,1:1",
+  "misspelt,imgA-4,Tea fields,17:3",
+].join("\n");
+
+/** Pastes lines of a batch: afterwards the browser shows what they cost, or what is wrong with them. */
+async function pasteLines(page: Page, text: string): Promise<void> {
+  await page.goto("/console/batches/new?from=text");
+  await page.locator("#f-text").fill(text);
+  await submit(page);
+}
+
+/** Begins a batch of pasted lines: afterwards the browser is on its page. */
+export async function startBatch(page: Page, text: string, name: string): Promise<void> {
+  await pasteLines(page, text);
+  await page.locator("[name=reference]").fill(name);
+  await page.locator("[name=concurrency]").fill("4");
+  await submit(page);
+  await page.waitForURL("**/console/batches/batch_*");
+}
+
+/** A batch that takes longer than a test. */
+async function startSlowBatch(page: Page): Promise<void> {
+  const rows = Array.from({ length: 9 }, (_, at) => `shot-${at},imgA-4,"A harbour at night ${at} ${at > 1 ? "sandbox:slow" : ""}",16:9`);
+  await startBatch(page, ["custom_id,model,prompt,size", ...rows].join("\n"), "Autumn catalogue");
+  await page.locator("#batch .reels img").first().waitFor({ timeout: 30_000 });
+}
+
+/** A batch that has ended, with failed lines. */
+async function endBatch(page: Page): Promise<void> {
+  await startBatch(page, mixedTable, "Tea fields");
+  await page.locator('#batch .pill[data-s="good"]').first().waitFor({ timeout: 60_000 });
+}
+
+async function fillDestination(page: Page, changes: Record<string, string> = {}): Promise<void> {
+  await page.goto("/console/destinations");
+  const values = {
+    name: "shop",
+    endpoint: "https://s3.eu-central-1.amazonaws.com",
+    bucket: "shop-media",
+    region: "eu-central-1",
+    access_key_id: "AKIAIOSFODNN7EXAMPLE",
+    secret_access_key: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    prefix: "videos/",
+    ...changes,
+  };
+  for (const [name, value] of Object.entries(values)) await page.locator(`main [name=${name}]`).fill(value);
+}
+
+async function addDestination(page: Page): Promise<void> {
+  await fillDestination(page);
+  await submit(page);
+}
+
+/** A prepaid code that does not exist. */
+async function refuseCode(page: Page): Promise<void> {
+  await page.goto("/console/billing");
+  await page.locator("[name=code]").fill("AAAAA-AAAAA-AAAAA-AAAAA");
+  await press(page, "#redeem button");
+}
+
+/** The smallest PNG, which no gateway made. */
+const stranger = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** The page that verifies a file, with the answer about one from elsewhere. */
+async function verifyStranger(page: Page): Promise<void> {
+  await page.goto("/verify");
+  await page.locator(".drop-big input").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: Buffer.from(stranger, "base64") });
+  await page.locator("#proof .answer").waitFor();
+}
+
 /** An account with a credit and a debit. */
 async function moveQuota(page: Page): Promise<void> {
   await openAccount(page, "moved@example.com");
@@ -195,6 +317,43 @@ async function moveQuota(page: Page): Promise<void> {
     await page.locator("[name=reason]").fill(reason);
     await press(page, 'main form[action$="/quota"] button.primary');
   }
+}
+
+/** Opens the routes of a built-in model for changes, with a new time. */
+async function editModel(page: Page): Promise<void> {
+  await page.goto("/console/admin/models/vidD-02");
+  if ((await page.locator('main [value="own"]:is(button)').count()) > 0) await press(page, 'main button[value="own"]');
+  await page.locator('main [name="typical_seconds"]').fill(String(30 + Math.floor(Math.random() * 500)));
+}
+
+/** A model's form that was refused, with the error at its field. */
+async function refuseModel(page: Page): Promise<void> {
+  await editModel(page);
+  await page.locator('main [name="routes.0.model"]').fill("");
+  await press(page, "main .act [value=check]");
+}
+
+/** A model's JSON with a line that is wrong. */
+async function refuseLine(page: Page): Promise<void> {
+  await editModel(page);
+  await page
+    .locator('main [name="routes.0.provider"]')
+    .evaluate((select: HTMLSelectElement) => select.add(new Option("kling", "kling", true, true)));
+  await press(page, 'main .tabs [formaction$="/json"]');
+  await press(page, "main .act [value=check]");
+}
+
+/** A model's form with a dry run, beside what changes. */
+async function checkModel(page: Page): Promise<void> {
+  await editModel(page);
+  await press(page, "main .act [value=check]");
+}
+
+/** A changed model, with its revisions. */
+async function saveModel(page: Page): Promise<void> {
+  await editModel(page);
+  await press(page, "main .act [value=save]");
+  await page.goto("/console/admin/models/vidD-02/revisions");
 }
 
 /** Opens an account as the operator: afterwards the browser is on its page. */

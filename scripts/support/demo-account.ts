@@ -1,7 +1,6 @@
 /** The demo account: found or created through the admin API, with a new key on every start. */
 
-import type * as z from "zod/mini";
-import { account, accountList, newApiKey } from "./api-answers.ts";
+import { AdminClient } from "./admin-client.ts";
 
 const email = "demo@example.com";
 /** Only for a local gateway. */
@@ -33,20 +32,8 @@ export async function signUpDemo(baseUrl: string): Promise<void> {
 
 /** Makes sure that the demo account exists and has the admin role, and creates a key for it. */
 export async function createDemoKey(baseUrl: string, adminToken: string): Promise<DemoAccount> {
-  const ask = async <T>(shape: z.ZodMiniType<T>, method: string, path: string, body?: object): Promise<T> => {
-    const response = await fetch(`${baseUrl}/admin${path}`, {
-      method,
-      headers: { authorization: `Bearer ${adminToken}`, ...(body && { "content-type": "application/json" }) },
-      ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(30_000),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} /admin${path} answered ${response.status}: ${text.slice(0, 500)}`);
-    return shape.parse(JSON.parse(text));
-  };
-  const found = await ask(accountList, "GET", `/accounts?email=${encodeURIComponent(email)}`);
-  const { id, remaining } = found.data[0] ?? (await ask(account, "POST", "/accounts", { email, name: "Demo", quota: demoQuota }));
-  await ask(account, "PATCH", `/accounts/${id}`, { admin: true });
-  const { key } = await ask(newApiKey, "POST", `/accounts/${id}/keys`, { name: "demo", quota: null });
+  const admin = new AdminClient(baseUrl, adminToken);
+  const { id, remaining } = await admin.operatorAccount(email, demoQuota, "Demo");
+  const { key } = await admin.createKey(id, "demo", null);
   return { email, password, apiKey: key, remaining };
 }

@@ -1,13 +1,18 @@
 /** A gateway on this machine: prepared state, running Workers, a demo account with a new key. */
 
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-account.ts";
-import { errorCode } from "./error-code.ts";
+import { AdminClient } from "./admin-client.ts";
+import { errorCode } from "./faults.ts";
+import { applyModels, readModelFiles } from "./models.ts";
+import { ownLine, shortLine } from "./short-log.ts";
 import { claimPort, host } from "./port.ts";
 import { newSigningKey, randomSecret } from "./secrets.ts";
+import { newTestChain } from "./test-chain.ts";
 import { isDeclared, writeVariables, type Variables } from "./variables.ts";
 import { root, startScript, startWrangler, type Wrangler } from "./wrangler.ts";
 
@@ -23,6 +28,8 @@ export interface GatewayOptions {
   stateDir: string;
   /** The Worker's variables and secrets; an empty `ADMIN_TOKEN` switches the admin API off. */
   env?: Variables;
+  /** The folder with the operator's models; without one no model is stored. */
+  models?: string;
   /** True does not print the running gateway's log. */
   quiet?: boolean;
   /** Aborts the start. */
@@ -53,6 +60,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await mkdir(stateDir, { recursive: true });
   const variables: Variables = {
     ADMIN_TOKEN: "local-admin",
+    MARKS: "sign",
     ...options.env,
     ASSET_SIGNING_SECRET: options.env?.["ASSET_SIGNING_SECRET"] || (await keptSecret(stateDir, "asset-signing-secret")),
     RECEIPT_SIGNING_KEY: options.env?.["RECEIPT_SIGNING_KEY"] || (await keptSecret(stateDir, "receipt-signing-key", newSigningKey)),
@@ -66,14 +74,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await writeVariables(variablesFile, variables);
   const own = {
     console: { SIGNUP: "open", SIGNUP_QUOTA: String(demoQuota), AUTH_SECRET: await keptSecret(stateDir, "auth-secret") },
-    openai: {},
+    "facades/openai": {},
+    marks: JSON.parse(await keptSecret(stateDir, "test-certificate.json", async () => JSON.stringify(await newTestChain()))) as Variables,
     operations: {},
   };
   const configs = await Promise.all(Object.entries(own).map(([name, defaults]) => localConfig(name, stateDir, defaults, variables)));
   const workers = [
     "wrangler.toml",
     "src/sandbox/wrangler.toml",
-    "src/mcp/wrangler.toml",
+    "src/facades/mcp/wrangler.toml",
     "src/console/auth/wrangler.toml",
     ...configs,
   ].flatMap((path) => ["-c", path]);
@@ -92,7 +101,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       throw new Error(`${error instanceof Error ? error.message : String(error)}\n${wrangler.output()}`, { cause: error });
     });
     const account = adminToken ? await createDemoKey(baseUrl, adminToken) : undefined;
-    if (!options.quiet) wrangler.forward();
+    if (adminToken && options.models !== undefined)
+      await applyModels(new AdminClient(baseUrl, adminToken), await readModelFiles(options.models));
+    if (!options.quiet) wrangler.forward(process.stdout.isTTY ? shortLine : ownLine);
     const { exited } = wrangler;
     const ways = { log: () => wrangler.output(), stop, kill: () => wrangler.kill() };
     return { baseUrl, adminToken, apiKey: account?.apiKey, account, exited, ...ways };
@@ -111,17 +122,18 @@ async function localConfig(name: string, stateDir: string, defaults: Variables, 
   for (const one of ["main", ...own.map(([variable]) => variable)]) text = text.replace(new RegExp(`^${one} = .*\n`, "m"), "");
   const main = `main = ${JSON.stringify(join(dirname(source), "worker.ts"))}\n`;
   const lines = own.map(([variable, value]) => `${variable} = ${JSON.stringify(value)}\n`);
-  const path = join(stateDir, `${name}.toml`);
+  const path = join(stateDir, `${name.replaceAll("/", "-")}.toml`);
   const set = /^\[vars\]\n/m.test(text) ? text : `${text}\n[vars]\n`;
   await writeFile(path, main + set.replace("[vars]\n", () => `[vars]\n${lines.join("")}`), { mode: 0o600 });
   return path;
 }
 
 /** Generated once and stored, so that signed URLs and sessions stay valid after a restart. */
-async function keptSecret(stateDir: string, name: string, make = randomSecret): Promise<string> {
+async function keptSecret(stateDir: string, name: string, make: () => string | Promise<string> = randomSecret): Promise<string> {
   const path = join(stateDir, name);
+  if (existsSync(path)) return (await readFile(path, "utf8")).trim();
   try {
-    await writeFile(path, make(), { mode: 0o600, flag: "wx" });
+    await writeFile(path, await make(), { mode: 0o600, flag: "wx" });
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
   }

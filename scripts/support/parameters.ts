@@ -1,7 +1,7 @@
 /** The parameters of each model in `/v1/models`: JSON Schema from the catalog's schemas. */
 
 import * as z from "zod/mini";
-import { allModels } from "../../src/catalog/models.ts";
+import { builtInCatalog } from "../../src/catalog/catalog.ts";
 
 /** Each distinct schema once, and for each model and action the index of its schema. `model` itself is not among the properties. */
 export function parameterSchemas() {
@@ -12,7 +12,7 @@ export function parameterSchemas() {
     return texts.includes(text) ? texts.indexOf(text) : texts.push(text) - 1;
   };
   const models = Object.fromEntries(
-    allModels().map(({ id, actions }) => [
+    builtInCatalog().all.map(({ id, actions }) => [
       id,
       Object.fromEntries(Object.entries(actions).map(([action, schema]) => [action, schemaIndex(schema())])),
     ]),

@@ -1,7 +1,7 @@
 /** Local ports. */
 
 import { createServer } from "node:net";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "./faults.ts";
 
 /** The address of every listener: only reachable from this machine. */
 export const host = "127.0.0.1";

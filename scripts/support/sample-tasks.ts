@@ -1,23 +1,25 @@
 /** The sample tasks of an account: images, a video and a character from it, a failure; and more images for a full gallery. */
 
+import { taskAnswer, type TaskData } from "./api-answers.ts";
 import { ApiClient } from "./api-client.ts";
 import type { Gateway } from "./gateway.ts";
 
 type Account = Pick<Gateway, "baseUrl" | "apiKey">;
 
+const deadlineMs = 90_000;
 const videos = "/v1/videos/generations";
 const images = "/v1/images/generations";
 
-/** Submits a task and waits until it is final. Returns its id. */
-async function make({ baseUrl, apiKey }: Account, path: string, body: object): Promise<string> {
+/** Submits a task and waits until it is final. */
+export async function make({ baseUrl, apiKey }: Account, path: string, body: object): Promise<TaskData> {
   if (apiKey === undefined) throw new Error("the gateway has no demo account");
-  const { id } = await new ApiClient(baseUrl, apiKey).submit(path, body);
-  const status = await fetch(`${baseUrl}/v1/tasks/${id}?wait=60`, {
-    headers: { authorization: `Bearer ${apiKey}` },
-    signal: AbortSignal.timeout(90_000),
-  });
-  if (!/"status":"(completed|failed)"/.test(await status.text())) throw new Error(`${path}: the sample task did not end`);
-  return id;
+  const api = new ApiClient(baseUrl, apiKey);
+  const { id } = await api.submit(path, body);
+  for (const deadline = Date.now() + deadlineMs; Date.now() < deadline;) {
+    const { data } = await api.read(taskAnswer, `/v1/tasks/${id}?wait=30`);
+    if (data.status === "completed" || data.status === "failed") return data;
+  }
+  throw new Error(`${path}: ${id} did not end`);
 }
 
 /** Submits the sample tasks and waits until all are final. */
@@ -30,7 +32,7 @@ export async function makeSamples(account: Account): Promise<void> {
       prompt: "Waves break over the rocks below it",
       duration: 10,
       metadata: { thumbnail: true },
-    }).then((video) => make(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,3" })),
+    }).then(({ id }) => make(account, videos, { model: "vidA-2", from_task: id, timestamps: "0,3" })),
   ]);
 }
 

@@ -1,7 +1,7 @@
 /** Detects when a script should end: by a signal, or because the npm process that runs it has ended. */
 
 import { execFileSync } from "node:child_process";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "./faults.ts";
 
 const watchMs = 300;
 

@@ -1,10 +1,10 @@
 /** The Worker's variables and secrets: which ones are read from the environment, and the file that passes them to wrangler. */
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "./faults.ts";
 import { root } from "./wrangler.ts";
 
 /** Variables and secrets by name. */
@@ -24,14 +24,18 @@ export function isWorkerVariable(name: string): boolean {
 }
 
 /** The Workers behind the gateway that have variables of their own. */
-const behind = ["console", "openai", "operations"];
+const behind = ["console", "facades/openai", "marks", "operations"];
 
 /** True if the Worker in the folder `worker` reads a variable of this name. */
 export const isDeclared = (worker: string, name: string): boolean => declared(`src/${worker}/env.d.ts`).has(name);
 
-const names = new Map<string, Set<string>>();
-function declared(file: string): Set<string> {
-  const known = names.get(file) ?? new Set([...readFileSync(join(root, file), "utf8").matchAll(declaration)].map(([, name = ""]) => name));
+const names = new Map<string, ReadonlySet<string>>();
+
+/** The names of variables and secrets that an `env.d.ts` declares; none if the file does not exist. */
+export function declared(file: string): ReadonlySet<string> {
+  const path = join(root, file);
+  const text = names.has(file) || !existsSync(path) ? "" : readFileSync(path, "utf8");
+  const known = names.get(file) ?? new Set([...text.matchAll(declaration)].map(([, name = ""]) => name));
   names.set(file, known);
   return known;
 }

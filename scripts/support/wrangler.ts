@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "./faults.ts";
 
 /** The project's root directory. */
 export const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -19,8 +19,8 @@ export interface Wrangler {
   readonly exited: Promise<number>;
   /** The end of its output so far. */
   output(): string;
-  /** Prints its output from now on. */
-  forward(): void;
+  /** Prints its output from now on, line by line as `format` returns them; undefined leaves a line out. */
+  forward(format: (line: string) => string | undefined): void;
   /** Stops it and its children: first with a signal, then by force. Resolves when they have ended. */
   stop(): Promise<void>;
   /** Kills it and its children at once, like a crash of the machine does. Resolves when it has ended. */
@@ -47,14 +47,20 @@ export function startScript(path: string, args: string[], stateDir: string, env:
     detached: process.platform !== "win32",
   });
   let kept = "";
-  let forwarding = false;
+  let format: ((line: string) => string | undefined) | undefined;
   for (const [from, to] of [
     [child.stdout, process.stdout],
     [child.stderr, process.stderr],
   ] as const) {
+    let begun = "";
     from.setEncoding("utf8").on("data", (text: string) => {
       kept = (kept + text).slice(-keptOutput);
-      if (forwarding) to.write(text);
+      const lines = (begun + text).split("\n");
+      begun = lines.pop() ?? "";
+      for (const line of lines) {
+        const shown = format?.(line);
+        if (shown !== undefined) to.write(`${shown}\n`);
+      }
     });
   }
   const exited = new Promise<number>((resolve) => {
@@ -72,8 +78,8 @@ export function startScript(path: string, args: string[], stateDir: string, env:
   return {
     exited,
     output: () => kept,
-    forward: () => {
-      forwarding = true;
+    forward: (as) => {
+      format = as;
     },
     stop: async () => {
       child.stdin.end();

@@ -1,13 +1,13 @@
 /** Delivery of assets under signed URLs: whole or in ranges, to every origin, until they expire. */
 
-import { isSigned } from "../asset-urls.ts";
-import { describeAsset, openAsset } from "../assets.ts";
-import { BoundedCache } from "../bounded-cache.ts";
-import { ApiError } from "../errors.ts";
-import { commonHeaders } from "../tasks/view-headers.ts";
-import { onError } from "./errors.ts";
-import { type AppContext, withMiddleware } from "./frame.ts";
-import { routing } from "./router.ts";
+import { respond } from "./request/answer.ts";
+import type { AppContext } from "./request/context.ts";
+import { isSigned } from "../signing/asset-urls.ts";
+import { BoundedCache } from "../base/bounded-cache.ts";
+import { ApiError } from "../base/errors.ts";
+import { wantsPage } from "./forward.ts";
+import { onError } from "./request/errors.ts";
+import { sendStored } from "./request/send-stored.ts";
 
 /** Pages of every origin may read and embed images and videos, and read errors, so that they can show why an image is missing. */
 const everySite = {
@@ -22,21 +22,22 @@ const preflight = {
   "access-control-max-age": "86400",
 };
 
-/**
- * Players read a video in many ranges, so the cost of a request matters: one handler with its middleware costs less than a chain, and
- * setting all headers at once costs less than one by one (`npm run bench:ranges`).
- */
-export const assets = routing()
-  .get("/*", withMiddleware(deliver, failed))
-  .options(
-    "/*",
-    withMiddleware(async () => new Response(null, { status: 204, headers: { ...everySite, ...preflight } }), failed),
-  );
+export const answerAssetPreflight = (c: AppContext): Response => respond(c, null, 204, { ...everySite, ...preflight });
 
-async function failed(error: Error, c: AppContext): Promise<Response> {
-  const response = await onError(error, c);
-  for (const [name, value] of Object.entries(everySite)) response.headers.set(name, value);
-  return response;
+/**
+ * Answers with the file or a range of it. Players read a video in many ranges, so the cost of a request matters (`npm run bench -- files`).
+ * A browser that opens a link which does not work gets `page`, with the error's status.
+ */
+export async function showAsset(c: AppContext, page: () => Promise<Response>): Promise<Response> {
+  c.set("isSampled", true);
+  try {
+    return await deliver(c);
+  } catch (error) {
+    const refused = onError(error, c, { ...everySite, vary: "Accept, Accept-Language" });
+    if (!wantsPage(c) || (refused.status !== 403 && refused.status !== 410)) return refused;
+    const { body, headers } = await page();
+    return new Response(body, { status: refused.status, headers });
+  }
 }
 
 /** What a link with a valid signature says about its file, as headers. */
@@ -69,80 +70,13 @@ async function deliver(c: AppContext): Promise<Response> {
   const now = c.get("started") / 1000;
   if (now >= expiresAt) throw new ApiError("asset_expired");
 
-  const unchanged = c.req
-    .header("if-none-match")
-    ?.split(",")
-    .some((tag) => tag.trim().replace(/^W\//, "") === etag || tag.trim() === "*");
-  const ifRange = c.req.header("if-range");
-  const asked = ifRange === undefined || ifRange === etag ? parseRange(c.req.header("range")) : undefined;
-  const headers: Record<string, string> = {
+  const sent = await sendStored(c, key, etag, {
     ...everySite,
-    etag,
-    "accept-ranges": "bytes",
     "cache-control": `private, max-age=${Math.floor(expiresAt - now)}, immutable`,
     "content-disposition": "inline",
     "repr-digest": reprDigest,
-    ...commonHeaders(c.get("requestId")),
-  };
-  const finish = (status: number, body: ReadableStream | null) => {
-    c.set("hasCommonHeaders", true);
-    return new Response(body, { status, headers });
-  };
-
-  const isWithoutBody = unchanged || c.req.method === "HEAD";
-  const object = isWithoutBody ? await describeAsset(c.env.ASSETS, key) : await openRange(c.env.ASSETS, key, asked);
-  // Its owner may have deleted it: then a caller's copy is not confirmed.
-  if (!object) throw new ApiError("asset_expired");
-  if (unchanged) return finish(304, null);
-  const { size } = object;
-  const range = asked && resolveRange(asked, size);
-  if (range === "unsatisfiable") throw new ApiError("range_not_satisfiable", { headers: { "content-range": `bytes */${size}` } });
-
-  headers["content-type"] = object.httpMetadata?.contentType ?? "application/octet-stream";
-  headers["content-length"] = String(range ? range.length : size);
-  if (range) headers["content-range"] = `bytes ${range.offset}-${range.offset + range.length - 1}/${size}`;
-  return finish(range ? 206 : 200, (object as Partial<R2ObjectBody>).body ?? null);
-}
-
-type Range = { offset: number; length?: number } | { suffix: number };
-
-/**
- * Opens the file or its range in one call, because the size that resolves the range is returned with it.
- * For a range that the bucket refuses it returns the description without a body. null if the file does not exist.
- */
-async function openRange(bucket: R2Bucket, key: string, range: Range | undefined): Promise<R2Object | R2ObjectBody | null> {
-  if (!range) return openAsset(bucket, key);
-  if ("suffix" in range && range.suffix === 0) return describeAsset(bucket, key);
-  try {
-    return await openAsset(bucket, key, range);
-  } catch (error) {
-    // R2 refuses ranges beyond the end with an error (10039). Only the size distinguishes that from a fault of the bucket.
-    const object = await describeAsset(bucket, key);
-    if (object && resolveRange(range, object.size) !== "unsatisfiable") throw error;
-    return object;
-  }
-}
-
-/** One byte range (RFC 9110, 14.1.2). Other ranges, including several, are ignored: the whole file is a valid answer. */
-function parseRange(header = ""): Range | undefined {
-  const [match, first = "", last = ""] = /^bytes=(\d{0,99})-(\d{0,99})$/i.exec(header.trim()) ?? [];
-  if (match === undefined || (first === "" && last === "")) return undefined;
-  if (first === "") return { suffix: toPosition(last) };
-  const offset = toPosition(first);
-  if (last === "") return { offset };
-  const end = toPosition(last);
-  return end < offset ? undefined : { offset, length: end - offset + 1 };
-}
-
-/** A position in a file. One beyond every file is any large number, which the bucket accepts. */
-const toPosition = (digits: string) => Math.min(Number(digits), 1e15);
-
-/** The range in a file of this size. */
-function resolveRange(range: Range, size: number): { offset: number; length: number } | "unsatisfiable" {
-  if ("suffix" in range) {
-    const length = Math.min(range.suffix, size);
-    return length === 0 ? "unsatisfiable" : { offset: size - length, length };
-  }
-  const { offset, length = size } = range;
-  return offset >= size ? "unsatisfiable" : { offset, length: Math.min(length, size - offset) };
+  });
+  // Its owner may have deleted it.
+  if (!sent) throw new ApiError("asset_expired");
+  return sent;
 }

@@ -1,6 +1,6 @@
 /** The fields of a chat that each family of upstream text models supports: `chat-families.txt`, overridden by `[vars.CHAT_FAMILIES]`. Pure. */
 
-import { once } from "./once.ts";
+import { once } from "../base/once.ts";
 import text from "./chat-families.txt";
 
 /** The settings of a family. Without settings a model supports every field and names its limit `max_tokens`. */

@@ -1,8 +1,8 @@
 /** The body of a chat completion: one table with every field of OpenAI's client types (openai 7.55.0) and how it is handled. */
 
 import * as z from "zod/mini";
-import type { Violation } from "../errors.ts";
-import { once } from "./once.ts";
+import type { Violation } from "../base/errors.ts";
+import { once } from "../base/once.ts";
 
 const roles = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 

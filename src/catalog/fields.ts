@@ -1,6 +1,7 @@
 /** The schemas of fields that models share: one builder per field, so that a limit is written once. */
 
 import * as z from "zod/mini";
+import type { ImageTextProblem } from "../media/base64-image.ts";
 
 /** A cross-field or text rule with a message in the message table. */
 const rule = (name: string, values?: Record<string, string | number>) => ({ params: { rule: name, values } });
@@ -30,6 +31,10 @@ export const imagePixels: Record<string, readonly [number, number]> = {
   "2:3": [1024, 1536],
 };
 
+/** Options of an image's file, which OpenAI's paths have. */
+export type ImageFormat = "png" | "jpeg" | "webp";
+export type ImageBackground = "opaque" | "transparent";
+
 /** One of these ratios; the first is the default. */
 export const size = (ratios: readonly string[]) => z._default(z.enum(ratios), ratios[0] ?? "");
 
@@ -44,8 +49,18 @@ export const flag = () => z.optional(z.boolean());
 /** The size limit of a caller's image after decoding: the interface's "10MB". */
 export const maxImageBytes = 10 * 1024 * 1024;
 
+/** The message for each problem of an inline image. */
+export const imageProblems: Record<ImageTextProblem | "too_many", string> = {
+  not_an_image_url: "bad_image",
+  empty: "bad_image",
+  invalid_base64: "bad_base64",
+  unsupported_format: "bad_image_format",
+  too_large: "image_too_large",
+  too_many: "too_many_images",
+};
+
 const imageReference = (kinds: string) => z.string().check(z.meta({ description: kinds }));
-const urlOrDataUri = "Public http(s) URL or data:image/{format};base64,{data}; at most 10 MiB; PNG, JPEG or WebP";
+const urlOrDataUri = "Public http(s) URL, id of a file (file_...) or data:image/{format};base64,{data}; at most 10 MiB; PNG, JPEG or WebP";
 
 /** Images that guide the generation, at most `maximum`. */
 export const images = (maximum: number) => z.optional(z.array(imageReference(urlOrDataUri)).check(z.maxLength(maximum)));
@@ -68,7 +83,7 @@ export const imagesWithRoles = (maximum: number, { isEither = false } = {}) =>
       .check(z.refine((list) => !isEither || list.every(isFrame) || !list.some(isFrame), rule("frames_or_references"))),
   );
 
-export const imageUrl = () => z.optional(z.string().check(z.meta({ description: "Public http(s) URL", format: "uri" })));
+export const imageUrl = () => z.optional(z.string().check(z.meta({ description: "Public http(s) URL or id of a file (file_...)" })));
 
 /** `start,end` in decimal seconds: from 0, one to three seconds long. */
 export const timestamps = () =>
@@ -92,3 +107,13 @@ function isRangeAllowed(range: { start: number; end: number } | undefined): bool
   const length = Math.round(range.end * 1e6) - Math.round(range.start * 1e6);
   return length >= 1e6 && length <= 3e6;
 }
+
+/** True for a day of the calendar, `2027-01-14`. */
+function isDay(text: string): boolean {
+  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  // The 30th of February is parsed as a day of March.
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
+}
+
+/** A day in UTC as text. */
+export const day = () => z.string().check(z.refine(isDay, rule("bad_date")), z.meta({ format: "date" }));

@@ -1,6 +1,6 @@
 /** Characters mentioned in a prompt. Pure. */
 
-import { once } from "./once.ts";
+import { once } from "../base/once.ts";
 
 /** The name of the account's newest character. */
 export const newestCharacter = "character";

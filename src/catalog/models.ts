@@ -1,12 +1,14 @@
-/** The models that callers can use: the fields, price and typical duration of each. Data only. */
+/** What a model is: its fields, price, routes and times, as an entry of data and as the gateway uses it. */
 
 import type * as z from "zod/mini";
-import { chatBody } from "./chat-schema.ts";
-import { characterBody, image, remix, vidA, vidB, vidC, vidD } from "./schemas.ts";
+import type { OwnInput } from "./own-body.ts";
+import type { JsonSchema } from "./own-schema.ts";
+import type { OwnPrice } from "./own-price.ts";
 
-export type Kind = "image" | "video" | "character" | "remix";
+/** `file`: whatever a model with its own input makes, such as audio, 3D objects and text. */
+export type Kind = "image" | "video" | "character" | "remix" | "file";
 export type Action = Kind | "chat";
-export type Family = "chat" | "image" | "video";
+export type Family = "chat" | "image" | "video" | "file";
 
 /** Prices in millionths of a balance unit. A name with `_x` is a factor. */
 export interface Price {
@@ -22,69 +24,76 @@ export interface Price {
   output?: number;
 }
 
+/** Costs of a route in millionths: those of prices, and those of what the maker reports. */
+export interface Cost extends Price {
+  /** per million input tokens that the maker had cached; the others cost `input` */
+  cached_input?: number;
+  /** per second that the maker's machine worked */
+  run_second?: number;
+  /** per dollar of the cost that the maker reports */
+  usd?: number;
+}
+
+/** The schema of the body of each action, built when it is first called. */
+export type Actions = Partial<Record<Action, () => z.ZodMiniType>>;
+
+/** One way to serve a model: a provider's name and the provider's model id. */
+export interface Route {
+  provider: string;
+  model: string;
+  /** Settings of this model for the provider's adapter. */
+  settings?: Record<string, string | number | boolean | string[]> | undefined;
+  /** The day on which the maker ends the upstream model, `2027-01-14`: from its beginning (UTC) the route is passed over. */
+  retires?: string | undefined;
+  /** What an attempt costs the operator, in balance units, as a price and by what the maker reports; without it the cost is not known. */
+  cost?: Record<string, number> | OwnPrice | undefined;
+  /** True if the maker bills work that it fails or refuses. */
+  bills_failures?: boolean | undefined;
+}
+
+/** A model as data: an entry of `models.txt` or of the operator. Amounts in balance units. For a built-in model an operator's entry has only what differs. */
+export interface Entry {
+  id: string;
+  kind?: "text" | "image" | "video" | "file" | undefined;
+  aliases?: string[] | undefined;
+  /** `like:` and the id of the built-in model whose body it has, or the JSON Schema of the upstream's own input; absent for text. */
+  body?: string | JsonSchema | undefined;
+  /** Of a model with its own input the rule is an `OwnPrice`. */
+  price?: Record<string, number> | OwnPrice | undefined;
+  typical_seconds?: number | undefined;
+  deadline_seconds?: number | undefined;
+  /** `hidden`: not listed and not sold. */
+  state?: "live" | "hidden" | undefined;
+  routes?: Route[] | undefined;
+}
+
 export interface Model {
   id: string;
   family: Family;
-  aliases?: string[];
-  /** The schema of each body, built when it is first called. */
-  actions: Partial<Record<Action, () => z.ZodMiniType>>;
+  aliases: readonly string[];
+  /** The built-in model whose body, limits and roles it has: for those models themselves their own id; empty for a model with its own input. */
+  like: string;
+  /** The schema and price of the upstream's own input, in place of a body of the interface. */
+  own?: OwnInput;
+  actions: Actions;
   price: Price;
   /** The typical duration of a task in seconds: used for `estimated_time`, and for progress if the upstream does not report it. */
   typicalSeconds: number;
+  /** The time limit of its tasks, if the operator set one. */
+  deadlineSeconds?: number;
+  /** `removed`: the operator deleted it. It is neither listed nor sold, and its tasks can still be found. */
+  state: "live" | "hidden" | "removed";
+  /** In the order in which they are tried. */
+  routes: readonly Route[];
+  /** True if the operator chose the routes. */
+  hasOwnRoutes: boolean;
 }
 
-const remixable = (durations: readonly number[], remixDurations: readonly number[], remixDefault: number) => ({
-  video: vidA(durations),
-  character: characterBody,
-  remix: remix(remixDurations, remixDefault),
-});
-
-const models: Model[] = [
-  { id: "textA-1", family: "chat", actions: { chat: chatBody }, price: { input: 2_000_000, output: 8_000_000 }, typicalSeconds: 5 },
-  { id: "textA-1-mini", family: "chat", actions: { chat: chatBody }, price: { input: 200_000, output: 800_000 }, typicalSeconds: 3 },
-  { id: "imgA-4", family: "image", actions: { image }, price: { image: 30_000, hd_x: 2 }, typicalSeconds: 15 },
-  { id: "imgB-4o-image", family: "image", actions: { image }, price: { image: 40_000, hd_x: 2 }, typicalSeconds: 25 },
-  {
-    id: "imgC-3-pro-image-preview",
-    family: "image",
-    aliases: ["imgC-alias-pro"],
-    actions: { image },
-    price: { image: 120_000, hd_x: 2 },
-    typicalSeconds: 25,
-  },
-  {
-    id: "vidA-2",
-    family: "video",
-    actions: remixable([10, 15], [10, 15], 10),
-    price: { second: 100_000, character: 50_000 },
-    typicalSeconds: 120,
-  },
-  {
-    id: "vidA-2-pro",
-    family: "video",
-    actions: remixable([10, 15, 25], [15, 25], 15),
-    price: { second: 300_000, character: 50_000 },
-    typicalSeconds: 240,
-  },
-  { id: "vidB-3.1-fast", family: "video", actions: { video: vidB }, price: { second: 150_000 }, typicalSeconds: 80 },
-  { id: "vidB-3.1-quality", family: "video", actions: { video: vidB }, price: { second: 400_000 }, typicalSeconds: 160 },
-  { id: "vidC-1-0-pro-fast", family: "video", actions: { video: vidC }, price: { second: 30_000, "1080p_x": 2 }, typicalSeconds: 65 },
-  { id: "vidC-1-0-pro-quality", family: "video", actions: { video: vidC }, price: { second: 60_000, "1080p_x": 2 }, typicalSeconds: 180 },
-  { id: "vidD-02", family: "video", actions: { video: vidD }, price: { second: 50_000, "1080p_x": 2 }, typicalSeconds: 180 },
-];
-
-const byName = new Map(models.flatMap((model) => [model.id, ...(model.aliases ?? [])].map((name) => [name, model] as const)));
-
-/** The model with this name or alias, or undefined. */
-export const modelNamed = (name: string): Model | undefined => byName.get(name);
-
-/** Every name and alias. */
-export const modelNames: readonly string[] = [...byName.keys()];
-
-export const allModels = (): readonly Model[] => models;
-
 /** The time limit of a task in seconds from its submission; then it fails as `deadline_exceeded`. */
-export const deadlineSeconds: Record<Kind, number> = { image: 120, character: 300, video: 600, remix: 600 };
+export const deadlineSeconds: Record<Kind, number> = { image: 120, character: 300, video: 600, remix: 600, file: 600 };
 
 /** Seconds a caller should wait before the next status query. */
-export const pollSeconds: Record<Kind, number> = { image: 3, video: 10, remix: 10, character: 5 };
+export const pollSeconds: Record<Kind, number> = { image: 3, video: 10, remix: 10, character: 5, file: 10 };
+
+/** True if the model's videos have the field `metadata.watermark`. Remixes have none. */
+export const hasWatermark = ({ like }: Pick<Model, "like">): boolean => /^vid[AD]/.test(like);

@@ -1,10 +1,14 @@
 /** Parses a JSON body into model, action and resolved parameters, or into every rule it violates. */
 
-import type * as z from "zod/mini";
-import { type ErrorCode, maxViolations, type Violation } from "../errors.ts";
-import type { ImageRole } from "./fields.ts";
-import { allModels, type Action, type Family, type Kind, type Model, modelNamed } from "./models.ts";
+import * as z from "zod/mini";
+import { once } from "../base/once.ts";
+import { type ErrorCode, maxViolations, type Violation } from "../base/errors.ts";
+import type { ImageBackground, ImageFormat, ImageRole } from "./fields.ts";
+import { builtInCatalog, type Catalog } from "./catalog.ts";
+import type { Action, Family, Kind, Model } from "./models.ts";
 import { chatBody, refusedFields } from "./chat-schema.ts";
+import { parseOwnBody } from "./own-body.ts";
+import type { FoundFile } from "./own-schema.ts";
 import * as schemas from "./schemas.ts";
 import { findOversized } from "./sizes.ts";
 
@@ -29,12 +33,20 @@ export interface Parameters {
   url?: string;
   from_task?: string;
   timestamps?: string;
-  /** Set by requests of OpenAI's paths: the alias of the requested model, and the name for a character. */
+  /** The upstream's own input, of models that have one: JSON. Not a record, because objects' calls cannot have values of unknown types. */
+  input?: object;
+  /** Set by requests of OpenAI's paths: the alias of the requested model, the name for a character, and options of an image's file. */
   requested_model?: string;
   name?: string;
+  output_format?: ImageFormat;
+  background?: ImageBackground;
 }
 
-export type Endpoint = "chat" | "image" | "video" | "remix";
+/** The parameters that only OpenAI's paths may send, all of them texts. */
+const openAiFields = ["requested_model", "name", "output_format", "background"];
+
+/** `task` takes models of every kind but chats. */
+export type Endpoint = "chat" | "image" | "video" | "remix" | "task";
 
 /** `code` is one of the two refusals; `violations` is empty for a valid body. */
 export interface Parsed<A extends Action = Action> {
@@ -44,12 +56,15 @@ export interface Parsed<A extends Action = Action> {
   output: Record<string, unknown>;
   code: Extract<ErrorCode, "invalid_request" | "model_not_found">;
   violations: Violation[];
+  /** The files that an own input names. */
+  files: FoundFile[];
 }
 
-const families: Record<Endpoint, Family> = { chat: "chat", image: "image", video: "video", remix: "video" };
+const families: Record<Exclude<Endpoint, "task">, Family> = { chat: "chat", image: "image", video: "video", remix: "video" };
 
 /** The schemas that are used if the model is unknown. */
 const fallback: Record<Endpoint, () => z.ZodMiniType> = {
+  task: once(() => z.object({})),
   chat: chatBody,
   image: schemas.image,
   video: schemas.anyVideo,
@@ -62,15 +77,23 @@ const fallback: Record<Endpoint, () => z.ZodMiniType> = {
  */
 const openAiSeconds: Partial<Record<Action, unknown[]>> = { video: [4, 8, 12], remix: [4, 8, 10, 12] };
 
-/** Parses a body, a JSON object without nulls, as a submission to an endpoint; `isOpenAi` if the request came from OpenAI's paths. */
-export function parseBody(body: Record<string, unknown>, endpoint: Exclude<Endpoint, "chat">, isOpenAi?: boolean): Parsed<Kind>;
-export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isOpenAi?: boolean): Parsed;
-export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isOpenAi = false): Parsed {
-  const { model, violation, code } = findModel(body["model"], endpoint);
+/** What a body is parsed with: the models, by default the built-in ones, and whether the request came from OpenAI's paths. */
+interface Given {
+  isOpenAi?: boolean;
+  catalog?: Catalog;
+}
+
+/** Parses a body, a JSON object without nulls, as a submission to an endpoint. */
+export function parseBody(body: Record<string, unknown>, endpoint: Exclude<Endpoint, "chat">, given?: Given): Parsed<Kind>;
+export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, given?: Given): Parsed;
+export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, given: Given = {}): Parsed {
+  const { isOpenAi = false, catalog = builtInCatalog() } = given;
+  const { model, violation, code } = findModel(catalog, body["model"], endpoint);
+  if (model?.own) return parseOwn(model, body, isOpenAi);
   const action = detectAction(body, endpoint, model);
-  const schema = model?.actions[action] ?? (endpoint === "video" && isCharacterBody(body) ? schemas.characterBody : fallback[endpoint]);
+  const schema = model?.actions[action] ?? (endpoint === "video" && action === "character" ? schemas.characterBody : fallback[endpoint]);
   const oversized = findOversized(body);
-  if (oversized) return { model, action, output: {}, code, violations: [...(violation ? [violation] : []), oversized] };
+  if (oversized) return { model, action, output: {}, code, violations: [...(violation ? [violation] : []), oversized], files: [] };
   const isMore = isOpenAi && openAiSeconds[action]?.includes(body["duration"]);
   const result = schema().safeParse(isMore ? { ...body, duration: undefined } : body);
   const violations = [
@@ -80,9 +103,19 @@ export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isO
   ];
   const output = result.success ? (result.data as Record<string, unknown>) : {};
   if (isMore) output["duration"] = body["duration"];
-  // Answers about the task contain the model name that the caller used.
-  if (isOpenAi) for (const own of ["requested_model", "name"]) if (typeof body[own] === "string") output[own] = body[own];
-  return { model, action, output, code, violations };
+  if (isOpenAi) for (const own of openAiFields) if (typeof body[own] === "string") output[own] = body[own];
+  return { model, action, output, code, violations, files: [] };
+}
+
+/** A body with an own input; its limits are those of the model's schema. */
+function parseOwn(model: Model, body: Record<string, unknown>, isOpenAi: boolean): Parsed {
+  const oversized = findOversized(body);
+  const found = oversized
+    ? { input: {}, files: [], violations: [oversized] }
+    : parseOwnBody(model.own!, body, isOpenAi ? openAiFields : []);
+  const output: Record<string, unknown> = { input: found.input };
+  if (isOpenAi) for (const own of openAiFields) if (typeof body[own] === "string") output[own] = body[own];
+  return { model, action: model.family, output, code: "invalid_request", violations: found.violations, files: found.files };
 }
 
 /** The parameters of a parsed submission. */
@@ -91,11 +124,14 @@ export function toParameters(output: Record<string, unknown>): Parameters {
   return { ...rest, ...(metadata as object | undefined) };
 }
 
-function findModel(name: unknown, endpoint: Endpoint): { model?: Model; violation?: Violation; code: Parsed["code"] } {
-  const isFor = (model: Model) => (endpoint === "remix" ? model.actions.remix !== undefined : model.family === families[endpoint]);
-  const known = typeof name === "string" ? modelNamed(name) : undefined;
+function findModel(catalog: Catalog, name: unknown, endpoint: Endpoint): { model?: Model; violation?: Violation; code: Parsed["code"] } {
+  const isFor = (model: Model) => {
+    if (endpoint === "task") return model.family !== "chat";
+    return endpoint === "remix" ? model.actions.remix !== undefined : model.family === families[endpoint];
+  };
+  const known = typeof name === "string" ? catalog.named(name) : undefined;
   if (known && isFor(known)) return { model: known, code: "invalid_request" };
-  const allowed = allModels().flatMap((model) => (isFor(model) ? [model.id, ...(model.aliases ?? [])] : []));
+  const allowed = catalog.live.flatMap((model) => (isFor(model) ? [model.id, ...model.aliases] : []));
   if (name === undefined) return { violation: { param: "model", rule: "required", allowed }, code: "invalid_request" };
   if (typeof name !== "string")
     return { violation: { param: "model", rule: "wrong_type", values: { expected: "string" }, allowed }, code: "invalid_request" };
@@ -104,14 +140,15 @@ function findModel(name: unknown, endpoint: Endpoint): { model?: Model; violatio
 
 /** A vidA body that names a source video creates a character (mode B). */
 function detectAction(body: Record<string, unknown>, endpoint: Endpoint, model: Model | undefined): Action {
+  if (endpoint === "task") return model && model.family !== "video" ? model.family : detectAction(body, "video", model);
   if (endpoint !== "video") return endpoint;
   return (!model || model.actions.character) && isCharacterBody(body) ? "character" : "video";
 }
 
 const isCharacterBody = (body: Record<string, unknown>) => ["url", "from_task", "timestamps"].some((field) => body[field] !== undefined);
 
-/** True if the model accepts `image_with_roles`. */
-export const takesRoles = (model: string) => /^vid[ABC]/.test(model);
+/** True if a model with the body of this one accepts `image_with_roles`. */
+export const takesRoles = (like: string) => /^vid[ABC]/.test(like);
 
 /** Rules between two fields; they read the raw body, so that their violations are reported beside the others. */
 function crossRules(body: Record<string, unknown>, action: Action, model: Model | undefined): Violation[] {
@@ -123,11 +160,11 @@ function crossRules(body: Record<string, unknown>, action: Action, model: Model 
       violations.push({ param: "url", rule: "one_of_required", values: { fields: "url, from_task" } });
   }
   const { images, image_with_roles: roles } = body;
-  if (action !== "video" || !model || !takesRoles(model.id)) return violations;
+  if (action !== "video" || !model || !takesRoles(model.like)) return violations;
   if (roles !== undefined && images !== undefined)
     violations.push({ param: "image_with_roles", rule: "not_together", values: { other: "images" } });
   const { resolution } = (body["metadata"] ?? {}) as { resolution?: unknown };
-  if (!model.id.startsWith("vidC") || resolution !== "1080p") return violations;
+  if (!model.like.startsWith("vidC") || resolution !== "1080p") return violations;
   const rule = "no_reference_at_1080p";
   if (Array.isArray(roles))
     roles.forEach((image: { role?: unknown } | null, at) => {

@@ -1,33 +1,11 @@
 /** The price of a submission, in whole millionths of a balance unit. Pure. */
 
-import { type Action, allModels, type Model, type Price } from "./models.ts";
+import type { Action, Model, Price } from "./models.ts";
+import { priceInput, shownOwnPrice } from "./own-price.ts";
 import type { Parameters } from "./parse.ts";
 
-/** The operator's price table, `[vars.PRICES]`: model -> the prices that differ from the catalog's. */
-export type PriceOverrides = Record<string, Partial<Price>>;
-
-/**
- * Checks `[vars.PRICES]`. A wrong table must not lead to a wrong price: throws a
- * message that names the entry.
- */
-export function checkPrices(overrides: unknown): PriceOverrides {
-  if (overrides === undefined) return {};
-  const names = new Map(allModels().map((model) => [model.id, model.price]));
-  if (typeof overrides !== "object" || overrides === null) throw new TypeError("PRICES is not a table");
-  for (const [id, price] of Object.entries(overrides)) {
-    const known = names.get(id);
-    if (!known) throw new TypeError(`PRICES names an unknown model: ${id}`);
-    for (const [name, amount] of Object.entries(price as object))
-      if (!(name in known) || !Number.isSafeInteger(amount) || amount < 0)
-        throw new TypeError(`PRICES.${id}.${name} is not one of ${Object.keys(known).join(", ")} with a whole number of millionths`);
-  }
-  return overrides as PriceOverrides;
-}
-
-export const effectivePrice = (model: Model, overrides: PriceOverrides): Price => ({ ...model.price, ...overrides[model.id] });
-
 /** The full price of a task: n images, seconds of video, or a character. */
-export function taskPrice(price: Price, action: Exclude<Action, "chat">, parameters: Parameters): number {
+export function taskPrice(price: Price, action: Exclude<Action, "chat" | "file">, parameters: Parameters): number {
   switch (action) {
     case "image":
       return imagePrice(price, parameters) * (parameters.n ?? 1);
@@ -40,8 +18,7 @@ export function taskPrice(price: Price, action: Exclude<Action, "chat">, paramet
 }
 
 /** The price of one image. */
-export const imagePrice = (price: Price, parameters: Parameters) =>
-  (price.image ?? 0) * (parameters.quality === "hd" ? (price.hd_x ?? 1) : 1);
+const imagePrice = (price: Price, parameters: Parameters) => (price.image ?? 0) * (parameters.quality === "hd" ? (price.hd_x ?? 1) : 1);
 
 /** The price of a chat: tokens times millionths per million tokens, rounded up once to a whole millionth. */
 export const chatPrice = (price: Price, inputTokens: number, outputTokens: number) =>
@@ -73,4 +50,24 @@ export function priceFromShown(shown: Record<string, number>): Price {
   if (shown["input_million_tokens"] !== undefined) price.input = millionths("input_million_tokens");
   if (shown["output_million_tokens"] !== undefined) price.output = millionths("output_million_tokens");
   return price;
+}
+
+/** What a task of a model costs, what one of its images costs if fewer may be made, and the amounts that were used, in balance units. */
+export function priceTask(
+  model: Model,
+  action: Exclude<Action, "chat">,
+  parameters: Parameters,
+): { price: number; imagePrice?: number; amounts: Record<string, number> } {
+  if (model.own) {
+    const priced = priceInput(model.own.price, { ...parameters.input });
+    if ("rule" in priced) throw new Error("an input without a price was accepted");
+    return { ...priced, amounts: shownOwnPrice(model.own.price) };
+  }
+  if (action === "file") throw new Error("only an own input makes files");
+  const { price } = model;
+  return {
+    price: taskPrice(price, action, parameters),
+    ...(action === "image" && { imagePrice: imagePrice(price, parameters) }),
+    amounts: shownPrice(price),
+  };
 }

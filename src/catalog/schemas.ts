@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { flag, imagePixels, images, imagesWithRoles, imageUrl, prompt, seconds, size, timestamps, word } from "./fields.ts";
-import { once } from "./once.ts";
+import { once } from "../base/once.ts";
 
 const videoPrompt = once(() => prompt(4000));
 /** `metadata` may be missing completely; its defaults apply then too. */
@@ -41,7 +41,7 @@ export const vidA = (durations: readonly number[]) =>
 /** Mode B: exactly one of url and from_task, which `crossRules` checks. */
 export const characterBody = once(() =>
   z.object({
-    url: z.optional(z.string().check(z.meta({ description: "URL of a video that contains the character", format: "uri" }))),
+    url: z.optional(z.string().check(z.meta({ description: "URL of a video that contains the character, or id of a file (file_...)" }))),
     from_task: z.optional(z.string()),
     timestamps: timestamps(),
   }),

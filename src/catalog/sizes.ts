@@ -1,6 +1,6 @@
 /** The limits of lists and records in a body, checked before a schema looks at their elements. Pure. */
 
-import type { Violation } from "../errors.ts";
+import type { Violation } from "../base/errors.ts";
 import { maxListLength } from "../media/json-scanner.ts";
 
 /** Fields of a body whose limit differs from the general one (contract, section 1). */

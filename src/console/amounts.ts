@@ -1,7 +1,7 @@
 /** Amounts as users read and write them: balance units, in the page's language. */
 
+import type { ConsoleContext } from "./context.ts";
 import { toUnits } from "../db/ledger.ts";
-import type { ConsoleContext } from "./frame.tsx";
 import type { Language } from "./messages.ts";
 import { balanceUnit } from "./settings.ts";
 

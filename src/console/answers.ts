@@ -17,10 +17,20 @@ export type ModelEntry = Omit<Answer<"modelList">["data"][number], "parameters" 
   actions?: { character?: Schema; remix?: Schema };
 };
 
+/** A model as it is sold, or as a dry run says that it would be. Prices in balance units. */
+export type SoldModel = NonNullable<Answer<"modelEntry">["model"]>;
+
 /** A task's callback: its address, state and attempts. Times are Unix seconds. */
 export type TaskCallback = Answer<"taskCallback">;
 /** One call of a receiver. */
 export type CallbackAttempt = TaskCallback["attempts"][number];
+
+/** `GET /v1/batches/{id}`. Times are Unix seconds, amounts balance units. */
+export type Batch = Answer<"batch">;
+/** An element of `GET /v1/destinations`. */
+export type Destination = Answer<"destinationList">["data"][number];
+/** The outcome of a destination's test. */
+export type DestinationTest = Answer<"destinationTest">;
 
 type Issue = z.core.$ZodIssue;
 
@@ -49,8 +59,15 @@ export const readTask = async (answer: Response): Promise<TaskData> => (await re
 export const readTasks = (answer: Response) => read("taskList", answer);
 export const readCharacters = (answer: Response) => read("characterList", answer);
 export const readModels = async (answer: Response) => (await read("modelList", answer)).data as ModelEntry[];
+/** The answer to a change of a model's entry, also of a dry run. */
+export const readModelEntry = (answer: Response) => read("modelEntry", answer);
 export const readCallback = (answer: Response) => read("taskCallback", answer);
 export const readUsage = (answer: Response) => read("usageList", answer);
+export const readBatch = (answer: Response) => read("batch", answer);
+export const readBatches = (answer: Response) => read("batchList", answer);
+export const readFile = (answer: Response) => read("file", answer);
+export const readDestinations = async (answer: Response) => (await read("destinationList", answer)).data;
+export const readDestinationTest = (answer: Response) => read("destinationTest", answer);
 export const readWebhookTest = (answer: Response) => read("webhookTest", answer);
 /** The price of a dry run in balance units. */
 export const readPrice = async (answer: Response) => (await read("dryRun", answer)).price;
@@ -64,7 +81,10 @@ export const readError = async (answer: Response) => (await read("anyError", ans
 
 export const taskImages = ({ result }: TaskData) => (result && "images" in result ? result.images : []);
 export const taskVideo = ({ result }: TaskData) => (result && "videos" in result ? result.videos[0] : undefined);
-export const taskCharacter = ({ result }: TaskData) => (result && "data" in result ? result.data.characters[0] : undefined);
+export const taskCharacter = ({ result }: TaskData) => (result && "type" in result ? result.data.characters[0] : undefined);
 
-/** The prompt; undefined for characters. */
-export const taskPrompt = ({ metadata: { prompt } }: TaskData) => (typeof prompt === "string" ? prompt : undefined);
+/** The prompt, also of an own input; undefined for tasks without one. */
+export function taskPrompt({ metadata: { prompt, input } }: TaskData): string | undefined {
+  const own = typeof input === "object" && input !== null && "prompt" in input ? input.prompt : undefined;
+  return [prompt, own].find((text) => typeof text === "string");
+}

@@ -1,7 +1,8 @@
 /** Calls better-auth's own endpoints, which are not exposed, so that attempts are counted per network. */
 
+import type { ConsoleContext } from "./context.ts";
 import { authPath } from "./auth/logins.ts";
-import { authSettings, type ConsoleContext } from "./frame.tsx";
+import { authSettings } from "./frame.tsx";
 
 /** Calls an endpoint: by POST with a body, else by GET. Only headers that identify the client are passed on. */
 export function askAuth(c: ConsoleContext, path: string, body?: object): Promise<Response> {

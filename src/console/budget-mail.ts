@@ -2,10 +2,10 @@
 
 import { accountById } from "../db/accounts.ts";
 import { listKeys } from "../db/api-keys.ts";
-import type { BudgetAlert } from "../tasks/budget-alerts.ts";
+import type { BudgetAlert } from "../wallet/alerts.ts";
 import { fullAmount } from "./amounts.ts";
 import { reachesPeople, send } from "./mail.ts";
-import { findLanguage } from "./members.ts";
+import { findRecipients } from "./members.ts";
 import { chooseLanguage, translator } from "./messages.ts";
 import { balanceUnit } from "./settings.ts";
 
@@ -14,17 +14,27 @@ export async function mailBudget(env: ConsoleEnv, reached: BudgetAlert): Promise
   if (!reachesPeople(env)) return true;
   const { accountId, keyId, data } = reached;
   const account = await accountById(env.DB, accountId);
+  if (!account || account.disabled) return true;
   const key = keyId === undefined ? undefined : (await listKeys(env.DB, accountId)).findLast(({ walletId }) => walletId === keyId);
-  if (!account || account.disabled || (keyId !== undefined && !key)) return true;
-  const language = chooseLanguage((await findLanguage(env.DB, accountId)) ?? undefined, undefined);
-  const t = translator(language);
-  const amount = (units: number) => fullAmount(language, balanceUnit(env), Math.round(units * 1e6));
-  const values = { percent: data.percent, name: key?.name ?? "", spent: amount(data.spent), amount: amount(data.amount) };
-  const until = new Date(data.ends_at * 1000).toISOString().slice(0, 16).replace("T", " ");
-  await send(env, {
-    to: account.email,
-    subject: t("mail_budget_subject", { percent: data.percent }),
-    text: `${t(key ? "mail_budget_key" : "mail_budget_account", values)}\n\n${t("mail_budget_until", { until })}\n`,
-  });
+  // The budget of a member is told to the member, others to the owners. An account that nobody signs in to has only its own address.
+  const ofMember = keyId !== undefined && !key ? await findRecipients(env.DB, accountId, keyId) : [];
+  if (keyId !== undefined && !key && ofMember.length === 0) return true;
+  const owners = await findRecipients(env.DB, accountId);
+  const fallback = { email: account.email, name: account.name ?? account.email, language: null };
+  const recipients = ofMember.length > 0 ? ofMember : owners.length > 0 ? owners : [fallback];
+  const message = ofMember.length > 0 ? "mail_budget_member" : key ? "mail_budget_key" : "mail_budget_account";
+  for (const { email, name, language: latest } of recipients) {
+    const language = chooseLanguage(latest ?? undefined, undefined);
+    const t = translator(language);
+    const amount = (units: number) => fullAmount(language, balanceUnit(env), Math.round(units * 1e6));
+    const values = { percent: data.percent, name: key?.name ?? "", spent: amount(data.spent), amount: amount(data.amount) };
+    const until = new Date(data.ends_at * 1000).toISOString().slice(0, 16).replace("T", " ");
+    await send(env, {
+      to: email,
+      subject: t("mail_budget_subject", { percent: data.percent }),
+      language,
+      text: `${t("mail_greeting", { name: name || email })}\n\n${t(message, values)}\n\n${t("mail_budget_until", { until })}\n`,
+    });
+  }
   return true;
 }

@@ -1,9 +1,10 @@
 /** The account's characters: their images and usernames, and deleting one. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "./context.ts";
 import { Hono } from "hono";
 import { characterById } from "../db/characters.ts";
 import { type CharacterRow, readCharacters } from "./answers.ts";
-import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn, nothingHere } from "./frame.tsx";
+import { askGateway, page, signedIn, nothingHere } from "./frame.tsx";
 import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";
 import { Icon } from "./parts/icon.tsx";

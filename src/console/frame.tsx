@@ -1,42 +1,31 @@
 /** Middleware of every page: language, forms from our own pages only, the signed-in user. */
 
-import type { Context, MiddlewareHandler } from "hono";
+import type { ConsoleEnvironment, ConsoleContext } from "./context.ts";
+import type { MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
 import { every } from "hono/combine";
 import { getCookie } from "hono/cookie";
+import { liveCatalog } from "../current-catalog.ts";
 import type { Account } from "../db/accounts.ts";
-import type { Caller } from "../db/callers.ts";
+import type { Actor } from "../db/audit-log.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
-import type { Api } from "./api.ts";
+import { isAtLeast, mayOpen } from "./access.ts";
 import type { AuthSettings, SignedIn } from "./auth/contract.ts";
 import { remaining } from "../db/ledger.ts";
 import { readBalance } from "./ledger.ts";
 import { buildPost } from "./mail.ts";
-import { toCaller, findMember, openAccount, type Person, setLanguage } from "./members.ts";
-import { type Language, chooseLanguage, type Translate, translator } from "./messages.ts";
+import { type Member as AccountMember, toCaller, findMember, openAccount, type Person, setLanguage } from "./members.ts";
+import { chooseLanguage, type Translate, translator } from "./messages.ts";
 import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
 import type { Member } from "./shell/sidebar.tsx";
 import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { balanceUnit } from "./settings.ts";
 
-export interface ConsoleEnvironment {
-  Bindings: ConsoleEnv & { API: Api };
-  Variables: {
-    language: Language;
-    t: Translate;
-    user: Person;
-    session: SignedIn["session"];
-    account: Account;
-    /** The caller with which the gateway's API is called. */
-    caller: Caller;
-  };
-}
-
-export type ConsoleContext = Context<ConsoleEnvironment>;
-
 export const languageCookie = "gateway_language";
+/** The account that pages show, for users of several. */
+export const accountCookie = "gateway_account";
 
 /** Chooses the language before everything else, because any later step may fail, and then an error page is shown. */
 export const withLanguage: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
@@ -52,6 +41,12 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   // Requires a request's origin to be ours, also for a script's JSON, which hono's `csrf` does not check; the cookies' SameSite is the
   // second protection.
   if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("t")("forbidden"), null, 403);
+  return next();
+};
+
+/** For pages that list models: the operator may have changed them. */
+export const withCatalog: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+  c.set("catalog", await liveCatalog(c.env.DB));
   return next();
 };
 
@@ -94,13 +89,21 @@ export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
   return next();
 };
 
+/** The account that the user has chosen in this browser. Any other text than the id of one of the user's accounts counts as none. */
+const chosenAccount = (c: ConsoleContext) => getCookie(c, accountCookie);
+
+function setMember(c: ConsoleContext, member: AccountMember): void {
+  c.set("account", member.account);
+  c.set("membership", member);
+}
+
 /** Reads the session on public pages, to show the navigation of a signed-in user. */
 export async function recognize(c: ConsoleContext): Promise<void> {
   const found = await findSession(c);
-  const member = found && (await findMember(c.env.DB, found.user.id));
-  if (!member || member.account.disabled) return;
+  const member = found && (await findMember(c.env.DB, found.user.id, chosenAccount(c)));
+  if (!member || member.account.disabled || member.isDisabled) return;
   c.set("user", found.user);
-  c.set("account", member.account);
+  setMember(c, member);
 }
 
 /** For a signed-in user without an account: these pages lack the menu, so signing out is offered here. */
@@ -114,20 +117,36 @@ const NoAccount = ({ t, reason }: { t: Translate; reason: "account_disabled" | "
 /** Admits users with an account, and creates one for users who may have one. */
 export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const user = c.get("user");
-  const found = await openAccount(c.env, user);
+  const found = await openAccount(c.env, user, chosenAccount(c));
   if (!found && !user.emailVerified && buildPost(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
-  if (!found || found.account.disabled)
+  if (!found || found.account.disabled || found.isDisabled)
     return page(c, c.get("t")("overview"), <NoAccount t={c.get("t")} reason={found ? "account_disabled" : "account_taken"} />, 403);
-  c.set("account", found.account);
+  setMember(c, found);
+  // Read from the database for each request: a role that was taken away is gone at once.
+  if (!mayOpen(found.role, c.req.method, c.req.path)) return notYourRole(c);
   if (found.language !== c.get("language")) await setLanguage(c.env.DB, user.id, c.get("language"));
-  c.set("caller", await toCaller(c.env.DB, found));
+  c.set("caller", await toCaller(c.env.DB, user.id, found));
   return next();
 };
+
+/** The 403 page for what the user's role does not allow. */
+export const notYourRole = (c: ConsoleContext) =>
+  page(
+    c,
+    c.get("t")("role_forbidden"),
+    <p>
+      <a class="btn" href="/console/members">
+        {c.get("t")("members")}
+      </a>
+    </p>,
+    403,
+    { width: "slim", lead: c.get("t")("role_forbidden_why", { role: c.get("t")(`role_${c.get("membership").role}`) }) },
+  );
 
 /** Admits signed-in users with an account; redirects others to the sign-in page. */
 export const signedIn = every(person, member) as MiddlewareHandler<ConsoleEnvironment>;
 
-type PageStatus = 200 | 400 | 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 503;
+type PageStatus = 200 | 400 | 401 | 402 | 403 | 404 | 408 | 409 | 410 | 413 | 422 | 429 | 500 | 503;
 
 /** The signed-in user with the current balance; undefined without an account. */
 async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
@@ -137,12 +156,23 @@ async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
   if (!user || !account || !balance) return undefined;
   return {
     email: user.email,
-    isAdmin: account.admin === 1,
+    // A viewer or member of an operator's account is no operator.
+    isAdmin: account.admin === 1 && isAtLeast(c.get("membership").role, "admin"),
+    role: c.get("membership").role,
+    account: account.name || account.email,
+    accounts: c.get("membership").accounts.filter(({ id }) => id !== account.id),
     remaining: remaining(balance),
     reserved: balance.reserved,
     unit: balanceUnit(c.env),
   };
 }
+
+/** The signed-in user, for the audit log. */
+export const actor = (c: ConsoleContext): Actor & { id: string } => ({
+  kind: "user",
+  id: c.get("user").id,
+  address: c.req.header("cf-connecting-ip") ?? null,
+});
 
 /** Renders a whole page. */
 export async function page(c: ConsoleContext, title: string, children: Child, status: PageStatus = 200, arrangement: Arrangement = {}) {
@@ -179,10 +209,29 @@ export const nothingHere = (c: ConsoleContext) =>
     { width: "slim", lead: c.get("t")("not_found_hint") },
   );
 
+/** For a link to a file that has expired, was deleted, or was changed. The gateway sets the status. */
+export async function fileGone(c: ConsoleContext) {
+  await recognize(c);
+  const t = c.get("t");
+  return page(
+    c,
+    t("file_gone"),
+    <p>
+      <a class="btn" href="/console/tasks">
+        {t("tasks")}
+      </a>
+    </p>,
+    410,
+    { width: "slim", lead: t("file_gone_hint") },
+  );
+}
+
 /** Calls the gateway's API as the signed-in user, in the page's language. `path` begins with a slash. */
 export function askGateway(c: ConsoleContext, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("accept-language", c.get("language"));
+  const address = c.req.header("cf-connecting-ip");
+  if (address !== undefined) headers.set("cf-connecting-ip", address);
   return c.env.API.ask(c.get("caller"), new Request(new URL(path, c.req.url), { ...init, headers }));
 }
 

@@ -1,12 +1,12 @@
 /** Money on pages: entries of D1, merged with those that only the account's wallet object has. The wallet is asked first. */
 
-import { entryReader } from "../archived-entries.ts";
+import type { ConsoleContext } from "./context.ts";
+import { entryReader } from "../storage/archived-entries.ts";
+import { inLanes } from "../base/concurrency.ts";
 import { listKeys } from "../db/api-keys.ts";
 import {
   type Entry,
   type EntryPage,
-  listGrantedAccounts,
-  listOpenTasks,
   type ModelUse,
   type OpenTask,
   readCost,
@@ -14,11 +14,11 @@ import {
   spentByDay,
   usesByModel,
 } from "../db/ledger-reports.ts";
-import { readWallets } from "../db/ledger.ts";
-import { selectOpenTasks, withEntries, withSpending, withUses } from "../tasks/unwritten.ts";
-import type { WalletEntry } from "../tasks/wallet-book.ts";
-import type { WalletView } from "../tasks/wallet-limits.ts";
-import type { ConsoleContext } from "./frame.tsx";
+import { listGrantedAccounts } from "../db/accounts.ts";
+import { readReservedAt } from "../db/ledger.ts";
+import { selectOpenTasks, withEntries, withSpending, withUses } from "../wallet/unwritten.ts";
+import type { WalletEntry } from "../wallet/book.ts";
+import type { WalletView } from "../wallet/limits.ts";
 
 /** The balance of an account, or of one of its keys by its wallet. */
 export async function readBalance(c: ConsoleContext, accountId: string, walletId = accountId): Promise<WalletView> {
@@ -34,28 +34,35 @@ export async function readBalances(
   walletIds: string[],
 ): Promise<Map<string, WalletView & { reservedAt: number | null }>> {
   const [balances, unwritten] = await Promise.all([c.env.API.balances(accountId, walletIds), c.env.API.unwritten(accountId)]);
-  const written = await readWallets(c.env.DB, walletIds);
+  const written = await readReservedAt(c.env.DB, walletIds);
   return new Map(
     walletIds.flatMap((id) => {
       const balance = balances[id];
       if (!balance) return [];
       const times = unwritten.flatMap(({ keyId, at }) => (keyId === id ? [at] : []));
-      const reservedAt = Math.max(written.get(id)?.reservedAt ?? -Infinity, ...times);
+      const reservedAt = Math.max(written.get(id) ?? -Infinity, ...times);
       return [[id, { ...balance, reservedAt: reservedAt === -Infinity ? null : reservedAt }] as const];
     }),
   );
 }
 
+/** The tasks and chats of an account that D1 does not have; for a member only the member's own. */
+async function readUnwritten(c: ConsoleContext, accountId: string): Promise<WalletEntry[]> {
+  const { ownWallets } = c.get("caller");
+  const all = await c.env.API.unwritten(accountId);
+  return ownWallets ? all.filter(({ keyId }) => ownWallets.includes(keyId)) : all;
+}
+
 /** An account's charges since `since` (milliseconds), by day and model. */
 export async function readSpent(c: ConsoleContext, accountId: string, since: number): Promise<Spent[]> {
-  const unwritten = await c.env.API.unwritten(accountId);
-  return withSpending(unwritten, await spentByDay(c.env.DB, accountId, since), since);
+  const unwritten = await readUnwritten(c, accountId);
+  return withSpending(unwritten, await spentByDay(c.env.DB, accountId, since, c.get("caller").ownWallets), since);
 }
 
 /** Tasks and chats of an account that were submitted since `since` (milliseconds) and have ended, by model. */
 export async function readUses(c: ConsoleContext, accountId: string, since: number): Promise<ModelUse[]> {
-  const unwritten = await c.env.API.unwritten(accountId);
-  return withUses(unwritten, await usesByModel(c.env.DB, accountId, since), since);
+  const unwritten = await readUnwritten(c, accountId);
+  return withUses(unwritten, await usesByModel(c.env.DB, accountId, since, c.get("caller").ownWallets), since);
 }
 
 /** Reads pages of an account's entries, newest first, archived ones included. The wallet is asked once. */
@@ -86,10 +93,11 @@ export async function openTasks(
   page: { since: number; limit: number; after?: { at: number; taskId: string } | undefined },
 ): Promise<OpenTask[]> {
   const accounts = await listGrantedAccounts(c.env.DB, maxWallets);
-  const unwritten = await Promise.all(accounts.map(async (id): Promise<[string, WalletEntry[]]> => [id, await c.env.API.unwritten(id)]));
+  const unwritten = await inLanes(accounts, async (id): Promise<[string, WalletEntry[]]> => [id, await c.env.API.unwritten(id)]);
   const own = unwritten.flatMap(([id, entries]) => selectOpenTasks(id, entries)).filter(({ at }) => at > page.since);
   const isAfter = ({ at, taskId }: OpenTask) => !page.after || at > page.after.at || (at === page.after.at && taskId > page.after.taskId);
-  return [...own.filter(isAfter), ...(await listOpenTasks(c.env.DB, page))]
+  return own
+    .filter(isAfter)
     .sort((a, b) => a.at - b.at || (a.taskId < b.taskId ? -1 : 1))
     .slice(0, page.limit);
 }

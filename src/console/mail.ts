@@ -1,12 +1,12 @@
 /** E-mail to users: by Cloudflare's send-email binding; in local development it is printed instead. */
 
-import { alert } from "../log.ts";
+import { alert } from "../base/log.ts";
+import { type Letter, mailPage } from "./mail-page.ts";
 import { type MailBindings, mailSender } from "./settings.ts";
 
-interface Email {
+interface Email extends Letter {
   to: string;
-  subject: string;
-  text: string;
+  language: string;
 }
 
 /** Sends an e-mail. Faults are logged without its content, and not reported to the client, which may be unknown. */
@@ -20,7 +20,8 @@ export const reachesPeople = (env: MailBindings): boolean => mailSender(env) !==
 /** Sends an e-mail if the operator has set up sending. Throws if it is not accepted. */
 export async function send(env: MailBindings, email: Email): Promise<void> {
   const sender = mailSender(env);
-  await sender?.binding.send({ from: sender.from, ...email });
+  const { to, subject, text, language } = email;
+  await sender?.binding.send({ from: sender.from, to, subject, text, html: await mailPage(email, language) });
 }
 
 /** The function that sends e-mail for the host of this origin; undefined if e-mail cannot be sent. */

@@ -2,16 +2,22 @@
 
 import { type Language, chooseLanguage } from "../messages/language.ts";
 import account from "./messages/account.ts";
+import adminMargins from "./messages/admin-margins.ts";
+import adminModels from "./messages/admin-models.ts";
 import adminOperations from "./messages/admin-operations.ts";
 import adminProviders from "./messages/admin-providers.ts";
 import adminTasks from "./messages/admin-tasks.ts";
 import admin from "./messages/admin.ts";
+import auditLog from "./messages/audit-log.ts";
+import batches from "./messages/batches.ts";
+import billing from "./messages/billing.ts";
 import budgets from "./messages/budgets.ts";
 import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
 import gallery from "./messages/gallery.ts";
 import keys from "./messages/keys.ts";
 import logs from "./messages/logs.ts";
+import members from "./messages/members.ts";
 import models from "./messages/models.ts";
 import overview from "./messages/overview.ts";
 import playground from "./messages/playground.ts";
@@ -20,6 +26,7 @@ import site from "./messages/site.ts";
 import status from "./messages/status.ts";
 import tasks from "./messages/tasks.ts";
 import usage from "./messages/usage.ts";
+import verify from "./messages/verify.ts";
 import webhooks from "./messages/webhooks.ts";
 
 type Part<Key extends string> = Record<Language, Record<Key, string>>;
@@ -38,17 +45,24 @@ export const parts = [
   part(gallery),
   part(webhooks),
   part(logs),
+  part(batches),
   part(characters),
   part(usage),
   part(keys),
   part(budgets),
+  part(billing),
   part(account),
   part(admin),
   part(adminTasks),
   part(adminProviders),
   part(adminOperations),
+  part(adminModels),
+  part(adminMargins),
   part(site),
   part(status),
+  part(verify),
+  part(members),
+  part(auditLog),
 ] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;

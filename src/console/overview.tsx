@@ -1,11 +1,12 @@
 /** The start page: balance, running tasks, latest outputs; first steps for a new account. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "./context.ts";
 import { Hono } from "hono";
-import { listKeys } from "../db/api-keys.ts";
 import { remaining } from "../db/ledger.ts";
 import { startOfDays } from "../db/ledger-reports.ts";
 import { readBalance, readSpent, readUses } from "./ledger.ts";
-import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
+import { askGateway, page, signedIn } from "./frame.tsx";
+import { readAccountKeys } from "./keys/shared.tsx";
 import { Filled } from "./parts/filled.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Money } from "./parts/money.tsx";
@@ -29,7 +30,7 @@ async function readTaskList(c: ConsoleContext, query: string): Promise<TaskData[
 }
 
 /** True if the user has created keys for programs. */
-const hasKeys = async (c: ConsoleContext) => (await listKeys(c.env.DB, c.get("account").id)).some(({ id }) => id !== c.get("caller").keyId);
+const hasKeys = async (c: ConsoleContext) => (await readAccountKeys(c)).length > 0;
 
 async function overviewPage(c: ConsoleContext) {
   const { t } = c.var;

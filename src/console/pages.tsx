@@ -1,12 +1,17 @@
 /** Every page for browsers, at /, /docs and /console: rendered here, and complete without script. */
 
+import type { ConsoleEnvironment } from "./context.ts";
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
-import { alert } from "../log.ts";
+import { alert } from "../base/log.ts";
 import { account } from "./account/page.tsx";
 import { admin } from "./admin/pages.tsx";
+import { batches } from "./batches/pages.ts";
+import { destinations } from "./batches/destinations.tsx";
+import { files } from "./batches/files.tsx";
+import { billing } from "./billing/page.tsx";
 import { characters } from "./characters.tsx";
-import { BadForm, type ConsoleEnvironment, frame, languageCookie, nothingHere, page, recognize, withLanguage } from "./frame.tsx";
+import { BadForm, fileGone, frame, languageCookie, nothingHere, page, recognize, withLanguage } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
 import { chooseLanguage } from "./messages.ts";
 import { logs } from "./logs/page.tsx";
@@ -15,6 +20,9 @@ import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.tsx";
 import { recover } from "./recover.tsx";
 import { protectiveHeaders } from "./secure-headers.ts";
+import { auditLog } from "./team/audit-log.tsx";
+import { joining } from "./team/join.tsx";
+import { members } from "./team/routes.ts";
 import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { signIn } from "./sign-in.tsx";
 import { site } from "./site/site.tsx";
@@ -27,7 +35,7 @@ import { webhooks } from "./webhooks/page.tsx";
 /** The page with the link that was followed: path and query on this host, or undefined. */
 function cameFrom({ url, headers }: Request): string | undefined {
   const from = URL.parse(headers.get("referer") ?? "");
-  return from?.origin === new URL(url).origin && /^\/((console|docs|status)(\/|$)|$)/.test(from.pathname)
+  return from?.origin === new URL(url).origin && /^\/((console|docs|status|verify)(\/|$)|$)/.test(from.pathname)
     ? from.pathname + from.search
     : undefined;
 }
@@ -44,7 +52,9 @@ export const pages = new Hono<ConsoleEnvironment>()
   })
   .notFound(async (c) => {
     const { pathname, search } = new URL(c.req.url);
-    if (c.req.method === "GET" && pathname.endsWith("/")) return c.redirect(pathname.replace(/\/+$/, "") + search, 301);
+    // Not for an address like `//other.host/`, which browsers would take for another site.
+    if (c.req.method === "GET" && pathname.endsWith("/") && !pathname.startsWith("//"))
+      return c.redirect(pathname.replace(/\/+$/, "") + search, 301);
     await recognize(c);
     return nothingHere(c);
   })
@@ -54,6 +64,8 @@ export const pages = new Hono<ConsoleEnvironment>()
   .get("/console/thumbnails/*", serveThumbnail)
   .route("/", site)
   .use(frame)
+  .get("/assets/*", fileGone)
+  .get("/characters/*", fileGone)
   .get("/console/language", (c) => {
     setCookie(c, languageCookie, chooseLanguage(c.req.query("to"), undefined), kept);
     return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
@@ -64,14 +76,21 @@ export const pages = new Hono<ConsoleEnvironment>()
   })
   .route("/console", signIn)
   .route("/console", recover)
+  .route("/console", joining)
   .route("/console", account)
   .route("/console/playground", playground)
   .route("/console/tasks", tasks)
   .route("/console/characters", characters)
   .route("/console/models", models)
   .route("/console/usage", usage)
+  .route("/console/batches", batches)
+  .route("/console/files", files)
+  .route("/console/destinations", destinations)
+  .route("/console/billing", billing)
   .route("/console/logs", logs)
   .route("/console/webhooks", webhooks)
   .route("/console/keys", keys)
+  .route("/console/members", members)
+  .route("/console/audit-log", auditLog)
   .route("/console/admin", admin)
   .route("/console", overview);

@@ -1,13 +1,15 @@
 /** Forgotten passwords, and verifying an e-mail address: by a link in an e-mail. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "./context.ts";
 import { Hono } from "hono";
 import { askAuth, passCookies } from "./ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readForm, page, person } from "./frame.tsx";
+import { readForm, page, person } from "./frame.tsx";
 import { buildPost } from "./mail.ts";
-import { followPerson } from "./members.ts";
+import { findResetUser, followPerson } from "./members.ts";
 import { minPasswordLength } from "./auth/logins.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { Problem } from "./parts/note.tsx";
+import { recordLogins } from "./sign-in-changes.ts";
 
 const canWrite = (c: ConsoleContext) => buildPost(c.env, new URL(c.req.url).origin) !== undefined;
 
@@ -110,8 +112,12 @@ export const recover = new Hono<ConsoleEnvironment>()
   .post("/reset", async (c) => {
     const { t } = c.var;
     const field = await readForm(c);
+    const userId = await findResetUser(c.env.DB, field("token"));
     const answer = await askAuth(c, "/reset-password", { token: field("token"), newPassword: field("password") });
-    if (answer.ok) return c.redirect("/console/sign-in?done=reset", 303);
+    if (answer.ok) {
+      if (userId !== undefined) await recordLogins(c, userId);
+      return c.redirect("/console/sign-in?done=reset", 303);
+    }
     if (answer.status === 429) return resetPage(c, field("token"), t("too_many_attempts"), 429);
     return resetPage(c, field("token"), t("reset_failed", { minimum: minPasswordLength }), 400);
   })

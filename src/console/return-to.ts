@@ -1,6 +1,6 @@
 /** The page that a visitor requested before the sign-in page. */
 
-import type { ConsoleContext } from "./frame.tsx";
+import type { ConsoleContext } from "./context.ts";
 
 /** A page of this console: path and query, or undefined for anything else, including the pages to sign in and out. */
 export function pageOfConsole(c: ConsoleContext, text: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 /** The console's variables. A wrong value throws `VariableError`: the page that needs it answers 500. */
 
-import { readAmount, readBaseUrl, readWord, VariableError } from "../variables.ts";
+import { readAmount, readBaseUrl, readWord, VariableError } from "../base/variables.ts";
 
 /** Which users may sign up: all, invited ones, or none. */
 export const signup = (env: Pick<ConsoleEnv, "SIGNUP">) => readWord("SIGNUP", env.SIGNUP, ["open", "invite", "closed"]);

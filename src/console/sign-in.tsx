@@ -1,12 +1,13 @@
 /** The pages to sign in and sign up, and signing out. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "./context.ts";
 import * as z from "zod/mini";
 import { readAnswer } from "./answers.ts";
 import { Hono } from "hono";
 import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { PasskeyButton } from "./account/passkeys.tsx";
 import { askAuth, follow } from "./ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readForm, page } from "./frame.tsx";
+import { readForm, page } from "./frame.tsx";
 import { acceptInvitation, invitedTo, openAccount } from "./members.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Problem } from "./parts/note.tsx";
@@ -31,6 +32,9 @@ const Kept = ({ invitation, to }: Along) => (
     {to && <input type="hidden" name="to" value={to} />}
   </>
 );
+
+/** The page on which a signed-in user accepts an invitation to be a member. */
+const joinPath = (invitation: string) => `/console/join?invitation=${encodeURIComponent(invitation)}`;
 
 const withAlong = (path: string, { invitation, to }: Along) =>
   withReturn(invitation ? `${path}?invitation=${encodeURIComponent(invitation)}` : path, to);
@@ -149,8 +153,8 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
 async function readGuest(c: ConsoleContext, token: string | undefined): Promise<{ invitation?: string; invited?: string } | null> {
   const mode = signup(c.env);
   if (mode === "closed") return null;
-  const account = token ? await invitedTo(c.env.DB, token) : undefined;
-  if (token && account) return { invitation: token, invited: account.email };
+  const found = token ? await invitedTo(c.env.DB, token) : undefined;
+  if (token && found) return { invitation: token, ...(found.email !== undefined && { invited: found.email }) };
   if (mode !== "open") return null;
   signupQuota(c.env); // a wrong invitation is detected before the user is created
   return {};
@@ -205,15 +209,20 @@ async function signUp(c: ConsoleContext): Promise<Response> {
   if (answer.status === 429) return signUpPage(c, { ...state, problem: t("too_many_attempts") }, 429);
   if (!answer.ok) return signUpPage(c, { ...state, problems: [{ field: "email", label: t("email"), text: t("email_unusable") }] }, 400);
   const { user } = await readAnswer(signedUp, answer.clone());
-  if (guest.invitation) await acceptInvitation(c.env.DB, user, guest.invitation);
+  const by = { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null } as const;
+  if (guest.invitation) await acceptInvitation(c.env.DB, by, user, guest.invitation);
   else await openAccount(c.env, user);
   return follow(c, answer, state.to ?? "/console");
 }
 
 export const signIn = new Hono<ConsoleEnvironment>()
-  .get("/sign-in", (c) => {
+  .get("/sign-in", async (c) => {
     const problem = loginProblem(c);
-    const state = { invitation: c.req.query("invitation"), to: pageOfConsole(c, c.req.query("to")), problem };
+    const invitation = c.req.query("invitation");
+    // Another login returns to the question whether to join; a form brings the invitation along itself.
+    const joins = invitation ? (await invitedTo(c.env.DB, invitation))?.member : undefined;
+    const to = pageOfConsole(c, c.req.query("to")) ?? (invitation && joins ? joinPath(invitation) : undefined);
+    const state = { invitation, to, problem };
     return signInPage(c, state, problem === undefined ? 200 : 401);
   })
   .post("/sign-in", async (c) => {
@@ -221,7 +230,18 @@ export const signIn = new Hono<ConsoleEnvironment>()
     const [email, invitation, to] = [field("email"), field("invitation"), pageOfConsole(c, field("to"))];
     const answer = await askAuth(c, "/sign-in/email", { email, password: field("password") });
     if (answer.ok) {
-      if (invitation) await acceptInvitation(c.env.DB, (await readAnswer(signedUp, answer.clone())).user, invitation);
+      const joins = invitation ? (await invitedTo(c.env.DB, invitation))?.member : undefined;
+      // Someone who signs in is asked before becoming a member of another account.
+      if (joins) return follow(c, answer, joinPath(invitation));
+      if (invitation) {
+        const { user } = await readAnswer(signedUp, answer.clone());
+        await acceptInvitation(
+          c.env.DB,
+          { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null },
+          user,
+          invitation,
+        );
+      }
       return follow(c, answer, to ?? "/console");
     }
     const isTooMany = answer.status === 429;

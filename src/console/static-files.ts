@@ -11,7 +11,10 @@ import lightboxScript from "./client/lightbox.js";
 import passkeyScript from "./client/passkeys.js";
 import attachScript from "./client/attach.js";
 import chatScript from "./client/chat.js";
+import entryScript from "./client/entry.js";
 import playgroundScript from "./client/playground.js";
+import verifyScript from "./client/verify.js";
+import credentialsScript from "./client/credentials.js";
 import trayScript from "./client/tray.js";
 import art from "./files/art.svg";
 import gate from "./files/gate.svg";
@@ -48,6 +51,9 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "lightbox.js": lightboxScript,
     "playground.js": playgroundScript,
     "tray.js": trayScript,
+    "entry.js": entryScript,
+    "verify.js": verifyScript,
+    "credentials.js": credentialsScript,
     "chat.js": chatScript,
     "attach.js": attachScript,
     "passkeys.js": passkeyScript,

@@ -1,8 +1,12 @@
-/** Accounts in D1, without their keys and money. */
+/** Accounts in D1, and invitations to them; without their keys and money. */
 
-import { newId } from "../ids.ts";
+import { newId, sha256Hex } from "../base/ids.ts";
 import { forgetCallers } from "./callers.ts";
-import { type Announce, changeKeys } from "./key-changes.ts";
+import { type Announcer, changeKeys } from "./account-changes.ts";
+import { toUnits } from "./ledger.ts";
+import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
+
+const invitationMs = 7 * 86_400_000;
 
 export interface Account {
   id: string;
@@ -12,17 +16,31 @@ export interface Account {
   /** True if the user may open the console's admin pages. */
   admin: 0 | 1;
   createdAt: number;
+  /** The revision of its last change, see `account-changes.ts`. */
+  keysRevision: number;
 }
 
-const accountColumns = "id, email, name, disabled, admin, created_at AS createdAt";
+const accountColumns = "id, email, name, disabled, admin, created_at AS createdAt, keys_revision AS keysRevision";
 /** A new account and the statement that creates it, without its wallet; it returns no row if the e-mail address is taken. */
 export function insertAccount(db: D1Database, email: string, name: string | null): { account: Account; statement: D1PreparedStatement } {
-  const account: Account = { id: newId("acc_"), email: email.toLowerCase(), name, disabled: 0, admin: 0, createdAt: Date.now() };
+  const account: Account = {
+    id: newId("acc_"),
+    email: email.toLowerCase(),
+    name,
+    disabled: 0,
+    admin: 0,
+    createdAt: Date.now(),
+    keysRevision: 0,
+  };
   const statement = db
     .prepare("INSERT INTO account (id, email, name, created_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (email) DO NOTHING RETURNING id")
     .bind(account.id, account.email, account.name, account.createdAt);
   return { account, statement };
 }
+
+/** The row of the audit log for a new account, to be put directly behind the statement that creates it. `quota` in millionths, null without a limit. */
+export const logNewAccount = (db: D1Database, by: Actor, { id }: Account, quota: number | null): D1PreparedStatement =>
+  auditRowIfChanged(db, id, by, { act: "account_created", target: id, after: { quota: quota === null ? null : toUnits(quota) } });
 
 /** An account, unless it is erased. */
 export const accountById = (db: D1Database, id: string) =>
@@ -62,12 +80,60 @@ export const searchAccounts = async (db: D1Database, text: string, page: { limit
   ).results;
 
 /** Grants or removes the admin role, effective from the account's next request. */
-export async function setAdmin(db: D1Database, id: string, admin: boolean): Promise<void> {
-  await db.prepare("UPDATE account SET admin = ?2 WHERE id = ?1").bind(id, Number(admin)).run();
+export async function setAdmin(db: D1Database, announcer: Announcer, by: Actor, id: string, admin: boolean): Promise<void> {
+  const statement = db.prepare("UPDATE account SET admin = ?2 WHERE id = ?1").bind(id, Number(admin));
+  const logged = auditRow(db, id, by, { act: admin ? "admin_given" : "admin_taken", target: id });
+  await changeKeys(db, announcer, id, [statement, logged], { act: "admin", admin });
 }
 
 /** Disables or enables an account; this machine refuses its keys at once. */
-export async function setDisabled(db: D1Database, announce: Announce, id: string, disabled: boolean): Promise<void> {
-  await changeKeys(db, announce, id, [db.prepare("UPDATE account SET disabled = ?2 WHERE id = ?1").bind(id, disabled ? 1 : 0)]);
+export async function setDisabled(db: D1Database, announcer: Announcer, by: Actor, id: string, disabled: boolean): Promise<void> {
+  const statement = db.prepare("UPDATE account SET disabled = ?2 WHERE id = ?1").bind(id, disabled ? 1 : 0);
+  const logged = auditRow(db, id, by, { act: disabled ? "account_disabled" : "account_enabled", target: id });
+  await changeKeys(db, announcer, id, [statement, logged], { act: "disabled", disabled });
   forgetCallers((known) => known.caller.accountId === id);
+}
+
+/** The ids of accounts after this one, in their order, erased ones included. */
+export const nextAccounts = async (db: D1Database, after: string, limit: number) =>
+  (await db.prepare("SELECT id FROM account WHERE id > ?1 ORDER BY id LIMIT ?2").bind(after, limit).run<{ id: string }>()).results.map(
+    ({ id }) => id,
+  );
+
+/**
+ * The next accounts in the order of their ids, and which of them may have open tasks. Reads `limit` accounts and their wallets; at most
+ * `busyLimit` accounts are busy, and the last busy one is then the last account.
+ */
+export async function nextBusyAccounts(
+  db: D1Database,
+  after: string,
+  { limit, busyLimit }: { limit: number; busyLimit: number },
+): Promise<{ busy: string[]; last: string | undefined }> {
+  const { results } = await db
+    .prepare(
+      `SELECT a.id, w.granted > 0 AS isBusy FROM account a CROSS JOIN wallet w ON w.id = a.id
+       WHERE a.id > ?1 ORDER BY a.id LIMIT ?2`,
+    )
+    .bind(after, limit)
+    .run<{ id: string; isBusy: 0 | 1 }>();
+  const busy = results.filter(({ isBusy }) => isBusy === 1).map(({ id }) => id);
+  if (busy.length > busyLimit) return { busy: busy.slice(0, busyLimit), last: busy[busyLimit - 1] };
+  return { busy, last: results.length === limit ? results.at(-1)?.id : undefined };
+}
+
+/** Accounts whose wallet objects have granted amounts. Reads each wallet: for operators, not for requests. */
+export const listGrantedAccounts = async (db: D1Database, limit: number): Promise<string[]> =>
+  (await db.prepare("SELECT id FROM wallet WHERE granted > 0 LIMIT ?1").bind(limit).run<{ id: string }>()).results.map(({ id }) => id);
+
+/** Invites a user to an account for a week. The token is returned only here. */
+export async function invite(db: D1Database, by: Actor, accountId: string): Promise<{ token: string; expiresAt: number }> {
+  const token = newId("inv_");
+  const expiresAt = Date.now() + invitationMs;
+  await db.batch([
+    db
+      .prepare("INSERT INTO invitation (token_hash, account_id, expires_at) VALUES (?1, ?2, ?3)")
+      .bind(await sha256Hex(token), accountId, expiresAt),
+    auditRow(db, accountId, by, { act: "owner_invited", after: { expires_at: Math.floor(expiresAt / 1000) } }),
+  ]);
+  return { token, expiresAt };
 }

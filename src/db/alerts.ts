@@ -1,4 +1,6 @@
-/** Alerts in D1: one row for each stable name, with the time of its latest start. */
+/** Alerts in D1, one row for each stable name with its latest start; and incidents, the rare events that cause some of them. */
+
+import { alert } from "../base/log.ts";
 
 export interface Alert {
   name: string;
@@ -10,54 +12,58 @@ export interface Alert {
   causes: string[];
   /** The last change that was reported to the receivers. */
   told: "began" | "ended" | null;
+  /** The receivers that have accepted the next change already, while others have not. */
+  acceptedBy?: string[];
 }
 
 /** All alerts that have ever started, by name. */
 export async function listAlerts(db: D1Database): Promise<Alert[]> {
   const { results } = await db
-    .prepare("SELECT name, began_at AS beganAt, ended_at AS endedAt, causes, told FROM alert ORDER BY name")
-    .run<Omit<Alert, "causes"> & { causes: string }>();
-  return results.map((row) => ({ ...row, causes: JSON.parse(row.causes) as string[] }));
+    .prepare("SELECT name, began_at AS beganAt, ended_at AS endedAt, causes, told, accepted_by AS acceptedBy FROM alert ORDER BY name")
+    .run<Omit<Alert, "causes" | "acceptedBy"> & { causes: string; acceptedBy: string }>();
+  return results.map((row) => ({
+    ...row,
+    causes: JSON.parse(row.causes) as string[],
+    acceptedBy: JSON.parse(row.acceptedBy) as string[],
+  }));
 }
 
-export const writeAlert = async (db: D1Database, { name, beganAt, endedAt, causes, told }: Alert): Promise<void> => {
+export const writeAlert = async (db: D1Database, { name, beganAt, endedAt, causes, told, acceptedBy = [] }: Alert): Promise<void> => {
   await db
     .prepare(
-      `INSERT INTO alert (name, began_at, ended_at, causes, told) VALUES (?1, ?2, ?3, ?4, ?5)
-       ON CONFLICT DO UPDATE SET began_at = excluded.began_at, ended_at = excluded.ended_at, causes = excluded.causes, told = excluded.told`,
+      `INSERT INTO alert (name, began_at, ended_at, causes, told, accepted_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+       ON CONFLICT DO UPDATE SET began_at = excluded.began_at, ended_at = excluded.ended_at, causes = excluded.causes, told = excluded.told,
+         accepted_by = excluded.accepted_by`,
     )
-    .bind(name, beganAt, endedAt, JSON.stringify(causes), told)
+    .bind(name, beganAt, endedAt, JSON.stringify(causes), told, JSON.stringify(acceptedBy))
     .run();
 };
 
-/** The state of the check of open tasks, as JSON; undefined before the first run. */
-export const readProgress = async (db: D1Database): Promise<string | undefined> =>
-  (await db.prepare("SELECT state FROM check_progress WHERE id = 1").first<string>("state")) ?? undefined;
+/** The kinds of events, each with its id: a message in the dead-letter queue (the task), a failed provider account (the provider), failing callbacks (the account), a model that the maker does not have (provider and model). */
+export type IncidentKind = "dead_letter" | "provider" | "callback" | "model";
 
-export const writeProgress = async (db: D1Database, state: string): Promise<void> => {
-  await db
-    .prepare("INSERT INTO check_progress (id, state) VALUES (1, ?1) ON CONFLICT DO UPDATE SET state = excluded.state")
-    .bind(state)
-    .run();
-};
-
-/**
- * The next accounts in the order of their ids, and which of them may have open tasks. Reads `limit` accounts and their wallets; at most
- * `busyLimit` accounts are busy, and the last busy one is then the last account.
- */
-export async function nextBusyAccounts(
-  db: D1Database,
-  after: string,
-  { limit, busyLimit }: { limit: number; busyLimit: number },
-): Promise<{ busy: string[]; last: string | undefined }> {
-  const { results } = await db
-    .prepare(
-      `SELECT a.id, w.granted > 0 OR w.open_tasks > 0 AS isBusy FROM account a CROSS JOIN wallet w ON w.id = a.id
-       WHERE a.id > ?1 ORDER BY a.id LIMIT ?2`,
-    )
-    .bind(after, limit)
-    .run<{ id: string; isBusy: 0 | 1 }>();
-  const busy = results.filter(({ isBusy }) => isBusy === 1).map(({ id }) => id);
-  if (busy.length > busyLimit) return { busy: busy.slice(0, busyLimit), last: busy[busyLimit - 1] };
-  return { busy, last: results.length === limit ? results.at(-1)?.id : undefined };
+/** Records an event. Never throws: the work that caused it continues without the record. */
+export async function recordIncident(db: D1Database, kind: IncidentKind, id: string): Promise<void> {
+  try {
+    await db
+      .prepare("INSERT INTO incident (kind, id, at) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET at = excluded.at")
+      .bind(kind, id, Date.now())
+      .run();
+  } catch (error) {
+    alert("incident", { outcome: "not_recorded", kind }, error);
+  }
 }
+
+/** The ids of events of a kind since `since` (milliseconds), the newest first, at most `limit`. A kind has few rows: old ones are deleted. */
+export const incidentsSince = async (db: D1Database, kind: IncidentKind, since: number, limit: number): Promise<string[]> =>
+  (
+    await db
+      .prepare("SELECT id FROM incident WHERE kind = ?1 AND at > ?2 ORDER BY at DESC LIMIT ?3")
+      .bind(kind, since, limit)
+      .run<{ id: string }>()
+  ).results.map(({ id }) => id);
+
+/** Deletes events before `before` (milliseconds). */
+export const deleteIncidents = async (db: D1Database, before: number): Promise<void> => {
+  await db.prepare("DELETE FROM incident WHERE at < ?1").bind(before).run();
+};

@@ -1,8 +1,9 @@
 /** API keys in D1, without their money. */
 
-import { newApiKey, newId, sha256Hex } from "../ids.ts";
+import { newApiKey, newId, sha256Hex } from "../base/ids.ts";
 import { forgetCallers, type KeyScope } from "./callers.ts";
-import { type Announce, changeKeys } from "./key-changes.ts";
+import { type Announcer, changeKeys } from "./account-changes.ts";
+import { type Actor, auditRow, auditRowIfChanged, type Facts } from "./audit-log.ts";
 
 export interface ApiKey {
   id: string;
@@ -14,6 +15,8 @@ export interface ApiKey {
   createdAt: number;
   expiresAt: number | null;
   scope: KeyScope;
+  /** The user whom it belongs to, and with whose membership it ends; null: it belongs to the account. */
+  ownerId: string | null;
 }
 
 interface KeyRow extends Omit<ApiKey, "scope"> {
@@ -23,12 +26,27 @@ interface KeyRow extends Omit<ApiKey, "scope"> {
 const toKey = ({ scope, ...row }: KeyRow): ApiKey => ({ ...row, scope: scope === null ? {} : (JSON.parse(scope) as KeyScope) });
 
 const keyColumns =
-  "id, account_id AS accountId, coalesce(wallet_id, id) AS walletId, name, prefix, created_at AS createdAt, expires_at AS expiresAt, scope";
+  "id, account_id AS accountId, coalesce(wallet_id, id) AS walletId, name, prefix, created_at AS createdAt, expires_at AS expiresAt, scope, owner_id AS ownerId";
 
 const keyCount = (account: string) => `(SELECT count(*) FROM api_key WHERE account_id = ${account} AND deleted_at IS NULL)`;
 
 /** The maximum number of an account's keys, without deleted ones. */
 const maxKeys = 100;
+
+const seconds = (ms: number) => Math.floor(ms / 1000);
+
+/** What the audit log says of a key. */
+const factsOf = ({ name, prefix, expiresAt, scope, ownerId }: ApiKey): Facts => ({
+  name,
+  prefix,
+  ...(expiresAt !== null && { expires_at: seconds(expiresAt) }),
+  ...(ownerId !== null && { owner: ownerId }),
+  ...(Object.keys(scope).length > 0 && { scope: JSON.stringify(scope) }),
+});
+
+/** The row of the audit log for a new key, to be put directly behind the statement that creates it. */
+export const logNewKey = (db: D1Database, by: Actor, key: ApiKey): D1PreparedStatement =>
+  auditRowIfChanged(db, key.accountId, by, { act: "key_created", target: key.id, after: factsOf(key) });
 
 /** A new key and the statement that stores its hash; it returns no row if the account has `max` keys. The key itself is returned only here. */
 export async function insertKey(
@@ -36,17 +54,17 @@ export async function insertKey(
   accountId: string,
   name: string,
   expiresAt: number | null,
-  { max = maxKeys, scope = {} }: { max?: number; scope?: KeyScope } = {},
+  { max = maxKeys, scope = {}, ownerId = null }: { max?: number; scope?: KeyScope; ownerId?: string | null } = {},
 ): Promise<{ apiKey: ApiKey; key: string; statement: D1PreparedStatement }> {
   const key = newApiKey();
   const id = newId("key_");
-  const apiKey: ApiKey = { id, accountId, walletId: id, name, prefix: key.slice(0, 10), createdAt: Date.now(), expiresAt, scope };
+  const apiKey: ApiKey = { id, accountId, walletId: id, name, prefix: key.slice(0, 10), createdAt: Date.now(), expiresAt, scope, ownerId };
   const statement = db
     .prepare(
-      `INSERT INTO api_key (id, account_id, name, hash, prefix, created_at, expires_at, scope)
-       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9 WHERE ${keyCount("?2")} < ?8 RETURNING id`,
+      `INSERT INTO api_key (id, account_id, name, hash, prefix, created_at, expires_at, scope, owner_id)
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9, ?10 WHERE ${keyCount("?2")} < ?8 RETURNING id`,
     )
-    .bind(id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt, max, JSON.stringify(scope));
+    .bind(id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt, max, JSON.stringify(scope), ownerId);
   return { apiKey, key, statement };
 }
 
@@ -66,12 +84,17 @@ export async function findKey(db: D1Database, idOrHash: string): Promise<ApiKey 
   return row ? toKey(row) : undefined;
 }
 
+/** Removes the callers with this wallet from this machine's cache. */
+const forgetKey = (walletId: string) => forgetCallers(({ caller }) => caller.keyId === walletId);
+
 /** Deletes a key; false if it was deleted before. */
-export async function deleteKey(db: D1Database, announce: Announce, { id, accountId, walletId }: ApiKey): Promise<boolean> {
-  const [deleted] = await changeKeys(db, announce, accountId, [
-    db.prepare("UPDATE api_key SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL RETURNING id").bind(id, Date.now()),
-  ]);
-  forgetCallers((known) => known.caller.keyId === walletId);
+export async function deleteKey(db: D1Database, announcer: Announcer, by: Actor, key: ApiKey): Promise<boolean> {
+  const { id, accountId, walletId } = key;
+  const at = Date.now();
+  const statement = db.prepare("UPDATE api_key SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL RETURNING id").bind(id, at);
+  const logged = auditRowIfChanged(db, accountId, by, { act: "key_deleted", target: id, before: factsOf(key) });
+  const [deleted] = await changeKeys(db, announcer, accountId, [statement, logged], { act: "key_deleted", id, at });
+  forgetKey(walletId);
   return deleted?.results.length === 1;
 }
 
@@ -83,17 +106,19 @@ export async function deleteKey(db: D1Database, announce: Announce, { id, accoun
  */
 export async function rotateKey(
   db: D1Database,
-  announce: Announce,
+  announcer: Announcer,
+  by: Actor,
   { accountId, id }: Pick<ApiKey, "accountId" | "id">,
   overlapMs: number,
 ): Promise<string | undefined> {
   const key = newApiKey();
   const now = Date.now();
-  const [made] = await changeKeys<{ walletId: string }>(db, announce, accountId, [
+  const change = { act: "key_replaced", id, expiresAt: now + overlapMs } as const;
+  const statements = [
     db
       .prepare(
-        `INSERT INTO api_key (id, account_id, wallet_id, name, hash, prefix, created_at, expires_at, scope)
-         SELECT ?1, account_id, coalesce(wallet_id, id), name, ?2, ?3, max(?4, created_at + 1), expires_at, scope FROM api_key o
+        `INSERT INTO api_key (id, account_id, wallet_id, name, hash, prefix, created_at, expires_at, scope, owner_id)
+         SELECT ?1, account_id, coalesce(wallet_id, id), name, ?2, ?3, max(?4, created_at + 1), expires_at, scope, owner_id FROM api_key o
          WHERE id = ?5 AND account_id = ?6 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)
            AND NOT EXISTS (SELECT 1 FROM api_key WHERE account_id = ?6 AND wallet_id = coalesce(o.wallet_id, o.id)
                            AND created_at > o.created_at AND deleted_at IS NULL)
@@ -104,45 +129,61 @@ export async function rotateKey(
     db
       .prepare("UPDATE api_key SET expires_at = min(coalesce(expires_at, ?2), ?2) WHERE id = ?1 AND changes() > 0")
       .bind(id, now + overlapMs),
-  ]);
+    auditRowIfChanged(db, accountId, by, {
+      act: "key_rotated",
+      target: id,
+      after: { prefix: key.slice(0, 10), old_until: seconds(now + overlapMs) },
+    }),
+  ];
+  const [made] = await changeKeys<{ walletId: string }>(db, announcer, accountId, statements, change);
   const row = made?.results[0];
   if (!row) return undefined;
-  forgetCallers((known) => known.caller.keyId === row.walletId);
+  forgetKey(row.walletId);
   return key;
 }
 
 /** Sets when a key expires, in milliseconds; null is never. Not of a key that another one replaced, whose overlap ends when its owner chose. */
 export async function setExpiry(
   db: D1Database,
-  announce: Announce,
-  { accountId, id, walletId }: ApiKey,
+  announcer: Announcer,
+  by: Actor,
+  { accountId, id, walletId, expiresAt: before }: ApiKey,
   expiresAt: number | null,
 ): Promise<void> {
-  await changeKeys(db, announce, accountId, [
-    db
-      .prepare(
-        `UPDATE api_key SET expires_at = ?2 WHERE id = ?1
-           AND NOT EXISTS (SELECT 1 FROM api_key n WHERE n.wallet_id = ?3 AND n.created_at > api_key.created_at AND n.deleted_at IS NULL)`,
-      )
-      .bind(id, expiresAt, walletId),
-  ]);
-  forgetCallers((known) => known.caller.keyId === walletId);
+  const statement = db
+    .prepare(
+      `UPDATE api_key SET expires_at = ?2 WHERE id = ?1
+         AND NOT EXISTS (SELECT 1 FROM api_key n WHERE n.wallet_id = ?3 AND n.created_at > api_key.created_at AND n.deleted_at IS NULL)`,
+    )
+    .bind(id, expiresAt, walletId);
+  const logged = auditRowIfChanged(db, accountId, by, {
+    act: "key_expiry_changed",
+    target: id,
+    before: { expires_at: before === null ? null : seconds(before) },
+    after: { expires_at: expiresAt === null ? null : seconds(expiresAt) },
+  });
+  await changeKeys(db, announcer, accountId, [statement, logged], { act: "key_expiry", id, expiresAt });
+  forgetKey(walletId);
 }
 
 /** Changes the name and scope of a key, and of the key that it replaced or that replaced it, because reports show them as one. */
 export async function changeKey(
   db: D1Database,
-  announce: Announce,
-  { accountId, walletId }: ApiKey,
+  announcer: Announcer,
+  by: Actor,
+  key: ApiKey,
   name: string,
   scope: KeyScope,
 ): Promise<void> {
-  await changeKeys(db, announce, accountId, [
-    db
-      .prepare("UPDATE api_key SET name = ?3, scope = ?4 WHERE account_id = ?1 AND coalesce(wallet_id, id) = ?2")
-      .bind(accountId, walletId, name, JSON.stringify(scope)),
-  ]);
-  forgetCallers((known) => known.caller.keyId === walletId);
+  const { accountId, walletId } = key;
+  const statement = db
+    .prepare("UPDATE api_key SET name = ?3, scope = ?4 WHERE account_id = ?1 AND coalesce(wallet_id, id) = ?2")
+    .bind(accountId, walletId, name, JSON.stringify(scope));
+  const isSame = name === key.name && JSON.stringify(scope) === JSON.stringify(key.scope);
+  const act = { act: "key_changed", target: key.id, before: factsOf(key), after: factsOf({ ...key, name, scope }) } as const;
+  const logged = isSame ? [] : [auditRow(db, accountId, by, act)];
+  await changeKeys(db, announcer, accountId, [statement, ...logged], { act: "key_scope", id: walletId, scope });
+  forgetKey(walletId);
 }
 
 /** The names of all keys that the account ever had, by their ids. */

@@ -1,7 +1,40 @@
 /** The archive in D1: which entries are due, the parts that have the archived ones, and the transaction that moves entries from one to the other. */
 
-import type { ArchivedEntry, ArchivePart } from "../archive.ts";
+import type { SettledEntry } from "./grants.ts";
 import { ofAccount } from "./ledger.ts";
+import { parseAttempts } from "./settled-sums.ts";
+
+/** A settled entry as the archive keeps it; `keyId` is the wallet of the key that paid. Amounts in millionths, times in milliseconds. */
+export interface ArchivedEntry extends SettledEntry {
+  /** The caller's reference of the task; missing if it has none. */
+  reference?: string;
+}
+
+/** The number and sums of a file's lines; also stored in D1, to check the file. */
+export interface Sums {
+  entries: number;
+  referenced: number;
+  held: number;
+  charged: number;
+  firstAt: number;
+  lastAt: number;
+}
+
+/** A part of an account's month: its file, and the file's number and sums of lines. */
+export interface ArchivePart extends Sums {
+  accountId: string;
+  /** The month's first millisecond, UTC. */
+  month: number;
+  part: number;
+  /** The file's key in the bucket. */
+  file: string;
+}
+
+/** The first millisecond of the month of this time, UTC. */
+export const toMonth = (at: number): number => {
+  const day = new Date(at);
+  return Date.UTC(day.getUTCFullYear(), day.getUTCMonth());
+};
 
 /** The maximum difference between the two recorded times of a submission: of its entry and of its reference. */
 const slackMs = 300_000;
@@ -15,7 +48,7 @@ export const databaseBytes = async (db: D1Database): Promise<number> => (await d
 const isDue = (account: string, cutoff: string) => {
   // Each side is a range of entry_by_account. An entry that ended late is not due yet, and does not delay the others.
   const side = (isChat: 0 | 1) =>
-    `EXISTS (SELECT 1 FROM entry INDEXED BY entry_by_account WHERE ${ofAccount(account)} AND step = 'reserve' AND (kind = 'chat') = ${isChat}
+    `EXISTS (SELECT 1 FROM entry INDEXED BY entry_by_account WHERE ${ofAccount(account)} AND (kind = 'chat') = ${isChat}
        AND at < ${cutoff} AND closed_at < ${cutoff})`;
   return `(${side(0)} OR ${side(1)})`;
 };
@@ -42,13 +75,13 @@ export async function nextDueAccount(
 /** The first entries of an account that were submitted and settled before `cutoff`, oldest first, with their references. */
 export async function readDue(db: D1Database, accountId: string, cutoff: number, limit: number): Promise<ArchivedEntry[]> {
   const side = (isChat: 0 | 1) =>
-    `SELECT * FROM (SELECT task_id AS taskId, key_id AS keyId, kind, model, held, charged, outcome, at, closed_at AS closedAt
+    `SELECT * FROM (SELECT task_id AS taskId, key_id AS keyId, kind, model, held, charged, outcome, at, closed_at AS closedAt, attempts
        FROM entry INDEXED BY entry_by_account
-       WHERE ${ofAccount()} AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at < ?2 AND closed_at < ?2 ORDER BY at, task_id LIMIT ?3)`;
+       WHERE ${ofAccount()} AND (kind = 'chat') = ${isChat} AND at < ?2 AND closed_at < ?2 ORDER BY at, task_id LIMIT ?3)`;
   const { results } = await db
     .prepare(`SELECT * FROM (${side(0)} UNION ALL ${side(1)}) ORDER BY at, taskId LIMIT ?3`)
     .bind(accountId, cutoff, limit)
-    .run<ArchivedEntry>();
+    .run<Omit<ArchivedEntry, "attempts"> & { attempts: string | null }>();
   const [first, last] = [results[0], results.at(-1)];
   if (!first || !last) return [];
   const { results: names } = await db
@@ -59,9 +92,13 @@ export async function readDue(db: D1Database, accountId: string, cutoff: number,
     .bind(accountId, first.at - slackMs, last.at + slackMs, JSON.stringify(results.map(({ taskId }) => taskId)))
     .run<{ taskId: string; reference: string }>();
   const references = new Map(names.map(({ taskId, reference }) => [taskId, reference]));
-  return results.map((entry) => {
+  return results.map(({ attempts, ...entry }) => {
     const reference = references.get(entry.taskId);
-    return reference === undefined ? entry : { ...entry, reference };
+    return {
+      ...entry,
+      ...(attempts !== null && { attempts: parseAttempts(attempts) }),
+      ...(reference !== undefined && { reference }),
+    };
   });
 }
 
@@ -88,8 +125,8 @@ export async function moveEntries(
   // The plus sign prevents SQLite from using the index by account, of which it would read every row.
   const ofTasks = "+account_id = ?1 AND task_id IN (SELECT value FROM json_each(?4))";
   const sum = (name: "held" | "charged") => moved.reduce((total, entry) => total + entry[name], 0);
-  const isWhole = `(SELECT count(*) = ?12 AND sum(held) = ?13 AND sum(charged) = ?14 AND sum(closed_at IS NULL) = 0 FROM entry
-    WHERE ${ofTasks} AND step = 'reserve')`;
+  const isWhole = `(SELECT count(*) = ?12 AND sum(held) = ?13 AND sum(charged) = ?14 FROM entry
+    WHERE ${ofTasks})`;
   const values = [part.accountId, part.month, part.part, tasks, part.file, part.entries, part.referenced, part.held, part.charged];
   const write =
     before === undefined
@@ -106,7 +143,7 @@ export async function moveEntries(
       .bind(...values, part.firstAt, part.lastAt, moved.length, sum("held"), sum("charged"), ...(before === undefined ? [] : [before])),
     rest(
       `INSERT INTO archive_sum (account_id, key_id, entries, charged)
-       SELECT account_id, key_id, count(*), sum(charged) FROM entry WHERE ${ofTasks} AND step = 'reserve' AND ${isMoved} GROUP BY key_id
+       SELECT account_id, key_id, count(*), sum(charged) FROM entry WHERE ${ofTasks} AND ${isMoved} GROUP BY key_id
        ON CONFLICT DO UPDATE SET entries = entries + excluded.entries, charged = charged + excluded.charged`,
     ),
     db
@@ -199,18 +236,5 @@ export const replaceFile = async (db: D1Database, { accountId, month, part, file
   await db
     .prepare("UPDATE archive_part SET file = ?4, referenced = 0 WHERE account_id = ?1 AND month = ?2 AND part = ?3 AND file = ?5")
     .bind(accountId, month, part, file, before)
-    .run();
-};
-
-/** The state of a regular job, as JSON; undefined before its first run. */
-export const readJob = async <T>(db: D1Database, job: string): Promise<T | undefined> => {
-  const state = await db.prepare("SELECT state FROM upkeep WHERE job = ?1").bind(job).first<string>("state");
-  return state === null ? undefined : (JSON.parse(state) as T);
-};
-
-export const writeJob = async (db: D1Database, job: string, state: object): Promise<void> => {
-  await db
-    .prepare("INSERT INTO upkeep (job, state) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET state = excluded.state")
-    .bind(job, JSON.stringify(state))
     .run();
 };

@@ -5,7 +5,7 @@ import { ofAccount } from "./ledger.ts";
 const dayMs = 86_400_000;
 /** After this many days no task of a day can be open or settled late, so the day's sums do not change any more. */
 const openDays = 3;
-/** Rows of one scan in one slice. */
+/** The maximum number of rows that one scan of a slice reads. */
 const pageRows = 150;
 
 export interface Drift {
@@ -69,14 +69,8 @@ interface DayRow {
 }
 interface WalletRow {
   id: string;
-  reserved: number;
   used: number;
   granted: number;
-}
-interface OpenRow {
-  keyId: string;
-  held: number;
-  tasks: number;
 }
 interface ArchivedRow {
   keyId: string;
@@ -91,7 +85,6 @@ export interface Slice {
   entries: EntryRow[][];
   days: DayRow[];
   wallets: WalletRow[];
-  open: OpenRow[];
   recentDays: Omit<DayRow, "day" | "model">[];
   recent: EntryRow[][];
 }
@@ -124,7 +117,7 @@ const sumsFor = ({ sums }: Walk, keyId: string): Sums => (sums[keyId] ??= { entr
 /** One batch is one transaction: its reads are consistent. */
 export async function readSlice(db: D1Database, { accountId, until, places, day }: Walk): Promise<Slice> {
   const entries = (more: string) =>
-    `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE ${ofAccount()} AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
+    `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE ${ofAccount()} AND ${more} LIMIT ${pageRows}`;
   const scanFrom = (side: 0 | 1) => {
     const place = places[side];
     const { at, taskId } = place === "done" ? { at: until, taskId: "" } : place;
@@ -144,13 +137,7 @@ export async function readSlice(db: D1Database, { accountId, until, places, day 
       )
       .bind(accountId, from.day, from.model, from.keyId, until),
     db
-      .prepare("SELECT id, reserved, used, granted FROM wallet WHERE id = ?1 OR id IN (SELECT id FROM api_key WHERE account_id = ?1)")
-      .bind(accountId),
-    db
-      .prepare(
-        `SELECT key_id AS keyId, sum(held) AS held, count(*) AS tasks FROM entry INDEXED BY entry_open
-         WHERE account_id = ?1 AND step = 'reserve' AND closed_at IS NULL GROUP BY key_id`,
-      )
+      .prepare("SELECT id, used, granted FROM wallet WHERE id = ?1 OR id IN (SELECT id FROM api_key WHERE account_id = ?1)")
       .bind(accountId),
     db
       .prepare("SELECT key_id AS keyId, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day >= ?2 GROUP BY 1")
@@ -164,26 +151,23 @@ export async function readSlice(db: D1Database, { accountId, until, places, day 
       )
       .bind(accountId),
   ]);
-  const [tasks, chats, days, wallets, open, recentDays, recentTasks, recentChats, archived, archivedTo] = read.map(
-    ({ results }) => results,
-  );
+  const [tasks, chats, days, wallets, recentDays, recentTasks, recentChats, archived, archivedTo] = read.map(({ results }) => results);
   return {
     archived,
     archivedTo,
     entries: [tasks, chats],
     days,
     wallets,
-    open,
     recentDays,
     recent: [recentTasks, recentChats],
   } as unknown as Slice;
 }
 
 /** Every wallet of the account that disagrees with its entries, or with the daily sums. */
-export function compare(walk: Walk, { wallets, open, recentDays, recent }: Slice): Drift[] {
+export function compare(walk: Walk, { wallets, recentDays, recent }: Slice): Drift[] {
   // Entries of recent days are compared if one page contains all of them; otherwise when their days are over.
   const hasAll = recent.every((rows) => rows.length < pageRows);
-  const keys = new Set([...Object.keys(walk.sums), ...open.map(({ keyId }) => keyId), ...recentDays.map(({ keyId }) => keyId)]);
+  const keys = new Set([...Object.keys(walk.sums), ...recentDays.map(({ keyId }) => keyId)]);
   for (const { keyId } of recent.flat()) keys.add(keyId);
   const byKey = [...keys].map((id) => {
     const sums = walk.sums[id] ?? { entries: 0, days: 0 };
@@ -191,24 +175,22 @@ export function compare(walk: Walk, { wallets, open, recentDays, recent }: Slice
     const recentEntries = recent.flat().reduce((sum, { keyId, charged }) => sum + (keyId === id ? charged : 0), 0);
     return {
       id,
-      held: open.find(({ keyId }) => keyId === id)?.held ?? 0,
       days: sums.days + recentCharges,
       entries: sums.entries + (hasAll ? recentEntries : recentCharges),
     };
   });
-  const whole = { id: walk.accountId, held: 0, days: 0, entries: 0 };
+  const whole = { id: walk.accountId, days: 0, entries: 0 };
   for (const key of byKey) {
-    whole.held += key.held;
     whole.days += key.days;
     whole.entries += key.entries;
   }
   const ledger = new Map([whole, ...byKey].map((sums) => [sums.id, sums]));
-  for (const { id } of wallets) if (!ledger.has(id)) ledger.set(id, { id, held: 0, days: 0, entries: 0 });
-  return [...ledger.values()].flatMap(({ id, held, days, entries }) => {
-    const { reserved: all, used, granted } = wallets.find((wallet) => wallet.id === id) ?? { reserved: 0, used: 0, granted: 0 };
-    // Amounts granted to the account's object are audited by the object itself.
-    const reserved = all - granted;
-    if (reserved === held && used === days && used === entries) return [];
-    return [{ id, reserved, used, ledgerReserved: held, ledgerUsed: used === days ? entries : days }];
+  for (const { id } of wallets) if (!ledger.has(id)) ledger.set(id, { id, days: 0, entries: 0 });
+  return [...ledger.values()].flatMap(({ id, days, entries }) => {
+    const { used, granted } = wallets.find((wallet) => wallet.id === id) ?? { used: 0, granted: 0 };
+    // The grant is the account's, and is compared by its object.
+    const reserved = id === walk.accountId ? 0 : granted;
+    if (reserved === 0 && used === days && used === entries) return [];
+    return [{ id, reserved, used, ledgerReserved: 0, ledgerUsed: used === days ? entries : days }];
   });
 }

@@ -1,8 +1,10 @@
 /** The audit: compares each wallet with its entries, in slices of few rows, with a checkpoint from which the next call continues. */
 
+import { nextAccounts } from "./accounts.ts";
 import { compare, type Drift, advance, newWalk, readSlice, type Walk } from "./audit-slice.ts";
+import { readJob, writeJob } from "./jobs.ts";
 
-/** Slices of one call by default; each is one transaction of ten statements, and an invocation may run a thousand. */
+/** Slices of one call by default; each is one transaction of nine statements, and an invocation may run a thousand. */
 const slicesPerCall = 100;
 /** The findings since the audit began its round over all accounts. Amounts in millionths. */
 export interface Audit {
@@ -26,11 +28,14 @@ export interface WalletSums {
   held: number;
   /** Open tasks and chats */
   open: number;
-  /** Granted to storage that the object lost, and claimed by no task. Missing in answers of older code. */
-  lost?: number;
+  /** Granted to storage that the object lost, and claimed by no task */
+  lost: number;
 }
 
-type AskWallet = (accountId: string) => Promise<WalletSums>;
+/** Asks an account's wallet object for its sums. */
+interface WalletAuditor {
+  auditWallet(accountId: string): Promise<WalletSums>;
+}
 
 interface State extends Omit<Audit, "isComplete" | "current"> {
   /** The last account that was checked. */
@@ -44,29 +49,25 @@ interface State extends Omit<Audit, "isComplete" | "current"> {
 }
 
 /**
- * Continues the audit by at most `maxSlices` slices, and begins a new round after a complete one. `askWallet` calls the object of an
+ * Continues the audit by at most `maxSlices` slices, and begins a new round after a complete one. `wallets` calls the object of an
  * account. With `accountId` it checks only that account, completely, and does not change the round. Throws if D1 does not answer; then only
  * the slices of this call must be repeated.
  */
-export async function audit(db: D1Database, askWallet: AskWallet, accountId?: string, maxSlices = slicesPerCall): Promise<Audit> {
-  const stored = accountId === undefined ? await readState(db) : undefined;
+export async function audit(db: D1Database, wallets: WalletAuditor, accountId?: string, maxSlices = slicesPerCall): Promise<Audit> {
+  const stored = accountId === undefined ? await readJob<State>(db, "audit") : undefined;
   const state = stored && !stored.isComplete ? stored : newState(stored);
   if (accountId !== undefined) {
     const found = await db.prepare("SELECT id FROM account WHERE id = ?1").bind(accountId).first();
-    if (found) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state, state.walk, askWallet);
+    if (found) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state, state.walk, wallets);
     return toAudit({ ...state, isComplete: true });
   }
   let slices = maxSlices;
   while (slices > 0 && !state.isComplete) {
     const ids = state.walk ? [state.walk.accountId] : await nextAccounts(db, state.after, slices);
     state.isComplete = ids.length === 0;
-    for (const id of ids)
-      for (state.walk ??= newWalk(id); state.walk && slices > 0; slices--) await slice(db, state, state.walk, askWallet);
+    for (const id of ids) for (state.walk ??= newWalk(id); state.walk && slices > 0; slices--) await slice(db, state, state.walk, wallets);
   }
-  await db
-    .prepare("INSERT INTO audit_progress (id, state) VALUES (1, ?1) ON CONFLICT DO UPDATE SET state = excluded.state")
-    .bind(JSON.stringify(state))
-    .run();
+  await writeJob(db, "audit", state);
   return toAudit(state);
 }
 
@@ -88,17 +89,6 @@ function toAudit({ accounts, tasksOpen, reserved, drift, entries, isComplete, st
   return { accounts, tasksOpen, reserved, drift: [...drift, ...ahead], entries, isComplete, current: walk?.accountId ?? null, startedAt };
 }
 
-async function readState(db: D1Database): Promise<State | undefined> {
-  const text = await db.prepare("SELECT state FROM audit_progress WHERE id = 1").first<string>("state");
-  return text === null ? undefined : (JSON.parse(text) as State);
-}
-
-/** The ids of accounts after this one, in their order, erased ones included. */
-export const nextAccounts = async (db: D1Database, after: string, limit: number) =>
-  (await db.prepare("SELECT id FROM account WHERE id > ?1 ORDER BY id LIMIT ?2").bind(after, limit).run<{ id: string }>()).results.map(
-    ({ id }) => id,
-  );
-
 /**
  * Entries were archived before the walk reached them, so it restarts, once. An account whose entries are archived faster than they are
  * read, as in the first days of an old database, is left to a later round and keeps its earlier findings.
@@ -116,7 +106,7 @@ function overtake(state: State, { accountId, isSecond, isOvertaken }: Walk): voi
 }
 
 /** Reads one slice of the account's rows in one transaction, and ends its check if that was the last one. */
-async function slice(db: D1Database, state: State, walk: Walk, askWallet: AskWallet): Promise<void> {
+async function slice(db: D1Database, state: State, walk: Walk, wallets: WalletAuditor): Promise<void> {
   const read = await readSlice(db, walk);
   state.entries += read.entries.flat().length;
   const isComplete = advance(walk, read);
@@ -126,10 +116,10 @@ async function slice(db: D1Database, state: State, walk: Walk, askWallet: AskWal
   const account = read.wallets.find(({ id }) => id === walk.accountId);
   const drift = compare(walk, read);
   // An object without a grant from D1 holds nothing.
-  const wallet = account && account.granted > 0 ? await askWallet(walk.accountId) : undefined;
+  const wallet = account && account.granted > 0 ? await wallets.auditWallet(walk.accountId) : undefined;
   if (account && wallet && (!wallet.isGrantRight || wallet.lost)) {
     const { granted, used } = account;
-    drift.push({ id: walk.accountId, reserved: granted, used, ledgerReserved: wallet.granted - (wallet.lost ?? 0), ledgerUsed: used });
+    drift.push({ id: walk.accountId, reserved: granted, used, ledgerReserved: wallet.granted - wallet.lost, ledgerUsed: used });
   }
   if (drift.length > 0 && !walk.isSecond) {
     state.walk = newWalk(walk.accountId, true);
@@ -139,8 +129,8 @@ async function slice(db: D1Database, state: State, walk: Walk, askWallet: AskWal
   state.drift.push(...drift);
   state.owners.push(...drift.map(() => walk.accountId));
   state.accounts++;
-  state.tasksOpen += read.open.reduce((sum, { tasks }) => sum + tasks, wallet?.open ?? 0);
-  state.reserved += (account ? account.reserved - account.granted : 0) + (wallet?.held ?? 0);
+  state.tasksOpen += wallet?.open ?? 0;
+  state.reserved += wallet?.held ?? 0;
   state.after = walk.accountId;
   state.walk = undefined;
 }

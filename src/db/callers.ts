@@ -1,7 +1,8 @@
 /** Resolves an API key to its caller, with a cache of some seconds in each isolate. */
 
-import { isWellFormedKey, sha256Hex } from "../ids.ts";
-import sql from "./callers.txt";
+import { isWellFormedKey, sha256Hex } from "../base/ids.ts";
+import { parseRow, rowAsJson, type WalletRow } from "./grants.ts";
+import { noteRevision, selectRevision } from "./models.ts";
 
 /** The limits of a key; a missing field means no limit. */
 export interface KeyScope {
@@ -17,6 +18,12 @@ export interface Caller {
   keyId: string;
   /** SHA-256 of the key; missing if the console calls for its user. */
   keyHash?: string;
+  /** The user for whom the console calls. */
+  userId?: string;
+  /** The role of the key's owner, or of the console's user; missing for owners, and for keys that belong to the account. */
+  role?: "admin" | "member" | "viewer" | undefined;
+  /** With the role `member`: the wallets of the owner's keys, whose tasks and usage alone it may see. */
+  ownWallets?: string[] | undefined;
   scope?: KeyScope;
   /** The browser token that was used instead of the key. */
   token?: {
@@ -25,13 +32,28 @@ export interface Caller {
     /** The ids of the tasks that the token may see. */
     taskIds: string[];
     scope: KeyScope;
+    /** Milliseconds since the epoch. */
+    expiresAt: number;
+    /** The ids of the characters that it may mention. */
+    characters: string[];
+    /** The ids of the only files that its bodies may name. */
+    files: string[];
+    /** Set for all tasks of the token by the key that created it. */
+    callbackUrl?: string | undefined;
+    reference?: string | undefined;
+    /** What it may still submit, at most: tasks, and their total price in millionths. */
+    left: { tasks: number; price: number };
   };
 }
 
-/** The dependencies of a look-up: the database, and the wallet objects, which have the revision of changes that a replica may lack. */
+/** The dependencies of a look-up: the database, and the wallet objects, which know the changes that a replica or a restored database lacks. */
 export interface KeyBindings {
   DB: D1Database;
-  WALLETS: { getByName(accountId: string): { keysRevision(): Promise<number> } };
+  WALLETS: {
+    getByName(accountId: string): {
+      checkKeys(seen: number, primary?: WalletRow[]): Promise<{ announced: number; isRestored: boolean }>;
+    };
+  };
 }
 
 interface KeyRow {
@@ -39,8 +61,17 @@ interface KeyRow {
   accountId: string;
   expiresAt: number | null;
   scope: string | null;
-  /** The revision of the account's keys, see `key-changes.ts` */
+  /** The revision of the account's keys, see `account-changes.ts` */
   revision: number;
+  /** The user to whom the key belongs, and the role; null if it belongs to the account. */
+  ownerId: string | null;
+  role: "owner" | "admin" | "member" | null;
+  /** The rows of the account's money, the key's and the member's, as JSON. */
+  account: string | null;
+  key: string | null;
+  member: string | null;
+  /** The revision of the catalogue, see `models.ts` */
+  models: number;
 }
 
 interface CachedCaller {
@@ -49,10 +80,20 @@ interface CachedCaller {
   until: number;
 }
 
+const selectKey = `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope, a.keys_revision AS revision, k.owner_id AS ownerId, m.role,
+    ${selectRevision} AS models, ${rowAsJson("w")} AS account, ${rowAsJson("v", "m.id")} AS key, ${rowAsJson("u")} AS member
+  FROM api_key k JOIN account a ON a.id = k.account_id LEFT JOIN wallet w ON w.id = a.id LEFT JOIN wallet v ON v.id = coalesce(k.wallet_id, k.id)
+    LEFT JOIN membership m ON m.user_id = k.owner_id AND m.account_id = k.account_id LEFT JOIN wallet u ON u.id = m.id
+  WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.owner_id IS NULL OR (m.disabled = 0 AND m.role <> 'viewer')) AND (k.expires_at IS NULL OR k.expires_at > ?2)`;
+
 /** How long an isolate caches a key: the time within which a deleted key is refused everywhere. */
 const cacheMs = 8_000;
 const maxCached = 10_000;
-const cache = new Map<string, CachedCaller>();
+type Cache = Map<string, CachedCaller>;
+/** Found by the key itself, in a hash table with a random seed per isolate; D1 only has the digest. */
+const byKey: Cache = new Map();
+/** Found by the digest. A map of its own: a digest that a caller sends in place of a key must find nothing. */
+const byHash: Cache = new Map();
 /** Counts the evictions, so that the result of a look-up that began before one is not cached after it. */
 let evictions = 0;
 
@@ -61,59 +102,89 @@ let evictions = 0;
  * cached for some seconds without another look-up.
  */
 export const findCaller = (bindings: KeyBindings, key: string): Caller | Promise<Caller | undefined> =>
-  find(bindings, key, () => (isWellFormedKey(key) ? sha256Hex(key) : undefined));
+  isWellFormedKey(key) ? find(bindings, byKey, key, () => sha256Hex(key)) : Promise.resolve(undefined);
 
-/** The same for a key whose digest is known. */
+/** The caller of a key that this isolate has cached. */
+export function cachedCaller(key: string): Caller | undefined {
+  const cached = byKey.get(key);
+  return cached && cached.until > Date.now() ? cached.caller : undefined;
+}
+
+/** The same as `findCaller` for a key whose digest is known from our own storage. Never for a digest that a caller sends. */
 export const findCallerByHash = (bindings: KeyBindings, hash: string): Caller | Promise<Caller | undefined> =>
-  find(bindings, hash, () => hash);
+  find(bindings, byHash, hash, () => hash);
 
 /**
  * The row of a valid key. Read from the nearest replica if that has the last change of the account's keys, whose revision the account's
- * wallet object has. In every other case, and before a key is refused, the primary is read.
+ * wallet object has. In every other case, and before a key is refused, the primary is read. undefined also if the object says that the
+ * database was restored and lacks such a change: the key may be one that was deleted. That costs one call of the object whenever the
+ * cache does not have the key. The call takes along the money's rows of the primary, so that an object that does not have them need not
+ * read them before its first hold.
  */
 async function readKey({ DB, WALLETS }: KeyBindings, hash: string, now: number): Promise<KeyRow | undefined> {
   const read = async (from: D1Database | D1DatabaseSession) => {
-    const { results, meta } = await from.prepare(sql).bind(hash, now).run<KeyRow>();
-    return { row: results[0], meta };
+    const { results, meta } = await from.prepare(selectKey).bind(hash, now).run<KeyRow>();
+    if (results[0]) noteRevision(DB, results[0].models);
+    return { row: results[0], isPrimary: meta.served_by_primary };
   };
-  const { row, meta } = await read(DB.withSession("first-unconstrained"));
-  if (meta.served_by_primary) return row;
-  // If the object does not answer, or runs the previous version, the primary is read.
-  const isRecent =
-    row &&
-    row.revision >=
-      (await WALLETS.getByName(row.accountId)
-        .keysRevision()
-        .catch(() => Infinity));
-  return isRecent ? row : (await read(DB)).row;
+  // An object that does not answer is not waited for: then only the primary is trusted.
+  const check = async (row: KeyRow, isPrimary: boolean) =>
+    WALLETS.getByName(row.accountId)
+      .checkKeys(
+        row.revision,
+        isPrimary ? [row.account, row.key, row.member].flatMap((json) => (json === null ? [] : [parseRow(json)])) : undefined,
+      )
+      .catch(() => undefined);
+  const near = await read(DB.withSession("first-unconstrained"));
+  if (near.row) {
+    const checked = await check(near.row, near.isPrimary ?? false);
+    if (checked?.isRestored) return undefined;
+    if (near.isPrimary || (checked && near.row.revision >= checked.announced)) return near.row;
+  } else if (near.isPrimary) return undefined;
+  const { row } = await read(DB);
+  return row && !near.row && (await check(row, true))?.isRestored ? undefined : row;
 }
 
-type ToHash = () => Promise<string> | string | undefined;
+/** The wallets of all keys that a member ever had: whose tasks and usage are the member's own. */
+export const listOwnWallets = async (db: D1Database, accountId: string, userId: string): Promise<string[]> =>
+  (
+    await db
+      .prepare("SELECT DISTINCT coalesce(wallet_id, id) AS id FROM api_key WHERE account_id = ?1 AND owner_id = ?2")
+      .bind(accountId, userId)
+      .run<{ id: string }>()
+  ).results.map(({ id }) => id);
 
-function find(bindings: KeyBindings, key: string, toHash: ToHash): Caller | Promise<Caller | undefined> {
+type ToHash = () => Promise<string> | string;
+
+function find(bindings: KeyBindings, cache: Cache, name: string, toHash: ToHash): Caller | Promise<Caller | undefined> {
   const now = Date.now();
-  // In memory, callers are found by the key itself, in a hash table with a random seed per isolate; D1 only has the digest.
-  const cached = cache.get(key);
-  return cached && cached.until > now ? cached.caller : lookUp(bindings, key, toHash, now);
+  const cached = cache.get(name);
+  return cached && cached.until > now ? cached.caller : lookUp(bindings, cache, name, toHash, now);
 }
 
-async function lookUp(bindings: KeyBindings, key: string, toHash: ToHash, now: number): Promise<Caller | undefined> {
+async function lookUp(bindings: KeyBindings, cache: Cache, name: string, toHash: ToHash, now: number): Promise<Caller | undefined> {
   const hash = await toHash();
-  if (hash === undefined) return undefined;
   const before = evictions;
   const row = await readKey(bindings, hash, now);
-  cache.delete(key);
+  cache.delete(name);
   if (!row) return undefined;
-  const { accountId, keyId, scope } = row;
-  const caller = { accountId, keyId, keyHash: hash, ...(scope !== null && { scope: JSON.parse(scope) as KeyScope }) };
+  const { accountId, keyId, scope, role } = row;
+  const caller: Caller = {
+    accountId,
+    keyId,
+    keyHash: hash,
+    ...(scope !== null && { scope: JSON.parse(scope) as KeyScope }),
+    ...(role !== null && role !== "owner" && { role }),
+    ...(role === "member" && row.ownerId !== null && { ownWallets: await listOwnWallets(bindings.DB, accountId, row.ownerId) }),
+  };
   if (before !== evictions) return caller;
   if (cache.size >= maxCached) cache.delete(cache.keys().next().value ?? "");
-  cache.set(key, { caller, until: Math.min(now + cacheMs, row.expiresAt ?? Infinity) });
+  cache.set(name, { caller, until: Math.min(now + cacheMs, row.expiresAt ?? Infinity) });
   return caller;
 }
 
 /** Removes cached callers on this machine. */
 export function forgetCallers(which: (known: CachedCaller) => boolean): void {
   evictions++;
-  for (const [key, entry] of cache) if (which(entry)) cache.delete(key);
+  for (const cache of [byKey, byHash]) for (const [name, entry] of cache) if (which(entry)) cache.delete(name);
 }

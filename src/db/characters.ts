@@ -6,8 +6,8 @@ export interface Character {
   username: string;
   displayName: string;
   model: string;
-  /** The provider that created it, and its handle there. Null in older characters, and for providers without handles. */
-  provider: string | null;
+  /** The provider that created it, and its handle there; null for providers without handles. */
+  provider: string;
   handle: string | null;
   pictureType: string;
   pictureDigest: string;
@@ -42,37 +42,37 @@ export const insertCharacter = (db: D1Database, character: Character): Promise<u
     .bind(...fields.map((field) => character[field]))
     .run();
 
+/** The statement for the account's characters that meet a condition on further values (?2, ...). */
+const select = (db: D1Database, accountId: string, condition: string, ...values: unknown[]) =>
+  db
+    .prepare(`SELECT ${characterColumns} FROM character WHERE account_id = ?1 AND deleted_at IS NULL AND ${condition}`)
+    .bind(accountId, ...values);
+
+const readAll = async (statement: D1PreparedStatement): Promise<Character[]> => (await statement.run<Character>()).results;
+
 /** A page of an account's characters, newest first, after the character `after`. */
-export const listCharacters = async (db: D1Database, accountId: string, page: { limit: number; after?: string | undefined }) =>
-  (
-    await db
-      .prepare(
-        `SELECT ${characterColumns} FROM character WHERE account_id = ?1 AND deleted_at IS NULL
-           AND (?2 IS NULL OR (created_at, id) < (SELECT created_at, id FROM character WHERE id = ?2 AND account_id = ?1))
-         ORDER BY created_at DESC, id DESC LIMIT ?3`,
-      )
-      .bind(accountId, page.after ?? null, page.limit)
-      .run<Character>()
-  ).results;
+export const listCharacters = (db: D1Database, accountId: string, { limit, after }: { limit: number; after?: string | undefined }) => {
+  const isAfter = "(?2 IS NULL OR (created_at, id) < (SELECT created_at, id FROM character WHERE id = ?2 AND account_id = ?1))";
+  return readAll(select(db, accountId, `${isAfter} ORDER BY created_at DESC, id DESC LIMIT ?3`, after ?? null, limit));
+};
+
+/** The account's characters with one of these values in a column, oldest first. */
+const charactersWith = (db: D1Database, accountId: string, column: "id" | "username", values: string[]) =>
+  readAll(select(db, accountId, `${column} IN (SELECT value FROM json_each(?2)) ORDER BY created_at, id`, JSON.stringify(values)));
 
 /** The newest of an account's characters for each of these usernames. */
-export async function charactersNamed(db: D1Database, accountId: string, usernames: string[]): Promise<Character[]> {
-  const { results } = await db
-    .prepare(
-      `SELECT ${characterColumns} FROM character
-       WHERE account_id = ?1 AND deleted_at IS NULL AND username IN (SELECT value FROM json_each(?2)) ORDER BY created_at, id`,
-    )
-    .bind(accountId, JSON.stringify(usernames))
-    .run<Character>();
-  return [...new Map(results.map((character) => [character.username, character])).values()];
-}
+export const charactersNamed = async (db: D1Database, accountId: string, usernames: string[]): Promise<Character[]> => {
+  const found = await charactersWith(db, accountId, "username", usernames);
+  return [...new Map(found.map((character) => [character.username, character])).values()];
+};
+
+/** The account's characters with these ids, oldest first. */
+export const charactersWithIds = (db: D1Database, accountId: string, ids: string[]): Promise<Character[]> =>
+  charactersWith(db, accountId, "id", ids);
 
 /** The account's character of this id, or null. */
 export const characterById = (db: D1Database, accountId: string, id: string): Promise<Character | null> =>
-  db
-    .prepare(`SELECT ${characterColumns} FROM character WHERE id = ?1 AND account_id = ?2 AND deleted_at IS NULL`)
-    .bind(id, accountId)
-    .first<Character>();
+  select(db, accountId, "id = ?2", id).first<Character>();
 
 export const deleteCharacter = (db: D1Database, accountId: string, id: string) =>
   db

@@ -1,6 +1,7 @@
 /** Erasure of an account in D1: personal data is deleted, the ledger's amounts stay. */
 
-import { type Announce, changeKeys } from "./key-changes.ts";
+import { type Announcer, changeKeys } from "./account-changes.ts";
+import { type Actor, auditRowIfChanged, eraseAuditLog } from "./audit-log.ts";
 import { ofAccount } from "./ledger.ts";
 import { eraseReasons } from "./quota-changes.ts";
 import { eraseRequests } from "./requests.ts";
@@ -15,17 +16,20 @@ export interface Erasure {
 
 const columns = "account_id AS accountId, began_at AS beganAt, at, task_id AS taskId";
 
-/** Records that an account is to be erased; a crash after that only delays the erasure. False if the account does not exist or is already erased. */
-export const beginErasure = async (db: D1Database, accountId: string, now: number): Promise<boolean> =>
-  (
-    await db
+/** Records that an account is to be erased; a crash after that only delays the erasure. False if the account does not exist, is already erased, or is being erased. */
+export async function beginErasure(db: D1Database, by: Actor, accountId: string, now: number): Promise<boolean> {
+  const [begun] = await db.batch([
+    db
       .prepare(
         `INSERT INTO erasure (account_id, began_at, at, task_id) SELECT id, ?2, 0, '' FROM account WHERE id = ?1 AND erased_at IS NULL
-         ON CONFLICT DO UPDATE SET began_at = began_at RETURNING account_id`,
+         ON CONFLICT DO NOTHING RETURNING account_id`,
       )
-      .bind(accountId, now)
-      .run()
-  ).results.length === 1;
+      .bind(accountId, now),
+    // In the log of the deployment: that of the account is erased too.
+    auditRowIfChanged(db, "", by, { act: "account_erased", target: accountId }, now),
+  ]);
+  return begun?.results.length === 1;
+}
 
 export const findErasure = (db: D1Database, accountId: string): Promise<Erasure | null> =>
   db.prepare(`SELECT ${columns} FROM erasure WHERE account_id = ?1`).bind(accountId).first<Erasure>();
@@ -43,32 +47,42 @@ export const endErasure = async (db: D1Database, accountId: string): Promise<voi
 };
 
 /**
- * Erases the owner, in one transaction: the user of the console with sessions and logins, keys, invitations, webhook, log of requests, name and address. Rows
+ * Erases the account's people, in one transaction: its members, those who are in no other account with their sessions and logins, keys, invitations, webhook, destinations, log of requests, name and address. Rows
  * that the ledger refers to stay without names. Repeating is safe.
  */
-export async function erasePerson(db: D1Database, announce: Announce, accountId: string, now: number): Promise<void> {
-  const user = await db
-    .prepare("SELECT u.id, u.email FROM member m JOIN auth_user u ON u.id = m.user_id WHERE m.account_id = ?1")
+export async function erasePerson(db: D1Database, announcer: Announcer, accountId: string, now: number): Promise<void> {
+  // Users of other accounts too are only members here: they stay users there.
+  const { results: users } = await db
+    .prepare(
+      `SELECT u.id, u.email FROM membership m JOIN auth_user u ON u.id = m.user_id WHERE m.account_id = ?1
+         AND NOT EXISTS (SELECT 1 FROM membership o WHERE o.user_id = m.user_id AND o.account_id <> ?1)`,
+    )
     .bind(accountId)
-    .first<{ id: string; email: string }>();
-  const ofUser = ["auth_session", "auth_account", "auth_passkey"].map((table) =>
-    db.prepare(`DELETE FROM ${table} WHERE userId = ?1`).bind(user?.id ?? ""),
+    .run<{ id: string; email: string }>();
+  const ids = JSON.stringify(users.map(({ id }) => id));
+  const ofUsers = ["auth_session", "auth_account", "auth_passkey"].map((table) =>
+    db.prepare(`DELETE FROM ${table} WHERE userId IN (SELECT value FROM json_each(?1))`).bind(ids),
   );
-  await changeKeys(db, announce, accountId, [
+  const statements = [
     db
       .prepare(
-        `DELETE FROM auth_verification WHERE value = ?2 OR EXISTS (
-           SELECT 1 FROM (SELECT email FROM account WHERE id = ?1 UNION SELECT lower(?3)) WHERE email <> ''
-             AND (instr(lower(identifier), email) > 0 OR instr(lower(value), email) > 0))`,
+        `DELETE FROM auth_verification WHERE value IN (SELECT value FROM json_each(?2)) OR EXISTS (
+           SELECT 1 FROM (SELECT email FROM account WHERE id = ?1 UNION SELECT lower(value) FROM json_each(?3)) WHERE email <> ''
+             AND (instr(lower(identifier), email) > 0 OR instr(lower(auth_verification.value), email) > 0))`,
       )
-      .bind(accountId, user?.id ?? "", user?.email ?? ""),
-    ...ofUser,
-    db.prepare("DELETE FROM member WHERE account_id = ?1").bind(accountId),
-    db.prepare("DELETE FROM auth_user WHERE id = ?1").bind(user?.id ?? ""),
+      .bind(accountId, ids, JSON.stringify(users.map(({ email }) => email))),
+    ...ofUsers,
+    db.prepare("DELETE FROM membership WHERE account_id = ?1").bind(accountId),
+    db
+      .prepare("DELETE FROM member_invitation WHERE account_id = ?1 OR email IN (SELECT lower(value) FROM json_each(?2))")
+      .bind(accountId, JSON.stringify(users.map(({ email }) => email))),
+    db.prepare("DELETE FROM auth_user WHERE id IN (SELECT value FROM json_each(?1))").bind(ids),
     db.prepare("DELETE FROM invitation WHERE account_id = ?1").bind(accountId),
     db.prepare("DELETE FROM webhook WHERE account_id = ?1").bind(accountId),
+    db.prepare("DELETE FROM destination WHERE account_id = ?1").bind(accountId),
     eraseRequests(db, accountId),
-    eraseReasons(db, accountId),
+    ...eraseReasons(db, accountId),
+    eraseAuditLog(db, accountId),
     db
       .prepare(
         "UPDATE api_key SET deleted_at = coalesce(deleted_at, ?2), hash = 'erased:' || id, name = '', prefix = '' WHERE account_id = ?1",
@@ -79,8 +93,30 @@ export async function erasePerson(db: D1Database, announce: Announce, accountId:
         "UPDATE account SET email = 'erased:' || id, name = NULL, disabled = 1, admin = 0, erased_at = coalesce(erased_at, ?2) WHERE id = ?1",
       )
       .bind(accountId, now),
-  ]);
+  ];
+  await changeKeys(db, announcer, accountId, statements, { act: "erased" });
 }
+
+/** Ends what a restored database brought back for the account's user: sessions, links by e-mail and invitations. */
+export const endSessions = (db: D1Database, accountId: string): D1PreparedStatement[] => [
+  db.prepare("DELETE FROM auth_session WHERE userId IN (SELECT user_id FROM membership WHERE account_id = ?1)").bind(accountId),
+  db
+    .prepare(
+      `DELETE FROM auth_verification WHERE EXISTS (
+         SELECT 1 FROM membership m JOIN auth_user u ON u.id = m.user_id WHERE m.account_id = ?1
+           AND (value = u.id OR instr(lower(identifier), lower(u.email)) > 0 OR instr(lower(value), lower(u.email)) > 0))`,
+    )
+    .bind(accountId),
+  db.prepare("DELETE FROM invitation WHERE account_id = ?1").bind(accountId),
+  db.prepare("DELETE FROM member_invitation WHERE account_id = ?1").bind(accountId),
+];
+
+/** The same for every user. */
+export const endAllSessions = async (db: D1Database): Promise<void> => {
+  await db.batch(
+    ["auth_session", "auth_verification", "invitation", "member_invitation"].map((table) => db.prepare(`DELETE FROM ${table}`)),
+  );
+};
 
 /** The next tasks of the account after the erasure's place that were submitted since `since` (milliseconds), oldest first. */
 export const tasksToErase = async (
@@ -93,7 +129,7 @@ export const tasksToErase = async (
     await db
       .prepare(
         `SELECT at, task_id AS taskId FROM entry INDEXED BY entry_by_account
-         WHERE ${ofAccount()} AND step = 'reserve' AND (kind = 'chat') = 0 AND at >= ?2 AND at >= ?3 AND (at > ?3 OR task_id > ?4)
+         WHERE ${ofAccount()} AND (kind = 'chat') = 0 AND at >= ?2 AND at >= ?3 AND (at > ?3 OR task_id > ?4)
          ORDER BY at, task_id LIMIT ?5`,
       )
       .bind(accountId, since, at, taskId, limit)

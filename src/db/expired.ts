@@ -1,8 +1,8 @@
 /** Rows that have expired, and daily sums that are old enough to be added up by month. */
 
-import { toMonth } from "../archive.ts";
+import { toMonth } from "./archive.ts";
 
-/** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, and sessions, verifications and invitations that expired before `before`. Times in milliseconds. */
+/** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, sessions, verifications and invitations that expired before `before`, and events of deliveries before it. Times in milliseconds. */
 export async function deleteExpired(db: D1Database, before: number, charactersBefore: number, limit: number): Promise<void> {
   const expired = (table: string, key: string, column: string, time: number | string) =>
     db.prepare(`DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${column} < ?1 LIMIT ?2)`).bind(time, limit);
@@ -12,7 +12,16 @@ export async function deleteExpired(db: D1Database, before: number, charactersBe
     expired("auth_session", "id", "expiresAt", date),
     expired("auth_verification", "id", "expiresAt", date),
     expired("invitation", "token_hash", "expires_at", before),
+    expired("member_invitation", "id", "expires_at", before),
+    // Events are listed for seven days.
+    expired("delivery_event", "task_id", "at", before),
   ]);
+}
+
+/** The state of the job that adds up daily sums: the month that is being added up, and its last finished account. */
+export interface SumsPlace {
+  month: number;
+  after: string;
 }
 
 /** The month (its first millisecond, UTC) of the first account. */

@@ -2,9 +2,10 @@
  * The D1 queries of wallet objects: grants from an account's quota, settled entries in batches, quotas and budgets. Amounts in millionths.
  */
 
-import { once } from "../catalog/once.ts";
-import { toClass } from "./outcome-sums.ts";
-import sql from "./write-entries.txt";
+import type { Credit } from "./credits.ts";
+import { insertFingerprints, type Made, toFingerprintRows } from "./fingerprints.ts";
+import { addSettled, type BookedAttempt, toClass, toStoredAttempts } from "./settled-sums.ts";
+import { type Act, type Actor, auditRowIfChanged } from "./audit-log.ts";
 
 export interface Budget {
   amount: number;
@@ -16,13 +17,16 @@ export interface WalletRow {
   id: string;
   /** null is unlimited */
   quota: number | null;
-  /** Held for open tasks by D1's own ledger, from before wallet objects existed; for accounts also the amount granted to the object. */
-  reserved: number;
   used: number;
+  /** Accounts: the amount granted to the object, which spends from it. */
   granted: number;
   /** How many times the object has written the account's row. */
   revision: number;
+  /** What was taken beyond the quota: callers see `quota - debt`. 0 for keys. */
+  debt: number;
   budget: Budget | null;
+  /** Keys: the membership of the owner, whose budget counts over all of the member's keys; null if the key belongs to the account. Missing where it was not read. */
+  owner?: string | null;
 }
 
 /** A settled task or chat in the format of D1. */
@@ -37,24 +41,36 @@ export interface SettledEntry {
   /** When it was reserved and settled, milliseconds. */
   at: number;
   closedAt: number;
+  /** The files that the task made. Only while it is being written: D1 keeps them without the task. */
+  made?: Made;
+  /** What the makers bill, by attempt; the task ended with the last one. */
+  attempts?: readonly BookedAttempt[];
 }
 
 type StoredRow = Omit<WalletRow, "budget"> & { budget: number | null; budgetWindow: Budget["window"] | null };
 
-const columns = "id, quota, reserved, used, granted, revision, budget, budget_window AS budgetWindow";
+const columns = "id, quota, used, granted, revision, debt, budget, budget_window AS budgetWindow";
+const owner = `(SELECT m.id FROM api_key k JOIN membership m ON m.user_id = k.owner_id AND m.account_id = k.account_id WHERE k.id = wallet.id) AS owner`;
 const toRow = ({ budget, budgetWindow, ...row }: StoredRow): WalletRow => ({
   ...row,
   budget: budget === null || budgetWindow === null ? null : { amount: budget, window: budgetWindow },
 });
 const toRows = (result: D1Result | undefined): WalletRow[] => ((result?.results ?? []) as StoredRow[]).map(toRow);
 
+/** The row of the wallet `alias` as JSON, for a query that joins it; null if it does not exist. `member` is SQL for the membership of a key's owner. */
+export const rowAsJson = (alias: string, member?: string): string =>
+  `iif(${alias}.id IS NULL, NULL, json_object(${["id", "quota", "used", "granted", "revision", "debt", "budget"].map((name) => `'${name}', ${alias}.${name}`).join(", ")}, 'budgetWindow', ${alias}.budget_window${member === undefined ? "" : `, 'owner', ${member}`}))`;
+
+/** A row that a query returned by `rowAsJson`. */
+export const parseRow = (json: string): WalletRow => toRow(JSON.parse(json) as StoredRow);
+
 const select = (db: D1Database, ids: string[]) =>
-  db.prepare(`SELECT ${columns} FROM wallet WHERE id IN (SELECT value FROM json_each(?1))`).bind(JSON.stringify(ids));
+  db.prepare(`SELECT ${columns}, ${owner} FROM wallet WHERE id IN (SELECT value FROM json_each(?1))`).bind(JSON.stringify(ids));
 
 /** The rows of these accounts and keys; those that do not exist are missing. */
 export const readRows = async (db: D1Database, ids: string[]): Promise<WalletRow[]> => toRows(await select(db, ids).run());
 
-/** Whether the object's write took effect, and the account's row after it; undefined if the account does not exist. */
+/** `isDone`: the object's write took effect. `row`: the account's row after it; undefined if the account does not exist. */
 export interface Written {
   isDone: boolean;
   row: WalletRow | undefined;
@@ -68,14 +84,16 @@ async function writeAt(
   set: string,
   when: string,
   values: (number | null)[],
+  logged: D1PreparedStatement[] = [],
 ): Promise<Written> {
-  const [written, read] = await db.batch([
+  const results = await db.batch([
     db
       .prepare(`UPDATE wallet SET ${set}, revision = revision + 1 WHERE id = ?1 AND revision = ?2 AND ${when} RETURNING id`)
       .bind(accountId, revision, ...values),
+    ...logged,
     select(db, [accountId]),
   ]);
-  return { isDone: written?.results.length === 1, row: toRows(read)[0] };
+  return { isDone: results[0]?.results.length === 1, row: toRows(results.at(-1))[0] };
 }
 
 /**
@@ -83,38 +101,73 @@ async function writeAt(
  * exact. Not done if less than `missing` remains or the revision differs.
  */
 export function grant(db: D1Database, accountId: string, revision: number, missing: number, block: number): Promise<Written> {
-  const left = "(quota - reserved - used)";
+  const left = "(quota - debt - granted - used)";
   const amount = `max(CAST(?3 AS INTEGER), iif(quota IS NULL, CAST(?4 AS INTEGER), min(CAST(?4 AS INTEGER), ${left} / 10)))`;
-  return writeAt(
-    db,
-    accountId,
-    revision,
-    `granted = granted + ${amount}, reserved = reserved + ${amount}`,
-    `(quota IS NULL OR ${left} >= ?3)`,
-    [missing, block],
-  );
+  return writeAt(db, accountId, revision, `granted = granted + ${amount}`, `(quota IS NULL OR ${left} >= ?3)`, [missing, block]);
 }
 
 /** Returns an amount that the object does not need from the grant. */
 export const giveBack = (db: D1Database, accountId: string, revision: number, amount: number): Promise<Written> =>
-  writeAt(db, accountId, revision, "granted = granted - ?3, reserved = reserved - ?3", "granted >= ?3", [amount]);
+  writeAt(db, accountId, revision, "granted = granted - ?3", "granted >= ?3", [amount]);
 
-/** Sets the account's quota and the granted amount in one write. Not done if the quota would be below the granted, reserved and used amounts. */
-export const setAccountQuota = (
+/** What a change of the quota sets: `quota` is at least the granted and used amounts, and `debt` what it is too high by. */
+export interface QuotaRow {
+  quota: number | null;
+  debt: number;
+  granted: number;
+}
+const setQuota = "quota = ?3, debt = ?4, granted = ?5";
+const isEnough = "(?3 IS NULL OR ?3 >= ?5 + used)";
+
+/** Who changes a limit of an account, and the limit that it had. */
+export interface LimitLog {
+  accountId: string;
+  by: Actor;
+  act: Act;
+}
+
+const logLimit = (db: D1Database, { accountId, by, act }: LimitLog) => auditRowIfChanged(db, accountId, by, act);
+
+/** Sets the account's quota and the granted amount in one write. Not done if the quota would be below the granted and used amounts. */
+export const setAccountQuota = (db: D1Database, accountId: string, revision: number, row: QuotaRow, log: LimitLog): Promise<Written> =>
+  writeAt(db, accountId, revision, setQuota, isEnough, [row.quota, row.debt, row.granted], [logLimit(db, log)]);
+
+/**
+ * The same for a credit or debit, which is stored in the same transaction. `isKnown`: the account has it, by this write or by an earlier
+ * one, which moved the quota then. Throws if another account has it.
+ */
+export async function writeCredit(
   db: D1Database,
   accountId: string,
   revision: number,
-  quota: number | null,
-  granted: number,
-): Promise<Written> =>
-  writeAt(
-    db,
-    accountId,
-    revision,
-    "quota = ?3, reserved = reserved - granted + ?4, granted = ?4",
-    "(?3 IS NULL OR ?3 >= reserved - granted + ?4 + used)",
-    [quota, granted],
-  );
+  row: QuotaRow,
+  credit: Credit,
+  log: LimitLog,
+): Promise<Written & { isKnown: boolean }> {
+  const values = [accountId, revision, row.quota, row.debt, row.granted];
+  const [, written, , , read, known] = await db.batch([
+    db
+      .prepare(
+        `INSERT INTO credit (id, account_id, kind, amount, at, reason) SELECT ?6, id, ?7, ?8, ?9, ?10 FROM wallet
+         WHERE id = ?1 AND revision = ?2 AND ${isEnough} AND ?4 >= 0 ON CONFLICT DO NOTHING`,
+      )
+      .bind(...values, credit.id, credit.kind, credit.amount, credit.at, credit.reason),
+    db
+      .prepare(`UPDATE wallet SET ${setQuota}, revision = revision + 1 WHERE id = ?1 AND revision = ?2 AND changes() > 0 RETURNING id`)
+      .bind(...values),
+    logLimit(db, log),
+    db
+      .prepare(
+        `UPDATE quota_change SET credit_id = ?2 WHERE id = (SELECT max(id) FROM quota_change WHERE account_id = ?1) AND ?3 AND changes() > 0`,
+      )
+      .bind(accountId, credit.id, Number(row.quota !== null)),
+    select(db, [accountId]),
+    db.prepare("SELECT account_id AS owner FROM credit WHERE id = ?1").bind(credit.id),
+  ]);
+  const owner = (known?.results[0] as { owner: string } | undefined)?.owner;
+  if (owner !== undefined && owner !== accountId) throw new Error(`the credit ${credit.id} belongs to another account`);
+  return { isDone: written?.results.length === 1, row: toRows(read)[0], isKnown: owner !== undefined };
+}
 
 /** Changes the row of an account or key: `change` starts after SET, and its WHERE names the id (?1). Returns the changed row; undefined if none was changed. */
 const update = async (db: D1Database, change: string, id: string, ...values: (number | string | null)[]): Promise<WalletRow | undefined> =>
@@ -129,39 +182,81 @@ const update = async (db: D1Database, change: string, id: string, ...values: (nu
 export const fence = (db: D1Database, accountId: string): Promise<WalletRow | undefined> =>
   update(db, "revision = revision + 1 WHERE id = ?1", accountId);
 
-/** Sets a key's quota. undefined if it would be below what D1 has used and reserved of it. */
-export const setKeyQuota = (db: D1Database, keyId: string, quota: number | null): Promise<WalletRow | undefined> =>
-  update(db, "quota = ?2 WHERE id = ?1 AND (?2 IS NULL OR ?2 >= reserved + used)", keyId, quota);
+/** The same, with the row of the audit log. */
+async function updateLogged(
+  db: D1Database,
+  change: string,
+  values: (number | string | null)[],
+  log: LimitLog,
+): Promise<WalletRow | undefined> {
+  const [changed] = await db.batch([db.prepare(`UPDATE wallet SET ${change} RETURNING ${columns}`).bind(...values), logLimit(db, log)]);
+  return toRows(changed)[0];
+}
+
+/** Sets a key's quota. undefined if it would be below what is used in D1. */
+export const setKeyQuota = (db: D1Database, keyId: string, quota: number | null, log: LimitLog): Promise<WalletRow | undefined> =>
+  updateLogged(db, "quota = ?2 WHERE id = ?1 AND (?2 IS NULL OR ?2 >= used)", [keyId, quota], log);
 
 /** Sets the budget of an account or a key; null removes it. */
-export const setBudget = (db: D1Database, id: string, budget: Budget | null): Promise<WalletRow | undefined> =>
-  update(db, "budget = ?2, budget_window = ?3 WHERE id = ?1", id, budget?.amount ?? null, budget?.window ?? null);
+export const setBudget = (db: D1Database, id: string, budget: Budget | null, log: LimitLog): Promise<WalletRow | undefined> =>
+  updateLogged(db, "budget = ?2, budget_window = ?3 WHERE id = ?1", [id, budget?.amount ?? null, budget?.window ?? null], log);
 
-/** The charges in D1 since `since` (the first millisecond of a day), for the account and for each of its keys. */
+/** The charges in D1 since `since` (the first millisecond of a day), for the account, for each of its keys, and for each member over all keys. */
 export async function readSpentSince(db: D1Database, accountId: string, since: number): Promise<Map<string, number>> {
-  const { results } = await db
-    .prepare("SELECT key_id AS id, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day >= ?2 GROUP BY 1")
-    .bind(accountId, since)
-    .run<{ id: string; charged: number }>();
-  const spent = new Map(results.map(({ id, charged }) => [id, charged]));
+  const sums = "SELECT key_id AS id, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day >= ?2 GROUP BY 1";
+  const [keys, members] = await db.batch<{ id: string; charged: number }>([
+    db.prepare(sums).bind(accountId, since),
+    db
+      .prepare(
+        `SELECT m.id, sum(s.charged) AS charged FROM (${sums}) s JOIN api_key k ON k.id = s.id
+         JOIN membership m ON m.user_id = k.owner_id AND m.account_id = k.account_id GROUP BY 1`,
+      )
+      .bind(accountId, since),
+  ]);
+  const ofKeys = keys?.results ?? [];
+  const spent = new Map([...ofKeys, ...(members?.results ?? [])].map(({ id, charged }) => [id, charged]));
   return spent.set(
     accountId,
-    results.reduce((sum, { charged }) => sum + charged, 0),
+    ofKeys.reduce((sum, { charged }) => sum + charged, 0),
   );
 }
 
-/** The statements of `writeEntries`: SQL in a text file beside the script, read once per isolate. */
-const statements = once(() => {
-  const [fresh, ...rest] = sql
-    .replaceAll(/^--.*\n/gm, "")
-    .trim()
-    .split("\n\n");
-  return rest.map((statement) => `${fresh} ${statement}`);
-});
+/** The entries (?2, a JSON list of lists) that D1 does not have yet: each statement of `writeEntries` begins with them. */
+const fresh = `WITH fresh (task_id, key_id, kind, model, held, charged, outcome, at, closed_at, took, attempts) AS (
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10 FROM json_each(?2)
+  WHERE NOT EXISTS (SELECT 1 FROM entry WHERE task_id = value ->> 0))`;
+/**
+ * The rows of the account and of the entries' keys (?5, a JSON list of ids), also of those without a new entry. Raises the account's revision (?3),
+ * and shows it to the other statements. ?4 is 0 for entries without a grant. A restored database may have an older limit of a key, and an object that lost its
+ * storage does not know its holds: a key's limit may be exceeded, but the charge is not reduced.
+ */
+const moveCharges = `UPDATE wallet SET used = used + d.charged, reserved_at = max(coalesce(reserved_at, 0), d.at),
+    granted = granted - iif(id = ?1 AND ?4, d.charged, 0), revision = revision + (id = ?1),
+    quota = iif(id <> ?1 AND quota < used + d.charged, used + d.charged, quota)
+  FROM (SELECT value AS owner, coalesce(sum(charged), 0) AS charged, coalesce(max(at), 0) AS at
+    FROM json_each(?5) LEFT JOIN fresh ON value = ?1 OR value = key_id GROUP BY 1) d
+  WHERE id = d.owner AND (SELECT revision FROM wallet WHERE id = ?1) >= ?3 RETURNING ${columns}`;
+const isMoved = "(SELECT revision FROM wallet WHERE id = ?1) > ?3";
+/** The sums by day. */
+const addSpending = `INSERT INTO spending
+  SELECT ?1, at / 86400000 * 86400000, model, key_id, sum(charged), sum(held - charged), sum(outcome = 'completed'), sum(outcome <> 'completed')
+  FROM fresh WHERE ${isMoved} GROUP BY 2, 3, 4
+  ON CONFLICT DO UPDATE SET charged = charged + excluded.charged, returned = returned + excluded.returned,
+    completed = completed + excluded.completed, failed = failed + excluded.failed`;
+const addSums = addSettled(isMoved);
+/** The page of the tasks that ended, if there are several, and all of them ended after those of the account's earlier pages. For one task the index is shorter. */
+const addPage = `INSERT INTO ended_page (account_id, ended_at, tasks)
+  SELECT ?1, max(closed_at), json_group_array(task_id) FROM fresh WHERE ${isMoved} AND kind <> 'chat' AND outcome <> 'refused'
+  HAVING count(*) > 1 AND min(closed_at) > coalesce((SELECT max(ended_at) FROM ended_page WHERE account_id = ?1), 0)`;
+const insertEntries = `INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at, cost, attempts, paged)
+  SELECT task_id, ?1, key_id, kind, model, held, charged, outcome, at, closed_at,
+    (SELECT sum(value ->> 1) FROM json_each(attempts)), attempts,
+    (SELECT 1 FROM (SELECT tasks FROM ended_page WHERE account_id = ?1 ORDER BY ended_at DESC LIMIT 1) WHERE instr(tasks, '"' || task_id || '"') > 0)
+  FROM fresh WHERE ${isMoved} ON CONFLICT DO NOTHING`;
 
 /**
  * Writes settled entries in one transaction: the entries that D1 does not have yet, the move of their charges from the grant to used, and
- * the sums by day. A repeat changes nothing. Not done if the row's revision is lower than the object's: the database was restored.
+ * the sums by day, and the fingerprints of the files that were made. A repeat changes nothing. Returns the rows of the account and its keys; none if the account's revision is lower than the object's: the database was restored.
  * `isGranted` is false for entries that a restored database lost, because their grant does not exist any more.
  */
 export async function writeEntries(
@@ -170,18 +265,34 @@ export async function writeEntries(
   revision: number,
   entries: readonly SettledEntry[],
   isGranted = true,
-): Promise<{ isDone: boolean; account: WalletRow | undefined; keys: WalletRow[] }> {
+): Promise<{ account: WalletRow | undefined; keys: WalletRow[] }> {
   const rows = JSON.stringify(
-    entries.map((e) => [e.taskId, e.keyId, e.kind, e.model, e.held, e.charged, e.outcome, e.at, e.closedAt, toClass(e.closedAt - e.at)]),
+    entries.map((e) => [
+      e.taskId,
+      e.keyId,
+      e.kind,
+      e.model,
+      e.held,
+      e.charged,
+      e.outcome,
+      e.at,
+      e.closedAt,
+      toClass(e.closedAt - e.at),
+      e.attempts ? toStoredAttempts(e.attempts) : null,
+    ]),
   );
-  const [first = "", ...others] = statements();
-  const results = await db.batch([
-    db.prepare(`${first} ${columns}`).bind(accountId, rows, revision, Number(isGranted)),
-    ...others.map((statement) => db.prepare(statement).bind(accountId, rows, revision)),
-    select(db, [...new Set(entries.map(({ keyId }) => keyId))]),
+  const owners = JSON.stringify([...new Set([accountId, ...entries.map(({ keyId }) => keyId)])]);
+  // Most batches are a few chats of an account that is seldom used: a page of tasks is not tried for them.
+  const hasTasks = entries.filter(({ kind }) => kind !== "chat").length > 1;
+  const files = entries.flatMap(({ kind, made }) => (made ? toFingerprintRows(kind, made) : []));
+  const statements = [addSpending, addSums, ...(hasTasks ? [addPage] : []), insertEntries];
+  const [moved] = await db.batch([
+    db.prepare(`${fresh} ${moveCharges}`).bind(accountId, rows, revision, Number(isGranted), owners),
+    ...statements.map((statement) => db.prepare(`${fresh} ${statement}`).bind(accountId, rows, revision)),
+    ...(files.length > 0 ? [db.prepare(insertFingerprints(isMoved)).bind(accountId, JSON.stringify(files), revision)] : []),
   ]);
-  const [row] = toRows(results[0]);
-  return { isDone: row !== undefined, account: row, keys: toRows(results.at(-1)) };
+  const found = toRows(moved);
+  return { account: found.find(({ id }) => id === accountId), keys: found.filter(({ id }) => id !== accountId) };
 }
 
 /**
@@ -190,15 +301,15 @@ export async function writeEntries(
  */
 export const regrant = (
   db: D1Database,
-  { accountId, quota, revision }: { accountId: string; quota: number | null; revision: number },
+  { accountId, quota, debt = 0, revision }: { accountId: string; quota: number | null; debt?: number; revision: number },
   granted: number,
 ): Promise<WalletRow | undefined> =>
   update(
     db,
-    `reserved = reserved - granted + ?2, granted = ?2, revision = max(revision, ?4) + 1,
-       quota = iif(?3 IS NULL, NULL, max(?3, reserved - granted + ?2 + used)) WHERE id = ?1`,
+    `granted = ?2, revision = max(revision, ?4) + 1, quota = iif(?3 IS NULL, NULL, max(?3, ?2 + used)), debt = ?5 WHERE id = ?1`,
     accountId,
     granted,
     quota,
     revision,
+    debt,
   );

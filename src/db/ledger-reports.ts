@@ -1,4 +1,4 @@
-/** Queries of the ledger: charges by day and model, entries, tasks. Read-only; amounts in millionths, days in UTC. */
+/** Queries of the ledger: charges by day and model, entries, tasks and their ends. Read-only; amounts in millionths, days in UTC. */
 
 import { ofAccount } from "./ledger.ts";
 
@@ -14,14 +14,17 @@ export interface Spent {
   charged: number;
 }
 
+/** SQL: the charges of these keys' wallets (?3, a JSON list) alone; NULL for all of the account. */
+const isOfWallets = "(?3 IS NULL OR key_id IN (SELECT value FROM json_each(?3)))";
+
 /** An account's charges since `since` (milliseconds), by day of submission and model; without rows of zero. */
-export async function spentByDay(db: D1Database, accountId: string, since: number): Promise<Spent[]> {
+export async function spentByDay(db: D1Database, accountId: string, since: number, wallets?: string[]): Promise<Spent[]> {
   const { results } = await db
     .prepare(
-      `SELECT day, model, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day > ?2 - ${dayMs}
+      `SELECT day, model, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND ${isOfWallets}
        GROUP BY 1, 2 HAVING sum(charged) > 0 ORDER BY 1 DESC, 2`,
     )
-    .bind(accountId, since)
+    .bind(accountId, since, wallets === undefined ? null : JSON.stringify(wallets))
     .run<Spent>();
   return results;
 }
@@ -36,13 +39,13 @@ export interface ModelUse {
 }
 
 /** Final tasks and chats of an account that were submitted since `since` (milliseconds), by model, the highest charge first. */
-export async function usesByModel(db: D1Database, accountId: string, since: number): Promise<ModelUse[]> {
+export async function usesByModel(db: D1Database, accountId: string, since: number, wallets?: string[]): Promise<ModelUse[]> {
   const { results } = await db
     .prepare(
       `SELECT model, sum(completed + failed) AS runs, sum(completed) AS completed, sum(charged) AS charged FROM spending
-       WHERE account_id = ?1 AND day > ?2 - ${dayMs} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
+       WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND ${isOfWallets} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
     )
-    .bind(accountId, since)
+    .bind(accountId, since, wallets === undefined ? null : JSON.stringify(wallets))
     .run<ModelUse>();
   return results;
 }
@@ -77,32 +80,24 @@ export function selectEntries(db: D1Database, accountId: string, page: EntryPage
   // Two index scans, tasks and chats, merged by SQLite: a page reads only its own rows.
   const side = (isChat: 0 | 1) =>
     `SELECT task_id, at, kind, model, key_id, held, charged, outcome, closed_at FROM entry
-     WHERE ${ofAccount()} AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4)`;
+     WHERE ${ofAccount()} AND (kind = 'chat') = ${isChat} AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4)`;
   return db
     .prepare(
       `WITH hold AS (${side(0)} UNION ALL ${side(1)})
-       SELECT h.task_id AS taskId, h.kind, h.model, k.name AS keyName, h.at, h.held,
-         iif(h.closed_at IS NULL, NULL, h.charged) AS charged, h.outcome, h.closed_at AS closedAt
+       SELECT h.task_id AS taskId, h.kind, h.model, k.name AS keyName, h.at, h.held, h.charged, h.outcome, h.closed_at AS closedAt
        FROM hold h LEFT JOIN api_key k ON k.id = h.key_id ORDER BY h.at DESC, h.task_id DESC LIMIT ?5`,
     )
     .bind(accountId, page.since, page.after?.at ?? Number.MAX_SAFE_INTEGER, page.after?.taskId ?? "", page.limit);
 }
 
-/** The cost of a task of the account: the reserved amount and, once it is settled, the charge; undefined without a reservation. */
-export const readCost = async (
-  db: D1Database,
-  accountId: string,
-  taskId: string,
-): Promise<{ held: number; charged: number | null } | undefined> =>
+/** The cost of a settled task of the account: the amount that was held, and the charge; undefined without an entry. */
+export const readCost = async (db: D1Database, accountId: string, taskId: string): Promise<{ held: number; charged: number } | undefined> =>
   (await db
-    .prepare(
-      `SELECT held, iif(closed_at IS NULL, NULL, charged) AS charged FROM entry
-       WHERE task_id = ?1 AND step = 'reserve' AND account_id = ?2`,
-    )
+    .prepare("SELECT held, charged FROM entry WHERE task_id = ?1 AND account_id = ?2")
     .bind(taskId, accountId)
-    .first<{ held: number; charged: number | null }>()) ?? undefined;
+    .first<{ held: number; charged: number }>()) ?? undefined;
 
-/** A task with a reservation. */
+/** A task with a hold. */
 export interface OpenTask {
   taskId: string;
   accountId: string;
@@ -113,41 +108,15 @@ export interface OpenTask {
   at: number;
 }
 
-/**
- * A page of the open tasks of all accounts in D1's own ledger, oldest first, after the one at `after`: those reserved after `since` (milliseconds),
- * without chats. Reads each wallet, and the open tasks of the accounts that have some: for operators, not for requests.
- */
-export async function listOpenTasks(
-  db: D1Database,
-  page: { since: number; limit: number; after?: Place | undefined },
-): Promise<OpenTask[]> {
-  const { results } = await db
-    .prepare(
-      // The cross join fixes the order: wallets first, so that an account without open tasks costs only its wallet's row.
-      `SELECT r.task_id AS taskId, r.account_id AS accountId, r.kind, r.model, r.held, r.at
-       FROM wallet w CROSS JOIN entry r INDEXED BY entry_open ON r.account_id = w.id
-       WHERE w.open_tasks > 0 AND r.step = 'reserve' AND r.closed_at IS NULL AND (r.kind = 'chat') = 0 AND r.at > ?1
-         AND (r.at, r.task_id) > (?2, ?3)
-       ORDER BY r.at, r.task_id LIMIT ?4`,
-    )
-    .bind(page.since, page.after?.at ?? 0, page.after?.taskId ?? "", page.limit)
-    .run<OpenTask>();
-  return results;
-}
-
-/** Accounts whose wallet objects have granted amounts. Reads each wallet: for operators, not for requests. */
-export const listGrantedAccounts = async (db: D1Database, limit: number): Promise<string[]> =>
-  (await db.prepare("SELECT id FROM wallet WHERE granted > 0 LIMIT ?1").bind(limit).run<{ id: string }>()).results.map(({ id }) => id);
-
 /** The position of a task in its account's lists; undefined if the account has no such task. */
 export const readPlace = async (db: D1Database, accountId: string, taskId: string): Promise<Place | undefined> =>
   (await db
-    .prepare("SELECT at, task_id AS taskId FROM entry WHERE task_id = ?1 AND step = 'reserve' AND account_id = ?2 AND kind <> 'chat'")
+    .prepare("SELECT at, task_id AS taskId FROM entry WHERE task_id = ?1 AND account_id = ?2 AND kind <> 'chat'")
     .bind(taskId, accountId)
     .first<Place>()) ?? undefined;
 
 /** The filters of lists of tasks. A closed set, so that each filter needs only a few index scans. */
-export interface Sort {
+interface Sort {
   model: string;
   kind: string;
 }
@@ -159,35 +128,27 @@ export interface TaskPage {
   sorts: Sort[];
   /** True if some models or kinds are excluded. */
   isNarrowed: boolean;
-  /** Excludes settled tasks with another outcome. Open ones are always included: only their objects have their status. */
+  /** Excludes tasks with another outcome. "open": D1 has none of them. */
   outcome?: "open" | "completed" | "failed" | undefined;
-  /** Milliseconds: tasks that ended before this time have no record any more. */
+  /** Milliseconds: the records of tasks that ended before this time are deleted. */
   endedSince: number;
   /** The longest duration of a task in milliseconds: a task submitted longer than that before `endedSince` has no record either. */
   longestMs: number;
 }
 
-/** A page of an account's tasks, newest first. Reads the rows of the page, once for each filter and outcome. */
+/** A page of an account's settled tasks, newest first. Reads the rows of the page, once for each filter and outcome. */
 export async function listTasks(db: D1Database, accountId: string, page: TaskPage): Promise<Place[]> {
   const { limit, after, sorts, isNarrowed, outcome, endedSince, longestMs } = page;
-  const walk = (index: string, since: number, more: string, ...values: unknown[]) =>
+  const settled = (index: string, more: string, ...values: unknown[]) =>
     db
       .prepare(
         // The index is named, because with another one the scan would read every row of the account.
         `SELECT task_id AS taskId, at FROM entry INDEXED BY ${index}
-         WHERE ${ofAccount()} AND step = 'reserve' AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4) AND ${more}
+         WHERE ${ofAccount()} AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4)
+           AND closed_at > ?6 AND ${more}
          ORDER BY at DESC, task_id DESC LIMIT ?5`,
       )
-      .bind(accountId, since, after?.at ?? Number.MAX_SAFE_INTEGER, after?.taskId ?? "", limit, ...values);
-  const settled = (index: string, more: string, ...values: unknown[]) =>
-    walk(index, endedSince - longestMs, `closed_at IS NOT NULL AND closed_at > ?6 AND ${more}`, endedSince, ...values);
-  const open = walk(
-    "entry_open",
-    0,
-    `closed_at IS NULL AND (kind = 'chat') = 0 AND (?6 = 1 OR instr(?7, '"' || model || ' ' || kind || '"') > 0)`,
-    isNarrowed ? 0 : 1,
-    JSON.stringify(sorts.map(({ model, kind }) => `${model} ${kind}`)),
-  );
+      .bind(accountId, endedSince - longestMs, after?.at ?? Number.MAX_SAFE_INTEGER, after?.taskId ?? "", limit, endedSince, ...values);
   const outcomes = { open: [], completed: [1], failed: [0] };
   const wanted = outcome ? outcomes[outcome] : [0, 1];
   const sortedWalks = () =>
@@ -203,9 +164,48 @@ export async function listTasks(db: D1Database, accountId: string, page: TaskPag
       ),
     );
   const walks = isNarrowed || outcome ? sortedWalks() : [settled("entry_by_account", "(kind = 'chat') = 0")];
-  const found = await db.batch<Place>([open, ...walks]);
+  if (walks.length === 0) return [];
+  const found = await db.batch<Place>(walks);
   return found
     .flatMap(({ results }) => results)
     .sort((a, b) => b.at - a.at || (a.taskId < b.taskId ? 1 : -1))
     .slice(0, limit);
+}
+
+/** A final task, or the end of a delivery. */
+export interface EndedTask {
+  taskId: string;
+  /** "completed", the reason of the task's failure, "delivered" or "delivery_failed". */
+  outcome: string;
+  /** When it was settled or delivered, in milliseconds; unique within the account. */
+  at: number;
+}
+
+const isTask = "kind <> 'chat' AND outcome <> 'refused'";
+
+/** When a task of the account was settled; undefined if it is open or belongs to another account. */
+export const settledAt = async (db: D1Database, accountId: string, taskId: string): Promise<number | undefined> =>
+  (await db
+    .prepare(`SELECT closed_at AS at FROM entry WHERE task_id = ?2 AND account_id = ?1 AND ${isTask}`)
+    .bind(accountId, taskId)
+    .first<number>("at")) ?? undefined;
+
+/**
+ * The first `limit` tasks settled, and deliveries ended, after `after` (milliseconds), oldest first. Each of these of an account gets a later
+ * time than all earlier ones (`WalletBook.nextEnd`), so a reader who continues from the last row misses none. Reads the rows of the result, and at most one page more.
+ */
+export async function listEndedTasks(db: D1Database, accountId: string, after: number, limit: number): Promise<EndedTask[]> {
+  // Each page has a later task than the pages before it.
+  const inPages = `SELECT task_id AS taskId, outcome, closed_at AS at FROM ended_page CROSS JOIN json_each(tasks) CROSS JOIN entry ON task_id = value
+    WHERE ended_page.account_id = ?1 AND ended_at > ?2 AND closed_at > ?2 ORDER BY ended_at, closed_at LIMIT ?3`;
+  // Those that are in no page: the index entry_ended.
+  const alone = `SELECT task_id AS taskId, outcome, closed_at AS at FROM entry
+    WHERE ${ofAccount()} AND ${isTask} AND paged IS NULL AND closed_at > ?2 ORDER BY closed_at LIMIT ?3`;
+  const deliveries = `SELECT task_id AS taskId, outcome, at FROM delivery_event WHERE account_id = ?1 AND at > ?2 ORDER BY at LIMIT ?3`;
+  // One statement: a reader who continues after its last row must not miss an earlier one that was written between two statements.
+  const { results } = await db
+    .prepare(`SELECT * FROM (${inPages}) UNION ALL SELECT * FROM (${alone}) UNION ALL SELECT * FROM (${deliveries}) ORDER BY at LIMIT ?3`)
+    .bind(accountId, after, limit)
+    .run<EndedTask>();
+  return results;
 }

@@ -1,10 +1,9 @@
-/** D1's own ledger, which settles reservations from before wallet objects existed; also balances and the types of charges. Amounts in millionths. */
+/** Charges with their account and key, balances, and the rows of wallets. Amounts in millionths. */
 
-import type { FailureCode } from "../errors.ts";
-import type { Versioned } from "../versions.ts";
-import sql from "./settle.txt";
+import type { FailureCode } from "../base/errors.ts";
+import type { Versioned } from "../base/versions.ts";
 
-/** The account and key that pay for a task. Both wallets change in one statement. */
+/** The account and key that pay for a task. */
 export interface Charge extends Versioned {
   taskId: string;
   accountId: string;
@@ -36,19 +35,11 @@ export const ofAccount = (id = "?1") => `substr(account_id, 5, 4) = substr(${id}
 /** The outcome of a task or chat. `refused`: its submission was refused after its reservation, so there is no task. */
 export type Outcome = "completed" | FailureCode | "refused";
 
-/**
- * Settles the hold of a task: `charged` becomes used (never more than was held), the rest is returned. 0 is a refund. A task that never
- * reserved gets a settlement row too, which prevents a late reservation. Throws if the outcome is unknown; a repeat changes nothing.
- */
-export async function settle(db: D1Database, charge: Charge, charged: number, outcome: Outcome): Promise<void> {
-  await db.prepare(sql).bind(charge.taskId, charge.accountId, charge.keyId, charge.kind, charge.model, charged, outcome, Date.now()).run();
-}
-
-/** These wallets by their ids, with the time of the last reservation on each (milliseconds; null for never). */
-export async function readWallets(db: D1Database, ids: string[]): Promise<Map<string, Balance & { reservedAt: number | null }>> {
+/** When the last written entry of each of these wallets was reserved, in milliseconds; null without an entry. */
+export async function readReservedAt(db: D1Database, ids: string[]): Promise<Map<string, number | null>> {
   const { results } = await db
-    .prepare("SELECT id, quota, reserved, used, reserved_at AS reservedAt FROM wallet WHERE id IN (SELECT value FROM json_each(?1))")
+    .prepare("SELECT id, reserved_at AS at FROM wallet WHERE id IN (SELECT value FROM json_each(?1))")
     .bind(JSON.stringify(ids))
-    .run<Balance & { id: string; reservedAt: number | null }>();
-  return new Map(results.map(({ id, ...wallet }) => [id, wallet]));
+    .run<{ id: string; at: number | null }>();
+  return new Map(results.map(({ id, at }) => [id, at]));
 }

@@ -6,9 +6,11 @@ export interface QuotaChange {
   /** In millionths; null is no limit. */
   before: number | null;
   after: number | null;
-  /** The admin's e-mail address; null if the change was made with the operator's API. */
+  /** The admin's e-mail address; null if the change was made with the operator's API, or by a credit. */
   admin: string | null;
   reason: string | null;
+  /** The kind of the credit that made it (`credits.ts`); null if an operator did. */
+  kind: string | null;
 }
 
 /** The account's latest changes, newest first. */
@@ -16,7 +18,8 @@ export const listQuotaChanges = async (db: D1Database, accountId: string, limit:
   (
     await db
       .prepare(
-        `SELECT q.at, q.before, q.after, q.reason, a.email AS admin FROM quota_change q LEFT JOIN account a ON a.id = q.admin_id
+        `SELECT q.at, q.before, q.after, coalesce(q.reason, d.reason) AS reason, a.email AS admin, d.kind FROM quota_change q
+         LEFT JOIN account a ON a.id = q.admin_id LEFT JOIN credit d ON d.id = q.credit_id
          WHERE q.account_id = ?1 ORDER BY q.id DESC LIMIT ?2`,
       )
       .bind(accountId, limit)
@@ -28,12 +31,12 @@ export async function explainQuotaChange(db: D1Database, accountId: string, admi
   await db
     .prepare(
       `UPDATE quota_change SET admin_id = ?2, reason = ?3
-       WHERE id = (SELECT max(id) FROM quota_change WHERE account_id = ?1) AND admin_id IS NULL`,
+       WHERE id = (SELECT max(id) FROM quota_change WHERE account_id = ?1 AND credit_id IS NULL) AND admin_id IS NULL`,
     )
     .bind(accountId, adminId, reason || null)
     .run();
 }
 
-/** Deletes the reasons that admins wrote about the account. The amounts stay, like those of the ledger. */
-export const eraseReasons = (db: D1Database, accountId: string) =>
-  db.prepare("UPDATE quota_change SET reason = NULL WHERE account_id = ?1").bind(accountId);
+/** Deletes the reasons that admins wrote about the account, and the notes of its codes. The amounts stay, like those of the ledger. */
+export const eraseReasons = (db: D1Database, accountId: string): D1PreparedStatement[] =>
+  ["quota_change", "credit"].map((table) => db.prepare(`UPDATE ${table} SET reason = NULL WHERE account_id = ?1`).bind(accountId));

@@ -1,7 +1,6 @@
 /** The callers' references of tasks: written with the task, read by lists. */
 
 import type { TaskPage } from "./ledger-reports.ts";
-import sql from "./references.txt";
 
 /** A task and its reference; `at` is its time of submission in milliseconds. */
 interface NamedTask {
@@ -34,7 +33,13 @@ export async function listReferenced(
 ): Promise<ReferencedPlace[]> {
   const { limit, after, sorts, outcome, endedSince, longestMs } = page;
   const { results } = await db
-    .prepare(sql)
+    .prepare(
+      `SELECT r.task_id AS taskId, r.at FROM task_reference r LEFT JOIN entry e ON e.task_id = r.task_id
+       WHERE r.account_id = ?1 AND r.reference = ?2 AND r.at BETWEEN ?3 AND ?4 AND (r.at < ?4 OR r.task_id < ?5)
+         AND (e.task_id IS NULL OR (e.closed_at > ?7 AND instr(?6, '"' || e.model || ' ' || e.kind || '"') > 0
+         AND CASE ?9 WHEN 'open' THEN false WHEN 'completed' THEN e.outcome = 'completed' WHEN 'failed' THEN e.outcome <> 'completed' ELSE true END))
+       ORDER BY r.at DESC, r.task_id DESC LIMIT ?8`,
+    )
     .bind(
       accountId,
       reference,
@@ -49,3 +54,15 @@ export async function listReferenced(
     .run<ReferencedPlace>();
   return results;
 }
+
+/** The position of an account's task in the list of its reference; undefined if it is not in it. Reads the reference's rows. */
+export const readReferencedPlace = async (
+  db: D1Database,
+  accountId: string,
+  reference: string,
+  taskId: string,
+): Promise<ReferencedPlace | undefined> =>
+  (await db
+    .prepare("SELECT at, task_id AS taskId FROM task_reference WHERE account_id = ?1 AND reference = ?2 AND task_id = ?3")
+    .bind(accountId, reference, taskId)
+    .first<ReferencedPlace>()) ?? undefined;

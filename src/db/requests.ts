@@ -25,6 +25,8 @@ export interface RequestFilter {
   result?: "succeeded" | "refused" | "failed" | undefined;
   /** The key's wallet. */
   key?: string | undefined;
+  /** Only requests with these keys' wallets. */
+  keys?: string[] | undefined;
   /** A part of a request id or a task id. */
   text?: string | undefined;
 }
@@ -107,7 +109,7 @@ const isOlder = (one: RequestEntry, other: { at: number; request: string }) =>
 export async function readRequests(
   db: D1Database,
   account: string,
-  { result, key, text }: RequestFilter,
+  { result, key, keys, text }: RequestFilter,
   { limit, after, now }: { limit: number; after?: { at: number; request: string } | undefined; now: number },
 ): Promise<{ entries: RequestEntry[]; hasMore: boolean }> {
   const found: RequestEntry[] = [];
@@ -115,6 +117,7 @@ export async function readRequests(
     entry.at >= now - keptMs &&
     isResult(entry, result) &&
     (key === undefined || entry.key === key) &&
+    (keys === undefined || (entry.key !== undefined && keys.includes(entry.key))) &&
     (text === undefined || [entry.request, entry.task, entry.path].some((words) => words?.includes(text))) &&
     (after === undefined || isOlder(entry, after));
   const statement = db.prepare(

@@ -10,7 +10,7 @@ export async function addDurations(db: D1Database, sort: string, seconds: number
       `INSERT INTO typical_time (sort, seconds) VALUES (?1, ?2)
        ON CONFLICT DO UPDATE SET seconds = (SELECT json_group_array(value) FROM (
          SELECT value FROM (SELECT 0 AS age, key, value FROM json_each(excluded.seconds)
-                            UNION ALL SELECT 1, key, value FROM json_each(typical_time.seconds))
+         UNION ALL SELECT 1, key, value FROM json_each(typical_time.seconds))
          ORDER BY age, key LIMIT ${kept}))
        RETURNING seconds`,
     )

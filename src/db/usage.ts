@@ -1,5 +1,7 @@
 /** An account's charges in a range of days, from the daily sums; by reference from the tasks that have one. Amounts in millionths, days in UTC. */
 
+import type { ArchivePart } from "./archive.ts";
+
 /** The first milliseconds of the first and the last day. */
 export interface Span {
   first: number;
@@ -26,33 +28,40 @@ export interface Used {
 const dayMs = 86_400_000;
 /** The maximum difference between the two recorded times of a submission. */
 const slackMs = 300_000;
-const sums = ["charged", "returned", "completed", "failed"] as const;
+/** The totals of a group. */
+export const usageSums = ["charged", "returned", "completed", "failed"] as const;
 
-/** Usage by these columns, in their order. Reads a row per day, model and key. */
-export async function readUsage(db: D1Database, accountId: string, span: Span, columns: readonly Column[]): Promise<Used[]> {
-  return (await totals(db, accountId, span, columns).run<Used>()).results;
+/** Usage by these columns, in their order, of these keys' wallets alone if they are given. Reads a row per day, model and key. */
+export async function readUsage(
+  db: D1Database,
+  accountId: string,
+  span: Span,
+  columns: readonly Column[],
+  wallets?: string[],
+): Promise<Used[]> {
+  return (await totals(db, accountId, span, columns, wallets).run<Used>()).results;
 }
 
-function totals(db: D1Database, accountId: string, { first, last }: Span, columns: readonly Column[]): D1PreparedStatement {
+function totals(
+  db: D1Database,
+  accountId: string,
+  { first, last }: Span,
+  columns: readonly Column[],
+  wallets?: string[],
+): D1PreparedStatement {
   const names = columns.map((column) => (column === "key" ? "key_id AS key" : column));
   const order = columns.map((_, at) => at + 1).join(", ");
   return db
     .prepare(
-      `SELECT ${[...names, ...sums.map((sum) => `sum(${sum}) AS ${sum}`)].join(", ")} FROM spending
-       WHERE account_id = ?1 AND day BETWEEN ?2 AND ?3 ${order && `GROUP BY ${order} ORDER BY ${order}`}`,
+      `SELECT ${[...names, ...usageSums.map((sum) => `sum(${sum}) AS ${sum}`)].join(", ")} FROM spending
+       WHERE account_id = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR key_id IN (SELECT value FROM json_each(?4))) ${order && `GROUP BY ${order} ORDER BY ${order}`}`,
     )
-    .bind(accountId, first, last);
-}
-
-/** The archive's share in usage by reference: the statement that selects its files, and a function that adds their entries to D1's groups, at most `left` of them. */
-interface ArchiveShare {
-  parts: D1PreparedStatement;
-  join: (groups: Used[], parts: unknown[], left: number) => Promise<Used[] | "too_many">;
+    .bind(accountId, first, last, wallets === undefined ? null : JSON.stringify(wallets));
 }
 
 /**
- * Usage by reference and these columns, followed by everything without a reference under null. Reads two rows per task with a reference:
- * `too_many` if there are more than `maxTasks`.
+ * What usage by reference is made of, in one transaction: the number of D1's tasks with a reference, counted to one more than `maxTasks`; their usage by
+ * reference and columns; the usage of everything by the columns; and the archive's files, which `parts` selects. Reads two rows for each of these tasks.
  */
 export async function readReferencedUsage(
   db: D1Database,
@@ -60,41 +69,24 @@ export async function readReferencedUsage(
   span: Span,
   columns: readonly Exclude<Column, "reference">[],
   maxTasks: number,
-  archive?: ArchiveShare,
-): Promise<Used[] | "too_many"> {
+  parts: D1PreparedStatement,
+) {
   const expressions = { day: `e.at / ${dayMs} * ${dayMs} AS day`, model: "e.model", key: "e.key_id AS key" };
-  const named = `SELECT reference, task_id FROM task_reference WHERE account_id = ?1 AND at BETWEEN ?2 - ${slackMs} AND ?3 + ${dayMs + slackMs}`;
+  const named = `SELECT reference, task_id FROM task_reference WHERE account_id = ?1 AND at BETWEEN ?2 - ${slackMs} AND ?3 + ${dayMs + slackMs} LIMIT ?4`;
   const groups = ["r.reference", ...columns.map((column) => expressions[column])];
   const order = groups.map((_, at) => at + 1).join(", ");
-  // One transaction: the rest of the totals is exactly the usage without a reference.
-  const read = await db.batch<Used & { tasks: number }>([
-    db.prepare(`SELECT count(*) AS tasks FROM (${named} LIMIT ?4)`).bind(accountId, span.first, span.last, maxTasks + 1),
+  const read = await db.batch([
+    db.prepare(`SELECT count(*) AS tasks FROM (${named})`).bind(accountId, span.first, span.last, maxTasks + 1),
     db
       .prepare(
         `SELECT ${groups.join(", ")}, sum(e.charged) AS charged, sum(e.held - e.charged) AS returned,
-           sum(e.outcome = 'completed') AS completed, sum(e.outcome <> 'completed') AS failed
-         FROM (${named} LIMIT ?4) r JOIN entry e ON e.task_id = r.task_id AND e.step = 'reserve'
-         WHERE e.closed_at IS NOT NULL AND e.at >= ?2 AND e.at < ?3 + ${dayMs} GROUP BY ${order} ORDER BY ${order}`,
+         sum(e.outcome = 'completed') AS completed, sum(e.outcome <> 'completed') AS failed
+         FROM (${named}) r JOIN entry e ON e.task_id = r.task_id
+         WHERE e.at >= ?2 AND e.at < ?3 + ${dayMs} GROUP BY ${order} ORDER BY ${order}`,
       )
       .bind(accountId, span.first, span.last, maxTasks),
     totals(db, accountId, span, columns),
-    ...(archive ? [archive.parts] : []),
+    parts,
   ]);
-  const [[count] = [], written = [], all = [], parts = []] = read.map(({ results }) => results);
-  const left = maxTasks - (count?.tasks ?? 0);
-  if (left < 0) return "too_many";
-  const referenced = archive ? await archive.join(written, parts, left) : written;
-  return referenced === "too_many" ? referenced : [...referenced, ...withoutReference(all, referenced, columns)];
-}
-
-/** The totals minus the tasks with a reference. */
-function withoutReference(all: Used[], referenced: Used[], columns: readonly Column[]): Used[] {
-  const toName = (used: Used) => JSON.stringify(columns.map((column) => used[column]));
-  // Without columns, an account without usage has one row of nulls as its totals.
-  const rest = new Map(all.filter(({ charged }) => charged !== null).map((used) => [toName(used), { reference: null, ...used }]));
-  for (const used of referenced) {
-    const group = rest.get(toName(used));
-    if (group) for (const sum of sums) group[sum] -= used[sum];
-  }
-  return [...rest.values()].filter(({ completed, failed }) => completed > 0 || failed > 0);
+  return read.map(({ results }) => results) as [[{ tasks: number }], Used[], Used[], ArchivePart[]];
 }

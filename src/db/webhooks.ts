@@ -1,4 +1,10 @@
-/** Webhooks in D1: each account's endpoint and signing secrets. Not related to money. */
+/** Webhooks in D1: each account's endpoint and signing secrets, which are sealed. Not related to money. */
+
+import { isSealed, openSealed, seal, type SealingSecrets } from "../signing/sealing.ts";
+import { type Announcer, changeKeys, replaceSecret } from "./account-changes.ts";
+import { type Actor, auditRow } from "./audit-log.ts";
+
+export type WebhookBindings = SealingSecrets & { DB: D1Database };
 
 /** How long the previous secret is still used for signing after a rotation. */
 const oldSecretMs = 24 * 3_600_000;
@@ -22,35 +28,56 @@ const cache = new Map<string, { webhook: Webhook; until: number }>();
 /** A new signing secret in the format of Standard Webhooks: `whsec_` and 32 random bytes in Base64. */
 const newSecret = () => `whsec_${crypto.getRandomValues(new Uint8Array(32)).toBase64()}`;
 
-const findWebhook = (db: D1Database, accountId: string) =>
+const findRow = (db: D1Database, accountId: string) =>
   db.prepare(`SELECT ${columns} FROM webhook WHERE account_id = ?1`).bind(accountId).first<Webhook>();
 
-/** The account's webhook; creates its secret if it has no secret yet. Throws if D1 does not answer. */
-export async function readWebhook(db: D1Database, accountId: string): Promise<Webhook> {
-  const found = await findWebhook(db, accountId);
-  if (found) return found;
-  // Of two parallel calls that create a secret the first one wins for both.
-  await db.prepare("INSERT INTO webhook (account_id, secret) VALUES (?1, ?2) ON CONFLICT DO NOTHING").bind(accountId, newSecret()).run();
-  return (await findWebhook(db, accountId))!;
+/** The account's webhook; creates its secret if it has no secret yet. Throws if D1 does not answer, or the secret cannot be opened: after a rotation of the account's secret it can. */
+export async function readWebhook(env: WebhookBindings, accountId: string): Promise<Webhook> {
+  const { DB } = env;
+  let row = await findRow(DB, accountId);
+  if (!row) {
+    // Of two parallel calls that create a secret the first one wins for both.
+    const secret = await seal(env, accountId, newSecret());
+    await DB.prepare("INSERT INTO webhook (account_id, secret) VALUES (?1, ?2) ON CONFLICT DO NOTHING").bind(accountId, secret).run();
+    row = (await findRow(DB, accountId))!;
+  }
+  return {
+    ...row,
+    secret: await openSealed(env, accountId, row.secret),
+    // One that cannot be opened does not sign.
+    oldSecret: row.oldSecret === null ? null : await openSealed(env, accountId, row.oldSecret).catch(() => null),
+  };
 }
 
 /** The account's webhook, cached for some seconds in this isolate. */
-export async function cachedWebhook(db: D1Database, accountId: string): Promise<Webhook> {
+export async function cachedWebhook(env: WebhookBindings, accountId: string): Promise<Webhook> {
   const cached = cache.get(accountId);
   if (cached && cached.until > Date.now()) return cached.webhook;
-  const webhook = await readWebhook(db, accountId);
+  const webhook = await readWebhook(env, accountId);
   cache.delete(accountId);
   if (cache.size >= maxCached) cache.delete(cache.keys().next().value ?? "");
   cache.set(accountId, { webhook, until: Date.now() + cacheMs });
   return webhook;
 }
 
+/** An address without what may be a secret in it: its query. */
+const toShown = (url: string | null): string | null => url && url.replace(/\?.*/, "?…");
+
 /** Sets the account's endpoint, or removes it with null. */
-export async function setEndpoint(db: D1Database, accountId: string, url: string | null): Promise<void> {
-  await db
-    .prepare("INSERT INTO webhook (account_id, url, secret) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET url = excluded.url")
-    .bind(accountId, url, newSecret())
-    .run();
+export async function setEndpoint(
+  env: WebhookBindings,
+  announcer: Announcer,
+  by: Actor,
+  accountId: string,
+  url: string | null,
+): Promise<void> {
+  const before = (await findRow(env.DB, accountId))?.url ?? null;
+  const statement = env.DB.prepare(
+    "INSERT INTO webhook (account_id, url, secret) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET url = excluded.url",
+  ).bind(accountId, url, await seal(env, accountId, newSecret()));
+  const act = { act: "webhook_changed", before: { url: toShown(before) }, after: { url: toShown(url) } } as const;
+  const logged = auditRow(env.DB, accountId, by, act);
+  await changeKeys(env.DB, announcer, accountId, [statement, logged], { act: "webhook_endpoint", url });
   cache.delete(accountId);
 }
 
@@ -58,17 +85,50 @@ export async function setEndpoint(db: D1Database, accountId: string, url: string
  * Replaces the account's secret and returns the new one. The previous secret is also used for signing for a day. The one before that is
  * dropped at once, so that two rotations revoke a leaked secret.
  */
-export async function rotateSecret(db: D1Database, accountId: string): Promise<string> {
+export async function rotateSecret(env: WebhookBindings, announcer: Announcer, by: Actor, accountId: string): Promise<string> {
   const secret = newSecret();
-  await db
-    .prepare(
-      `INSERT INTO webhook (account_id, secret) VALUES (?1, ?2)
-       ON CONFLICT DO UPDATE SET old_secret = secret, secret = excluded.secret, rotated_at = ?3`,
-    )
-    .bind(accountId, secret, Date.now())
-    .run();
+  const change = { act: "webhook_secret", secret: await seal(env, accountId, secret), at: Date.now() } as const;
+  const statements = [
+    replaceSecret(env.DB, accountId, change.secret, change.at),
+    auditRow(env.DB, accountId, by, { act: "webhook_secret_rotated" }),
+  ];
+  await changeKeys(env.DB, announcer, accountId, statements, change);
   cache.delete(accountId);
   return secret;
+}
+
+/**
+ * Seals the secrets of the next `limit` accounts after `after` with the current key, after a rotation of
+ * ASSET_SIGNING_SECRET. Returns the last of these accounts; undefined after the last one of all. May be repeated.
+ */
+export async function sealSecrets(env: WebhookBindings, after: string, limit: number): Promise<string | undefined> {
+  const { DB } = env;
+  const { results } = await DB.prepare(
+    "SELECT account_id AS accountId, secret, old_secret AS oldSecret FROM webhook WHERE account_id > ?1 ORDER BY account_id LIMIT ?2",
+  )
+    .bind(after, limit)
+    .run<Pick<Webhook, "secret" | "oldSecret"> & { accountId: string }>();
+  const again = async (accountId: string, stored: string) =>
+    (await isSealed(env, stored)) ? stored : seal(env, accountId, await openSealed(env, accountId, stored));
+  const statements = [];
+  for (const { accountId, secret, oldSecret } of results) {
+    // A secret that cannot be opened stays as it is.
+    const sealed = await again(accountId, secret).catch(() => secret);
+    const oldSealed = oldSecret === null ? null : await again(accountId, oldSecret).catch(() => oldSecret);
+    if (sealed === secret && oldSealed === oldSecret) continue;
+    // Not if the secret was rotated meanwhile.
+    statements.push(
+      DB.prepare("UPDATE webhook SET secret = ?2, old_secret = ?3 WHERE account_id = ?1 AND secret = ?4 AND old_secret IS ?5").bind(
+        accountId,
+        sealed,
+        oldSealed,
+        secret,
+        oldSecret,
+      ),
+    );
+  }
+  if (statements.length > 0) await DB.batch(statements);
+  return results.length < limit ? undefined : results.at(-1)?.accountId;
 }
 
 /** The secrets that sign at the time `now` (milliseconds), the newest first. */

@@ -1,7 +1,6 @@
 /** Decodes an image given as text: a data URL or bare Base64. */
 
-import { detectImageType } from "./image-type.ts";
-import type { ImageType } from "./image-type.ts";
+import { detectImageType, type ImageType } from "./image-type.ts";
 
 /**
  * - `not_an_image_url` neither `data:image/...;base64,` nor, where allowed, text without `data:`

@@ -1,8 +1,7 @@
 /** Canonical JSON (RFC 8785), and its digest for values whose large images were extracted. */
 
-import { sha256Hex } from "../ids.ts";
-import type { Gap } from "./json-image.ts";
-import type { ExtractedImage } from "./json-skeleton.ts";
+import { sha256Hex } from "../base/ids.ts";
+import type { Gap, ExtractedImage } from "./json-image.ts";
 
 /** The canonical text of a value from `JSON.parse`: names sorted by their UTF-16 code units, no white space. */
 export function canonicalJson(value: unknown): string {

@@ -3,6 +3,7 @@
 import { JsonBodyError } from "./json-error.ts";
 import { decodeString, type JsonPart, type JsonPath, JsonScanner } from "./json-scanner.ts";
 import { readText } from "./json-text.ts";
+import { largeReads } from "./large-reads.ts";
 
 export interface JsonFilesOptions<T> {
   /** The maximum size of the whole body. */
@@ -79,7 +80,7 @@ export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options
 type Parts = AsyncGenerator<JsonPart, void>;
 
 async function* readParts(body: ReadableStream<Uint8Array>, scanner: JsonScanner, maxBytes: number): Parts {
-  for await (const text of readText(body, { maxBytes })) yield* scanner.parts(text);
+  for await (const text of readText(largeReads(body), { maxBytes })) yield* scanner.parts(text);
 }
 
 async function nextPart(parts: Parts): Promise<JsonPart> {

@@ -1,8 +1,7 @@
 /** Decodes an inline image piece by piece with the same results as `decodeImage`, holding one image in memory. */
 
 import type { ImageTextProblem } from "./base64-image.ts";
-import { IMAGE_TYPE_BYTES, detectImageType } from "./image-type.ts";
-import type { ImageType } from "./image-type.ts";
+import { IMAGE_TYPE_BYTES, detectImageType, type ImageType } from "./image-type.ts";
 
 /** Runs of white space in Base64: the characters, the number of characters before them, and how often they repeat. */
 export interface Gap {
@@ -180,3 +179,11 @@ export class ImageTextReader {
     this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(Math.max(bytes, doubled)));
   }
 }
+
+/** The image, or the problem, found at one path of the body. */
+export type ExtractedImage = {
+  index: number;
+  /** The text that replaces the image in the value. A random part keeps senders from writing it themselves. */
+  placeholder: string;
+  spelling: "data_uri" | "bare";
+} & ({ bytes: number; type: ImageType; sha256: string | undefined; layout: Layout } | { problem: ImageTextProblem | "too_many" });

@@ -1,10 +1,9 @@
 /** Reads a JSON body as a stream: stores its large images one at a time and parses the rest. */
 
-import { sha256Hex } from "../ids.ts";
-import type { ImageTextProblem } from "./base64-image.ts";
+import { sha256Hex } from "../base/ids.ts";
 import type { ImageType } from "./image-type.ts";
 import { JsonBodyError } from "./json-error.ts";
-import { ImageTextReader, type Layout } from "./json-image.ts";
+import { ImageTextReader, type ExtractedImage } from "./json-image.ts";
 import { decodeString, type JsonPath, JsonScanner } from "./json-scanner.ts";
 import { type ReadOptions, readText } from "./json-text.ts";
 import type { RunningDigest } from "./running-digest.ts";
@@ -37,14 +36,6 @@ export interface SkeletonOptions extends ReadOptions {
   digest?: RunningDigest | undefined;
 }
 
-/** The image, or the problem, found at one path of the body. */
-export type ExtractedImage = {
-  index: number;
-  /** The text that replaces the image in the value. A random part keeps senders from writing it themselves. */
-  placeholder: string;
-  spelling: "data_uri" | "bare";
-} & ({ bytes: number; type: ImageType; sha256: string | undefined; layout: Layout } | { problem: ImageTextProblem | "too_many" });
-
 export interface JsonSkeleton {
   /** The parsed body with a placeholder for each image. */
   value: unknown;
@@ -61,7 +52,7 @@ const SHORT_STRING = 2048;
  *
  * @throws JsonBodyError, or what `store` throws.
  */
-export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options: SkeletonOptions): Promise<JsonSkeleton> {
+export async function readJsonSkeleton(body: AsyncIterable<Uint8Array>, options: SkeletonOptions): Promise<JsonSkeleton> {
   const nonce = crypto.randomUUID();
   const scanner = new JsonScanner(options.maxDepth);
   const skeleton = new Skeleton(options.maxSkeletonBytes);

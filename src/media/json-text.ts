@@ -1,7 +1,6 @@
-/** Reads a body as text in large pieces, independent of its chunks. */
+/** Reads the pieces of a body as text, independent of how it is cut. */
 
 import { JsonBodyError } from "./json-error.ts";
-import { largeReader } from "./large-reads.ts";
 
 // Larger strings would leave the garbage collector's young generation and stay in memory for long.
 const PIECE_BYTES = 64 * 1024;
@@ -10,22 +9,15 @@ const PIECE_BYTES = 64 * 1024;
 export interface ReadOptions {
   /** Limit of the whole body, in bytes. */
   maxBytes: number;
-  /** The part of the body that has already been read. */
-  head?: Uint8Array | undefined;
-  /** Waits for each read, and may reject. */
-  wait?: (<T extends Uint8Array | undefined>(read: Promise<T>) => Promise<T>) | undefined;
 }
 
 /**
- * Yields the text of a body without its byte order mark, in pieces of at most 64 Ki characters. Cancels the body when the
- * caller stops early.
+ * Yields the text of a body without its byte order mark, in pieces of at most 64 Ki characters. Each of the body's pieces needs to be valid
+ * only until the next is requested. Ends the iteration of the body when the caller stops early.
  *
  * @throws JsonBodyError `too_large` at the first byte over `maxBytes`, `not_json` if it is not UTF-8, `interrupted` if it breaks off.
  */
-export async function* readText(
-  body: ReadableStream<Uint8Array>,
-  { maxBytes, head, wait = (read) => read }: ReadOptions,
-): AsyncGenerator<string, void> {
+export async function* readText(body: AsyncIterable<Uint8Array>, { maxBytes }: ReadOptions): AsyncGenerator<string, void> {
   // The decoder's own removal of the mark would also remove one at the start of a later chunk.
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let isStart = true;
@@ -39,51 +31,19 @@ export async function* readText(
       throw new JsonBodyError("not_json", { cause });
     }
   };
-  const reader = largeReader(body);
   let total = 0;
-  try {
-    for (let next = head; ; next = undefined) {
-      const chunk =
-        next ??
-        (await wait(reader.read()).catch((cause: unknown) => {
-          throw new JsonBodyError("interrupted", { cause });
-        }));
-      if (!chunk) break;
-      total += chunk.byteLength;
-      if (total > maxBytes) throw new JsonBodyError("too_large");
-      for (let at = 0; at < chunk.byteLength; at += PIECE_BYTES) yield decode(chunk.subarray(at, at + PIECE_BYTES));
-    }
-    yield decode();
-  } finally {
-    // The outcome is ignored: the body has been read or is not needed any more.
-    reader.cancel().catch(() => undefined);
+  for await (const piece of readPieces(body)) {
+    total += piece.byteLength;
+    if (total > maxBytes) throw new JsonBodyError("too_large");
+    for (let at = 0; at < piece.byteLength; at += PIECE_BYTES) yield decode(piece.subarray(at, at + PIECE_BYTES));
   }
+  yield decode();
 }
 
-/**
- * The start of a body: more than `bytes` of it, or all there is. The rest can be read from the body afterwards.
- * @throws JsonBodyError `interrupted` if it breaks off, or what `wait` rejects with as its cause.
- */
-export async function readHead(
-  body: ReadableStream<Uint8Array>,
-  bytes: number,
-  wait: NonNullable<ReadOptions["wait"]>,
-): Promise<{ head: Uint8Array; isWhole: boolean }> {
-  const reader = largeReader(body, bytes + 1);
-  let head = new Uint8Array();
+async function* readPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   try {
-    while (head.length <= bytes) {
-      const chunk = await wait(reader.read());
-      if (!chunk) break;
-      const longer = new Uint8Array(head.length + chunk.length);
-      longer.set(head);
-      longer.set(chunk, head.length);
-      head = longer;
-    }
+    yield* body;
   } catch (cause) {
-    reader.cancel().catch(() => undefined); // the body is not wanted any more
     throw new JsonBodyError("interrupted", { cause });
   }
-  reader.release();
-  return { head, isWhole: head.length <= bytes };
 }

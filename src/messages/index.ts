@@ -9,7 +9,7 @@ type Table = Record<keyof typeof en, string>;
 
 let tables: Record<Language, Table> | undefined;
 
-/** Parsed for the first sentence that is wanted: every caller pays for what an isolate does at its start. */
+/** Parsed when the first message is needed: work at an isolate's start would delay its first caller. */
 const sentences = (language: Language): Table => (tables ??= JSON.parse(translations) as Record<Language, Table>)[language];
 
 /** The message of a key with its `{placeholders}` filled. A key without a message is an internal mistake, and is returned unchanged. */

@@ -2,8 +2,7 @@
 
 import { boundedBody } from "./bounded-body.ts";
 import { NetError } from "./net-error.ts";
-import { checkPublicUrl } from "./public-url.ts";
-import type { UrlRules } from "./public-url.ts";
+import { checkPublicUrl, type UrlRules } from "./public-url.ts";
 
 export interface PublicFetchOptions extends UrlRules {
   /** Time limit in milliseconds for all redirects and the whole body. */

@@ -34,6 +34,20 @@ const specialV6: readonly Block[] = [
   [0x3fff0000, 20], // 3fff::/20 documentation
 ];
 
+/**
+ * The part of a client's address that limits count by: a client with IPv6 has all addresses of its /64. `address` is in any notation;
+ * another text is returned unchanged.
+ */
+export function toNetwork(address: string): string {
+  const hostname = address.includes(":") ? URL.parse(`http://[${address}]`)?.hostname : undefined;
+  if (hostname === undefined) return address;
+  const [head = "", tail] = hostname.slice(1, -1).split("::");
+  const groups = head === "" ? [] : head.split(":");
+  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === "" ? 0 : tail.split(":").length);
+  const all = [...groups, ...Array.from({ length: missing }, () => "0"), ...(tail ? tail.split(":") : [])];
+  return `${all.slice(0, 4).join(":")}::/64`;
+}
+
 const isIn = (address: number, [prefix, bits]: Block) => address >>> (32 - bits) === prefix >>> (32 - bits);
 
 /**

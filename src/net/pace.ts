@@ -1,4 +1,4 @@
-/** Requires a minimum transfer rate and a deadline for a body, so that a slow sender cannot hold a permit that others wait for. */
+/** Requires a minimum transfer rate and a deadline for a body, measured by the sender's pace, not by how busy this machine is. */
 
 import { NetError } from "./net-error.ts";
 
@@ -6,7 +6,7 @@ export interface PaceLimits {
   /** The time before the minimum rate applies. */
   graceMs: number;
   bytesPerSecond: number;
-  /** The time limit for the whole body, from the first read. */
+  /** The longest time spent waiting for the whole body. */
   deadlineMs: number;
 }
 
@@ -16,17 +16,12 @@ export const callersPace: PaceLimits = { graceMs: 5_000, bytesPerSecond: 64 * 10
 /** Waits for one read of the body; rejects with `NetError` `timeout` if the sender is too slow. */
 export type PacedRead = <T extends Uint8Array | undefined>(read: Promise<T>) => Promise<T>;
 
-/** Measures the reads of one body. Only the time spent waiting for the sender counts against its rate, not the time between reads. */
-export function pace({ graceMs, bytesPerSecond, deadlineMs }: PaceLimits): PacedRead {
-  let began: number | undefined;
+/** Measures the reads of one body. Only the time spent waiting for the sender counts, not the time between reads. */
+export function pace(limits: PaceLimits): PacedRead {
   let waitedMs = 0;
   let bytes = 0;
   return async (read) => {
-    const start = Date.now();
-    began ??= start;
-    const leftMs = Math.min(graceMs + (1000 * bytes) / bytesPerSecond - waitedMs, began + deadlineMs - start);
-    const chunk = await within(leftMs, read);
-    waitedMs += Date.now() - start;
+    const chunk = await awaitInTicks(paceTimeMs(bytes, limits) - waitedMs, read, (ms) => (waitedMs += ms));
     bytes += chunk?.byteLength ?? 0;
     return chunk;
   };
@@ -36,13 +31,31 @@ export function pace({ graceMs, bytesPerSecond, deadlineMs }: PaceLimits): Paced
 export const paceTimeMs = (bytes: number, { graceMs, bytesPerSecond, deadlineMs } = callersPace) =>
   Math.min(deadlineMs, graceMs + (1000 * bytes) / bytesPerSecond);
 
-/** Resolves like the promise. Rejects with `NetError` `timeout` if that takes longer. */
-export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+/** Resolves like the promise of a body. Rejects with `NetError` `timeout` if its sender takes longer. */
+export const within = <T>(ms: number, promise: Promise<T>): Promise<T> => awaitInTicks(ms, promise, () => undefined);
+
+const tickMs = 250;
+
+/**
+ * Counts the wait in ticks of a timer instead of by the clock: on a busy machine a tick comes late and still counts as one, and before the
+ * next one the runtime has taken in what has arrived. A wait shorter than a tick counts nothing.
+ */
+async function awaitInTicks<T>(ms: number, promise: Promise<T>, count: (ms: number) => void): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new NetError("timeout")), Math.max(0, ms));
+  let timer: ReturnType<typeof setTimeout>;
+  const wait = (leftMs: number) => {
+    const stepMs = Math.min(tickMs, leftMs);
+    timer = setTimeout(() => {
+      count(stepMs);
+      if (leftMs > stepMs) wait(leftMs - stepMs);
+      // One more turn of the event loop, for bytes that arrived while this timer was due.
+      else timer = setTimeout(() => reject(new NetError("timeout")), 0);
+    }, stepMs);
+  };
+  wait(Math.max(0, ms));
   try {
     return await Promise.race([promise, late]);
   } finally {
-    clearTimeout(timer);
+    clearTimeout(timer!);
   }
 }

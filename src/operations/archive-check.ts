@@ -1,8 +1,9 @@
 /** Checks the archive's files against D1, a few in each run, and deletes files that no row refers to any more. */
 
-import { type ArchivePart, DamagedArchiveError, listFiles, parseFile, readPart } from "../archive.ts";
-import { removeAssets } from "../assets.ts";
-import { findParts, listParts, readJob, writeJob } from "../db/archive.ts";
+import { type ArchivePart, findParts, listParts } from "../db/archive.ts";
+import { DamagedArchiveError, listFiles, parseFile, readPart } from "../storage/archive.ts";
+import { removeAssets } from "../storage/assets.ts";
+import { readJob, writeJob } from "../db/jobs.ts";
 
 const partsPerRun = 5;
 const filesPerRun = 100;

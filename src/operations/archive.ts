@@ -1,8 +1,18 @@
 /** Moves old settled entries from D1 to the archive, a batch at a time. Each step may be repeated; a crash between two steps loses no entry. */
 
-import { type ArchivedEntry, type ArchivePart, DamagedArchiveError, toMonth, newFile, readPart, storePart, sumUp } from "../archive.ts";
-import { databaseBytes, lastPart, moveEntries, nextDueAccount, readDue, readJob, writeJob } from "../db/archive.ts";
-import { alert } from "../log.ts";
+import {
+  type ArchivedEntry,
+  type ArchivePart,
+  toMonth,
+  databaseBytes,
+  lastPart,
+  moveEntries,
+  nextDueAccount,
+  readDue,
+} from "../db/archive.ts";
+import { DamagedArchiveError, newFile, readPart, storePart, sumUp } from "../storage/archive.ts";
+import { readJob, writeJob } from "../db/jobs.ts";
+import { alert } from "../base/log.ts";
 import { recordMs } from "./erase.ts";
 import { ledgerDays, ledgerMaxBytes } from "./settings.ts";
 
@@ -30,7 +40,7 @@ interface Place {
 
 /**
  * One run: continues where the last one ended, at most to the end of the round. Entries are moved when they are `LEDGER_DAYS` old; while
- * the database is larger than `LEDGER_MAX_MB`, as soon as their tasks have no record any more. Returns the number of moved entries.
+ * the database is larger than `LEDGER_MAX_MB`, as soon as the records of their tasks are deleted. Returns the number of moved entries.
  */
 export async function archive(bindings: Bindings): Promise<number> {
   const { DB, ASSETS } = bindings;
@@ -61,7 +71,7 @@ export async function archive(bindings: Bindings): Promise<number> {
   return moved;
 }
 
-/** Entries before this time are moved: `days` whole days ago, or without `days` the time before which no task has a record any more. */
+/** Entries before this time are moved: `days` whole days ago, or without `days` the time before which every task's record is deleted. */
 const cutoffAt = (now: number, days: number | undefined) =>
   days === undefined ? Math.floor((now - recordMs) / hourMs) * hourMs : (Math.floor(now / dayMs) - days) * dayMs;
 

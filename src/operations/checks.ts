@@ -2,10 +2,14 @@
 
 import { databaseBytes } from "../db/archive.ts";
 import { audit } from "../db/audit.ts";
-import { incidentsSince } from "../db/incidents.ts";
+import { badCallsSince } from "../db/recent-sums.ts";
+import { readLosses } from "../db/operator-series.ts";
+import { countOutcomes } from "../db/settled-sums.ts";
+import { incidentsSince } from "../db/alerts.ts";
 import { checkArchive } from "./archive-check.ts";
-import type { Objects } from "./objects.ts";
+import type { Objects } from "../rpc/objects.ts";
 import { checkOpenTasks } from "./open-tasks.ts";
+import { readListed, retirementCauses } from "./retirements.ts";
 import { databaseMaxMB, wrongSettings } from "./settings.ts";
 
 /** The share of the database's maximum size at which its alert begins. */
@@ -16,7 +20,16 @@ const maxCauses = 10;
 
 const minuteMs = 60_000;
 /** How long an alert lasts after its latest event. Attempts of a failing callback are up to an hour apart. */
-const windowsMs = { dead_letter: 30 * minuteMs, provider: 10 * minuteMs, callback: 70 * minuteMs };
+const windowsMs = { dead_letter: 30 * minuteMs, provider: 10 * minuteMs, callback: 70 * minuteMs, model: 60 * minuteMs };
+/** A route fails if it has so many faults and no usable answer in this time. */
+const routeFails = { withinMs: 15 * minuteMs, faults: 5 };
+/** A queue is behind if so many of its messages, and more than half of them, came too late in this time. */
+const queueIsBehind = { withinMs: 15 * minuteMs, late: 20 };
+/** A kind fails if so many tasks ended in one of these times, and no more than this share of them completed. */
+const kindFails = { withinMs: [15 * minuteMs, 60 * minuteMs], ended: 10, share: 0.2 };
+
+/** A route loses money if so many of its attempts in this time cost more than callers paid for them. */
+const routeLoses = { withinMs: 24 * 60 * minuteMs, calls: 10 };
 
 /** The names of alerts; each has a page in docs/operations.md. */
 export const alertNames = [
@@ -27,6 +40,13 @@ export const alertNames = [
   "database_size",
   "archive_damaged",
   "provider_unhealthy",
+  "provider_failing",
+  "model_unavailable",
+  "model_gone",
+  "route_retiring",
+  "completion_low",
+  "queue_behind",
+  "route_loses_money",
   "callbacks_failing",
   "setting_wrong",
 ] as const;
@@ -42,7 +62,7 @@ export const checks: ((env: OperationsBindings, objects: Objects, now: number) =
     return { tasks_past_deadline: of("late"), holds_without_record: of("gone") };
   },
   async ({ DB }, objects) => {
-    const { drift } = await audit(DB, (accountId) => objects.auditWallet(accountId), undefined, auditSlices);
+    const { drift } = await audit(DB, objects, undefined, auditSlices);
     return { ledger_drift: drift.map(({ id }) => id) };
   },
   async (env) => ({ archive_damaged: await checkArchive(env) }),
@@ -53,7 +73,34 @@ export const checks: ((env: OperationsBindings, objects: Objects, now: number) =
   },
   async ({ DB }, _, now) => {
     const of = (kind: keyof typeof windowsMs) => incidentsSince(DB, kind, now - windowsMs[kind], maxCauses);
-    return { dead_letters: await of("dead_letter"), provider_unhealthy: await of("provider"), callbacks_failing: await of("callback") };
+    return {
+      dead_letters: await of("dead_letter"),
+      provider_unhealthy: await of("provider"),
+      model_unavailable: await of("model"),
+      callbacks_failing: await of("callback"),
+    };
   },
+  async ({ DB }, _, now) => {
+    const calls = await badCallsSince(DB, now - routeFails.withinMs, routeFails.faults);
+    const failing = calls.filter(({ name, good }) => name.startsWith("route ") && good === 0);
+    return { provider_failing: failing.map(({ name }) => name.slice("route ".length)).sort() };
+  },
+  async ({ DB }, _, now) => {
+    const calls = await badCallsSince(DB, now - queueIsBehind.withinMs, queueIsBehind.late);
+    const late = calls.filter(({ name, good, bad }) => name.startsWith("queue ") && bad > good);
+    return { queue_behind: late.map(({ name }) => name.slice("queue ".length)).sort() };
+  },
+  async ({ DB }, _, now) => {
+    const kinds = new Set<string>();
+    for (const withinMs of kindFails.withinMs)
+      for (const { kind, ended, completed } of await countOutcomes(DB, now - withinMs))
+        if (ended >= kindFails.ended && completed <= kindFails.share * ended) kinds.add(kind);
+    return { completion_low: [...kinds].sort() };
+  },
+  async ({ DB }, _, now) => {
+    const losses = await readLosses(DB, now - routeLoses.withinMs, now, routeLoses.calls);
+    return { route_loses_money: losses.map(({ route }) => route || "unknown route") };
+  },
+  async (env, objects, now) => retirementCauses(await readListed(env, objects, now), now),
   async (env) => ({ setting_wrong: wrongSettings(env) }),
 ];

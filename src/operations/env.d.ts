@@ -3,6 +3,8 @@
 interface OperationsBindings {
   DB: D1Database;
   ASSETS: R2Bucket;
+  /** How many days the audit log is kept; default 400 */
+  AUDIT_DAYS?: string;
   /** The maximum size of the database in megabytes, above which writes fail; default 10000 */
   DATABASE_MAX_MB?: string;
   /** After how many days a settled entry is archived; default 35, from 9 to 365 */

@@ -1,9 +1,9 @@
 /** Erases an account's references from the archive. The amounts stay, as in the ledger. */
 
-import { accountPrefix, DamagedArchiveError, listFiles, newFile, readPart, storePart } from "../archive.ts";
-import { removeAssets } from "../assets.ts";
+import { accountPrefix, DamagedArchiveError, listFiles, newFile, readPart, storePart } from "../storage/archive.ts";
+import { removeAssets } from "../storage/assets.ts";
 import { partsWithReferences, replaceFile } from "../db/archive.ts";
-import { alert } from "../log.ts";
+import { alert } from "../base/log.ts";
 import { unnamed } from "./archive-check.ts";
 
 const partsPerPass = 20;

@@ -1,6 +1,9 @@
 /** Erases an account and its owner: at once in D1, then task by task, and once more for requests that were running. Every step may be repeated. */
 
-import { characterPicture, removeAssets } from "../assets.ts";
+import { characterPicture, removeAssets, removeUnder } from "../storage/assets.ts";
+import { filePrefix } from "../storage/files.ts";
+import { eraseFiles } from "../db/files.ts";
+import { deleteBatch, listBatches } from "../db/batches.ts";
 import { deadlineSeconds } from "../catalog/models.ts";
 import {
   beginErasure,
@@ -15,9 +18,12 @@ import {
   moveErasure,
   tasksToErase,
 } from "../db/erasure.ts";
-import { alert } from "../log.ts";
+import type { Actor } from "../db/audit-log.ts";
+import { alert } from "../base/log.ts";
+import { eraseChanges } from "../storage/change-log.ts";
 import { eraseArchive } from "./erase-archive.ts";
-import type { Objects } from "./objects.ts";
+import type { Announcer } from "../db/account-changes.ts";
+import type { Objects } from "../rpc/objects.ts";
 
 /** The number of tasks in one pass; each needs up to three calls to its object. */
 const maxTasks = 100;
@@ -36,9 +42,14 @@ type Bindings = Pick<OperationsBindings, "DB" | "ASSETS">;
  * checks erase in a minute; "continues": the checks erase the remaining tasks; "unknown": the account does not exist. Throws if a storage
  * or an object does not answer.
  */
-export async function erase({ DB, ASSETS }: Bindings, objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown"> {
+export async function erase(
+  { DB, ASSETS }: Bindings,
+  objects: Objects,
+  accountId: string,
+  by: Actor = { kind: "operator", id: null, address: null },
+): Promise<"erased" | "continues" | "unknown"> {
   const now = Date.now();
-  if (!(await beginErasure(DB, accountId, now)) && !(await findErasure(DB, accountId))) return "unknown";
+  if (!(await beginErasure(DB, by, accountId, now)) && !(await findErasure(DB, accountId))) return "unknown";
   for (let pass = 0; pass < maxPasses; pass++) if (await erasePart({ DB, ASSETS }, objects, accountId, now)) return "erased";
   return "continues";
 }
@@ -60,20 +71,27 @@ async function erasePart({ DB, ASSETS }: Bindings, objects: Objects, accountId: 
   if (!erasure) return true;
   // A wallet that does not answer delays no erasure: the keys are refused without an announcement, and the next pass announces it.
   let fault: unknown;
-  const announce = (id: string) =>
-    objects.announceKeys(id).catch((error: unknown) => {
-      fault = error;
-      return Date.now();
-    });
-  await erasePerson(DB, announce, accountId, now);
+  const announcer: Announcer = {
+    announceKeys: (id, change) =>
+      objects.announceKeys(id, change).catch((error: unknown) => {
+        fault = error;
+        return Date.now();
+      }),
+  };
+  await erasePerson(DB, announcer, accountId, now);
   if (fault) throw fault;
+  await objects.storeChanges(accountId);
+  await eraseChanges(ASSETS, accountId);
   const isLate = erasure.beganAt + underWayMs < now;
   const isDone = [
+    // Before the tasks: a batch begins new ones.
+    await eraseBatches(DB, objects, accountId),
     await eraseOpen(objects, accountId),
     await eraseWritten(DB, objects, erasure, now),
     await eraseAllCharacters({ DB, ASSETS }, accountId, now),
     (await eraseReferences(DB, accountId, maxRows)) < maxRows,
     await eraseArchive({ DB, ASSETS }, accountId),
+    await eraseAllFiles({ DB, ASSETS }, accountId),
   ].every(Boolean);
   if (isDone && isLate) await endErasure(DB, accountId);
   return isDone;
@@ -96,6 +114,22 @@ async function eraseWritten(db: Env["DB"], objects: Objects, erasure: Erasure, n
   }
   await moveErasure(db, erasure);
   return tasks.length < maxTasks;
+}
+
+async function eraseBatches(db: Env["DB"], objects: Objects, accountId: string): Promise<boolean> {
+  const ids = await listBatches(db, accountId, { limit: maxTasks });
+  for (const id of ids) {
+    await objects.eraseBatch(accountId, id);
+    await deleteBatch(db, accountId, id);
+  }
+  return ids.length < maxTasks;
+}
+
+/** The rows first: no upload adds one for an erased account. */
+async function eraseAllFiles({ DB, ASSETS }: Bindings, accountId: string): Promise<true> {
+  await eraseFiles(DB, accountId);
+  await removeUnder(ASSETS, filePrefix(accountId));
+  return true;
 }
 
 async function eraseAllCharacters({ DB, ASSETS }: Bindings, accountId: string, now: number): Promise<boolean> {

@@ -4,8 +4,9 @@
  */
 
 import { deadlineSeconds } from "../catalog/models.ts";
-import { nextBusyAccounts, readProgress, writeProgress } from "../db/alerts.ts";
-import type { Objects } from "./objects.ts";
+import { nextBusyAccounts } from "../db/accounts.ts";
+import { readJob, writeJob } from "../db/jobs.ts";
+import type { Objects } from "../rpc/objects.ts";
 
 /** The number of accounts that one run reads, and how many of them it asks for their open tasks. */
 const perRun = { limit: 2_000, busyLimit: 50 };
@@ -28,8 +29,7 @@ interface Progress {
 
 /** Continues the walk. Returns the findings of this round and, for accounts that it has not reached, of the previous round. */
 export async function checkOpenTasks(db: Env["DB"], objects: Objects, now: number): Promise<Finding[]> {
-  const stored = await readProgress(db);
-  const { after, found }: Progress = stored === undefined ? { after: "", found: [] } : (JSON.parse(stored) as Progress);
+  const { after, found } = (await readJob<Progress>(db, "open_tasks")) ?? { after: "", found: [] };
   const { busy, last } = await nextBusyAccounts(db, after, perRun);
   const fresh: Finding[] = [];
   let looked = 0;
@@ -45,7 +45,7 @@ export async function checkOpenTasks(db: Env["DB"], objects: Objects, now: numbe
   }
   const elsewhere = found.filter(({ accountId }) => accountId <= after || (last !== undefined && accountId > last));
   const next: Progress = { after: last ?? "", found: [...elsewhere, ...fresh] };
-  await writeProgress(db, JSON.stringify(next));
+  await writeJob(db, "open_tasks", next);
   return next.found;
 }
 

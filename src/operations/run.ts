@@ -1,14 +1,15 @@
 /** One run of the checks: finds causes, stores each alert's state, reports changes to the receivers. */
 
-import { type Alert, listAlerts, writeAlert } from "../db/alerts.ts";
-import { deleteIncidents } from "../db/incidents.ts";
-import { deleteOutcomes } from "../db/outcome-sums.ts";
+import { type Alert, listAlerts, writeAlert, deleteIncidents } from "../db/alerts.ts";
+import { deleteOldSums } from "../db/recent-sums.ts";
+import { foldSettled } from "../db/settled-sums.ts";
+import { writeHeartbeat } from "../db/jobs.ts";
 import { deleteOldRequests } from "../db/requests.ts";
-import { alert as logAlert } from "../log.ts";
+import { alert as logAlert } from "../base/log.ts";
 import { afterCheck, undelivered } from "./alert-state.ts";
 import { type AlertName, checks } from "./checks.ts";
 import { deliver } from "./deliver.ts";
-import type { Objects } from "./objects.ts";
+import type { Objects } from "../rpc/objects.ts";
 
 const incidentMs = 7 * 86_400_000;
 
@@ -31,8 +32,10 @@ export async function runChecks(env: OperationsBindings, objects: Objects): Prom
   }
   for (const alert of alerts.values()) await report(env, alert);
   await deleteIncidents(env.DB, now - incidentMs);
-  await deleteOutcomes(env.DB, now);
+  await deleteOldSums(env.DB, now);
+  await foldSettled(env.DB, now);
   await deleteOldRequests(env.DB, now);
+  await writeHeartbeat(env.DB, now);
 }
 
 /** Sends the notices of an alert that are not delivered yet: its beginning, its end, or both. The next run repeats failed ones. */
@@ -41,9 +44,12 @@ async function report(env: OperationsBindings, alert: Alert): Promise<void> {
     for (let change = undelivered(alert); change; change = undelivered(alert)) {
       await deliver(env, alert, change);
       alert.told = change;
+      alert.acceptedBy = [];
       await writeAlert(env.DB, alert);
     }
   } catch (error) {
     logAlert("alert", { outcome: "not_delivered", name: alert.name }, error);
+    // Those that have accepted it do not get it again.
+    await writeAlert(env.DB, alert).catch((fault: unknown) => logAlert("alert", { outcome: "not_stored", name: alert.name }, fault));
   }
 }

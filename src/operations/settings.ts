@@ -1,9 +1,11 @@
 /** The limits of the database and of the ledger, read from the operations Worker's variables. */
 
-import { readNumber, VariableError } from "../variables.ts";
+import { readNumber, VariableError } from "../base/variables.ts";
 import { recordMs } from "./erase.ts";
+import type { ReceiverSettings } from "./deliver.ts";
+import { missingForReceivers } from "./receivers.ts";
 
-type Settings = Pick<OperationsBindings, "DATABASE_MAX_MB" | "LEDGER_DAYS" | "LEDGER_MAX_MB">;
+type Settings = Pick<OperationsBindings, "AUDIT_DAYS" | "DATABASE_MAX_MB" | "LEDGER_DAYS" | "LEDGER_MAX_MB"> & ReceiverSettings;
 
 const dayMs = 86_400_000;
 
@@ -22,9 +24,12 @@ export function ledgerDays({ LEDGER_DAYS }: Settings): number {
 /** The size of the database, in bytes, above which entries are archived as early as possible. */
 export const ledgerMaxBytes = ({ LEDGER_MAX_MB }: Settings) => 1e6 * readNumber("LEDGER_MAX_MB", LEDGER_MAX_MB, 2_500);
 
-/** A message for each invalid variable, without its value. */
-export const wrongSettings = (settings: Settings): string[] =>
-  [databaseMaxMB, ledgerDays, ledgerMaxBytes].flatMap((read) => {
+/** How many days the audit log is kept. */
+export const auditDays = ({ AUDIT_DAYS }: Pick<Settings, "AUDIT_DAYS">) => readNumber("AUDIT_DAYS", AUDIT_DAYS, 400);
+
+/** A message for each invalid variable, and for each receiver of alerts that lacks something, without values. */
+export const wrongSettings = (settings: Settings): string[] => [
+  ...[auditDays, databaseMaxMB, ledgerDays, ledgerMaxBytes].flatMap((read) => {
     try {
       read(settings);
       return [];
@@ -32,4 +37,6 @@ export const wrongSettings = (settings: Settings): string[] =>
       if (error instanceof VariableError) return [error.message];
       throw error;
     }
-  });
+  }),
+  ...missingForReceivers((name) => Boolean(settings[name])),
+];

@@ -1,59 +1,54 @@
-/** The operations Worker: functions for the operator's API and the cron trigger. The gateway calls it over its binding. */
+/** The operations Worker: functions for the operator's API and the cron trigger. The gateway calls it over its binding; `objects` may be used until a call returns. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
 import { type LoggedRequest, writeRequests } from "../db/requests.ts";
-import type { Column, Span, Used } from "../db/usage.ts";
-import { findArchived, referencedUsage } from "./archived-usage.ts";
+import { deliverTest } from "./deliver.ts";
+import type { Actor } from "../db/audit-log.ts";
 import { continueErasures, erase } from "./erase.ts";
-import type { ArchivedPlace, Objects, OperationsWorker, Reconciliation } from "./objects.ts";
-import type { Owner } from "./focus.ts";
-import { reconcile } from "./reconcile.ts";
+import { type ArchivedPlace, findArchived } from "../storage/archived-entries.ts";
+import type { Objects } from "../rpc/objects.ts";
+import type { Delivery, Reconciliation } from "../rpc/operations.ts";
+import { reconcile, type ReconcileOptions } from "./reconcile.ts";
 import { runChecks } from "./run.ts";
+import { withRotatedSecrets } from "../base/rotated-secrets.ts";
 import { runUpkeep } from "./upkeep.ts";
-import { usage, type UsageRow, usageTable } from "./usage.ts";
 
-export default class Operations extends WorkerEntrypoint<OperationsBindings> implements OperationsWorker {
+export default class Operations extends WorkerEntrypoint<OperationsBindings> {
+  /** Continues the audit, or audits one account; see `src/db/audit.ts`. */
   async audit(objects: Objects, accountId?: string): Promise<Audit> {
-    return audit(this.env.DB, (id) => objects.auditWallet(id), accountId);
+    return audit(this.env.DB, objects, accountId);
   }
 
-  async reconcile(objects: Objects, which: { account?: string | undefined; after?: string | undefined }): Promise<Reconciliation> {
-    return reconcile(this.env.DB, objects, which);
+  /** Reconciles one account, or the next ones of all; see `reconcile.ts`. */
+  async reconcile(objects: Objects, which: ReconcileOptions): Promise<Reconciliation> {
+    return reconcile(this.env, objects, which);
   }
 
-  async erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown"> {
-    return erase(this.env, objects, accountId);
+  /** Erases an account and its owner; see `erase.ts`. */
+  async erase(objects: Objects, accountId: string, by?: Actor): Promise<"erased" | "continues" | "unknown"> {
+    return erase(this.env, objects, accountId, by);
   }
 
+  /** Stores callers' requests for the console. */
   async logRequests(requests: LoggedRequest[]): Promise<void> {
     await writeRequests(this.env.DB, requests);
   }
 
-  async usage(accountId: string, span: Span, group: Column, maxTasks: number): Promise<UsageRow[] | "too_many"> {
-    return usage(this.env, accountId, span, group, maxTasks);
-  }
-
-  async usageTable(owner: Owner, span: Span, group: Column, maxTasks: number): Promise<{ csv: string } | "too_many"> {
-    return usageTable(this.env, owner, span, group, maxTasks);
-  }
-
-  async referencedUsage(
-    accountId: string,
-    span: Span,
-    columns: Exclude<Column, "reference">[],
-    maxTasks: number,
-  ): Promise<Used[] | "too_many"> {
-    return referencedUsage(this.env, accountId, span, columns, maxTasks);
-  }
-
+  /** The position of an account's archived task. */
   async findArchived(accountId: string, taskId: string): Promise<ArchivedPlace | undefined> {
     return findArchived(this.env, accountId, taskId);
   }
 
-  async check(objects: Objects): Promise<void> {
-    await runChecks(this.env, objects);
+  /** Sends a test alert, and returns how each receiver took it; see `deliver.ts`. */
+  async testAlert(): Promise<Delivery[]> {
+    return deliverTest(withRotatedSecrets(this.env));
+  }
+
+  /** One run of the checks, every five minutes. `proofDays`: the gateway's variable, which a gateway of an earlier version does not pass. */
+  async check(objects: Objects, { proofDays }: { proofDays?: number } = {}): Promise<void> {
+    await runChecks(withRotatedSecrets(this.env), objects);
     await continueErasures(this.env, objects);
-    await runUpkeep(this.env);
+    await runUpkeep(this.env, objects, proofDays);
   }
 }

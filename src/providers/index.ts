@@ -1,8 +1,9 @@
 /** The providers that are switched on, and their health. A new provider is its own folder and a line here. */
 
-import { alert } from "../log.ts";
+import { alert } from "../base/log.ts";
 import { google, googleAccount, googleSettings } from "./google/index.ts";
 import { cloudflare } from "./cloudflare/index.ts";
+import { compatible } from "./compatible/index.ts";
 import { fal } from "./fal/index.ts";
 import { media } from "./media/index.ts";
 import { openai } from "./openai/index.ts";
@@ -10,9 +11,10 @@ import { modelark } from "./modelark/index.ts";
 import { minimax } from "./minimax/index.ts";
 import { replicate } from "./replicate/index.ts";
 import { sandbox } from "./sandbox/index.ts";
+import { xai } from "./xai/index.ts";
 import { type GenerationRequest, type Provider, ProviderError } from "./provider.ts";
 import { withOlder } from "./shared/rotation.ts";
-import { readBaseUrl } from "../variables.ts";
+import { readBaseUrl } from "../base/variables.ts";
 
 /** A provider's name, and its model id. */
 interface Route {
@@ -22,6 +24,7 @@ interface Route {
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
   cloudflare,
+  compatible: (env) => (env.COMPATIBLE_API_KEY ? compatible(env.COMPATIBLE_API_KEY) : undefined),
   media: (env) => (env.MEDIA ? media(env.MEDIA) : undefined),
   modelark: (env) => (env.ARK_API_KEY ? modelark({ key: env.ARK_API_KEY, base: env.ARK_BASE_URL }) : undefined),
   minimax: (env) =>
@@ -34,6 +37,7 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
   openai: (env) => (env.OPENAI_API_KEY ? openai({ key: env.OPENAI_API_KEY, base: env.OPENAI_BASE_URL, media: env.MEDIA }) : undefined),
   fal: (env) => (env.FAL_KEY ? fal({ key: env.FAL_KEY, baseUrl: env.FAL_BASE_URL }) : undefined),
   replicate: (env) => (env.REPLICATE_API_TOKEN ? replicate({ token: env.REPLICATE_API_TOKEN, base: env.REPLICATE_BASE_URL }) : undefined),
+  xai: (env) => (env.XAI_API_KEY ? xai({ key: env.XAI_API_KEY, base: env.XAI_BASE_URL }) : undefined),
 };
 
 /** Opens the provider, with its previous secrets (`OPENAI_API_KEY_OLD` and the like) as a fallback; undefined if none of its secrets is set. */
@@ -59,9 +63,20 @@ const addresses: Record<string, (keyof Env & `${string}_BASE_URL`)[]> = {
   openai: ["OPENAI_BASE_URL"],
   fal: ["FAL_BASE_URL"],
   replicate: ["REPLICATE_BASE_URL"],
+  xai: ["XAI_BASE_URL"],
 };
 
 const checkAddresses = (env: Env, name: string) => addresses[name]?.forEach((variable) => readBaseUrl(variable, env[variable]));
+
+/** The provider; undefined if its secrets are not set. Throws `VariableError` if it cannot be opened because its base URL is invalid. */
+function open(env: Env, name: string): Provider | undefined {
+  try {
+    return providers[name]?.(env);
+  } catch (error) {
+    checkAddresses(env, name);
+    throw error;
+  }
+}
 
 const cooldownMs = 60_000;
 const cooldowns = new Map<string, number>();
@@ -94,9 +109,12 @@ export const answersWhenDone = (
   env: Env,
   { provider, model }: { provider: string; model: string },
   kind: GenerationRequest["kind"],
-): boolean => providers[provider]?.(env)?.answersWhenDone?.({ kind, model }) ?? false;
+): boolean => open(env, provider)?.answersWhenDone?.({ kind, model }) ?? false;
 
-const hasSecrets = (env: Env, name: string): boolean => providers[name]?.(env) !== undefined;
+const hasSecrets = (env: Env, name: string): boolean => open(env, name) !== undefined;
+
+/** The names of all providers. */
+export const providerNames: readonly string[] = Object.keys(providers);
 
 /** True if the operator switched the provider on. Throws `VariableError` if its base URL is invalid. */
 export function isOn(env: Env, name: string): boolean {
@@ -107,7 +125,7 @@ export function isOn(env: Env, name: string): boolean {
 
 /** All providers; `aside` while an account of the provider is in a cool-down in this isolate. */
 export const providerStates = (env: Env) =>
-  Object.keys(providers).map((name) => ({
+  providerNames.map((name) => ({
     name,
     on: hasSecrets(env, name),
     aside: [...cooldowns.keys()].some((account) => account.split(" ")[0] === name && isCoolingDown(account)),
@@ -115,7 +133,7 @@ export const providerStates = (env: Env) =>
 
 /** The provider of a route, which uses its previous secret if the upstream refuses the current one. Throws if it was switched off after the route was chosen. */
 export function providerNamed(env: Env, name: string): Provider {
-  const provider = providers[name]?.(env);
+  const provider = open(env, name);
   if (!provider) throw new ProviderError("refused", `the provider ${name} is switched off`);
   const older = olderProvider(env, name);
   return older ? withOlder(provider, older) : provider;

@@ -21,6 +21,8 @@ const kinds = {
   busy: { ...none, retryable: true, nothingAccepted: true },
   /** The upstream refused this request permanently. */
   refused: { ...none, nothingAccepted: true },
+  /** The upstream does not have the model, or not for this account: it is retired, misspelt or not opened. */
+  model: { ...none, nothingAccepted: true },
   /** An answer that cannot be interpreted: the upstream may have accepted the work, and repeating the request does not help. */
   unclear: none,
   /** Credentials or money failed before anything was accepted. */
@@ -35,11 +37,23 @@ const kinds = {
 
 export type ProviderErrorKind = keyof typeof kinds;
 
+/** Why an upstream refused a field of a chat. The caller gets a message of our own for it (`src/messages/`). */
+export type FieldReason =
+  | "bad_schema"
+  | "field_not_supported"
+  | "value_not_supported"
+  | "longer_than_accepted"
+  | "value_out_of_range"
+  | "not_of_this_type"
+  | "required";
+
 /** The upstream refused a chat as malformed: the caller's mistake, or a feature that this model does not support. */
 export interface Malformed {
   code: "invalid_request" | "context_length_exceeded";
   /** The field that the upstream names, dotted and indexed. */
   param?: string;
+  /** Why the upstream refused that field; absent if its code does not say. */
+  reason?: FieldReason | undefined;
   /** True if other models with the same format may accept the field. */
   onlyHere: boolean;
 }

@@ -1,6 +1,7 @@
 /** The contract between tasks and providers: three functions and their verdicts. Adapters do not use the gateway's money, statuses or storage. */
 
-import type { FailureCode } from "../errors.ts";
+import type { FailureCode } from "../base/errors.ts";
+import type { MakerUsage } from "../base/maker-usage.ts";
 
 export { ProviderError } from "./provider-error.ts";
 
@@ -9,7 +10,7 @@ export type Operation = string;
 
 /** The parameters of a task's generation, without input files. Every default is filled in. */
 export interface GenerationRequest {
-  kind: "image" | "video" | "character" | "remix";
+  kind: "image" | "video" | "character" | "remix" | "file";
   /** The upstream's model id, from the route. */
   model: string;
   prompt: string;
@@ -26,13 +27,22 @@ export interface GenerationRequest {
   /** `480p`, `512p`, `720p`, `768p` or `1080p`; for models with several resolutions. */
   resolution?: string;
   quality?: "standard" | "hd";
+  /** The requested file format of images; without it the upstream's default. */
+  outputFormat?: "png" | "jpeg" | "webp";
+  /** The requested background of images; without it the upstream's default. */
+  background?: "opaque" | "transparent";
   style?: string;
+  /** The caller's wish for a visible label; absent if the caller did not say, or cannot. */
   watermark?: boolean;
+  /** The operator's wish where the caller cannot say: a visible label, or whatever is the maker's default. Absent: no label. */
+  label?: "on" | "maker";
   storyboard?: boolean;
   thumbnail?: boolean;
   promptOptimizer?: boolean;
   /** Images that guide the generation, in the caller's order. Each one's role was resolved when the submission was checked. */
-  images: { role: ImageRole; url?: string }[];
+  images: { role: ImageRole; url?: string; at?: (string | number)[] }[];
+  /** The upstream's own input, for models that have one: sent as it is, with the bytes of `images` at their places. */
+  input?: object;
   /** Characters named in the prompt; with the handle if this provider created it. */
   characters: MadeCharacter[];
   /** This provider's handle of the remixed video; absent if another provider made the video. */
@@ -65,6 +75,8 @@ export interface Job extends GenerationRequest {
 
 export interface InputImage {
   role: ImageRole;
+  /** Its place in an own input; it may then be another file than an image. */
+  at?: (string | number)[];
   /** The caller's public URL; absent for an inline image. */
   url?: string;
   /**
@@ -84,6 +96,8 @@ export interface InputVideo {
 
 /** An output file of the upstream. */
 export interface Output {
+  /** The upstream's name of a file of an own input's answer, `model.obj`: for its ending, if the bytes do not tell the type. */
+  name?: string;
   /** Opens the bytes. May be called again after a broken download, which never causes another generation. */
   open(): Promise<{ body: ReadableStream<Uint8Array>; type: string; length?: number }>;
   thumbnail?: Output;
@@ -93,12 +107,16 @@ export interface Output {
 export type Succeeded = {
   status: "succeeded";
   outputs: Output[];
+  /** The answer to an own input, without its files. */
+  data?: object;
   character?: MadeCharacter;
   /** Set by a start that succeeds at once: `poll` returns the same outputs for it, so that a broken download does not cause a second generation. */
   operation?: Operation;
+  /** What the upstream says that it bills; absent if it says nothing. */
+  usage?: MakerUsage;
 };
 /** `provider_error` starts the next route; every other code ends the task. */
-export type Failed = { status: "failed"; code: FailureCode };
+export type Failed = { status: "failed"; code: FailureCode; usage?: MakerUsage };
 interface MadeCharacter {
   username: string;
   displayName: string;
@@ -122,8 +140,23 @@ interface ChatRequest {
   /** OpenAI's request body with the upstream's model id, adapted to its family (`chat-families.txt`); it always has a limit for the answer. */
   body: Record<string, unknown>;
   stream: boolean;
+  /** The settings of the route. */
+  settings?: Record<string, unknown> | undefined;
   /** Aborted when the answer takes too long, or some seconds after the caller disconnected. */
   signal: AbortSignal;
+}
+
+/** An upstream model in its maker's list. `gone`: the list lacks it, or lacks it for this account. */
+export interface ListedModel {
+  gone: boolean;
+  /** The day on which the maker ends it, `2027-01-14`. */
+  retires?: string;
+}
+
+/** The values of the output options that a route honours. */
+export interface ImageOutputs {
+  formats: readonly NonNullable<GenerationRequest["outputFormat"]>[];
+  backgrounds: readonly NonNullable<GenerationRequest["background"]>[];
 }
 
 export interface Provider {
@@ -143,17 +176,33 @@ export interface Provider {
    * parameter that the caller pays for is never changed silently.
    */
   unsupportedField?(request: GenerationRequest): string | undefined;
+  /** What `outputFormat` and `background` of an image request may be; absent or undefined: no format can be chosen, and every background is opaque. */
+  imageOutputs?(request: GenerationRequest): ImageOutputs | undefined;
+  /** Whether the upstream has a switch for a visible label: `switch` if it may be left out of a request, `always` if not. Absent or undefined: it has none, and draws none. */
+  labelSwitch?(request: GenerationRequest): "switch" | "always" | undefined;
+  /** True if `start` sends `request.input` as it is. Others are never asked with one. */
+  readonly takesOwnInput?: boolean;
+  /** The name of the setting that a route needs and lacks, or that is wrong; undefined if all are right. Asked when a route is saved. */
+  wrongSetting?(settings: Record<string, unknown>): string | undefined;
   /** True if it is known without a request that the upstream would refuse the prompt because of its content. */
   refuses?(prompt: string): boolean;
   start(job: Job, signal: AbortSignal): Promise<Accepted | Succeeded | Failed>;
   /** One short request. May be called any number of times, also for work that has ended. */
   poll(operation: Operation): Promise<Pending | Succeeded | Failed>;
-  cancel?(operation: Operation): Promise<void>;
+  /**
+   * Stops accepted work. Returns true if the upstream stopped it, false if it makes and bills the work nevertheless: this operation cannot
+   * be cancelled, or not any more. Absent if no operation can be. Throws `ProviderError`. May be repeated.
+   */
+  cancel?(operation: Operation): Promise<boolean>;
+  /** Deletes what the upstream keeps of ended work, such as the prompt. Called after the outputs were stored; may be repeated. */
+  erase?(operation: Operation): Promise<void>;
   /**
    * Present if the upstream calls `job.callbackUrl`. Checks a request to it and trusts no content: the work is polled. Throws
    * `ProviderError` if the upstream's signing keys cannot be fetched, `NetError` if the body is too large or incomplete.
    */
   readCallback?(request: Request): Promise<CallbackVerdict>;
+  /** What the maker's list of models says of one; one short request. Absent if the maker has no list that is complete. Throws `ProviderError`. */
+  lookUpModel?(model: string): Promise<ListedModel>;
   /** Returns a response in OpenAI's format: JSON, or an event stream if `stream` is true. Throws `ProviderError`. */
   chat?(request: ChatRequest): Promise<Response>;
 }

@@ -1,7 +1,6 @@
 /** The sandbox's tokens: counting prompts and cutting answers. */
 
-import type { ChatOrder } from "./chat-order.ts";
-import { toText } from "./chat-order.ts";
+import { type ChatOrder, toText } from "./chat-order.ts";
 
 /** An image, a file or a recording: any part of a message that is not text. */
 const PART_TOKENS = 85;

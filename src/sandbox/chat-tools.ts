@@ -1,7 +1,6 @@
 /** Chooses the tools that the sandbox calls, and makes arguments that satisfy each tool's schema. */
 
-import type { ChatMessage, ChatOrder, Tool } from "./chat-order.ts";
-import { toText } from "./chat-order.ts";
+import { type ChatMessage, type ChatOrder, type Tool, toText } from "./chat-order.ts";
 import { Fault } from "./fault.ts";
 import { makeValue } from "./json/make.ts";
 import { Pattern } from "./json/pattern.ts";
@@ -74,7 +73,8 @@ function names(text: string, name: string): boolean {
 function inputFor(tool: Tool, index: number): string {
   if (tool.type === "function") {
     const field = `tools[${index}].function.parameters`;
-    return JSON.stringify(valueFor({ type: ["object"], allOf: [tool.function.parameters ?? {}] }, field));
+    const parameters = tool.function.parameters ?? {};
+    return JSON.stringify(valueFor({ type: ["object"], allOf: [parameters] }, field, parameters));
   }
   const { format } = tool.custom;
   if (format?.type !== "grammar") return "This is what the sandbox gives every custom tool.";
@@ -84,9 +84,12 @@ function inputFor(tool: Tool, index: number): string {
   return withField(field, () => new Pattern(definition).sample(0, 0));
 }
 
-/** A value for a caller's schema. Throws `Fault` "invalid_request" that names the schema's field. */
-export function valueFor(schema: Schema, field: string): Json {
-  return withField(field, () => makeValue(schema));
+/**
+ * A value for a schema whose references lead into `root`, the caller's whole schema. Throws `Fault` "invalid_request" that names the schema's
+ * field.
+ */
+export function valueFor(schema: Schema, field: string, root = schema): Json {
+  return withField(field, () => makeValue(schema, root));
 }
 
 function withField<T>(field: string, make: () => T): T {

@@ -1,7 +1,7 @@
-/** One operation: a Durable Object that stores its record and deletes it after two hours. */
+/** One operation: a Durable Object that stores its record until its client erases it, for half an hour at most. */
 
 import { DurableObject } from "cloudflare:workers";
-import { cancelled, LIFETIME_MS, type OperationRecord } from "./operations.ts";
+import { LIFETIME_MS, type OperationRecord } from "./operations.ts";
 
 export interface SandboxEnv {
   OPERATIONS: DurableObjectNamespace<OperationObject>;
@@ -31,13 +31,11 @@ export class OperationObject extends DurableObject<SandboxEnv> {
     return this.#read();
   }
 
-  /** Ends the operation now, if it has not ended yet. */
-  cancel(): OperationRecord | undefined {
+  /** Deletes the record, and returns it. */
+  async erase(): Promise<OperationRecord | undefined> {
     const record = this.#read();
-    if (!record) return undefined;
-    const ended = cancelled(record, Date.now());
-    if (ended !== record) this.ctx.storage.kv.put(RECORD, ended);
-    return ended;
+    if (record) await this.ctx.storage.deleteAll();
+    return record;
   }
 
   /** For a flaky chat, which has no record: true the first `times` times, then once false, and so on. */

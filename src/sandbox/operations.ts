@@ -25,8 +25,8 @@ export interface OperationRecord {
 
 export type Status = "queued" | "running" | "succeeded" | "failed";
 
-/** A record is deleted this long after its creation. */
-export const LIFETIME_MS = 2 * 60 * 60 * 1000;
+/** A record that is not erased is deleted this long after its creation: the gateway's tasks last ten minutes. */
+export const LIFETIME_MS = 30 * 60 * 1000;
 
 const TIMES_MS = { image: 2000, character: 3000, video: 6000, remix: 6000 };
 const SLOW_MS = 60_000;
@@ -45,12 +45,6 @@ export function newRecord(order: Order, now: number, failure: Failure | null = n
     failure: end,
     faults: directives.has("flaky") ? ["submission", "status"] : [],
   };
-}
-
-/** The record as cancelled at `now`; unchanged if it had already ended. */
-export function cancelled(record: OperationRecord, now: number): OperationRecord {
-  if (isOver(record, now)) return record;
-  return { ...record, readyAt: now, failure: { code: "provider_error", message: "the operation was cancelled" } };
 }
 
 export function statusAt(record: OperationRecord, now: number): Status {

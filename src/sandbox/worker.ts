@@ -4,7 +4,7 @@
  *   POST   /v1/operations {key, kind, model, prompt, ...}                   202 {id, status, poll_after_ms}; the same key gives the same operation
  *   POST   /v1/characters?key=&model=&start=&end=  (the video as the body)   202, likewise
  *   GET    /v1/operations/{id}          {id, status, progress, poll_after_ms?, error?, outputs?, character?}
- *   DELETE /v1/operations/{id}          {id, status}: "cancelled", or the status with which it had already ended
+ *   DELETE /v1/operations/{id}          {id, status}: "cancelled", or the status with which it had already ended; nothing of it remains
  *   GET    /v1/operations/{id}/outputs/{n}[/thumbnail]                      the bytes; 409 before success
  *   POST   /v1/chat/completions         OpenAI's, whole or streamed
  *
@@ -70,11 +70,8 @@ app.get("/v1/operations/:id", async (c) => {
 
 app.delete("/v1/operations/:id", async (c) => {
   const id = c.req.param("id");
-  const before = existing(await findObject(c.env, id).record());
-  const status = statusAt(before, Date.now());
-  if (status === "succeeded" || status === "failed") return c.json({ id, status });
-  await findObject(c.env, id).cancel();
-  return c.json({ id, status: "cancelled" });
+  const status = statusAt(existing(await findObject(c.env, id).erase()), Date.now());
+  return c.json({ id, status: status === "succeeded" || status === "failed" ? status : "cancelled" });
 });
 
 app.get("/v1/operations/:id/outputs/:index{[0-9]+}", async (c) => {

@@ -1,19 +1,21 @@
 /** A task's record: the submission, its progress, its result. */
 
-import type { Kind } from "../catalog/models.ts";
+import type { Kind, Route } from "../catalog/models.ts";
+import type { Step as PathStep } from "../catalog/own-schema.ts";
 import type { Parameters } from "../catalog/parse.ts";
-import type { Route } from "../catalog/routes.ts";
 import type { ImageRole } from "../catalog/fields.ts";
-import type { FailureCode } from "../errors.ts";
+import type { FailureCode } from "../base/errors.ts";
 import type { Operation } from "../providers/provider.ts";
-import type { Asset } from "../assets.ts";
+import type { Asset } from "../storage/assets.ts";
 import type { Language } from "../messages/index.ts";
-import type { Callback } from "./callback.ts";
-import type { Versioned } from "../versions.ts";
-import type { EarlierWork } from "./hedge.ts";
+import type { BatchLine } from "./batch-line.ts";
+import type { Versioned } from "../base/versions.ts";
 
 /** An input image of the submission: a public URL, or the stored file of an inline one. */
-export type Input = { role?: ImageRole } & ({ url: string; key?: never } | { key: string; url?: never });
+export type Input = { role: ImageRole; /** The place of the file in an own input. */ at?: PathStep[] } & (
+  | { url: string; key?: never }
+  | { key: string; url?: never }
+);
 
 /** The source video of a character or a remix. */
 export type Source =
@@ -22,6 +24,12 @@ export type Source =
   | { url?: never; taskId?: never; asset: Asset; provider?: never; operation?: never }
   /** A task of the same account, and its video. */
   | { url?: never; taskId: string; asset: Asset; provider: string; operation?: Operation | undefined };
+
+/**
+ * Where the files are delivered once the task has completed: to a presigned URL, which is sealed (`signing/sealing.ts`), or to a destination
+ * of the account, with the beginning of its keys there.
+ */
+export type DeliverTo = { url: string; destination?: never; prefix?: never } | { destination: string; prefix?: string; url?: never };
 
 /** The prices of a model when the task was submitted. */
 interface PriceRule {
@@ -34,18 +42,21 @@ interface PriceRule {
 /** A checked and priced submission. Never changes. */
 export interface Submission extends Versioned {
   requestId: string;
-  /** The base URL of assets for this caller's host name. Missing in tasks from before callbacks existed. */
-  base?: string;
-  /** The language of messages in callbacks; default English. */
-  language?: Language;
+  /** The base URL of assets for this caller's host name. */
+  base: string;
+  /** The language of messages in callbacks. */
+  language: Language;
   /** The URL for this task's callback, used instead of the account's endpoint. */
   callbackUrl?: string;
+  deliverTo?: DeliverTo;
   /** The gateway's own host name in the caller's request: a redirect of a caller's URL may not lead to it. */
   host: string;
   accountId: string;
   keyId: string;
   /** The id of the object of the browser token that submitted the task. */
   token?: string;
+  /** The line of a batch that the task is. */
+  batch?: BatchLine;
   /** The maximum number of open tasks of the key. */
   maxKeyTasks?: number;
   kind: Kind;
@@ -56,26 +67,47 @@ export interface Submission extends Versioned {
   inputs: Input[];
   source?: Source;
   /** Each with the provider that created it, and its handle there. */
-  characters: { id: string; username: string; displayName: string; provider?: string | null; handle?: string | null }[];
+  characters: { id: string; username: string; displayName: string; provider: string; handle: string | null }[];
   /** The caller's reference. */
   reference?: string;
-  /** True if the prompt and the URLs of inputs are removed when the task ends. */
+  /** Set if the prompt and the URLs of inputs are removed when the task ends. */
   store?: false;
+  /** True once texts of the parameters were cut, because the task ended without a result. */
+  isCut?: true;
+  /** The operator's wish for a visible label, where the caller cannot say. Absent: none is wanted. */
+  label?: "on" | "maker";
   /** Millionths reserved for the whole task. */
   price: number;
   /** Millionths per image: if fewer images are generated, less is charged. */
   imagePrice?: number;
-  /** The prices that were used, in balance units. This field and the next are missing in tasks from before receipts existed. */
-  priceRule?: PriceRule;
+  /** The prices that were used, in balance units. */
+  priceRule: PriceRule;
   /** SHA-256 (hexadecimal) of the body in canonical JSON; null if the text of the body was not available. */
-  bodyDigest?: string | null;
+  bodyDigest: string | null;
   typicalSeconds: number;
+  /** How long providers worked on similar tasks lately; absent if too few are known. */
+  runSeconds?: RunSeconds;
   deadlineSeconds: number;
 }
 
+/** Seconds from the start of the work to its end: all but two of a hundred took at least `first`, all but one at most `last`. */
+export interface RunSeconds {
+  first: number;
+  mean: number;
+  last: number;
+}
+
+/** What a model with its own input made beside the files of its kind. */
+interface MoreResults {
+  files?: Asset[];
+  /** The upstream's answer without its files: JSON. */
+  data?: object;
+}
+
 export type Result =
-  | { kind: "images"; images: Asset[] }
-  | { kind: "video"; video: Asset; thumbnail?: Asset; width: number; height: number; seconds: number }
+  | ({ kind: "images"; images: Asset[] } & MoreResults)
+  | ({ kind: "video"; video: Asset; thumbnail?: Asset; width: number; height: number; seconds: number } & MoreResults)
+  | ({ kind: "files" } & MoreResults)
   | { kind: "character"; id: string; username: string; displayName: string; handle?: string; picture: Asset };
 
 /** The next step of an open task, and when it is due. */
@@ -98,8 +130,6 @@ export type Step = OpenStep | FinalStep;
 /** The fields of every task. */
 interface TaskBase {
   id: string;
-  /** Where the price is held. Missing if it is held in D1's own ledger, because the task is older than the wallet objects. */
-  heldBy?: "wallet";
   submission: Submission;
   createdAt: number;
   deadline: number;
@@ -109,6 +139,8 @@ interface TaskBase {
   route: number;
   /** The outcomes of the earlier routes, for the operator. */
   attempts: { provider: string; outcome: string }[];
+  /** What the makers bill, in millionths, by `attemptName`; null if the amount is not known. Absent: nothing is known yet. */
+  costs?: Record<string, number | null>;
   progress: number;
   /** True if the provider reports progress; otherwise it is computed from the elapsed time. */
   reportsProgress: boolean;
@@ -121,16 +153,18 @@ interface TaskBase {
   operation?: Operation;
   /** True if the provider got the task's callback URL for this operation. */
   callsBack?: boolean;
+  /** When a poll found the provider's work finished. */
+  readyAt?: number;
   /** Since when the provider has not answered a poll of the operation; undefined if it answered the last one. */
   silentSince?: number;
   /** Work that earlier routes have accepted and may still complete. */
   earlier?: EarlierWork[];
   /** True if a consumer may have stored assets. */
   mayHaveAssets: boolean;
-  /** True if every stored file is named in the result. Missing in tasks of earlier versions. */
-  isTidy?: boolean;
+  /** True if every stored file is named in the result. */
+  isTidy: boolean;
   /** How many times the record was written; used in the names of collection leases. */
-  writes?: number;
+  writes: number;
 }
 
 export interface OpenTask extends TaskBase {
@@ -143,6 +177,8 @@ export interface OpenTask extends TaskBase {
   charged?: never;
   expiresAt?: never;
   callback?: never;
+  delivery?: never;
+  deliveryCallback?: never;
   isDeleted?: never;
 }
 
@@ -154,7 +190,11 @@ interface FinalBase extends TaskBase {
   charged: number;
   /** Set once the task is settled, if it has an endpoint or callback_url. */
   callback?: Callback;
-  /** True if the owner has deleted the task; for the owner it does not exist any more. The rest of the record prevents that a repeated submission creates it again, and handles late reports of starts. */
+  /** Set once a completed task with `deliverTo` is settled. */
+  delivery?: Delivery;
+  /** The callback about the end of the delivery; its calls follow those of `callback`. */
+  deliveryCallback?: Callback;
+  /** True if the owner has deleted the task: every query answers that it does not exist. The rest of the record keeps a repeated submission from creating it again, and handles late reports of starts. */
   isDeleted?: boolean;
 }
 
@@ -188,4 +228,106 @@ export function currentRoute({ submission, route }: { submission: Pick<Submissio
   const current = submission.routes[route];
   if (!current) throw new Error(`the task has no route ${route}`);
   return current;
+}
+
+/**
+ * Why there is no status. `timeout`: no answer within 10 seconds. `unreachable`: no connection. `blocked_url`: the address is not public.
+ * `interrupted`: the consumer ended before it could report.
+ */
+export type CallbackFault = "timeout" | "unreachable" | "blocked_url" | "interrupted";
+
+/** One call of the receiver: its start and duration in milliseconds, and its outcome. */
+export interface Attempt {
+  at: number;
+  ms: number;
+  /** The receiver's HTTP status. */
+  status?: number;
+  /** Set if there is no status. */
+  fault?: CallbackFault;
+}
+
+/** A consumer's report of a call. */
+export type CallbackReport =
+  | ({ outcome: "attempted" } & Attempt)
+  /** The account's endpoint was removed in the meantime. */
+  | { outcome: "no_endpoint" }
+  /** Our own storage did not answer, so the receiver was not called. */
+  | { outcome: "postponed" };
+
+/** The callback of a final task. */
+export interface Callback {
+  /** `pending` while an attempt is due or running; `gone` after 410; `failed` after the last attempt. */
+  state: "pending" | "delivered" | "gone" | "failed" | "no_endpoint";
+  /** The next step; undefined unless pending. */
+  step?:
+    | { do: "wait"; at: number }
+    /** A message for the consumer was sent; the object makes the call itself at `at`. */
+    | { do: "call"; at: number }
+    /** A consumer makes the call under a lease until `at`. */
+    | { do: "calling"; at: number; lease: string };
+  /** Consecutive failed attempts since the callback began or was last requested. */
+  failures: number;
+  attempts: Attempt[];
+}
+
+/**
+ * Why an attempt has not delivered. `changed`: the far end has other bytes. `no_destination`: the destination was removed. `interrupted`: the
+ * connection broke, or the gateway crashed. The others as for callbacks.
+ */
+export type DeliveryFault = CallbackFault | "changed" | "no_destination";
+
+/** One attempt to deliver the files that are left: its start and duration in milliseconds, and its outcome. */
+export interface DeliveryAttempt {
+  at: number;
+  ms: number;
+  /** The HTTP status of the last answer. */
+  status?: number;
+  fault?: DeliveryFault;
+  /** The error code in the bucket's answer: `AccessDenied`. */
+  code?: string;
+}
+
+/** A file that has arrived. */
+export interface DeliveredFile {
+  name: string;
+  /** Where it is, without a signature. */
+  url: string;
+  /** Hexadecimal. */
+  sha256: string;
+}
+
+/** The report of an attempt, with the files that it has delivered. */
+export type DeliveryReport = { files: DeliveredFile[] } & (
+  | ({ outcome: "attempted"; /** No later attempt can succeed. */ isLast?: boolean } & DeliveryAttempt)
+  /** Our own storage did not answer. */
+  | { outcome: "postponed" }
+);
+
+/** The delivery of a completed task's files. */
+export interface Delivery {
+  state: "pending" | "delivered" | "failed";
+  /** The next step; undefined once the end is announced. */
+  step?:
+    | { do: "wait"; at: number }
+    /** The object delivers under a lease until `at`. */
+    | { do: "delivering"; at: number; lease: string }
+    /** The end has to be written among the account's events, and its callback begun. */
+    | { do: "announce"; at: number };
+  /** Consecutive failures of the step. */
+  failures: number;
+  attempts: DeliveryAttempt[];
+  /** The files that have arrived. */
+  files: DeliveredFile[];
+  endedAt?: number;
+}
+
+/** Work accepted by an earlier route, still without an outcome. */
+export interface EarlierWork {
+  route: number;
+  operation: Operation;
+  /** When the provider is polled next. */
+  at: number;
+  faults: number;
+  /** What its maker bills if it makes it, in millionths; null if that is not known. Set when the task has ended. */
+  cost?: number | null;
 }

@@ -1,5 +1,6 @@
-/** Guesses of the operator's token: wrong tokens are counted per address, correct tokens are not. Contract 8. */
+/** Guesses of the operator's token: wrong tokens are counted per address (IPv6: per network of 64 bits), correct tokens are not. Contract 8. */
 
+import "../support/alone.ts";
 import { afterEach, expect, test, vi } from "vitest";
 import { call, holdTime } from "../support/gateway.ts";
 
@@ -7,7 +8,7 @@ holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 let addresses = 0;
-const newAddress = () => `2001:db8::${(++addresses).toString(16)}`;
+const newAddress = () => `2001:db8:0:${(++addresses).toString(16)}::1`;
 const secondsLeft = () => 60 - (Math.floor(Date.now() / 1000) % 60);
 
 /** Sends a request from an address with a token, to a gateway whose rate limits are on. */
@@ -51,6 +52,14 @@ test("the 31st wrong token of a minute is 429, as is the right token until the m
   expect((await ask(address, "test-admin")).status).toBe(200);
 });
 
+test("addresses of one IPv6 network count together", async () => {
+  const limit = vi.fn<RateLimit["limit"]>(async () => ({ success: false }));
+  const address = newAddress();
+  expect((await ask(address, "wrong", { ADMIN_FAILURES: { limit } })).status).toBe(429);
+  expect((await ask(address.replace("::1", ":1:2:3:4"), "wrong", { ADMIN_FAILURES: { limit } })).status).toBe(429);
+  expect(limit).toHaveBeenCalledTimes(1);
+});
+
 test("right tokens are never counted, however many arrive at once", async () => {
   const limit = vi.fn<RateLimit["limit"]>(async () => ({ success: false }));
   const address = newAddress();
@@ -58,7 +67,7 @@ test("right tokens are never counted, however many arrive at once", async () => 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   expect(limit).not.toHaveBeenCalled();
   expect((await ask(address, "wrong", { ADMIN_FAILURES: { limit } })).status).toBe(429);
-  expect(limit.mock.calls).toEqual([[{ key: address }]]);
+  expect(limit.mock.calls).toEqual([[{ key: address.replace("::1", "::/64") }]]);
 });
 
 test("a guess over the limit is refused before its token is checked: no digest, no second limiter call", async () => {

@@ -1,5 +1,6 @@
 /** The admin API: accounts, keys, audit. Contract 8. */
 
+import "../support/alone.ts";
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
@@ -262,7 +263,7 @@ test("the audit counts open tasks and finds a wallet that disagrees with its ent
   expect(after.reserved).toBeCloseTo(before.reserved + 0.03, 6);
   for (const [id, column] of [
     [account.id, "used"],
-    [account.keyId, "reserved"],
+    [account.keyId, "granted"],
   ]) {
     await env.DB.prepare(`UPDATE wallet SET ${column} = ${column} + 7 WHERE id = ?1`).bind(id).run();
     const { drift } = (await asAdmin("/audit")).body;

@@ -5,9 +5,8 @@ import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { afterEach, expect, test, vi } from "vitest";
 import { budgetEvent } from "../../src/api/schema/callbacks.ts";
-import type { AlertMessage, BudgetAlert } from "../../src/tasks/budget-alerts.ts";
-import { changeBudget } from "../../src/tasks/wallets.ts";
-import type { WalletState } from "../../src/tasks/wallet-state.ts";
+import type { AlertMessage, BudgetAlert } from "../../src/wallet/alerts.ts";
+import type { WalletState } from "../../src/wallet/state.ts";
 import worker from "../../src/worker.ts";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, asAdmin, call, finish, holdTime, newAccount, submit, unique, wakeWallet } from "../support/gateway.ts";
@@ -27,7 +26,7 @@ const hook = "https://hooks.example.com/budgets";
 async function limited(amount: number): Promise<Account> {
   vi.setSystemTime(nextDay() + 3_600_000);
   const account = await newAccount();
-  await changeBudget(env.WALLETS, account.id, account.keyId, { amount, window: "day" });
+  await env.WALLETS.getByName(account.id).changeBudget(account.keyId, { amount, window: "day" });
   return account;
 }
 
@@ -123,14 +122,14 @@ test("the account's budget causes alerts beside the key's; setting the same budg
 
 test("an alert adds one row to the hold that reaches the threshold, and none to others", async () => {
   const account = await limited(0);
-  await changeBudget(env.WALLETS, account.id, account.keyId, null);
+  await env.WALLETS.getByName(account.id).changeBudget(account.keyId, null);
   const wallet = openWallet(account);
   const charge = () => ({ taskId: unique(), accountId: account.id, keyId: account.keyId, kind: "chat", model: "textA-1" });
   // The object has an unused grant, and an alarm earlier than that of any hold.
   const first = charge();
   await wallet.reserve(first, 100_000, {});
   await wallet.settle(first, 0, "completed");
-  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 100_000, window: "day" });
+  await env.WALLETS.getByName(account.id).changeBudget(account.keyId, { amount: 100_000, window: "day" });
   await wallet.balances([account.keyId]);
   const hold = async (amount: number) => {
     const [puts, alarms] = await runInDurableObject(wallet, (_, { storage }) => [

@@ -4,10 +4,21 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Charge } from "../../src/db/ledger.ts";
-import { windowStart } from "../../src/tasks/budget-window.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
-import { changeBudget } from "../../src/tasks/wallets.ts";
-import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, script, unique, wakeWallet } from "../support/gateway.ts";
+import { windowStart } from "../../src/wallet/limits.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
+import {
+  type Account,
+  asAdmin,
+  readBalance,
+  call,
+  chatsSettled,
+  finish,
+  holdTime,
+  newAccount,
+  script,
+  unique,
+  wakeWallet,
+} from "../support/gateway.ts";
 import { crashWallet, readEntries } from "../wallet/support.ts";
 
 holdTime();
@@ -103,7 +114,8 @@ async function run({ budgets, rounds }: Scenario): Promise<void> {
   const { body } = await asAdmin(`/accounts/${first.id}/keys`, { body: { name: "second", quota: null } });
   const keys = [first, { ...first, key: body.key as string, keyId: body.id as string }];
   const ids = [first.id, ...keys.map(({ keyId }) => keyId)];
-  for (const [index, budget] of budgets.entries()) if (budget) await changeBudget(env.WALLETS, first.id, ids[index]!, { ...budget });
+  for (const [index, budget] of budgets.entries())
+    if (budget) await env.WALLETS.getByName(first.id).changeBudget(ids[index]!, { ...budget });
   const { known, exceeded } = watch(first, ids.slice(1), budgets);
   const tasks: string[] = [];
 
@@ -129,6 +141,7 @@ async function run({ budgets, rounds }: Scenario): Promise<void> {
 
   for (const { actions, isCrash, pass } of rounds) {
     await Promise.all(actions.map(perform));
+    await chatsSettled(first);
     expect(exceeded).toEqual([]);
     if (isCrash) await crashWallet(first);
     const midnight = Math.floor(Date.now() / dayMs + 1) * dayMs;

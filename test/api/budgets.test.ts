@@ -2,8 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { budgetLeft, changeBudget } from "../../src/tasks/wallets.ts";
-import { asAdmin, readBalance, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, readBalance, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { crashWallet } from "../wallet/support.ts";
 
 holdTime();
@@ -15,13 +14,21 @@ const dayMs = 24 * hourMs;
 /** The first millisecond of the next day, UTC. */
 const nextDay = () => Math.floor(Date.now() / dayMs + 1) * dayMs;
 
+/** The remaining amount of the account's budget or its key's (`id`), and the end of its window; undefined without a budget. */
+async function budgetLeft(account: Account, id: string) {
+  const { [id]: balance } = await env.WALLETS.getByName(account.id).balances(id === account.id ? [] : [id]);
+  if (!balance?.budget) return undefined;
+  const { spent, ...budget } = balance.budget;
+  return { ...budget, left: Math.max(0, budget.amount - spent) };
+}
+
 test("a key's daily budget includes held amounts; above it requests are 402 until midnight, and the next day starts at zero", async () => {
   vi.setSystemTime(nextDay() + hourMs);
   const account = await newAccount();
-  const left = () => budgetLeft(env.WALLETS, account.id, account.keyId);
+  const left = () => budgetLeft(account, account.keyId);
   await complete(account, images, image());
   expect(await left()).toBeUndefined();
-  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 100_000, window: "day" });
+  await env.WALLETS.getByName(account.id).changeBudget(account.keyId, { amount: 100_000, window: "day" });
   expect(await left()).toEqual({ amount: 100_000, window: "day", left: 70_000, until: nextDay() });
   const open = await submit(account, images, image({ n: 2 }));
   expect(await left()).toMatchObject({ left: 10_000 });
@@ -46,13 +53,13 @@ test("a key's daily budget includes held amounts; above it requests are 402 unti
 
 test("an amount that a task returns may be spent again, and a removed budget limits nothing", async () => {
   const account = await newAccount();
-  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 30_000, window: "month" });
+  await env.WALLETS.getByName(account.id).changeBudget(account.keyId, { amount: 30_000, window: "month" });
   const id = await submit(account, images, image());
   expect((await call(images, { key: account.key, body: image() })).status).toBe(402);
   await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
   await submit(account, images, image());
   expect((await call(images, { key: account.key, body: image() })).body.error.code).toBe("budget_exceeded");
-  await changeBudget(env.WALLETS, account.id, account.keyId, null);
+  await env.WALLETS.getByName(account.id).changeBudget(account.keyId, null);
   await submit(account, images, image());
 });
 
@@ -62,9 +69,9 @@ test("an account's monthly budget limits all its keys, and an object without mem
   const account = await newAccount();
   await complete(account, images, image({ n: 2 }));
   vi.setSystemTime(Date.now() + 5 * dayMs);
-  await changeBudget(env.WALLETS, account.id, account.id, { amount: 80_000, window: "month" });
+  await env.WALLETS.getByName(account.id).changeBudget(account.id, { amount: 80_000, window: "month" });
   const until = Date.UTC(now.getUTCFullYear() + 1, 3, 1);
-  expect(await budgetLeft(env.WALLETS, account.id, account.id)).toEqual({ amount: 80_000, window: "month", left: 20_000, until });
+  expect(await budgetLeft(account, account.id)).toEqual({ amount: 80_000, window: "month", left: 20_000, until });
   const refused = await call(images, { key: account.key, body: image() });
   expect(refused).toMatchObject({ status: 402, body: { error: { code: "budget_exceeded" } } });
   expect(Number(refused.headers.get("retry-after"))).toBe((until - Date.now()) / 1000);

@@ -24,7 +24,7 @@ const byUrl = (timestamps = "0,1") => ({ model: "vidA-2", url: videoUrl, timesta
 const look = async (account: Account, id: string) => (await call(`/v1/characters_tasks/${id}`, { key: account.key })).body;
 const makeVideo = (account: Account, more: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...more });
 
-test("from an earlier task: the character query is complete in each state", async () => {
+test("a character from an earlier task: its status query has every field in each state", async () => {
   const account = await newAccount();
   const source = await makeVideo(account, { metadata: { private: true } });
   const { status, body: record } = await call(videos, {

@@ -7,6 +7,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { type Account, newAccount } from "../support/gateway.ts";
 import { capture } from "../providers/support.ts";
+import { toEnv } from "../support/models.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -132,7 +133,7 @@ async function run(account: Account, one: Scenario, upstream: ReadableStream<Uin
   });
   const SANDBOX = { fetch: async () => new Response(upstream, { headers: { "content-type": "text/event-stream" } }) } as unknown as Fetcher;
   const ROUTES = { "textA-1": [{ provider: "sandbox", model: "textA-1" }] };
-  const response = await worker.fetch(request, { ...env, SANDBOX, ROUTES }, context);
+  const response = await worker.fetch(request, toEnv({ SANDBOX, ROUTES }), context);
   expect(response.status).toBe(200);
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
@@ -159,9 +160,7 @@ async function run(account: Account, one: Scenario, upstream: ReadableStream<Uin
 async function newEntry(account: Account, known: Set<string>) {
   const wallet = env.WALLETS.getByName(account.id);
   const unwritten = (await wallet.unwritten()).map(({ taskId: id, held, end }) => ({ id, held, charged: end?.charged }));
-  const { results } = await env.DB.prepare(
-    "SELECT task_id AS id, held, charged FROM entry WHERE account_id = ?1 AND step = 'reserve' AND closed_at IS NOT NULL",
-  )
+  const { results } = await env.DB.prepare("SELECT task_id AS id, held, charged FROM entry WHERE account_id = ?1")
     .bind(account.id)
     .run<{ id: string; held: number; charged: number }>();
   const fresh = new Map([...unwritten, ...results].filter(({ id }) => !known.has(id)).map((entry) => [entry.id, entry]));

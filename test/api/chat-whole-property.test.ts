@@ -1,12 +1,12 @@
 /** The charge of a whole (not streamed) chat, for any answer that an upstream may send and any byte at which it or its caller stops. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { type Account, readBalance, call, newAccount } from "../support/gateway.ts";
 import { capture } from "../providers/support.ts";
+import { toEnv } from "../support/models.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -98,7 +98,7 @@ async function run(account: Account, one: Scenario, bytes: Uint8Array) {
     signal: caller.signal,
   });
   const context = createExecutionContext();
-  const response = await worker.fetch(request, { ...env, SANDBOX: SANDBOX as unknown as Fetcher, ROUTES }, context);
+  const response = await worker.fetch(request, toEnv({ SANDBOX: SANDBOX as unknown as Fetcher, ROUTES }), context);
   const seen = await response.text();
   await waitOnExecutionContext(context);
   return { status: response.status, seen, isAsked };

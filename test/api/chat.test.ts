@@ -2,11 +2,22 @@
 
 import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import type { ChatCall } from "../../src/tasks/wallet-line.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import type { ChatCall } from "../../src/wallet/line.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
+import { capture } from "../providers/support.ts";
 import { conform } from "../support/conform.ts";
-import { bindings, failOnce, stopAt } from "../support/faults.ts";
-import { type Account, asAdmin, readBalance, call, newAccount, unique, upstreamCalls, wakeWallet } from "../support/gateway.ts";
+import { bindings, failOnce, spyOn, stopAt } from "../support/faults.ts";
+import {
+  type Account,
+  asAdmin,
+  call,
+  newAccount,
+  readBalance,
+  settledBalance,
+  unique,
+  upstreamCalls,
+  wakeWallet,
+} from "../support/gateway.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -30,15 +41,15 @@ const readEvents = (text: string) =>
 const readContent = (chunks: { choices: { delta: { content?: string } }[] }[]) =>
   chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? "")).join("");
 
-/** Polls until nothing is reserved any more. */
-async function settledBalance(account: Account) {
-  for (let turn = 0; turn < 100; turn++) {
-    const { reserved } = (await asAdmin(`/accounts/${account.id}`)).body;
-    if (reserved === 0) break;
-    await scheduler.wait(5);
+test("a balance or usage that is asked for after an answer has what the chat cost", async () => {
+  for (const ask of ["/v1/balance", "/v1/user/balance", "/v1/key", "/v1/usage?group_by=model"]) {
+    const account = await newAccount();
+    expect((await call(path, { key: account.key, body: chat("hello") })).status).toBe(200);
+    const { body } = await call(ask, { key: account.key });
+    const [row] = body.data ?? [];
+    expect([ask, body.used_balance ?? body.used ?? row?.charged]).toEqual([ask, price]);
   }
-  return readBalance(account);
-}
+});
 
 test("a whole answer has our own id and model name, and is charged by its usage to the millionth", async () => {
   const account = await newAccount(1, 1);
@@ -53,7 +64,7 @@ test("a whole answer has our own id and model name, and is charged by its usage 
     choices: [{ index: 0, message: { role: "assistant", content: "Hello there" }, finish_reason: "stop" }],
     usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 },
   });
-  expect(await readBalance(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
+  expect(await settledBalance(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
   const balance = await call("/v1/balance", { key: account.key });
   expect(balance.body).toEqual({ success: true, remain_balance: 0.999964, used_balance: price, unlimited_quota: false });
 });
@@ -62,7 +73,7 @@ test("each model has its own price, and fractions of a millionth are rounded up"
   const account = await newAccount();
   const { body } = await call(path, { key: account.key, body: { ...chat("hi"), model: "textA-1-mini" } });
   expect(body.model).toBe("textA-1-mini");
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.000004 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0.000004 });
 });
 
 test("content may be a list of parts", async () => {
@@ -120,7 +131,7 @@ test.each([
     expect(answer.status).toBe(status);
     expect(answer.body).toEqual({ error: { message: expect.any(String), type: code, code, param: null } });
   }
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each([
@@ -135,7 +146,7 @@ test.each([
     error: { message: "The balance is insufficient.", type: "insufficient_quota", code: "insufficient_quota", param: null },
   });
   expect(await upstreamCalls(prompt)).toEqual([]);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each([{}, { stream: true }])("without a usage report the charge is an estimate, never above the reservation: %j", async (more) => {
@@ -188,16 +199,42 @@ test("a caller that disconnects before a whole answer is charged by the upstream
   expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-test("when a Worker crashes, the wallet's alarm returns the reservation once", async () => {
+test("when a Worker crashes between answer and settlement, the caller has its answer, and the hold ends at its deadline at nothing", async () => {
+  const account = await newAccount(1);
+  await call(path, { key: account.key, body: chat("hi") });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: price });
+  // The isolate dies while the settlement gathers.
+  const waits = vi.spyOn(scheduler, "wait").mockReturnValue(new Promise(() => undefined));
+  expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
+  expect(waits.mock.calls).toEqual([[50]]);
+  waits.mockRestore();
+  // Asked of the wallet itself: this isolate, which has not died, would settle the chat when it is asked.
+  const ask = async () => (await env.WALLETS.getByName(account.id).balances())[account.id];
+  const { reserved = 0 } = (await ask()) ?? {};
+  expect(reserved).toBeGreaterThan(0);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 840_000 });
+  await wakeWallet(account);
+  expect(await ask()).toMatchObject({ reserved, used: price * 1e6 });
+  vi.setSystemTime(Date.now() + 61_000);
+  expect(await wakeWallet(account)).toBe(true);
+  expect(await ask()).toMatchObject({ quota: 1e6, reserved: 0, used: price * 1e6 });
+  expect(await readBalance(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 }); // also after a late settlement
+  vi.useRealTimers();
+});
+
+test("when a Worker crashes while it settles, the wallet's alarm returns the reservation once", async () => {
   const account = await newAccount();
   const reached = stopAt(WalletObject.prototype as never, "chats", false, (_, [calls]) => "outcome" in (calls as ChatCall[])[0]!);
   void call(path, { key: account.key, body: chat("hi") });
   await reached();
   expect((await readBalance(account)).reserved).toBeGreaterThan(0);
   const [hold] = await env.WALLETS.getByName(account.id).unwritten();
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 661_000 });
+  const lines = capture();
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 901_000 });
   expect(await wakeWallet(account)).toBe(true);
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  const lapsed = { unit: "settle", account: account.id, outcome: "deadline_exceeded", chats: 1 };
+  expect(lines.map((line) => JSON.parse(line)).filter(({ chats }) => chats)).toEqual([lapsed]);
   await env.WALLETS.getByName(account.id).settle({ ...hold!, accountId: account.id }, 1_000, "completed");
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   vi.useRealTimers();
@@ -208,16 +245,15 @@ test("if the wallet fails while a chat is settled, the settlement is retried; th
   failOnce(WalletObject.prototype as never, "chats", false, 2);
   failOnce(WalletObject.prototype as never, "settle");
   expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-test("a wallet that is away for some seconds while a chat is settled delays the answer, which is charged", async () => {
+test("a wallet that is away for some seconds while a chat is settled does not delay the answer, which is charged", async () => {
   const account = await newAccount();
-  failOnce(WalletObject.prototype as never, "chats", false, 2);
-  failOnce(WalletObject.prototype as never, "settle", false, 8);
+  failOnce(WalletObject.prototype as never, "chats", false, 9);
   vi.spyOn(scheduler, "wait").mockResolvedValue();
   expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
 test.each([false, true])("a call of the wallet that is lost is repeated, and the chat is charged once: takes effect %s", async (isDone) => {
@@ -226,7 +262,7 @@ test.each([false, true])("a call of the wallet that is lost is repeated, and the
   failOnce(WalletObject.prototype as never, "chats", isDone, 8);
   const answers = await Promise.all(Array.from({ length: 6 }, () => call(path, { key: account.key, body: chat("hi") })));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
-  expect(await readBalance(account)).toMatchObject({ quota: 1, reserved: 0, used: Number((7 * price).toFixed(6)) });
+  expect(await settledBalance(account)).toMatchObject({ quota: 1, reserved: 0, used: Number((7 * price).toFixed(6)) });
   await wakeWallet(account);
   const { results } = await env.DB.prepare("SELECT charged FROM entry WHERE account_id = ?1").bind(account.id).run();
   expect(results).toEqual(Array.from({ length: 7 }, () => ({ charged: 36 })));
@@ -234,11 +270,40 @@ test.each([false, true])("a call of the wallet that is lost is repeated, and the
 
 test.each([false, true])("if D1 fails while a chat is reserved, the answer is 503 and nothing is held: takes effect %s", async (isDone) => {
   const account = await newAccount();
-  failOnce(bindings.database(), "batch", isDone);
+  failOnce(bindings.database(), "batch", isDone, 2);
   const answer = await call(path, { key: account.key, body: chat("hi") });
   expect(answer).toMatchObject({ status: 503, body: { error: { type: "internal_error", code: "unavailable" } } });
   expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test.each([false, true])(
+  "if D1 fails once while a chat is reserved, the chat is held and charged once: takes effect %s",
+  async (isDone) => {
+    const account = await newAccount();
+    failOnce(bindings.database(), "batch", isDone);
+    expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
+    expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: price });
+  },
+);
+
+test("the first chat of an account waits for D1 twice: for its key, read with its money, and for a grant", async () => {
+  const account = await newAccount();
+  expect((await call(path, { key: (await newAccount()).key, body: chat("hi") })).status).toBe(200); // counts the route's first answer
+  const calls = [
+    ...["run", "first", "all", "raw"].map((method) => spyOn(bindings.statement(), method)),
+    spyOn(bindings.database(), "batch"),
+  ];
+  const objects = [vi.spyOn(WalletObject.prototype, "checkKeys"), vi.spyOn(WalletObject.prototype, "reserve")];
+  expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
+  expect(calls.reduce((sum, { mock }) => sum + mock.calls.length, 0)).toBe(2);
+  expect(objects.map(({ mock }) => mock.calls.length)).toEqual([1, 1]); // the second within the call of the shared holds
+});
+
+test("an account with the money for a single hold may chat again at once: what an answered chat still holds is settled first", async () => {
+  const account = await newAccount(0.04);
+  for (const _ of [1, 2, 3]) expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: Number((3 * price).toFixed(6)) });
 });
 
 test("a model of another kind is refused with param model", async () => {

@@ -1,7 +1,7 @@
 /** The semaphore of an isolate: which requests wait, which are refused, and that owners do not block each other. */
 
 import { expect, test } from "vitest";
-import { Semaphore } from "../../src/concurrency.ts";
+import { Semaphore } from "../../src/base/concurrency.ts";
 
 const busy = () => new Error("busy");
 
@@ -50,4 +50,40 @@ test("a request that times out is refused, and its waiting place is free again",
   const next = turns.take(() => Promise.resolve("in"), busy, "b");
   one.end();
   expect([await held, await next]).toEqual(["done", "in"]);
+});
+
+test("an owner holds at most half, the owner that holds least is next, and a permit shrinks to the size in use", async () => {
+  const turns = new Semaphore({ maxAtOnce: 20, maxWaiting: 8, maxHoldMs: 60_000, maxWaitMs: 5_000 });
+  const order: string[] = [];
+  const ends: (() => void)[] = [];
+  const enter = (owner: string, size: number) =>
+    turns.take(
+      async ({ resize }) => {
+        order.push(owner);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        expect(resize(size + 15)).toBe(false);
+        expect(resize(1)).toBe(true);
+        await new Promise<void>((resolve) => ends.push(resolve));
+      },
+      busy,
+      owner,
+      size,
+    );
+  const all = [enter("a", 8), enter("b", 10), enter("a", 4), enter("a", 2), enter("c", 4)];
+  await scheduler.wait(120);
+  expect(order).toEqual(["a", "b", "a"]); // 8, 10 and 2 of 20; "a" and "c" wait for 4 each
+  ends[0]!();
+  ends[2]!();
+  await expect.poll(() => order).toEqual(["a", "b", "a", "c", "a"]);
+  const timer = setInterval(() => ends.splice(0).forEach((end) => end()), 10);
+  await Promise.all(all);
+  clearInterval(timer);
+});
+
+test("an open permit takes what is free and never waits", () => {
+  const turns = new Semaphore({ maxAtOnce: 10, maxHoldMs: 60_000, maxWaitMs: 0 });
+  const [a, b, c] = ["a", "b", "c"].map((owner) => turns.open(owner));
+  expect([a!.resize(6), a!.resize(5), b!.resize(5), c!.resize(1)]).toEqual([false, true, true, false]);
+  a!.release();
+  expect(c!.resize(5)).toBe(true);
 });

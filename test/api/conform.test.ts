@@ -48,10 +48,17 @@ test.each<[what: string, method: string, url: string, answer: ReturnType<typeof 
   ["a method", "PATCH", images, received(200, submission), /PATCH is not documented/],
   ["a path", "GET", `${origin}/v1/secrets`, received(200, {}), /path is not documented/],
   [
+    "the type of an event",
+    "GET",
+    `${origin}/v1/tasks/task_a/events`,
+    { ...received(200, {}, { "content-type": "text/event-stream" }), body: 'id: 1\ndata: {"id": 1}\n\n' },
+    /event/,
+  ],
+  [
     "the data of an event",
     "GET",
     `${origin}/v1/tasks/task_a/events`,
-    { ...received(200, {}, { "content-type": "text/event-stream" }), body: 'event: task\ndata: {"id": 1}\n\n' },
+    { ...received(200, {}, { "content-type": "text/event-stream" }), body: 'event: task\nid: 1\ndata: {"id": 1}\n\n' },
     /id/,
   ],
 ])("%s that is not documented fails the test", (_, method, url, answer, problem) => {

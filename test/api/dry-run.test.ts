@@ -1,9 +1,9 @@
-/** `?dry_run=true`: a submission's price, or its exact error, with nothing stored. Contract 1. */
+/** `?dry_run=true` and `/v1/estimates`: a submission's price, or its exact error, with nothing stored. Contract 1. */
 
+import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { changeBudget } from "../../src/tasks/wallets.ts";
-import { TaskObject } from "../../src/tasks/task-object.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { png } from "../media/images.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, call, complete, holdTime, newAccount, readBalance, submit, unique } from "../support/gateway.ts";
@@ -148,7 +148,7 @@ test("of a budget that is used up and too small a balance, a dry run names the o
     [100, 0.05, "insufficient_quota"],
   ] as const) {
     const account = await newAccount(quota, keyQuota);
-    await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 40_000, window: "day" });
+    await env.WALLETS.getByName(account.id).changeBudget(account.keyId, { amount: 40_000, window: "day" });
     const real = await call(images, { key: account.key, body: image(2) });
     const tried = await dry(account, images, image(2));
     expect(real).toMatchObject({ status: 402, body: { error: { code } } });
@@ -163,9 +163,86 @@ test("a dry run of a replay is not refused for limits that the replay does not c
   const headers = { "idempotency-key": unique() };
   const body = { model: "imgA-4", prompt: unique() };
   const { id } = (await call(images, { key: account.key, body, headers })).body;
-  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 10_000, window: "day" });
+  await env.WALLETS.getByName(account.id).changeBudget(account.keyId, { amount: 10_000, window: "day" });
   const vars = { MAX_OPEN_TASKS: "1" };
   expect((await call(images, { key: account.key, body, headers, vars })).body.id).toBe(id);
   const tried = await call(`${images}?dry_run=true`, { key: account.key, body, headers, vars });
   expect(tried).toMatchObject({ status: 200, body: { price: 0, remaining_after: 0 } });
+});
+
+const estimate = (account: Account, body: unknown, more: object = {}) => call("/v1/estimates", { key: account.key, body, ...more });
+
+test("an estimate answers what the dry run on the body's own path answers, prices and refusals alike, and stores nothing", async () => {
+  const account = await newAccount();
+  const poor = await newAccount(0.001);
+  const source = await complete(account, videos, { model: "vidA-2", prompt: unique() });
+  const remix = { model: "vidA-2", prompt: unique() };
+  const none = `task_${"A".repeat(43)}`;
+  const before = await readBalance(account);
+  const cases: [path: string, body: Record<string, unknown>, more?: object][] = [
+    [images, { model: "imgC-alias-pro", prompt: unique(), n: 2 }],
+    [images, { model: "imgA-4", prompt: unique(), images: [`data:image/png;base64,${png.toBase64()}`] }],
+    [images, { model: "imgA-4", prompt: unique(), n: 9, size: "5:4", callback_url: "nonsense" }],
+    [images, { model: "imgA-4", prompt: unique(), max_cost: 0.001 }],
+    [videos, { model: "vidC-1-0-pro-fast", prompt: unique(), duration: 3 }],
+    [videos, { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "0,2" }],
+    [chats, { model: "textA-1", messages, max_tokens: 1000 }],
+    [chats, { model: "textA-1", messages: [] }],
+    [`/v1/videos/${source}/remix`, remix, { video_id: source }],
+    [`/v1/videos/${none}/remix`, remix, { video_id: none }],
+  ];
+  for (const of of [account, poor])
+    for (const [path, body, more] of cases) {
+      const tried = await dry(of, path, body);
+      const estimated = await estimate(of, { ...body, ...more });
+      expect({ status: estimated.status, body: estimated.body }, JSON.stringify(body)).toEqual({ status: tried.status, body: tried.body });
+    }
+  expect(await readBalance(account)).toEqual(before);
+  expect(await readBalance(poor)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("an estimate ignores an idempotency key, counts as a read, and names every model of every kind", async () => {
+  const account = await newAccount();
+  const body = { model: "imgA-4", prompt: unique() };
+  const headers = { "idempotency-key": unique() };
+  const { id } = (await call(images, { key: account.key, body, headers })).body;
+  expect((await estimate(account, body, { headers })).body.price).toBe(0.03);
+  expect((await call(images, { key: account.key, body, headers })).body.id).toBe(id);
+  const vars = { SUBMISSIONS: { limit: async () => ({ success: false }) }, RATE_LIMITS: "on" } as unknown as Partial<Env>;
+  expect((await estimate(account, body, { vars })).status).toBe(200);
+  const noReads = { READS: { limit: async () => ({ success: false }) }, RATE_LIMITS: "on" } as unknown as Partial<Env>;
+  expect((await estimate(account, body, { vars: noReads })).status).toBe(429);
+  for (const [model, code] of [
+    ["nothing", "model_not_found"],
+    [7, "invalid_request"],
+    [undefined, "invalid_request"],
+  ])
+    expect((await estimate(account, { ...body, model })).body.error).toMatchObject({
+      code,
+      param: "model",
+      details: [{ allowed: expect.arrayContaining(["imgA-4", "vidA-2", "textA-1"]) }],
+    });
+  for (const [model, videoId] of [
+    ["imgA-4", "task_a"],
+    ["vidA-2", 7],
+  ])
+    expect((await estimate(account, { model, prompt: unique(), video_id: videoId })).body.error).toMatchObject({ param: "video_id" });
+  expect((await call("/v1/estimates", { body })).status).toBe(401);
+  expect((await call("/v1/estimates", { key: account.key })).status).toBe(405);
+});
+
+test("a browser token estimates what it may submit, within its limits, and no chats", async () => {
+  const account = await newAccount();
+  const { body: made } = await call("/v1/tokens", {
+    key: account.key,
+    body: { tasks: 2, max_cost: 0.04, kinds: ["image"], expires_in: 60 },
+  });
+  const as = (body: unknown) => call("/v1/estimates", { key: made.token, body });
+  expect((await as({ model: "imgA-4", prompt: unique() })).body).toMatchObject({ price: 0.03, remaining_after: 0.01 });
+  expect(await as({ model: "imgA-4", prompt: unique(), n: 2 })).toMatchObject({
+    status: 403,
+    body: { error: { code: "token_exhausted" } },
+  });
+  expect(await as({ model: "vidA-2", prompt: unique() })).toMatchObject({ status: 403, body: { error: { code: "key_scope" } } });
+  expect(await as({ model: "textA-1", messages })).toMatchObject({ status: 403, body: { error: { code: "key_scope" } } });
 });

@@ -2,9 +2,9 @@
 
 import { exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { TaskObject } from "../../src/tasks/task-object.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { bindings, failOnce } from "../support/faults.ts";
-import { asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { asAdmin, call, finish, holdTime, newAccount, submit, unique, settledBalance } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -161,7 +161,7 @@ test("a failing upstream's name, URL and text do not appear in the answer", asyn
   expect(answer.status).toBe(500);
   expect(answer.body).toEqual({ error: broken });
   expect(JSON.stringify([answer.body, [...answer.headers]])).not.toMatch(/sandbox|provider|upstream|http:/);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("paths and queries that are not valid text are 4xx", async () => {

@@ -2,11 +2,11 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { listEndedTasks } from "../../src/db/ended-tasks.ts";
+import { listEndedTasks } from "../../src/db/ledger-reports.ts";
 import { writeEntries } from "../../src/db/grants.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
-import { type Account, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { type Account, call, chatsSettled, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 import { settledImage } from "../support/settled.ts";
 
 holdTime();
@@ -32,6 +32,7 @@ test("tasks are listed in the order in which they ended, with their outcome; ope
   await finish(account, first);
   const chat = { model: "textA-1", messages: [{ role: "user", content: unique() }] };
   expect((await call("/v1/chat/completions", { key: account.key, body: chat })).status).toBe(200);
+  await chatsSettled(account);
   const answer = await events(account);
   const at = expect.any(Number);
   expect(answer).toEqual({
@@ -134,11 +135,11 @@ test("an event of another account, or an open task, is refused as `after`", asyn
     expect((await call(`/v1/events?after=${id.replace("task_", "evt_")}`, { key: account.key })).status).toBe(400);
 });
 
-/** Writes settled tasks of an account as the code before the pages did: one for each of these times (milliseconds). */
+/** Writes settled tasks of an account in no page: one for each of these times (milliseconds). */
 const writeUnpaged = (account: Account, times: number[]) =>
   env.DB.prepare(
-    `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
-     SELECT ?1 || value, 'reserve', ?2, ?3, 'image', 'imgA-4', 1, 1, 'completed', value - 1, value FROM json_each(?4)`,
+    `INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+     SELECT ?1 || value, ?2, ?3, 'image', 'imgA-4', 1, 1, 'completed', value - 1, value FROM json_each(?4)`,
   )
     .bind(`${account.id} `, account.id, account.keyId, JSON.stringify(times))
     .run();
@@ -164,7 +165,7 @@ async function endTogether(account: Account, count: number): Promise<string[]> {
   return ids;
 }
 
-test("tasks of pages, tasks that are written alone, and those of code from before the pages are in one order", async () => {
+test("tasks of pages, tasks that are written alone, and those that are in no page are in one order", async () => {
   const account = await newAccount();
   const pages = [await endTogether(account, 2), await endTogether(account, 1), await endTogether(account, 3)];
   const read = await readPages(account);

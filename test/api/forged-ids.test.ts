@@ -1,8 +1,9 @@
 /** Thousands of ids that were never issued: each is answered like another account's task, and leaves no trace. Contract 2. */
 
+import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { toObjectId, toTaskId } from "../../src/ids.ts";
+import { toObjectId, toTaskId } from "../../src/base/ids.ts";
 import { bindings, nothingStored, openStorage } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { traces } from "../support/traces.ts";
@@ -54,10 +55,10 @@ function near(id: string): string[] {
   ];
 }
 
-/** Ids that the platform signed for objects other than tasks, such as the caller's idempotency keys and chats. */
+/** Ids that the platform signed for objects other than tasks, such as the caller's idempotency keys, browser tokens and wallets. */
 const ofOtherObjects = () =>
   Array.from({ length: 100 }, (_, at) =>
-    [env.CLAIMS.newUniqueId(), env.HOLDS.newUniqueId(), env.CLAIMS.idFromName(`${at}`), env.HOLDS.idFromName(`${at}`)].map(toTaskId),
+    [env.CLAIMS.newUniqueId(), env.TOKENS.newUniqueId(), env.CLAIMS.idFromName(`${at}`), env.WALLETS.idFromName(`${at}`)].map(toTaskId),
   ).flat();
 
 test("ten thousand forged ids are 404 like another account's task, start no object and leave no trace", { timeout: 60_000 }, async () => {

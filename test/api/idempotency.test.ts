@@ -3,8 +3,8 @@
 import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
-import { sha256Hex } from "../../src/ids.ts";
-import { TaskObject } from "../../src/tasks/task-object.ts";
+import { sha256Hex } from "../../src/base/ids.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 

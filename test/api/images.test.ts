@@ -41,8 +41,8 @@ test("two images are generated, charged, and delivered under signed URLs", async
       cost: { reserved: 0.06, charged: 0.06, returned: 0 },
       result: {
         images: [
-          { url: [expect.any(String)], expires_at: body.data.expires_at },
-          { url: [expect.any(String)], expires_at: body.data.expires_at },
+          { url: [expect.any(String)], credentials: "none", expires_at: body.data.expires_at },
+          { url: [expect.any(String)], credentials: "none", expires_at: body.data.expires_at },
         ],
       },
     },

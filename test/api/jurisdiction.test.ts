@@ -4,12 +4,12 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { inJurisdiction } from "../../src/jurisdiction.ts";
-import { ClaimObject } from "../../src/tasks/claim-object.ts";
-import { TaskObject } from "../../src/tasks/task-object.ts";
+import { ClaimObject } from "../../src/tasks/object/claim-object.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import worker from "../../src/worker.ts";
 import { call, newAccount, unique } from "../support/gateway.ts";
 
-const names = ["TASKS", "CLAIMS", "WALLETS", "HOLDS", "TOKENS", "ATTEMPTS"] as const;
+const names = ["TASKS", "CLAIMS", "WALLETS", "TOKENS", "BATCHES", "ATTEMPTS"] as const;
 
 /** The bindings of a deployment in the EU: an unrestricted namespace can only return that of the jurisdiction, which is the local one here. */
 function inEu() {

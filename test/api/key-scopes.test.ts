@@ -2,8 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { changeBudget } from "../../src/tasks/wallets.ts";
-import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, call, finish, holdTime, newAccount, settledBalance, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 
@@ -43,7 +42,7 @@ test("a request outside the key's models and kinds is 403 with the field and the
   expect(await outside(send("/v1/chat/completions", talker, chat()))).toEqual([403, "key_scope", "model", ["textA-1-mini"]]);
   expect((await send("/v1/chat/completions", talker, chat("textA-1-mini"))).status).toBe(200);
   expect((await send(images, narrow, image())).status).toBe(200);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0.03 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0.03 });
   // An invalid body is reported before the scope.
   expect((await send(images, narrow, { model: "imgB-4o-image" })).status).toBe(400);
 });
@@ -113,7 +112,7 @@ test("GET /v1/key shows the calling key, its limits and the remaining amounts", 
 
 test("GET /v1/key shows the key's budget, the amount spent of it and the end of its window", async () => {
   const account = await newAccount(100);
-  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 50_000, window: "day" });
+  await env.WALLETS.getByName(account.id).changeBudget(account.keyId, { amount: 50_000, window: "day" });
   await submit(account, images, image());
   const { budget } = (await call("/v1/key", { key: account.key })).body;
   const tomorrow = 86_400 * (Math.floor(Date.now() / 86_400_000) + 1);

@@ -1,5 +1,6 @@
 /** Bodies with inline images: read as a stream, stored while they are read, deleted when they are refused. */
 
+import "../support/alone.ts";
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { type Account, readBalance, call, finish, holdTime, newAccount } from "../support/gateway.ts";

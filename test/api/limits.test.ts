@@ -1,5 +1,6 @@
 /** Rate limits per minute and key: what is counted, and the headers. Contract 2. */
 
+import "../support/alone.ts";
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";

@@ -24,6 +24,11 @@ test("a gateway whose database, bucket and objects answer is ready, and no key i
   expect(answer.headers.get("cache-control")).toBe("no-store");
 });
 
+test("a deployed gateway names its version, so that a deployment can wait for it", async () => {
+  const { status, body } = await readyz({ VERSION: { id: "version-2", tag: "", timestamp: "" } });
+  expect([status, body]).toEqual([200, { status: "ok", version: "version-2" }]);
+});
+
 test.each<[string, Partial<Env>]>([
   ["database", { DB: { prepare: broken } as never }],
   ["bucket", { ASSETS: { head: broken } as never }],
@@ -33,6 +38,17 @@ test.each<[string, Partial<Env>]>([
   expect([answer.status, answer.body]).toEqual([503, { status: "unavailable", failing: [name] }]);
   expect(answer.headers.get("retry-after")).toBe("5");
 });
+
+test.each<Partial<Env>>([{ MAX_OPEN_TASKS: "many" }, { CHAT_FAMILIES: "{" }, { RECEIPT_SIGNING_KEY: "short" }])(
+  "503 names the configuration if a variable is wrong, and the log names the variable: %j",
+  async (vars) => {
+    const spy = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const answer = await readyz(vars);
+    expect([answer.status, answer.body]).toEqual([503, { status: "unavailable", failing: ["configuration"] }]);
+    expect(String(spy.mock.calls[0]![0])).toContain(Object.keys(vars)[0]);
+    spy.mockRestore();
+  },
+);
 
 test("a database without its tables is not ready", async () => {
   const prepare = () => env.DB.prepare("SELECT id FROM no_such_table");

@@ -3,9 +3,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { changeKeys } from "../../src/db/key-changes.ts";
-import { newApiKey } from "../../src/ids.ts";
-import { announceKeys } from "../../src/tasks/wallets.ts";
+import { changeKeys } from "../../src/db/account-changes.ts";
+import { newApiKey } from "../../src/base/ids.ts";
+import { Objects } from "../../src/rpc/objects.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { replicate, startReplica } from "../support/replica.ts";
@@ -17,7 +17,7 @@ afterEach(() => vi.restoreAllMocks());
 const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
 const wait = (ms: number) => vi.setSystemTime(Date.now() + ms);
 const readStatus = async ({ key }: Account) => (await call("/v1/balance", { key })).status;
-const announce = announceKeys(env.WALLETS);
+const objects = new Objects(env);
 const openWallet = ({ id }: Account) => env.WALLETS.getByName(id);
 
 /** An account whose key the replica has and this isolate has not cached. */
@@ -29,7 +29,7 @@ async function known(): Promise<Account> {
 
 /** Deletes the key like another isolate would, without clearing this isolate's cache. */
 const deleteElsewhere = ({ id, keyId }: Account) =>
-  changeKeys(env.DB, announce, id, [env.DB.prepare("UPDATE api_key SET deleted_at = 1 WHERE id = ?1").bind(keyId)]);
+  changeKeys(env.DB, objects, id, [env.DB.prepare("UPDATE api_key SET deleted_at = 1 WHERE id = ?1").bind(keyId)]);
 
 /** Counts the reads that the primary answers meanwhile. */
 function watchPrimary(): () => unknown[] {
@@ -107,14 +107,16 @@ test("two parallel changes both take effect, also on a replica that has only one
   let announced = 0;
   await changeKeys(
     env.DB,
-    async (id) => {
-      const revision = await announce(id);
-      // Announced later, and written first.
-      if (++announced === 1) {
-        await changeKeys(env.DB, announce, id, [env.DB.prepare("UPDATE api_key SET name = 'renamed' WHERE id = ?1").bind(account.keyId)]);
-        await replicate();
-      }
-      return revision;
+    {
+      announceKeys: async (id) => {
+        const revision = await objects.announceKeys(id);
+        // Announced later, and written first.
+        if (++announced === 1) {
+          await changeKeys(env.DB, objects, id, [env.DB.prepare("UPDATE api_key SET name = 'renamed' WHERE id = ?1").bind(account.keyId)]);
+          await replicate();
+        }
+        return revision;
+      },
     },
     account.id,
     [env.DB.prepare("UPDATE api_key SET deleted_at = 1 WHERE id = ?1").bind(account.keyId)],
@@ -134,7 +136,7 @@ test("an object whose storage was lost learns the revision from the primary", as
 
 test("if the object does not answer, the primary is read", async () => {
   const account = await known();
-  vi.spyOn(bindings.namespace(), "getByName").mockImplementation((() => ({ keysRevision: async () => { throw new Error("scripted fault"); } })) as never); // prettier-ignore
+  vi.spyOn(bindings.namespace(), "getByName").mockImplementation((() => ({ checkKeys: async () => { throw new Error("scripted fault"); } })) as never); // prettier-ignore
   expect((await call("/v1/models", { key: account.key })).status).toBe(200);
   vi.mocked(bindings.namespace()["getByName"]!).mockRestore();
   await deleteElsewhere(account);

@@ -2,11 +2,24 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { toTaskId } from "../../src/ids.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
-import { TaskObject } from "../../src/tasks/task-object.ts";
-import { failOnce } from "../support/faults.ts";
-import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
+import { toTaskId } from "../../src/base/ids.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
+import type { Answer, Question } from "../../src/tasks/answers/status.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
+import { bindings, failOnce } from "../support/faults.ts";
+import {
+  type Account,
+  call,
+  chatsSettled,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  script,
+  submit,
+  unique,
+} from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -51,6 +64,8 @@ test("the list has the account's tasks, newest first, each as in the generic que
 test("chats are not listed", async () => {
   const account = await newAccount();
   await call("/v1/chat/completions", { key: account.key, body: { model: "textA-1", messages: [{ role: "user", content: "hi" }] } });
+  expect((await list(account)).body.data).toEqual([]);
+  await chatsSettled(account);
   expect((await list(account)).body.data).toEqual([]);
 });
 
@@ -182,11 +197,11 @@ test("a filter does not read every record that ended long ago", async () => {
   const account = await newAccount();
   const fresh = await image(account);
   const row = env.DB.prepare(
-    `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, outcome, at) VALUES (?1, ?2, ?3, ?4, 'image', 'imgA-4', 0, ?5, ?6)`,
+    `INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+     VALUES (?1, ?2, ?3, 'image', 'imgA-4', 0, 0, 'completed', ?4, ?4)`,
   );
   const old = Array.from({ length: 100 }, () => toTaskId(env.TASKS.newUniqueId()));
-  await env.DB.batch(old.map((id, at) => row.bind(id, "reserve", account.id, account.keyId, null, at)));
-  await env.DB.batch(old.map((id, at) => row.bind(id, "close", account.id, account.keyId, "completed", at)));
+  await env.DB.batch(old.map((id, at) => row.bind(id, account.id, account.keyId, at)));
   for (const [query, ids] of [
     ["", [fresh]],
     ["&status=queued", [fresh]],
@@ -198,4 +213,109 @@ test("a filter does not read every record that ended long ago", async () => {
     expect(reads.mock.calls.length, query).toBeLessThan(30);
     reads.mockRestore();
   }
+});
+
+/** Holds in the account's wallet for open tasks that have no record, as of records that were deleted; newest first. */
+async function holdWithoutRecords(account: Account, count: number): Promise<string[]> {
+  const wallet = env.WALLETS.getByName(account.id);
+  const made: string[] = [];
+  for (let at = 0; at < count; at++) {
+    tick();
+    const taskId = toTaskId(env.TASKS.newUniqueId());
+    await wallet.reserve({ taskId, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" }, 0, {});
+    made.unshift(taskId);
+  }
+  return made;
+}
+
+/** Counts the reads of D1, those of objects that are answered, and how many of them wait at once, until the test ends. A list writes nothing: writes are those of wallets, which come when they like. */
+function countCalls() {
+  const counts = { d1: 0, objects: 0, waiting: 0, maxWaiting: 0 };
+  const isRead = ({ statement }: { statement: string }) => /^\s*(SELECT|WITH)\b/.test(statement);
+  const count = (target: ReturnType<typeof bindings.database>, method: string) => {
+    const original = target[method]!;
+    vi.spyOn(target, method).mockImplementation(function (this: unknown, ...values) {
+      const statements = method === "batch" ? values[0] : [this];
+      if ((statements as { statement: string }[]).every(isRead)) counts.d1++;
+      return original.apply(this, values);
+    });
+  };
+  count(bindings.database(), "batch");
+  for (const method of ["run", "first", "all"]) count(bindings.statement(), method);
+  const { status: ask } = TaskObject.prototype as unknown as { status: (this: TaskObject, question: Question) => Promise<Answer | null> };
+  vi.spyOn(TaskObject.prototype, "status").mockImplementation(async function (this: TaskObject, question) {
+    counts.objects++;
+    counts.maxWaiting = Math.max(counts.maxWaiting, ++counts.waiting);
+    await scheduler.wait(1);
+    try {
+      return await ask.call(this, question);
+    } finally {
+      counts.waiting--;
+    }
+  });
+  return counts;
+}
+
+test("a filter on 150 open tasks asks as few objects as it finds, or each once, with few queries of D1 and six calls at a time", async () => {
+  const account = await newAccount(1_000);
+  const ids: string[] = [];
+  for (let count = 0; count < 150; count++) {
+    vi.setSystemTime(Date.now() + 10);
+    ids.unshift(await submit(account, images, { model: "imgA-4", prompt: unique() }));
+  }
+  await deliver(ids.at(-1)!);
+  await list(account); // the key is known, and the wallet has its rows
+  for (const [query, shown, hasMore, objects] of [
+    ["?limit=1&status=queued", ids.slice(0, 1), true, 6],
+    ["?limit=1&status=in_progress", ids.slice(-1), false, 150],
+    ["?limit=1&status=completed", [], false, 150],
+    ["?limit=1&status=queued&kind=image&model=imgA-4", ids.slice(0, 1), true, 6],
+    ["?limit=1&status=queued&kind=video", [], false, 0],
+    ["?limit=100&status=queued", ids.slice(0, 100), true, 101],
+    ["?limit=1", ids.slice(0, 1), true, 2],
+  ] as const) {
+    const counts = countCalls();
+    const { body } = await list(account, query);
+    expect([body.data.map(({ id }: { id: string }) => id), body.has_more, body.next_after], query).toEqual([shown, hasMore, undefined]);
+    expect([counts.objects, counts.maxWaiting <= 6, counts.d1 <= 3], `${query} ${JSON.stringify(counts)}`).toEqual([objects, true, true]);
+    vi.restoreAllMocks();
+  }
+});
+
+test("a page that would ask more than 500 objects ends early, and next_after continues it", async () => {
+  const account = await newAccount();
+  const oldest = await image(account);
+  const held = await holdWithoutRecords(account, 502);
+  for (const query of ["?limit=2", "?limit=2&status=queued"]) {
+    const counts = countCalls();
+    const first = (await list(account, query)).body;
+    expect(first, query).toEqual({ object: "list", data: [], has_more: true, next_after: held[499] });
+    expect([counts.objects, counts.d1 <= 8], `${query} ${JSON.stringify(counts)}`).toEqual([500, true]);
+    vi.restoreAllMocks();
+    const second = (await list(account, `${query}&after=${first.next_after}`)).body;
+    expect([second.data.map(({ id }: { id: string }) => id), second.has_more, second.next_after], query).toEqual([
+      [oldest],
+      false,
+      undefined,
+    ]);
+  }
+});
+
+test("a reference's list with a kind does not ask the objects of other kinds, and continues after a deleted task", async () => {
+  const account = await newAccount();
+  const reference = unique();
+  const made: string[] = [];
+  for (let count = 0; count < 8; count++) {
+    tick();
+    made.unshift(await submit(account, images, { model: "imgA-4", prompt: unique(), reference }));
+  }
+  tick();
+  const video = await submit(account, videos, { model: "vidA-2", prompt: unique(), reference });
+  const counts = countCalls();
+  expect(await idsIn(account, `?reference=${reference}&kind=video`)).toEqual([video]);
+  expect(counts.objects).toBe(1);
+  vi.restoreAllMocks();
+  await call(`/v1/tasks/${made[3]}/cancel`, { key: account.key, method: "POST" });
+  expect((await call(`/v1/tasks/${made[3]}`, { key: account.key, method: "DELETE" })).status).toBe(204);
+  expect(await idsIn(account, `?reference=${reference}&limit=2&after=${made[3]}`)).toEqual(made.slice(4, 6));
 });

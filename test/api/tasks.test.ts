@@ -1,7 +1,7 @@
 /** Paths below `/v1/tasks`: cancelling, and ids that were never issued. Contract 2 and 5. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { TaskObject } from "../../src/tasks/task-object.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { bindings } from "../support/faults.ts";
 import { type Account, readBalance, call, deliver, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 

@@ -4,10 +4,10 @@ import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import { rotateKey } from "../../src/db/api-keys.ts";
-import { announceKeys } from "../../src/tasks/wallets.ts";
-import { newBrowserToken, sha256Hex, toTaskId, toTokenObjectId } from "../../src/ids.ts";
-import { TokenObject } from "../../src/tasks/token-object.ts";
-import { changeBudget } from "../../src/tasks/wallets.ts";
+import { byTest } from "../support/actor.ts";
+import { Objects } from "../../src/rpc/objects.ts";
+import { newBrowserToken, sha256Hex, toTaskId, toTokenObjectId } from "../../src/base/ids.ts";
+import { TokenObject } from "../../src/tasks/object/token-object.ts";
 import { bindings, crash, failOnce, stopAt, openStub } from "../support/faults.ts";
 import {
   type Account,
@@ -168,7 +168,7 @@ test("a refused submission does not count against the token", async () => {
 
 test("a submission above the key's budget does not count against the token", async () => {
   const account = await newAccount();
-  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 50_000, window: "day" });
+  await env.WALLETS.getByName(account.id).changeBudget(account.keyId, { amount: 50_000, window: "day" });
   const token = await newToken(account, { tasks: 1 });
   expect(readError(await send(token, image({ n: 2 })))).toEqual([402, "budget_exceeded"]);
   expect((await send(token)).status).toBe(200);
@@ -219,7 +219,6 @@ test("a token is refused on all other paths", async () => {
   for (const [method, path, body] of [
     ["POST", "/v1/chat/completions", chat],
     ["POST", "/v1/chat/completions?dry_run=true", chat],
-    ["POST", `${images}?dry_run=true`, image()],
     ["POST", "/v1/tokens", { tasks: 20, max_cost: 100, expires_in: 3600 }],
     ["GET", "/v1/tasks"],
     ["DELETE", `/v1/tasks/${id}`],
@@ -286,7 +285,7 @@ test("a token becomes invalid when its key is deleted or replaced, or its accoun
 
   const other = await newAccount();
   const replaced = await newToken(other);
-  await rotateKey(env.DB, announceKeys(env.WALLETS), { accountId: other.id, id: other.keyId }, 60_000);
+  await rotateKey(env.DB, new Objects(env), byTest, { accountId: other.id, id: other.keyId }, 60_000);
   expect((await send(replaced)).status).toBe(200);
   vi.setSystemTime(Date.now() + 60_000);
   expect(readError(await send(replaced))).toEqual([401, "unauthorized"]);
@@ -376,7 +375,7 @@ test("a `take` that arrives after its task was given up counts nothing, and a re
   expect(await object.take("task_b", 1)).toBe(true);
 });
 
-test("preflights are answered on every path of the API, without a key", async () => {
+test("a browser's preflight is answered on every path of the API, without a key", async () => {
   for (const path of [
     images,
     videos,

@@ -7,6 +7,7 @@ import {
   asAdmin,
   readBalance,
   call,
+  chatsSettled,
   complete,
   holdTime,
   newAccount,
@@ -49,7 +50,7 @@ async function twoDays(): Promise<{ account: Account; second: Account; days: str
   await complete(account, images, image());
   const chat = { model: "textA-1", messages: [{ role: "user", content: "Hello" }] };
   expect((await call("/v1/chat/completions", { key: second.key, body: chat })).status).toBe(200);
-  await vi.waitFor(async () => expect((await readBalance(account)).reserved).toBe(0));
+  await chatsSettled(account);
   await submit(account, images, image()); // open: not in the sums yet
   return { account, second, days };
 }
@@ -89,6 +90,7 @@ test("a charge that the balance shows is in the usage at once", async () => {
   await complete(account, images, image({ reference: "order 3" }));
   const chat = { model: "textA-1", messages: [{ role: "user", content: "Hello" }] };
   expect((await call("/v1/chat/completions", { key: account.key, body: chat })).status).toBe(200);
+  await chatsSettled(account);
   const { used_balance: used } = (await call("/v1/balance", { key: account.key })).body;
   expect(used).toBeGreaterThan(0.03);
   for (const group of ["day", "model", "key", "reference"]) {
@@ -195,7 +197,7 @@ test("an invalid query parameter is refused with its name", async () => {
 test("more tasks with a reference than one answer may read are refused, not summed in part", async () => {
   const account = await newAccount();
   const at = Date.now();
-  const row = "INSERT INTO task_reference (account_id, reference, at, task_id) SELECT ?1, 'bulk', ?2, 'task_' || value FROM json_each(?3)";
+  const row = "INSERT INTO task_reference (account_id, reference, at, task_id) SELECT ?1, 'bulk', ?2, 'bulk_' || value FROM json_each(?3)";
   const ids = (count: number) => JSON.stringify(Array.from({ length: count }, (_, index) => index));
   await env.DB.prepare(row).bind(account.id, at, ids(20_000)).run();
   expect((await usage(account, "?group_by=reference")).body.data).toEqual([]);

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { each } from "../support/bodies.ts";
-import { readBalance, call, holdTime, newAccount } from "../support/gateway.ts";
+import { readBalance, call, holdTime, newAccount, settledBalance } from "../support/gateway.ts";
 import { expectNothingPaid, expectRefusedFor } from "../support/refusal.ts";
 
 holdTime();
@@ -18,7 +18,7 @@ async function accepts(bodies: object[]): Promise<void> {
     const answer = await call(path, { key: account.key, body: { model, messages, ...body } });
     expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
   }
-  expect(await readBalance(account)).toMatchObject({ reserved: 0 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0 });
 }
 
 /** Each body is refused because of this one field; nothing is reserved or charged. */

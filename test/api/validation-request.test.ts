@@ -3,7 +3,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { neverIssued } from "../support/bodies.ts";
-import { type Account, readBalance, call, holdTime, newAccount, submit } from "../support/gateway.ts";
+import { type Account, readBalance, call, holdTime, newAccount, submit, settledBalance } from "../support/gateway.ts";
 import { expectNoTrace } from "../support/refusal.ts";
 
 holdTime();
@@ -208,5 +208,5 @@ test("tools nested fifty thousand levels deep are refused, not a 500", async () 
   const deep = `[{"type":"function","function":${"[".repeat(50_000)}${"]".repeat(50_000)}}]`;
   const body = `{"model":"textA-1","messages":[{"role":"user","content":"Hi"}],"tools":${deep}}`;
   expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBeLessThan(500);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0 });
 });

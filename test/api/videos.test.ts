@@ -1,5 +1,6 @@
 /** Videos in their five modes, from submission to delivery: sections 2.2, 4.3 and 4.6 of the interface. */
 
+import "../support/alone.ts";
 import { afterEach, expect, test, vi } from "vitest";
 import { readVideoFacts } from "../../src/media/mp4.ts";
 import {
@@ -155,7 +156,9 @@ test("the generic query also answers for videos", async () => {
       metadata: { kind: "video", prompt, duration: 10, size: "16:9", watermark: false, thumbnail: true, reserved: 1 },
       cost: { reserved: 1, charged: 1, returned: 0 },
       result: {
-        videos: [{ url: [video.url], thumbnail: video.thumbnail, duration: video.duration, size: video.size, expires_at }],
+        videos: [
+          { url: [video.url], credentials: "none", thumbnail: video.thumbnail, duration: video.duration, size: video.size, expires_at },
+        ],
       },
     },
   });

@@ -103,6 +103,22 @@ test(
   },
 );
 
+test("a font that arrives late moves nothing", { timeout: 60_000 }, async ({ browser, gateway }) => {
+  for (const path of publicPaths) {
+    const fresh = await browser.newContext({ baseURL: gateway.baseUrl, locale: "en-US" });
+    const page = await fresh.newPage();
+    // The page is painted with the system's font first: the answer with Inter waits for that.
+    await page.route(/\/inter\.\w+\.woff2$/, async (route) => {
+      await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
+      await route.continue();
+    });
+    await page.goto(path, { waitUntil: "load" });
+    await page.evaluate(async () => void (await document.fonts.ready));
+    expect((await arrival(page)).shift, `shift of ${path}`).toBeLessThan(maxShift);
+    await fresh.close();
+  }
+});
+
 for (const language of otherLanguages)
   test(`pages in ${language} fit the window's width`, { timeout: 180_000 }, async ({ visitor, gateway }) => {
     const stranger = await visitor({ viewport: { width: 360, height: 740 } });

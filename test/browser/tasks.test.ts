@@ -45,7 +45,7 @@ test("a video appears on its page, plays with sound, is remixed, and the remix i
   await expect
     .poll(readPlayer, { timeout: 10_000 })
     .toEqual({ isReady: true, isPlaying: true, width: 1280, height: 720, sounds: 1, isHeard: true });
-  expect(await page.locator("[data-countdown] strong").innerText()).toMatch(/23 hrs 59 mins/);
+  expect(await page.locator("[data-countdown] strong").innerText()).toMatch(/23h 59m/);
 
   await page.getByRole("link", { name: "Remix", exact: true }).click();
   await page.getByLabel("What should be different?").fill("By night sandbox:slow");

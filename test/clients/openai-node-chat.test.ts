@@ -83,7 +83,7 @@ test.each(versions)("%s: errors are the client's own classes, before and inside 
   expect(await ask("sandbox:reject")).toBeInstanceOf(OpenAI.BadRequestError);
   expect(await ask("sandbox:fail")).toBeInstanceOf(OpenAI.InternalServerError);
   expect(await ask("x", { n: 2 })).toMatchObject({ status: 400, param: "n" });
-  expect(await ask("x", { model: "gpt-none" })).toBeInstanceOf(OpenAI.NotFoundError);
+  expect(await ask("x", { model: "no-such-model" })).toBeInstanceOf(OpenAI.NotFoundError);
   expect(await account.used()).toBe(0);
   const broken = client.chat.completions.stream({ model: "gpt-5", messages: [{ role: "user", content: "sandbox:break" }] });
   await expect(broken.finalChatCompletion()).rejects.toBeInstanceOf(OpenAI.APIError);
@@ -108,5 +108,5 @@ test.each(versions)("%s: models are listed and retrieved by OpenAI's names", asy
   for await (const { id } of client.models.list()) listed.push(id);
   for (const id of ["textA-1", "gpt-5"]) expect(await client.models.retrieve(id)).toMatchObject({ id, object: "model" });
   expect(listed).toContain("textA-1");
-  await expect(client.models.retrieve("gpt-none")).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+  await expect(client.models.retrieve("no-such-model")).rejects.toBeInstanceOf(OpenAI.NotFoundError);
 });

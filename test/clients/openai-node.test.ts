@@ -127,6 +127,12 @@ test.each(versions)("%s: responses with tools, whole and streamed, and chat", as
   expect(text).toContain("sunny");
   expect((await answered.finalResponse()).output).toMatchObject([{ type: "message", content: [{ type: "output_text", text }] }]);
 
+  const next = await client.responses.create({ model: "gpt-5", input: "And then?", previous_response_id: plain.id });
+  expect([next.previous_response_id, next.output_text]).toEqual([plain.id, expect.stringContaining("And then?")]);
+  expect((await client.responses.retrieve(plain.id)).output_text).toBe(plain.output_text);
+  await client.responses.delete(plain.id);
+  await expect(client.responses.retrieve(plain.id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+
   const chat = await client.chat.completions.create({ model: "gpt-4o-mini", messages: [{ role: "user", content: "Hello" }] });
   expect([chat.model, chat.choices[0]!.message.content]).toEqual(["gpt-4o-mini", expect.stringContaining("Hello")]);
 });

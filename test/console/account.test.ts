@@ -25,6 +25,7 @@ interface Email {
   to: string;
   subject: string;
   text: string;
+  html: string;
 }
 
 /** Collects the e-mails that are sent. */
@@ -160,6 +161,22 @@ test("a forgotten password is reset by an e-mailed link, once, and all sessions 
   expect(await isIn(first)).toBe(false);
   expect((await new Browser().ask("/console/sign-in", { email, password })).status).toBe(401);
   expect((await new Browser().ask("/console/sign-in", { email, password: form.password })).status).toBe(303);
+});
+
+test("an e-mail greets a user whose address is verified, and its link is a button; a stranger's words are in none", async () => {
+  const { emails, vars } = mailbox();
+  const browser = new Browser(vars);
+  const email = await browser.signUp();
+  await new Browser(vars).ask("/console/forgot", { email });
+  for (const { text, html } of emails) expect(text + html).not.toContain("person");
+  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
+  await new Browser(vars).ask("/console/forgot", { email }, undefined, { "accept-language": "ja" });
+  const { subject, text, html } = emails.at(-1)!;
+  expect([subject, text.split("\n")[0]]).toEqual(["新しいパスワードの設定", "A <b>person</b> 様"]);
+  expect(html).toContain('<html lang="ja">');
+  expect(html).toContain("A &lt;b&gt;person&lt;/b&gt; 様");
+  const [, href = "", label] = /<a href="([^"]+)"[^>]*>([^<]+)<\/a>/.exec(html)!;
+  expect([href.replaceAll("&amp;", "&"), label]).toEqual([linkIn(emails.at(-1)).href, subject]);
 });
 
 test("reset e-mails are limited to five an hour", async () => {

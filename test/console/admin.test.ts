@@ -1,15 +1,16 @@
 /** The admin pages: access for admins only, their content, and their actions. */
 
+import "../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { writeAlert } from "../../src/db/alerts.ts";
+import { writeHeartbeat } from "../../src/db/jobs.ts";
 import { accountByEmail, insertAccount } from "../../src/db/accounts.ts";
 import { admin } from "../../src/console/admin/pages.tsx";
-import { toObjectId, toTaskId } from "../../src/ids.ts";
+import { toObjectId, toTaskId } from "../../src/base/ids.ts";
 import { markUnhealthy } from "../../src/providers/index.ts";
-import { settle, openWallet } from "../../src/db/ledger.ts";
-import { bindings, spyOn } from "../support/faults.ts";
+import { openWallet } from "../../src/db/ledger.ts";
 import {
   type Account,
   alarm,
@@ -18,13 +19,14 @@ import {
   call,
   complete,
   deliver,
+  finish,
   holdTime,
   newAccount,
   submit,
   unique,
 } from "../support/gateway.ts";
-import { reserveInD1 } from "../support/old-ledger.ts";
 import { Browser } from "./support.ts";
+import type { Vars } from "../support/models.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -53,7 +55,7 @@ beforeAll(async () => {
 });
 
 /** The page as an admin sees it on a gateway with other variables. */
-async function readWith(vars: Partial<Env>, path: string): Promise<string> {
+async function readWith(vars: Vars, path: string): Promise<string> {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   return (await new Browser({}, vars).ask(path, undefined, null, { cookie })).text();
 }
@@ -329,36 +331,26 @@ test("opening an overdue task sets its lost alarm again", async () => {
 test("a hold without a task record is shown as stuck, and has no page", async () => {
   const account = await newAccount(1);
   const charge = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
-  await reserveInD1(charge, 30_000);
+  const wallet = env.WALLETS.getByName(account.id);
+  expect(await wallet.reserve(charge, 30_000, {})).toEqual({ answer: "reserved" });
   vi.setSystemTime(Date.now() + 61_000);
   expect(await browser.read(`${root}/tasks`)).toContain("no record");
   expect((await browser.ask(`${readPage(account)}/tasks/${charge.taskId}`)).status).toBe(404);
   expect((await browser.ask(`${readPage(account)}/tasks/${charge.taskId}/cancel`, {})).status).toBe(404);
-  await settle(env.DB, charge, 0, "cancelled");
+  await wallet.settle(charge, 0, "cancelled");
 });
 
-test("the list of open tasks reads no settled rows of accounts without open tasks", async () => {
-  const holding = await newAccount(1);
-  const held = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: holding.id, keyId: holding.keyId, kind: "image", model: "imgA-4" };
-  await reserveInD1(held, 30_000);
-  const rowsRead = async () => {
-    const spy = spyOn(bindings.statement(), "run");
-    await browser.read(`${root}/tasks`);
-    const results = (await Promise.all(spy.mock.results.map(({ value }) => value))) as { meta: { rows_read: number }; results: object[] }[];
-    spy.mockRestore();
-    return results.filter(({ results: rows }) => rows.some((row) => "held" in row)).reduce((sum, { meta }) => sum + meta.rows_read, 0);
-  };
-  const before = await rowsRead();
-  expect(before).toBeGreaterThan(0);
-  const quiet = await newAccount();
-  const wallets = 2;
-  for (let task = 0; task < 20; task++) {
-    const charge = { taskId: `task_${unique()}`, accountId: quiet.id, keyId: quiet.keyId, kind: "image", model: "imgA-4" };
-    await reserveInD1(charge, 10);
-    await settle(env.DB, charge, 10, "completed");
-  }
-  expect(await rowsRead()).toBe(before + wallets);
-  await settle(env.DB, held, 0, "cancelled");
+test("the list of open tasks asks the wallets that D1 has granted something, and reads no entry", async () => {
+  const [holding, quiet] = [await newAccount(1), await newAccount(1)];
+  const id = await submit(holding, images, image());
+  await finish(quiet, await submit(quiet, images, image()));
+  const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+  expect(await browser.read(`${root}/tasks`)).toContain(id);
+  const asked = prepare.mock.calls.map(([sql]) => sql);
+  prepare.mockRestore();
+  expect(asked.filter((sql) => sql.includes("granted > 0"))).toHaveLength(1);
+  expect(asked.filter((sql) => /\bentry\b/.test(sql))).toEqual([]);
+  await finish(holding, id);
 });
 
 test("the audit runs on request and names wallets that disagree", async () => {
@@ -394,17 +386,27 @@ test("providers are shown with their state, without secrets and URLs", async () 
     ["fal", "used last: unhealthy in this isolate"],
     ["replicate", "skipped: off"],
     ["cloudflare", "skipped: off"],
+    ["modelark", "used in order"],
+    ["modelark", "used in order"],
+    ["fal", "used last: unhealthy in this isolate"],
+    ["cloudflare", "skipped: off"],
     ["sandbox", "skipped: not a fallback of a real provider"],
   ]);
 });
 
-test("a price that the operator set is shown beside the catalog's", async () => {
+test("a route that its maker has ended is shown with its last day", async () => {
+  const ROUTES = { "imgA-4": [{ provider: "modelark", model: "seedream-4-5-251128", retires: "2026-01-31" }] };
+  const page = await readWith({ ARK_API_KEY: "secret-of-ark", ROUTES }, `${root}/providers`);
+  expect(/<h3>imgA-4<\/h3>.*?<\/section>/.exec(page)![0]).toContain("skipped: its maker has ended it (2026-01-31)");
+});
+
+test("a price that the operator set is shown beside the built-in one", async () => {
   const page = await readWith({ PRICES: { "imgA-4": { image: 50_000 } } }, `${root}/providers`);
   const [, section = ""] = /<h3>imgA-4<\/h3>(.*?)<\/section>/.exec(page)!;
   expect(section.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ")).toContain(
-    "per image $0.05 set by PRICES; catalog: $0.03 per HD image $0.10 set by PRICES; catalog: $0.06",
+    "per image $0.05 set by the operator; built in: $0.03 per HD image $0.10 set by the operator; built in: $0.06",
   );
-  expect(page.match(/set by PRICES/g)).toHaveLength(2);
+  expect(page.match(/set by the operator/g)).toHaveLength(2);
 });
 
 test("a model without a provider is marked as such", async () => {
@@ -430,6 +432,7 @@ test("every page is complete HTML with its headings in order", async () => {
 
 test("the start page shows alerts that are active and those of the last week", async () => {
   await env.DB.prepare("DELETE FROM alert").run();
+  await writeHeartbeat(env.DB, Date.now());
   expect(await browser.read(root)).toContain("No alert is active.");
   const task = await submit(await newAccount(), images, image());
   const week = 7 * 86_400_000;
@@ -444,6 +447,26 @@ test("the start page shows alerts that are active and those of the last week", a
   for (const shown of ["dead_letters", task, "database_size", "active", "over"]) expect(page).toContain(shown);
   expect(page).not.toContain("ledger_drift");
   await env.DB.prepare("DELETE FROM alert").run();
+});
+
+test("the start page says when the checks last ran, and that they have stopped", async () => {
+  await env.DB.prepare("DELETE FROM upkeep WHERE job = 'heartbeat'").run();
+  expect(await browser.read(root)).toContain("The checks have not run yet");
+  await writeHeartbeat(env.DB, Date.now());
+  expect(await browser.read(root)).toContain("Last checked");
+  const stopped = Date.now() - 3_600_000;
+  await writeHeartbeat(env.DB, stopped);
+  const page = await browser.read(root);
+  expect(page).toContain(`The checks last ran at <time datetime="${new Date(stopped).toISOString()}"`);
+  expect(page).not.toContain("No alert is active.");
+});
+
+test("the test alert's button says that no receiver is configured, and is for admins only", async () => {
+  expect(await browser.read(root)).toContain('action="/console/admin/test-alert"');
+  expect((await other.browser.ask(`${root}/test-alert`, {})).status).toBe(404);
+  const response = await browser.ask(`${root}/test-alert`, {});
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain("No receiver is configured");
 });
 
 test("the reconcile button releases a hold without a task, in several calls, and is for admins only", async () => {
@@ -463,4 +486,39 @@ test("the reconcile button releases a hold without a task, in several calls, and
     expect(isDone).toBe(after === "");
   }
   expect((await readBalance(account)).reserved).toBe(0);
+});
+
+test("the reconcile page lists accounts that lost changes to a restored database, and takes the operator's decision", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const account = await newAccount();
+  const { body: second } = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "second", quota: null } });
+  await asAdmin(`/keys/${second.id}`, { method: "DELETE" });
+  expect((await call("/v1/models", { key: account.key })).status).toBe(200);
+  // The account's rows as in a backup from before the deletion; the trigger allows no lower revision.
+  const trigger = (await env.DB.prepare("SELECT sql FROM sqlite_master WHERE name = 'account_keys_revision'").first<{ sql: string }>())!;
+  await env.DB.batch([
+    env.DB.prepare("DROP TRIGGER account_keys_revision"),
+    env.DB.prepare("UPDATE account SET keys_revision = 0 WHERE id = ?1").bind(account.id),
+    env.DB.prepare("UPDATE api_key SET deleted_at = NULL WHERE id = ?1").bind(second.id),
+    env.DB.prepare(trigger.sql),
+  ]);
+  vi.setSystemTime(Date.now() + 60_000);
+  expect((await call("/v1/models", { key: account.key })).status).toBe(401);
+  const reconcile = async (form: Record<string, string>): Promise<string> => {
+    const page = await (await browser.ask(`${root}/reconcile`, form)).text();
+    const after = /name="after" value="([^"]+)"/.exec(page)?.[1];
+    return after === undefined ? page : page + (await reconcile({ ...form, after }));
+  };
+  // The account's page says why its keys are refused, and where to decide.
+  const shown = await browser.read(readPage(account));
+  expect(shown).toContain("The database was restored to before changes of this account.");
+  expect(shown).toContain('href="/console/admin#reconcile"');
+  expect(await browser.read(root)).toContain('id="reconcile"');
+  const listed = await reconcile({});
+  expect(listed).toContain(`key_deleted ${second.id}`);
+  expect(listed).toContain('name="restored" value="replay"');
+  // The decision ends every session, the admin's own included.
+  expect(await reconcile({ restored: "accept" })).toContain("restored state accepted");
+  expect(await browser.read(readPage(account))).not.toContain("The database was restored");
+  for (const key of [account.key, second.key as string]) expect((await call("/v1/models", { key })).status).toBe(200);
 });

@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { mailBudget } from "../../src/console/budget-mail.ts";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
-import type { BudgetAlert } from "../../src/tasks/budget-alerts.ts";
+import type { BudgetAlert } from "../../src/wallet/alerts.ts";
 import worker from "../../src/worker.ts";
 import { type Account, asAdmin, call, holdTime, submit, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
@@ -174,8 +174,10 @@ test("a reached budget causes an e-mail to the account's user, in the language o
       from: "gateway@example.com",
       subject: "80 % of a budget is reached",
       text:
+        "Hello A <b>person</b>,\n\n" +
         "The key Stapel has reached 80 % of its budget: $4.02 of $5.00, including reserved amounts.\n\n" +
         "Requests above the budget are refused until 2027-01-02 00:00 UTC.\n",
+      html: expect.stringContaining("<p>Hello A &lt;b&gt;person&lt;/b&gt;,</p>") as string,
     },
   ]);
   await browser.ask("/console/account", undefined, null, { "accept-language": "ko" });

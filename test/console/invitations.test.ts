@@ -2,8 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { insertAccount } from "../../src/db/accounts.ts";
-import { invite } from "../../src/db/invitations.ts";
+import { insertAccount, invite } from "../../src/db/accounts.ts";
+import { byTest } from "../support/actor.ts";
 import { openWallet } from "../../src/db/ledger.ts";
 import { Browser } from "./support.ts";
 
@@ -15,7 +15,7 @@ async function invited(): Promise<{ email: string; token: string }> {
   const email = `invited-${crypto.randomUUID()}@example.com`;
   const { account, statement } = insertAccount(env.DB, email, null);
   await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
-  return { email, token: (await invite(env.DB, account.id)).token };
+  return { email, token: (await invite(env.DB, byTest, account.id)).token };
 }
 
 test("where signing up needs an invitation, it is refused without one", async () => {

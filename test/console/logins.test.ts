@@ -2,8 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { insertAccount } from "../../src/db/accounts.ts";
-import { invite } from "../../src/db/invitations.ts";
+import { insertAccount, invite } from "../../src/db/accounts.ts";
+import { byTest } from "../support/actor.ts";
 import { openWallet } from "../../src/db/ledger.ts";
 import { Browser } from "./support.ts";
 
@@ -113,7 +113,7 @@ test("a new user of another provider needs an invitation where other users do", 
   expect(await early.read(to)).toContain("New accounts are opened by the operator.");
   expect((await early.ask("/console")).status).toBe(303);
   expect(await isKnown(profile.email)).toBe(false);
-  await invite(env.DB, accountId);
+  await invite(env.DB, byTest, accountId);
   expect(await signIn(openBrowser({ SIGNUP: "closed" }), profile)).toContain("error=");
   expect(await signIn(byInvitation(), newProfile())).toContain("error=");
   expect(await isKnown(profile.email)).toBe(false);

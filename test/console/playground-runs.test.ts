@@ -171,7 +171,7 @@ test("typed values are restored after signing in, and a page with script keeps t
 
   const live = await guest.ask(path, typed, undefined, { ...scripted, ...length });
   expect([live.status, live.headers.get("hx-reswap"), live.headers.get("hx-redirect")]).toEqual([200, "none", null]);
-  expect(await live.text()).toMatch(/id="signed-out" hx-swap-oob="true">.*href="\/console\/sign-in\?to=/);
+  expect(await live.text()).toMatch(/id="unsent" hx-swap-oob="true">.*href="\/console\/sign-in\?to=/);
   // A form with files is not read for a visitor.
   const form = new FormData();
   form.set("prompt", "with a file");

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { findCaller } from "../../src/db/callers.ts";
-import { toObjectId } from "../../src/ids.ts";
+import { toObjectId } from "../../src/base/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import type { Account } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
@@ -123,7 +123,7 @@ export const shownPrice = (html: string) => /(?:value="run"|id="price")>.*?<data
 /** The total amount ever held for the account, in millionths. */
 export async function held(account: Account): Promise<number> {
   const unwritten = await env.WALLETS.getByName(account.id).unwritten();
-  const statement = env.DB.prepare("SELECT coalesce(sum(held), 0) AS held FROM entry WHERE account_id = ?1 AND step = 'reserve'");
+  const statement = env.DB.prepare("SELECT coalesce(sum(held), 0) AS held FROM entry WHERE account_id = ?1");
   const written = (await statement.bind(account.id).first<number>("held"))!;
   return unwritten.reduce((sum, entry) => sum + entry.held, written);
 }

@@ -2,17 +2,17 @@
 
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
-import { allModels } from "../../src/catalog/models.ts";
+import { builtInCatalog } from "../../src/catalog/catalog.ts";
 import { fieldHint, fieldLabel } from "../../src/console/messages/playground-fields.ts";
 import { toSentence } from "../../src/console/playground/problem.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import { failOnce } from "../support/faults.ts";
-import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
+import { type Account, asAdmin, call, chatsSettled, complete, holdTime } from "../support/gateway.ts";
 import { formIn, readForm, held, path, person, png, readRecord, run, send, shownPrice } from "./playground-support.ts";
 import { Browser } from "./support.ts";
 
 /** All kinds of task that a model supports. */
-const choices = allModels().flatMap(({ id, actions }) =>
+const choices = builtInCatalog().all.flatMap(({ id, actions }) =>
   Object.keys(actions).map((action) => (action === "character" || action === "remix" ? `${id}:${action}` : id)),
 );
 
@@ -259,6 +259,11 @@ test("chosen image files are the task's inputs, byte by byte", async () => {
 test("a form that is too large is refused unread", async () => {
   const response = await one.browser.ask(path, { do: "run" }, undefined, { "content-length": String(60 * 1024 * 1024) });
   expect(response.status).toBe(413);
+  expect(await response.text()).toContain('href="/console/playground"');
+  const headers = { "content-length": String(60 * 1024 * 1024), "hx-request": "true" };
+  const live = await one.browser.ask(path, { do: "run" }, undefined, headers);
+  expect(live.headers.get("hx-reswap")).toBe("none");
+  expect(await live.text()).toMatch(/^<div id="unsent" hx-swap-oob="true">.*The images are too large together/);
 });
 
 test("a form is prefilled from a task, and an uploaded image has to be chosen again", async () => {
@@ -338,6 +343,7 @@ test("a chat is answered on the page with its cost, and continues", async () => 
   expect(await held(account)).toBe(Math.round(Number(held_) * 1e6));
   expect(html).toMatch(/id="answer"[^>]*>Hello there<\/div>/);
   expect(html).toContain("textA-1 · 10 in, 2 out · $0.000036 · ");
+  await chatsSettled(account);
   expect((await asAdmin(`/accounts/${account.id}`)).body.used).toBe(0.000036);
   const { values } = await formIn(html);
   expect(values).toMatchObject({
@@ -387,4 +393,41 @@ test.each([1, 3, 9])("when the wallet fails %i times nothing is reserved, and th
   expect(await held(one.account)).toBe(before);
   expect((await one.browser.ask(path, form)).status).toBe(303);
   expect(await held(one.account)).toBe(before + 30_000);
+});
+
+test("slow forms with images from two users delay no other form; a form that is too slow is 408", async () => {
+  const [slow, other] = [await person(), await person()];
+  const headers = { "content-type": "multipart/form-data; boundary=x" };
+  const start = new TextEncoder().encode(
+    `--x\r\ncontent-disposition: form-data; name="pictures"; filename="a.png"\r\n\r\n${"a".repeat(90_000)}`,
+  );
+  const ends: (() => void)[] = [];
+  const stalled = () =>
+    new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(start);
+        ends.push(() => controller.close());
+      },
+    });
+  const send = ({ browser }: typeof slow) => browser.ask(path, stalled(), undefined, headers);
+  const answers = [slow, slow, slow, other, other, other].map(send);
+  await scheduler.wait(100);
+  const { values } = await readForm(one.browser, "imgB-4o-image");
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ ...values, prompt: "a quay", do: "run" })) form.append(name, value);
+  const picture = new Uint8Array(3_000_000);
+  picture.set(png);
+  form.append("pictures", new File([picture], "a.png", { type: "image/png" }));
+  expect((await one.browser.ask(path, form)).status).toBe(303);
+  for (const end of ends) end();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400]);
+
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });
+  const late = send(slow);
+  await scheduler.wait(100);
+  await vi.advanceTimersByTimeAsync(8_000);
+  const refused = await late;
+  expect(refused.status).toBe(408);
+  expect(await refused.text()).toContain("The form arrived too slowly.");
+  vi.useRealTimers();
 });

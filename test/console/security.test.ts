@@ -57,8 +57,9 @@ async function personWithAll() {
   const { keyId } = (await findCaller(env, key))!;
   const prompt = unique();
   const taskId = await complete({ id: accountId, key, keyId }, images, { model: "imgA-4", prompt: prompt + script });
-  const userId = (await env.DB.prepare("SELECT user_id AS id FROM member WHERE account_id = ?1").bind(accountId).first<{ id: string }>())!
-    .id;
+  const { id: memberId, userId } = (await env.DB.prepare("SELECT id, user_id AS userId FROM membership WHERE account_id = ?1")
+    .bind(accountId)
+    .first<{ id: string; userId: string }>())!;
   const session = (await env.DB.prepare("SELECT id, token FROM auth_session WHERE userId = ?1").bind(userId).first<{
     id: string;
     token: string;
@@ -69,11 +70,25 @@ async function personWithAll() {
       "INSERT INTO auth_passkey (id, name, publicKey, userId, credentialID, counter, deviceType, backedUp) VALUES (?1, ?1 || ?3, '', ?2, ?1, 0, '', 0)",
     ).bind(passkeyId, userId, script),
     env.DB.prepare(
-      `INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at)
-       VALUES (?1, ?2, ?3, ?3 || ?4, 'vidA-2', 'image/png', '', 0)`,
+      `INSERT INTO character (id, account_id, username, display_name, model, provider, picture_type, picture_digest, created_at)
+       VALUES (?1, ?2, ?3, ?3 || ?4, 'vidA-2', 'sandbox', 'image/png', '', 0)`,
     ).bind(characterId, accountId, username, script),
   ]);
-  const names = { key, email, accountId, userId, keyId, keyName, prompt, taskId, passkeyId, characterId, username, session: session.id };
+  const names = {
+    key,
+    email,
+    accountId,
+    userId,
+    memberId,
+    keyId,
+    keyName,
+    prompt,
+    taskId,
+    passkeyId,
+    characterId,
+    username,
+    session: session.id,
+  };
   return { browser, token: session.token, ...names, marks: Object.values(names) };
 }
 
@@ -87,9 +102,11 @@ beforeAll(async () => {
 
 /** The path of a route, filled in with the owner's ids. */
 function pathTo(route: string): string {
-  const { accountId, keyId, taskId, passkeyId, characterId, session } = owner;
+  const { accountId, memberId, keyId, taskId, passkeyId, characterId, session } = owner;
   const kinds: Record<string, string> = {
     keys: keyId,
+    members: memberId,
+    invitations: memberId,
     tasks: taskId,
     characters: characterId,
     sessions: session,
@@ -173,7 +190,10 @@ test("other users' records are 404 for every method and input", async () => {
       expect(response.status, what).toBeLessThan(500);
       if (way !== method || isAdmins || isOnesOwn(path)) expect(response.status, what).toBe(404);
       // The sign-in and sign-up forms keep the values that were typed.
-      const shown = /sign-(?:in|up)$/.test(path) ? text.replace(`value="${form().email}"`, "") : text;
+      // So does an invitation, which names its address.
+      const shown = /sign-(?:in|up)$|members\/invite$/.test(path)
+        ? text.replace(`value="${form().email}"`, "").replace(form().email, "")
+        : text;
       for (const mark of owner.marks) expect(shown, what).not.toContain(mark);
       expect(response.headers.get("content-security-policy"), what).toContain("default-src 'none'");
     }

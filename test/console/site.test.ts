@@ -3,7 +3,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { allModels } from "../../src/catalog/models.ts";
+import { builtInCatalog } from "../../src/catalog/catalog.ts";
 import { pages } from "../../src/console/pages.tsx";
 import { docPath, pageNames } from "../../src/console/site/contents.ts";
 import { docs } from "../../src/console/site/docs.ts";
@@ -18,7 +18,7 @@ const pagePaths = [
   "/",
   ...pageNames.map(docPath),
   "/docs/models",
-  ...allModels().map(({ id }) => `/docs/models/${id}`),
+  ...builtInCatalog().all.map(({ id }) => `/docs/models/${id}`),
   "/docs/reference",
   ...tags.map(({ name }) => tagPath(name)),
 ];
@@ -53,7 +53,7 @@ test.each(pagePaths)("%s is a whole page with one title, and all its links work"
   expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
   const links = new Set([...text.matchAll(/ (?:href|src|poster)="([^"]+)"/g)].map(([, to = ""]) => new URL(to, base + path)));
   expect([...links].filter(({ origin }) => origin !== base).map(String)).toEqual(
-    path === "/docs/callbacks" ? ["https://www.standardwebhooks.com/"] : [],
+    { "/docs/callbacks": ["https://www.standardwebhooks.com/"], "/docs/marks": ["https://c2pa.org/conformance/"] }[path] ?? [],
   );
   for (const { pathname, hash } of [...links].filter(({ origin }) => origin === base)) {
     // Pages that need a login redirect to the sign-in page; pages of other Workers do not exist here.
@@ -130,7 +130,7 @@ test("signed-in users are redirected from / to the overview; with an old session
 
 test("the prices are those of the available models", async () => {
   const text = await (await ask("/")).text();
-  for (const { id } of allModels()) expect(text).toContain(`href="/docs/models/${id}"`);
+  for (const { id } of builtInCatalog().all) expect(text).toContain(`href="/docs/models/${id}"`);
   expect(text).toMatch(/\$0\.03 <span class="muted">per image<\/span>/);
   // Chinese and Japanese name the unit first: an amount before "1 秒あたり" would read as one number.
   const japanese = await (await ask("/", { ...html, "accept-language": "ja" })).text();
@@ -192,6 +192,34 @@ test("a trailing slash redirects to the page without it, and an unknown page is 
   const missing = await ask("/docs/none/more");
   expect(missing.status).toBe(404);
   expect(await missing.text()).toContain('href="/docs/tasks"');
+});
+
+test("a browser gets a page for an address without one; programs and the API's paths get JSON", async () => {
+  for (const path of ["/nothing", "/a/b", "/asset", "/nothing?x=1"]) {
+    const page = await ask(path);
+    expect([page.status, page.headers.get("content-type")], path).toEqual([404, "text/html; charset=UTF-8"]);
+    expect(unclosed(await page.text()), path).toEqual([]);
+    expect((await ask(path, { accept: "*/*" })).headers.get("content-type"), path).toBe("application/json");
+  }
+  for (const path of ["/v1", "/v1/nothing", "/openai/v1/nothing", "/mcp/nothing"])
+    expect((await ask(path)).headers.get("content-type"), path).toBe("application/json");
+  expect((await ask("/admin/nothing")).status).toBe(401);
+});
+
+test("an address that begins with two slashes never leads to another site", async () => {
+  for (const path of ["//other.example/", "//other.example//", "///other.example/", "/%2Fother.example/"])
+    expect((await ask(path)).headers.get("location") ?? "/", path).not.toMatch(/^(\/\/|\/\\|https?:)/);
+});
+
+test("a browser that opens a link of a file which does not work gets a page with its status; a program gets JSON", async () => {
+  for (const path of ["/assets/a/b.png?expires=1&digest=a&signature=b", "/characters/a/b.png"]) {
+    const page = await ask(path, { ...html, "accept-language": "ja" });
+    expect([page.status, page.headers.get("content-type")], path).toEqual([403, "text/html; charset=UTF-8"]);
+    expect(await page.text(), path).toContain('<html lang="ja"');
+    expect(((await (await ask(path, { accept: "image/*,*/*;q=0.8" })).json()) as { error: { code: string } }).error.code).toBe(
+      "invalid_signature",
+    );
+  }
 });
 
 test("no part of a URL becomes markup in a public page or a header of its answer", async () => {

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { statusAnswer } from "../../src/api/schema/ready.ts";
-import { readOutcomes, toClass } from "../../src/db/outcome-sums.ts";
+import { readOutcomes, toClass } from "../../src/db/settled-sums.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { call, complete, finish, holdTime, newAccount, script, submit, unique, wakeWallet } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
@@ -13,7 +13,7 @@ const later = (seconds: number) => vi.setSystemTime(Date.now() + 1000 * seconds)
 beforeEach(async () => {
   holdTime();
   later(86_400); // removes the data of other tests, and this isolate's cache
-  await env.DB.prepare("DELETE FROM outcome_sum").run();
+  await env.DB.prepare("DELETE FROM settled_sum").run();
 });
 afterEach(() => vi.restoreAllMocks());
 
@@ -24,7 +24,7 @@ const read = async () => statusAnswer.parse(await (await ask()).json());
 test("the outcomes of the last hour's tasks, by kind, for programs and for browsers", async () => {
   const account = await newAccount();
   // Tests that share the database may have completed tasks at any later time.
-  await env.DB.exec("DELETE FROM outcome_sum");
+  await env.DB.exec("DELETE FROM settled_sum");
   expect(await read()).toEqual({
     object: "status",
     api: "operational",
@@ -81,13 +81,15 @@ test("one read of the database serves all visitors for thirty seconds, and witho
 test("the median is within a tenth of the true one, from a minute's images to an hour's videos", async () => {
   const slot = Math.floor(Date.now() / 300_000) * 300_000;
   for (const seconds of [0, 0.4, 2, 7, 31, 90, 600, 3_000]) {
-    await env.DB.prepare("DELETE FROM outcome_sum").run();
+    await env.DB.prepare("DELETE FROM settled_sum").run();
     for (const [share, tasks] of [
       [0.5, 3],
       [1, 5],
       [4, 3],
     ] as const)
-      await env.DB.prepare("INSERT INTO outcome_sum VALUES (?1, 'video', 1, ?2, ?3) ON CONFLICT DO UPDATE SET tasks = tasks + ?3")
+      await env.DB.prepare(
+        "INSERT INTO settled_sum VALUES (?1, 'video', 'vidA-2', '', 'completed', ?2, ?3, 0, 0, 0) ON CONFLICT DO UPDATE SET tasks = tasks + ?3",
+      )
         .bind(slot, toClass(1_000 * seconds * share), tasks)
         .run();
     const [row] = await readOutcomes(env.DB, slot);

@@ -6,6 +6,7 @@ import { answerCalls } from "../../src/console/auth/calls.ts";
 import { mailBudget } from "../../src/console/budget-mail.ts";
 import { pages } from "../../src/console/pages.tsx";
 import gateway from "../../src/worker.ts";
+import { toEnv, type Vars } from "../support/models.ts";
 
 const origin = "https://gateway.example";
 
@@ -17,10 +18,10 @@ const isPlain = (form: Form): form is Record<string, string> =>
 export class Browser {
   readonly #cookies = new Map<string, string>();
   readonly #vars: Partial<ConsoleEnv>;
-  readonly #gatewayVars: Partial<Env>;
+  readonly #gatewayVars: Vars;
 
   /** `vars` are variables of the console, `gatewayVars` of the gateway, for this browser's requests. */
-  constructor(vars: Partial<ConsoleEnv> = {}, gatewayVars: Partial<Env> = {}) {
+  constructor(vars: Partial<ConsoleEnv> = {}, gatewayVars: Vars = {}) {
     this.#vars = vars;
     this.#gatewayVars = gatewayVars;
   }
@@ -28,12 +29,14 @@ export class Browser {
   /** Sends a request unchanged. */
   async #send(request: Request): Promise<Response> {
     const ctx = createExecutionContext();
+    const { DB } = toEnv(this.#gatewayVars);
     const AUTH = answerCalls({ ...env, ...this.#vars }, (work) => ctx.waitUntil(work));
     const CONSOLE: Env["CONSOLE"] = {
-      open: async (asked, api) => pages.fetch(asked, { ...env, ...this.#vars, AUTH, API: api }, ctx),
+      open: async (asked, api, receive) =>
+        pages.fetch(asked, { ...env, DB, ...this.#vars, AUTH, API: api, ...(receive && { RECEIVE: receive }) }, ctx),
       mailBudget: (reached) => mailBudget({ ...env, ...this.#vars }, reached),
     };
-    return gateway.fetch(request, { ...env, ...this.#gatewayVars, CONSOLE }, ctx);
+    return gateway.fetch(request, { ...toEnv({ ...this.#gatewayVars, CONSOLE }), DB }, ctx);
   }
 
   /** Requests a page or sends a form (JSON if it is a string) from origin `from`. Redirects are not followed. */

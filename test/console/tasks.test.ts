@@ -125,7 +125,7 @@ test("a task's page is live until the task ends, then shows its images, paramete
   const text = await browser.read(`/console/tasks/${id}`);
   expect(isLive(text)).toBe(false);
   expect(text).toContain("Completed");
-  expect(text.match(/<figure><img src="https:\/\/gateway\.example\/assets\//g)).toHaveLength(2);
+  expect(text.match(/<figure class="r-16-9"><img src="https:\/\/gateway\.example\/assets\//g)).toHaveLength(2);
   expect(text).toContain(`download="${id}-2.png"`);
   const url = within(text, /<img src="([^"]*)"/);
   expect((await call(url)).status).toBe(200);

@@ -3,6 +3,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { accountByEmail, setAdmin } from "../../src/db/accounts.ts";
+import { byTest } from "../support/actor.ts";
+import { Objects } from "../../src/rpc/objects.ts";
 import { complete, holdTime, unique } from "../support/gateway.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { path as playground, person, send } from "./playground-support.ts";
@@ -72,7 +74,7 @@ test("the usage page's links keep the grouping", async () => {
 
 test("a refused form of an admin keeps the typed values, and a user's name cannot reorder the address beside it", async () => {
   const admin = new Browser();
-  await setAdmin(env.DB, (await accountByEmail(env.DB, await admin.signUp()))!.id, true);
+  await setAdmin(env.DB, new Objects(env), byTest, (await accountByEmail(env.DB, await admin.signUp()))!.id, true);
   const opened = await admin.ask("/console/admin/accounts", { email: "not an address", name: "Ann", quota: "", unlimited: "yes" });
   expect(opened.status).toBe(400);
   expect(await opened.text()).toMatch(/name="unlimited" value="yes" checked/);

@@ -23,7 +23,7 @@ async function person(): Promise<{ browser: Browser; account: Account }> {
 }
 
 const image = (account: Account) => complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
-const toEndpoint = async ({ id }: Account) => (await readWebhook(env.DB, id)).url;
+const toEndpoint = async ({ id }: Account) => (await readWebhook(env, id)).url;
 
 test("an endpoint is added, changed and removed; a refused one is shown beside the field, with the typed value", async () => {
   const { browser, account } = await person();
@@ -47,15 +47,15 @@ test("an endpoint is added, changed and removed; a refused one is shown beside t
 
 test("the page contains the secret only on request, and rotates it after a confirmation", async () => {
   const { browser, account } = await person();
-  const { secret } = await readWebhook(env.DB, account.id);
+  const { secret } = await readWebhook(env, account.id);
   const hidden = await browser.read(page);
   expect(hidden).not.toContain(secret);
   expect(hidden).toContain(`•${secret.slice(-4)}`);
   expect(await browser.read(`${page}?secret=shown`)).toContain(secret);
   expect(await browser.read(`${page}/rotate`)).toContain("Rotate the signing secret?");
-  expect((await readWebhook(env.DB, account.id)).secret).toBe(secret);
+  expect((await readWebhook(env, account.id)).secret).toBe(secret);
   expect((await browser.ask(`${page}/rotate`, {})).headers.get("location")).toBe(`${page}?done=rotated`);
-  const after = await readWebhook(env.DB, account.id);
+  const after = await readWebhook(env, account.id);
   expect([after.secret === secret, after.oldSecret]).toEqual([false, secret]);
 });
 

@@ -37,6 +37,10 @@ export interface Worker {
   hasPreviews: boolean;
   /** The tag of the newest applied migration of its Durable Objects. */
   migrationTag: string | undefined;
+  /** When its objects change to the code of the last deployment. */
+  updateStrategy: unknown;
+  /** The classes of its Durable Objects. */
+  classes: Set<string>;
 }
 
 export interface Bucket {
@@ -60,6 +64,17 @@ export interface Database {
   replication: string;
 }
 
+/** Migrations of Durable Objects as wrangler uploads them. */
+export interface Migrations {
+  old_tag?: string;
+  new_tag?: string;
+  steps?: { new_sqlite_classes?: string[] }[];
+}
+
+/** The classes that these migrations create. */
+export const createdClasses = (migrations: Migrations | undefined): string[] =>
+  migrations?.steps?.flatMap(({ new_sqlite_classes: created }) => created ?? []) ?? [];
+
 /** The differences from a fully configured account. */
 export interface Shortcomings {
   hasR2: boolean;
@@ -69,6 +84,8 @@ export interface Shortcomings {
   /** Permissions that the credentials lack, by the first segment of the path. */
   forbidden: string[];
   zones: string[];
+  /** False: a token without Zone:Read, for which the list of zones is empty. */
+  readsZones: boolean;
   email: string | undefined;
   accounts: { id: string; name: string }[];
 }
@@ -79,6 +96,8 @@ export const token = "emulated-token-of-the-operator";
 /** An account without deployments. */
 export class Account {
   readonly databases = new Map<string, Database>();
+  /** Files that were uploaded for imports, by their MD5. */
+  readonly uploads = new Map<string, string>();
   readonly buckets = new Map<string, Bucket>();
   readonly queues = new Map<string, Queue>();
   readonly workers = new Map<string, Worker>();
@@ -94,6 +113,7 @@ export class Account {
     plan: "workers_paid",
     forbidden: [],
     zones: ["example.com"],
+    readsZones: true,
     email: "operator@example.com",
     accounts: [{ id: accountId, name: "Acme" }],
   };
@@ -140,7 +160,16 @@ export class Account {
   worker(name: string): Worker {
     let worker = this.workers.get(name);
     if (!worker) {
-      worker = { secrets: new Map(), versions: [], deployed: undefined, hasSubdomain: false, hasPreviews: true, migrationTag: undefined };
+      worker = {
+        secrets: new Map(),
+        versions: [],
+        deployed: undefined,
+        hasSubdomain: false,
+        hasPreviews: true,
+        migrationTag: undefined,
+        updateStrategy: undefined,
+        classes: new Set(),
+      };
       this.workers.set(name, worker);
     }
     return worker;
@@ -168,8 +197,9 @@ export class Account {
         .filter(({ type }) => type !== "secret_text")
         .flatMap((binding) => (binding.type === "inherit" ? (inherited.find(({ name: one }) => one === binding.name) ?? []) : binding)),
     };
-    const migrations = metadata["migrations"] as { new_tag?: string } | undefined;
+    const migrations = metadata["migrations"] as Migrations | undefined;
     if (migrations?.new_tag) worker.migrationTag = migrations.new_tag;
+    for (const created of createdClasses(migrations)) worker.classes.add(created);
     worker.versions.push(version);
     if (isDeployed) this.deploy(name, version.id);
     return version;

@@ -1,10 +1,10 @@
 /** Cloudflare's API as wrangler uses it, for an emulated account: a server on 127.0.0.1 that can fail each call. */
 
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Account, accountId, type Module, token } from "./account.ts";
+import { type Account, accountId, createdClasses, type Migrations, type Module, token } from "./account.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** An error answer of the API. */
@@ -27,22 +27,41 @@ interface Call {
   json: () => Record<string, unknown>;
   form: () => Promise<FormData>;
   body: Buffer;
+  /** The API's own address. */
+  url: string;
 }
 
 type Handler = (account: Account, call: Call, runtime: Runtime) => unknown;
-/** The `result_info` of an answer. */
+/** A list, answered as one page. */
 class Listed {
   readonly items: unknown[];
-  constructor(items: unknown[]) {
+  readonly info: object;
+  constructor(items: unknown[], info: object = { page: 1, per_page: 100, count: items.length, total_count: items.length, total_pages: 1 }) {
     this.items = items;
+    this.info = info;
   }
+}
+
+/** The page of a list that a call asks for: at most 50 entries, 20 without a number. */
+function paged(all: unknown[], query: URLSearchParams, saysPages = true): Listed {
+  const size = Math.min(Number(query.get("per_page") ?? 20), 50);
+  const page = Number(query.get("page") ?? 1);
+  const items = all.slice((page - 1) * size, page * size);
+  const pages = Math.ceil(all.length / size);
+  return new Listed(items, {
+    page,
+    per_page: size,
+    count: items.length,
+    total_count: all.length,
+    ...(saysPages && { total_pages: pages }),
+  });
 }
 
 /** Makes a call fail before or after it takes effect, or because there were too many. */
 type Fault = (call: string) => "before" | "after" | "throttled" | undefined;
 
 export interface EmulatedApi {
-  /** For CLOUDFLARE_API_BASE_URL. */
+  /** The value of CLOUDFLARE_API_BASE_URL. */
   url: string;
   /** Every call: method and path, with ids replaced by placeholders. */
   calls: string[];
@@ -62,16 +81,21 @@ export async function startApi(account: Account, runtime: Runtime): Promise<Emul
       const body = await readBody(incoming);
       const url = new URL(incoming.url ?? "", "http://api");
       const path = url.pathname.replace("/client/v4", "");
-      const call = `${incoming.method} ${path.replace(`/accounts/${accountId}`, "")}`.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}");
+      const call = `${incoming.method} ${path.replace(`/accounts/${accountId}`, "")}`
+        .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}")
+        .replace(/^(PUT \/upload\/).*/, "$1{etag}");
       calls.push(call);
-      const isMigration = call.endsWith("/query") && body.includes("INSERT INTO");
-      const scripted = fault.current(isMigration ? `${call} (migration)` : call);
+      const scripted = fault.current(call.endsWith("/import") ? `${call} (${String(JSON.parse(body.toString()).action)})` : call);
       try {
         if (scripted === "throttled") {
           outgoing.setHeader("retry-after", "1");
           throw new Refusal(429, 10_100, "More than 1200 requests per 300 seconds reached.");
         }
         if (scripted === "before") throw new Refusal(400, 9_999, "scripted fault");
+        if (path.startsWith("/upload/")) {
+          outgoing.setHeader("etag", `"${storeUpload(account, body)}"`);
+          return answer(200, {});
+        }
         checkAccess(account, incoming, path);
         const result = await handle(account, runtime, incoming, url, path, body);
         if (scripted === "after") throw new Refusal(400, 9_999, "scripted fault after the effect");
@@ -81,7 +105,7 @@ export async function startApi(account: Account, runtime: Runtime): Promise<Emul
           errors: [],
           messages: [],
           result: list ?? result ?? null,
-          ...(list && { result_info: { page: 1, per_page: 100, count: list.length, total_count: list.length, total_pages: 1 } }),
+          ...(result instanceof Listed && { result_info: result.info }),
         });
       } catch (error) {
         if (!(error instanceof Refusal)) calls.push(`!! ${call} ${String(error)}`);
@@ -106,6 +130,13 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
+}
+
+/** Stores the file of an import, like the storage that the signed address belongs to. Returns its MD5. */
+function storeUpload({ uploads }: Account, body: Buffer): string {
+  const md5 = createHash("md5").update(body).digest("hex");
+  uploads.set(md5, body.toString());
+  return md5;
 }
 
 function checkAccess(account: Account, incoming: IncomingMessage, path: string): void {
@@ -139,7 +170,11 @@ async function handle(
     const json = () => JSON.parse(body.toString()) as Record<string, unknown>;
     const jurisdiction = incoming.headers["cf-r2-jurisdiction"]?.toString() || undefined;
     const groups = match.slice(1).map(decodeURIComponent);
-    return handler(account, { groups, jurisdiction, query: url.searchParams, json, form, body }, runtime);
+    return handler(
+      account,
+      { groups, jurisdiction, query: url.searchParams, json, form, body, url: `http://${incoming.headers.host}/client/v4` },
+      runtime,
+    );
   }
   throw new Error(`the emulation does not know ${incoming.method} ${path}`);
 }
@@ -196,6 +231,15 @@ async function upload(account: Account, call: Call, isDeployed: boolean) {
   if (metadata["limits"] && account.settings.plan === "free")
     throw new Refusal(400, 100_328, "CPU limits are not supported for the Free plan.");
   const worker = account.workers.get(name);
+  const migrations = metadata["migrations"] as Migrations | undefined;
+  if (migrations && migrations.old_tag !== worker?.migrationTag) throw new Refusal(412, 10_079, "Migration tag precondition failed");
+  const present = createdClasses(migrations).find((created) => worker?.classes.has(created));
+  if (present !== undefined)
+    throw new Refusal(
+      400,
+      10_074,
+      `Cannot apply new-sqlite-class migration to class '${present}' that is already depended on by existing Durable Objects`,
+    );
   for (const binding of bindings) {
     const isThere =
       worker?.secrets.has(String(binding["name"])) || account.versionOf(name)?.bindings.some((one) => one.name === binding["name"]);
@@ -242,12 +286,17 @@ function putConsumer(account: Account, queueId: string, consumerId: string, body
 const routes: [route: string, handler: Handler][] = [
   ["GET /user", ({ settings }) => found(settings.email === undefined ? undefined : { id: "user", email: settings.email }, 9109)],
   ["GET /user/tokens/verify", () => ({ id: "token", status: "active" })],
-  ["GET /accounts", ({ settings }) => new Listed(settings.accounts)],
+  ["GET /accounts", ({ settings }, { query }) => paged(settings.accounts, query)],
   ["GET /memberships", ({ settings }) => new Listed(settings.accounts.map((account) => ({ id: account.id, account })))],
   [
     "GET /zones",
     ({ settings }, { query }) =>
-      new Listed(settings.zones.filter((name) => name === query.get("name")).map((name) => ({ id: `zone-${name}`, name }))),
+      paged(
+        settings.zones
+          .filter((name) => settings.readsZones && (!query.has("name") || name === query.get("name")))
+          .map((name) => ({ id: `zone-${name}`, name })),
+        query,
+      ),
   ],
   ["GET /zones/*/dns_records", ({ records }, { query }) => new Listed(records.has(query.get("name") ?? "") ? [{ type: "A" }] : [])],
   [
@@ -313,7 +362,7 @@ const routes: [route: string, handler: Handler][] = [
     "POST ACC/workers/scripts/*/deployments",
     (account, { groups: [name = ""], json }) => {
       const [version] = json()["versions"] as { version_id: string }[];
-      found(account.workers.get(name), 10_007);
+      found(account.workers.get(name), 10_007).updateStrategy = json()["code_update_strategy"];
       account.deploy(name, version?.version_id ?? "");
       return { id: "d" };
     },
@@ -327,6 +376,20 @@ const routes: [route: string, handler: Handler][] = [
     (account, { groups: [name = ""] }) => {
       found(account.workers.get(name), 10_007);
       return { bindings: account.versionOf(name)?.bindings ?? [] };
+    },
+  ],
+  [
+    // A change of secrets is a new version, which is deployed at once.
+    "PATCH ACC/workers/scripts/*/secrets-bulk",
+    (account, { groups: [name = ""], json }) => {
+      const { secrets, versions } = found(account.workers.get(name), 10_007);
+      for (const [secret, value] of Object.entries(json()["secrets"] as Record<string, { text: string } | null>))
+        if (value) secrets.set(secret, value.text);
+        else secrets.delete(secret);
+      const version = { ...found(account.versionOf(name), 10_007), id: randomUUID() };
+      versions.push(version);
+      account.deploy(name, version.id);
+      return {};
     },
   ],
   ["PATCH ACC/workers/scripts/*/script-settings", () => ({})],
@@ -353,8 +416,10 @@ const routes: [route: string, handler: Handler][] = [
   [
     "GET ACC/d1/database",
     ({ databases }, { query }) =>
-      new Listed(
+      paged(
         [...databases].filter(([, { name }]) => name.includes(query.get("name") ?? "")).map(([uuid, { name }]) => ({ uuid, name })),
+        query,
+        false,
       ),
   ],
   [
@@ -395,6 +460,22 @@ const routes: [route: string, handler: Handler][] = [
       } catch (error) {
         throw error instanceof Refusal ? error : new Refusal(400, 7500, String(error));
       }
+    },
+  ],
+  [
+    "POST ACC/d1/database/*/import",
+    async (account, { groups: [name = ""], json, url }, runtime) => {
+      const { uuid } = openDatabase(account, name);
+      const { action, etag } = json() as { action: string; etag: string };
+      if (action === "init") return { success: true, filename: etag, upload_url: `${url}/upload/${etag}` };
+      try {
+        await runtime.import(uuid, found(account.uploads.get(etag), 7404));
+      } catch (error) {
+        if (error instanceof Refusal) throw error;
+        return { success: true, status: "error", messages: [], errors: [String(error)], at_bookmark: "bookmark" };
+      }
+      const result = { num_queries: 1, final_bookmark: "bookmark", meta: { duration: 1, rows_read: 0, rows_written: 0, size_after: 1 } };
+      return { success: true, status: "complete", messages: [], at_bookmark: "bookmark", result };
     },
   ],
   [

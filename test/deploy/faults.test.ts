@@ -13,7 +13,7 @@ const maxRuns = 200;
 const isWrite = (call: string) => !call.startsWith("GET ") && !call.endsWith("/query");
 /** Wrangler makes the same calls for each Worker: one call stands for all of them, except uploads, which all fail. */
 const readKind = (call: string) =>
-  /^PUT |\/versions$/.test(call) ? call : call.replace(/gateway-(sandbox|console|openai|mcp|operations)/, "gateway");
+  /^PUT |\/versions$/.test(call) ? call : call.replace(/gateway-(sandbox|console|openai|mcp|marks|operations)/, "gateway");
 
 // About a hundred deployments.
 test("a deployment interrupted at each of its calls in turn ends like an uninterrupted one", async () => {
@@ -57,6 +57,7 @@ test("a deployment interrupted at each of its calls in turn ends like an uninter
     "gateway-console",
     "gateway-openai",
     "gateway-mcp",
+    "gateway-marks",
     "gateway-operations",
     "gateway",
   ].map((name) => `POST /workers/scripts/${name}/versions`);
@@ -67,8 +68,10 @@ test("a deployment interrupted at each of its calls in turn ends like an uninter
   const [id = ""] = cloud.account.databases.keys();
   expect([...cloud.account.databases.values()].map(({ name }) => name)).toEqual(["gateway"]);
   expect([...cloud.account.queues.keys()].sort()).toEqual(["gateway-dead", "gateway-dispatch", "gateway-notify", "gateway-starts"]);
-  expect(cloud.account.buckets.get("gateway-assets")!.rules).toHaveLength(2);
-  expect(await cloud.runtime.query(id, "SELECT email FROM account")).toMatchObject([{ results: [{ email: "operator@example.com" }] }]);
+  expect(cloud.account.buckets.get("gateway-assets")!.rules).toHaveLength(3);
+  expect(await cloud.runtime.query(id, "SELECT email FROM account ORDER BY email")).toMatchObject([
+    { results: [{ email: "deployment-check@gateway.invalid" }, { email: "operator@example.com" }] },
+  ]);
   expect(await cloud.runtime.query(id, "SELECT name FROM api_key WHERE deleted_at IS NULL")).toMatchObject([
     { results: [{ name: "first key" }] },
   ]);

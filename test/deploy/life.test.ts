@@ -1,10 +1,14 @@
 /** The life of a deployment, in order: plan, first deployment, second, upgrade with a migration, a second environment, destruction. */
 
 import { existsSync } from "node:fs";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { appendFile, copyFile, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { accountId, token } from "./account.ts";
 import { type Cloud, startCloud } from "./cloud.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 let cloud: Cloud;
 beforeAll(async () => {
@@ -20,6 +24,7 @@ const gatewayParts = [
   "gateway-console",
   "gateway-dead",
   "gateway-dispatch",
+  "gateway-marks",
   "gateway-mcp",
   "gateway-notify",
   "gateway-openai",
@@ -42,7 +47,8 @@ test("a dry run prints the plan and writes nothing, neither remotely nor locally
     "create the queue gateway-dispatch",
     "create the queue gateway-dead",
     "create the Worker gateway, with ASSET_SIGNING_SECRET, ADMIN_TOKEN, and RECEIPT_SIGNING_KEY made at random",
-    "create the first account, operator@example.com, with its key",
+    "make a test image with the account deployment-check@gateway.invalid, without the admin role; its key is deleted afterwards",
+    "create the first account, operator@example.com, with its key, the admin role and a balance of 100",
   ])
     expect(output).toContain(line);
   expect(writes(cloud.api.calls)).toEqual([]);
@@ -56,15 +62,23 @@ test("the first deployment creates all resources, generates an image with the sa
   expect(unknownCalls()).toEqual([]);
   const { account } = cloud;
   expect(account.names()).toEqual(gatewayParts);
-  expect([...account.databases.values()]).toEqual([{ name: "gateway", location: "weur", jurisdiction: undefined, replication: "auto" }]);
+  expect([...account.databases.values()]).toMatchObject([
+    { name: "gateway", location: "weur", jurisdiction: undefined, replication: "auto" },
+  ]);
   const bucket = account.buckets.get("gateway-assets")!;
   expect(bucket.location).toBe("weur");
   expect(bucket.rules).toEqual(
-    ["assets", "inputs"].map((prefix) => ({
-      id: `one-day-${prefix}`,
+    (
+      [
+        ["assets", "one-day", 1],
+        ["inputs", "one-day", 1],
+        ["files", "8-days", 8],
+      ] as const
+    ).map(([prefix, id, days]) => ({
+      id: `${id}-${prefix}`,
       enabled: true,
       conditions: { prefix: `${prefix}/` },
-      deleteObjectsTransition: { condition: { type: "Age", maxAge: 86_400 } },
+      deleteObjectsTransition: { condition: { type: "Age", maxAge: days * 86_400 } },
     })),
   );
   expect(Object.fromEntries([...account.queues].map(([name, { consumers }]) => [name, consumers.map(({ script }) => script)]))).toEqual({
@@ -79,6 +93,7 @@ test("the first deployment creates all resources, generates an image with the sa
     ["gateway-console", ["AUTH_SECRET"], false],
     ["gateway-openai", [], false],
     ["gateway-mcp", [], false],
+    ["gateway-marks", [], false],
     ["gateway-operations", [], false],
     ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET", "RECEIPT_SIGNING_KEY"], true],
   ]);
@@ -102,8 +117,14 @@ test("the first deployment creates all resources, generates an image with the sa
   );
   expect([balance.status, await balance.json()]).toEqual([200, expect.objectContaining({ unlimited_quota: false })]);
   expect((await cloud.runtime.fetch("gateway", new Request(invitation))).status).toBe(200);
-  expect(await cloud.runtime.query(id, "SELECT email, admin FROM account")).toMatchObject([
-    { results: [{ email: "operator@example.com", admin: 1 }] },
+  // The plan names both accounts; the test image is made without the admin role.
+  expect(await cloud.runtime.query(id, "SELECT email, admin FROM account ORDER BY admin")).toMatchObject([
+    {
+      results: [
+        { email: "deployment-check@gateway.invalid", admin: 0 },
+        { email: "operator@example.com", admin: 1 },
+      ],
+    },
   ]);
   // One of the two keys that were created is left: the smoke test's key is deleted.
   expect(await cloud.runtime.query(id, "SELECT name FROM api_key WHERE deleted_at IS NULL")).toMatchObject([
@@ -127,13 +148,32 @@ test("secrets are in no log and no output, and the operator's token is in a file
   expect(existsSync(join(cloud.checkout, ".deploy/gateway/gateway-secrets.json"))).toBe(false);
 });
 
-test("the second deployment changes only versions", async () => {
+test("the second deployment changes only versions and waits for the new one; another member of the team gets no account by it", async () => {
   const before = cloud.account.snapshot();
+  cloud.account.settings.email = "colleague@example.com";
+  const old = cloud.account.workers.get("gateway")!.deployed;
+  const waits: string[] = [];
+  cloud.intercept.current = (request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/readyz") waits.push(pathname);
+    else expect(waits).toHaveLength(3);
+    // Other locations still answer from the version before.
+    return pathname === "/readyz" && waits.length < 3 ? Response.json({ status: "ok", version: old }) : undefined;
+  };
   const versions = [...cloud.account.workers.values()].map(({ versions: list }) => list.length);
   cloud.api.calls.length = 0;
   const { code, output } = await cloud.npm("deploy", ["--yes"]);
+  cloud.intercept.current = () => undefined;
+  cloud.account.settings.email = "operator@example.com";
   expect([code, output]).toEqual([0, expect.stringContaining("gateway is up at")]);
+  expect(waits).toHaveLength(3);
   expect(cloud.account.snapshot()).toEqual(before);
+  for (const name of ["gateway-sandbox", "gateway-openai", "gateway"])
+    expect(cloud.account.workers.get(name)!.updateStrategy).toEqual({ mode: "deferred", max_delay: 300 });
+  const [id = ""] = cloud.account.databases.keys();
+  expect(await cloud.runtime.query(id, "SELECT email FROM account WHERE email LIKE '%@example.com'")).toMatchObject([
+    { results: [{ email: "operator@example.com" }] },
+  ]);
   expect([...cloud.account.workers.values()].map(({ versions: list }) => list.length)).toEqual(versions.map((count) => count + 1));
   const changed = new Set(writes(cloud.api.calls).map((call) => call.replace(/scripts\/[^/]+/, "scripts/*")));
   expect(
@@ -149,10 +189,26 @@ test("an upgrade applies only the new migration, before any new code; all calls 
   // A killed run leaves such a file.
   const left = join(cloud.checkout, ".deploy/gateway/console-secrets.json");
   await writeFile(left, "{}");
-  await writeFile(join(cloud.checkout, "migrations/9000_test.sql"), "CREATE TABLE added (id INTEGER PRIMARY KEY) STRICT;\n");
+  const migration = `-- It's a comment; with a quote.
+CREATE TABLE added (id INTEGER PRIMARY KEY) STRICT;\r
+CREATE TRIGGER added_one AFTER INSERT ON added BEGIN\r
+  UPDATE wallet SET used = used WHERE id = NEW.id;\r
+END;
+-- step while SELECT 1 WHERE (SELECT count(*) FROM added) < 2
+INSERT INTO added DEFAULT VALUES;
+`;
+  await writeFile(join(cloud.checkout, "migrations/9000_test.sql"), migration);
+  // This release adds a class of objects.
+  await appendFile(join(cloud.checkout, "wrangler.toml"), '\n[[migrations]]\ntag = "v9000"\nnew_sqlite_classes = ["AddedObject"]\n');
+  await appendFile(
+    join(cloud.checkout, "src/worker.ts"),
+    '\nexport { TokenObject as AddedObject } from "./tasks/object/token-object.ts";\n',
+  );
   cloud.api.calls.length = 0;
   const { code, output } = await cloud.npm("deploy", ["--yes"], cloud.proxied);
   expect([code, output]).toEqual([0, expect.stringContaining("apply the migration 9000_test.sql to gateway")]);
+  expect(output).toContain("add AddedObject to gateway: earlier releases cannot be deployed after that (roll forward only)");
+  expect(cloud.account.workers.get("gateway")!.classes).toContain("AddedObject");
   expect(existsSync(left)).toBe(false);
   expect(cloud.front.hosts.filter((host) => host === "api.cloudflare.test:443").length).toBeGreaterThan(10);
   const [id = ""] = cloud.account.databases.keys();
@@ -160,7 +216,28 @@ test("an upgrade applies only the new migration, before any new code; all calls 
     { results: [{ applied: 1 }] },
   ]);
   const firstUpload = cloud.api.calls.findIndex((call) => /^(PUT|POST) \/workers\/scripts/.test(call));
-  expect(cloud.api.calls.slice(firstUpload).filter((call) => call.endsWith("/query"))).toEqual([]);
+  expect(cloud.api.calls.slice(0, firstUpload).filter((call) => call.endsWith("/import"))).toHaveLength(8);
+  expect(cloud.api.calls.slice(firstUpload).filter((call) => call.endsWith("/import"))).toEqual([]);
+});
+
+test("the release before one that added a class is refused with the reason before anything is changed", async () => {
+  for (const file of ["wrangler.toml", "src/worker.ts"]) await copyFile(join(root, file), join(cloud.checkout, file));
+  const before = cloud.account.snapshot();
+  cloud.api.calls.length = 0;
+  const { code, output } = await cloud.npm("deploy", ["--yes"]);
+  expect([code, output]).toEqual([
+    1,
+    expect.stringContaining("There is no way back over it: roll forward only.\n→ Check out that release or a newer one"),
+  ]);
+  expect(writes(cloud.api.calls)).toEqual([]);
+  // What the platform would answer: wrangler sends all migrations again if it does not know the Worker's tag.
+  const form = new FormData();
+  const migrations = { old_tag: "v9000", new_tag: "v3", steps: [{ new_sqlite_classes: ["TaskObject"] }] };
+  form.set("metadata", JSON.stringify({ main_module: "worker.js", migrations }));
+  const url = `${cloud.api.url}/accounts/${accountId}/workers/scripts/gateway`;
+  const refused = await fetch(url, { method: "PUT", headers: { authorization: `Bearer ${token}` }, body: form });
+  expect(await refused.json()).toMatchObject({ success: false, errors: [{ code: 10_074 }] });
+  expect(cloud.account.snapshot()).toEqual(before);
 });
 
 test("a second environment shares nothing with the first", async () => {

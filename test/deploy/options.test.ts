@@ -26,7 +26,7 @@ test("a domain, bindings from flags, and secrets from the environment and a file
   };
   const variables = { ...credentials, OPENAI_BASE_URL: "http://127.0.0.1:1", BALANCE_UNIT: "TOKENS" };
   const args = ["--domain", "api.example.com", "--with", "ai,media,email", "--mail-from", "gateway@example.com", "--without", "sandbox"];
-  const where = ["--jurisdiction", "eu", "--traces", "0.01", "--traces-to", "honeycomb"];
+  const where = ["--jurisdiction", "eu", "--marks", "cn", "--traces", "0.01", "--traces-to", "honeycomb"];
   const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args, ...where], variables);
   expect([code, output]).toEqual([0, expect.stringContaining("gateway is up at https://api.example.com")]);
   expect(output).toContain("providers: openai, cloudflare");
@@ -43,6 +43,7 @@ test("a domain, bindings from flags, and secrets from the environment and a file
   ]);
   // Only secrets are read from the environment: other shell variables belong to `npm start`.
   expect([gateway["BALANCE_UNIT"]?.["text"], gateway["OPENAI_BASE_URL"]]).toEqual(["CNY", undefined]);
+  expect([gateway["MARKS"]?.["text"], gateway["VISIBLE_LABEL"]?.["text"]]).toEqual(["sign", "on"]);
   const console = bound("gateway-console");
   expect([console["MAIL"]?.type, console["MAIL_FROM"]?.["text"], console["BALANCE_UNIT"]?.["text"]]).toEqual([
     "send_email",
@@ -59,7 +60,7 @@ test("a domain, bindings from flags, and secrets from the environment and a file
     });
   // Database, bucket, queues and objects are inside the jurisdiction, and each Worker has the variable.
   expect([...cloud.account.databases.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu"]);
-  expect([...cloud.account.buckets.values()].map(({ jurisdiction, rules }) => [jurisdiction, rules.length])).toEqual([["eu", 2]]);
+  expect([...cloud.account.buckets.values()].map(({ jurisdiction, rules }) => [jurisdiction, rules.length])).toEqual([["eu", 3]]);
   expect([...cloud.account.queues.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu", "eu", "eu", "eu"]);
   for (const part of [gateway, console, bound("gateway-operations")]) expect(part["ASSETS"]?.["jurisdiction"]).toBe("eu");
   for (const part of [gateway, bound("gateway-openai")]) expect(part["JURISDICTION"]?.["text"]).toBe("eu");
@@ -82,6 +83,7 @@ test("options apply to later runs until they are removed, and secrets stay set",
     without: ["sandbox"],
     with: ["ai", "media", "email"],
     mailFrom: "gateway@example.com",
+    marks: "cn",
     traces: 0.01,
     tracesTo: ["honeycomb"],
   });
@@ -94,6 +96,9 @@ test("options apply to later runs until they are removed, and secrets stay set",
   expect(back.output).toContain("create the Worker gateway-sandbox");
   expect(back.output).toContain("take the domain api.example.com away from gateway");
   expect(back.output).toMatch(/providers: openai, cloudflare;/);
+  const less = await cloud.npm("deploy", ["--dry-run", "--without", "sandbox,mcp"]);
+  expect([less.code, less.output]).toEqual([0, expect.stringContaining("gateway-mcp is left out, and stays on the account without use")]);
+  expect(less.output).toContain("`npx wrangler delete --name gateway-mcp` removes it.");
   const elsewhere = await cloud.npm("deploy", ["--dry-run", "--jurisdiction", "us"]);
   expect([elsewhere.code, elsewhere.output]).toEqual([
     1,
@@ -106,7 +111,8 @@ test("options apply to later runs until they are removed, and secrets stay set",
 test("an upgrade from a machine without local state does not change accounts and secrets, and the domain can be given back", async () => {
   const before = cloud.account.snapshot() as { workers: { name: string }[] };
   await rm(join(cloud.checkout, ".deploy"), { recursive: true });
-  const args = ["--domain", "none", "--with", "ai,media,email", "--mail-from", "gateway@example.com", "--without", "sandbox"];
+  const kept = ["--mail-from", "gateway@example.com", "--marks", "cn"];
+  const args = ["--domain", "none", "--with", "ai,media,email", ...kept, "--without", "sandbox"];
   const outside = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args]);
   expect([outside.code, outside.output]).toEqual([1, expect.stringContaining("→ Give --jurisdiction eu")]);
   const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args, "--jurisdiction", "eu"]);

@@ -26,6 +26,11 @@ interface Case {
   remedy: string;
 }
 
+const manyAccounts = [
+  ...Array.from({ length: 60 }, (_, at) => ({ id: String(at).padStart(32, "0"), name: `Account ${at}` })),
+  { id: accountId, name: "Acme" },
+];
+
 const cases: Record<string, Case> = {
   "no credentials": {
     variables: { CLOUDFLARE_API_TOKEN: "" },
@@ -90,10 +95,26 @@ const cases: Record<string, Case> = {
     remedy: "--domain",
   },
   "the Free plan": { settings: { plan: "free" }, reason: "The account is on the Workers Free plan", remedy: "run again with --free" },
-  "a domain of somebody else": {
+  "a domain of another account": {
     args: ["--domain", "api.example.org"],
-    reason: "api.example.org belongs to no domain of this account.",
+    reason: "api.example.org belongs to no domain of this account that these credentials may read.",
     remedy: '"Add a domain"',
+  },
+  "a token without Zone:Read, for which the list of zones is empty": {
+    settings: { readsZones: false },
+    args: ["--domain", "api.example.com"],
+    reason: "These credentials see no domain of this account",
+    remedy: 'Give the token "Zone: Read"',
+  },
+  "none of more than fifty accounts chosen": {
+    settings: { accounts: manyAccounts },
+    reason: "These credentials reach several accounts.",
+    remedy: "or one of 51 more.",
+  },
+  "a value without quotes that has a #": {
+    args: ["--secrets", "cut.env"],
+    reason: "cut.env has a # in the value of FAL_KEY, and without quotes the value would end there.",
+    remedy: "FAL_KEY='...'",
   },
   "nothing to serve": { args: ["--without", "sandbox"], reason: "nothing would serve a request", remedy: "--with ai" },
   "e-mail without a sender": { args: ["--with", "email"], reason: "--with email has no sender.", remedy: "--mail-from" },
@@ -109,6 +130,28 @@ const cases: Record<string, Case> = {
     variables: { ADMIN_TOKEN: "letmein" },
     reason: "ADMIN_TOKEN has 7 characters",
     remedy: "at least 24 random characters",
+  },
+  "alerts to an address without e-mail": {
+    args: ["--secrets", "mail.env"],
+    reason: "ALERT_MAIL needs e-mail: --with email --mail-from ADDRESS: its alerts would be lost.",
+    remedy: "remove the receiver",
+  },
+  "alerts to a webhook without a secret": {
+    variables: { ALERT_WEBHOOK: "https://pager.example/alerts" },
+    reason: "ALERT_WEBHOOK needs the secret ALERT_SIGNING_SECRET: its alerts would be lost.",
+    remedy: "Add what is missing",
+  },
+  "a rotation of nothing": { args: ["--rotate", "EVERYTHING"], reason: '--rotate does not know "EVERYTHING".', remedy: "AUTH_SECRET" },
+  "a rotation of a secret that is not set": {
+    args: ["--rotate", "ADMIN_TOKEN", "--yes"],
+    reason: "No Worker of gateway on Acme has the secret ADMIN_TOKEN.",
+    remedy: "npm run deploy",
+  },
+  "a rotation of a secret in the environment": {
+    args: ["--rotate", "FAL_KEY"],
+    variables: { FAL_KEY: "another" },
+    reason: "FAL_KEY is set by your file or environment",
+    remedy: "FAL_KEY_OLD",
   },
   "an unknown option": { args: ["--regoin", "weur"], reason: "--regoin", remedy: "--help" },
   "an option without dashes": { args: ["staging"], reason: "Unexpected argument 'staging'.", remedy: "npm run deploy -- --env staging" },
@@ -128,7 +171,7 @@ const cases: Record<string, Case> = {
   "an unknown part": {
     args: ["--without", "gateway"],
     reason: '--without does not know "gateway".',
-    remedy: "sandbox, console, openai, mcp, operations",
+    remedy: "sandbox, console, openai, mcp, marks, operations",
   },
   "an environment that cannot be a name": {
     args: ["--env", "My-Env"],
@@ -138,7 +181,11 @@ const cases: Record<string, Case> = {
   "an environment that is a part's name": { args: ["--env", "console"], reason: "--env console", remedy: "another name" },
 };
 
-beforeAll(() => writeFile(join(cloud.checkout, "wrong.env"), "OPENAI_KEY=sk-x\n"));
+beforeAll(async () => {
+  await writeFile(join(cloud.checkout, "wrong.env"), "OPENAI_KEY=sk-x\n");
+  await writeFile(join(cloud.checkout, "cut.env"), "OPENAI_API_KEY='a#b' # quoted\nBALANCE_UNIT=CNY # a comment\nFAL_KEY=ab#cd\n");
+  await writeFile(join(cloud.checkout, "mail.env"), "ALERT_MAIL=operator@example.com\n");
+});
 
 test.each(Object.entries(cases))("%s", async (_, { settings, args = [], variables, reason, remedy }) => {
   Object.assign(cloud.account.settings, settings);
@@ -156,6 +203,12 @@ test("a host that is used by something else is refused", async () => {
   const worker = await cloud.npm("deploy", ["--yes", "--domain", "shop.example.com"]);
   expect([worker.code, worker.output]).toEqual([1, expect.stringContaining("shop.example.com is the domain of another Worker, shop.")]);
   expect(await cloud.logs()).toContain("shop.example.com is the domain of another Worker, shop.\n→ Choose another host");
+});
+
+test("an account beyond the API's first page is found", async () => {
+  cloud.account.settings.accounts = manyAccounts;
+  const { code, output } = await cloud.npm("deploy", ["--dry-run"], { CLOUDFLARE_ACCOUNT_ID: accountId });
+  expect([code, output]).toEqual([0, expect.stringContaining("account: Acme")]);
 });
 
 test("both commands print their options", async () => {

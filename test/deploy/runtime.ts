@@ -2,9 +2,9 @@
 
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { unstable_splitSqlQuery } from "wrangler";
 import type { V4WorkerOptions } from "miniflare";
 import type { Account, Binding, Module } from "./account.ts";
+import { cutImport, cutQuery } from "./d1-statements.ts";
 
 // Wrangler's own miniflare: it matches this project's workerd.
 const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
@@ -32,10 +32,19 @@ export class Runtime {
   }
 
   /** Runs SQL in a database like the API's `/query`: all statements in one transaction. */
-  async query(id: string, sql: string, params: unknown[] = []): Promise<unknown[]> {
+  query(id: string, sql: string, params: unknown[] = []): Promise<unknown[]> {
+    return this.#batch(id, cutQuery(sql, params), params);
+  }
+
+  /** Runs a file like the API's `/import`: all statements in one transaction. */
+  import(id: string, sql: string): Promise<unknown[]> {
+    return this.#batch(id, cutImport(sql));
+  }
+
+  async #batch(id: string, statements: string[], params: unknown[] = []): Promise<unknown[]> {
     const miniflare = await this.#current();
     const db = await miniflare.getD1Database(id, databases);
-    return db.batch(unstable_splitSqlQuery(sql).map((statement) => db.prepare(statement).bind(...params)));
+    return db.batch(statements.map((statement) => db.prepare(statement).bind(...params)));
   }
 
   /** Sends a request to the Worker that serves its host. */
@@ -128,6 +137,7 @@ export class Runtime {
           // The local runtime has no jurisdictions.
           JURISDICTION: "",
           ...table("json", ({ json }) => json),
+          ...table("version_metadata", () => ({ id: version.id, tag: "", timestamp: "" })),
           ...Object.fromEntries(secrets),
         },
         d1Databases: table("d1", (binding) => String(binding["id"] ?? binding["database_id"])),

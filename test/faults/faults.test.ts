@@ -1,5 +1,6 @@
 /** Random operations with injected faults, and the invariants that must hold afterwards. `FAULT_SEEDS` ("7", "1-200") chooses other runs. */
 
+import "../support/alone.ts";
 import { afterAll, inject, test, vi } from "vitest";
 import { run } from "./run.ts";
 import { endAll } from "./fault-injector.ts";

@@ -3,15 +3,14 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import { toObjectId, toTaskId } from "../../src/ids.ts";
-import { ClaimObject } from "../../src/tasks/claim-object.ts";
-import { HoldObject } from "../../src/tasks/hold-object.ts";
-import { TaskObject } from "../../src/tasks/task-object.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { toObjectId, toTaskId } from "../../src/base/ids.ts";
+import { ClaimObject } from "../../src/tasks/object/claim-object.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import { owners, type Scope, type FaultInjector } from "./fault-injector.ts";
 
-type Kind = "task" | "claim" | "hold" | "wallet";
+type Kind = "task" | "claim" | "wallet";
 
 /** The contents of an object's storage. */
 interface Stored {
@@ -38,7 +37,6 @@ export interface Known {
 const classes = {
   task: [TaskObject.prototype, env.TASKS],
   claim: [ClaimObject.prototype, env.CLAIMS],
-  hold: [HoldObject.prototype, env.HOLDS],
   wallet: [WalletObject.prototype, env.WALLETS],
 } as const;
 
@@ -100,12 +98,29 @@ export class Objects {
   /** The object's storage; read again only if it was called since the last time. */
   async stored(known: Known): Promise<Stored> {
     if (known.stored) return known.stored;
-    const found = await runInDurableObject(openStub(known), async (_, { storage }) => ({
-      isEmpty: storage.sql.exec("SELECT name FROM sqlite_master").toArray().length === 0,
-      alarm: await storage.getAlarm(),
-      task: known.kind === "task" ? storage.kv.get<Task>("task") : undefined,
-    }));
+    // Work that the object continues after a call may reset it while its storage is read.
+    const found = await untilNotReset(() =>
+      runInDurableObject(openStub(known), async (_, { storage }) => ({
+        isEmpty: storage.sql.exec("SELECT name FROM sqlite_master").toArray().length === 0,
+        alarm: await storage.getAlarm(),
+        task: known.kind === "task" ? storage.kv.get<Task>("task") : undefined,
+      })),
+    );
     if (known.callers.length === 0) known.stored = found;
     return found;
   }
+}
+
+/** True for the error of an object that a run has reset or crashed. */
+export const isScripted = (error: unknown) => error instanceof Error && /^scripted (?:reset|crash)$/.test(error.message);
+
+const maxResets = 10;
+
+async function untilNotReset<T>(read: () => Promise<T>): Promise<T> {
+  for (let resets = 0; ; resets++)
+    try {
+      return await read();
+    } catch (error) {
+      if (resets === maxResets || !isScripted(error)) throw error;
+    }
 }

@@ -1,7 +1,9 @@
 /** The operations of a run: actions of callers, the queue, time and crashing machines, in a random order. */
 
 import { expect } from "vitest";
+import { type Sight, sightFaults } from "../../scripts/engine/history.ts";
 import type { Known } from "./objects.ts";
+import { collude, stranger } from "./strangers.ts";
 import { chat, image, repeat, sequel, submit, video } from "./submissions.ts";
 import { advance, type AcceptedTask, type World } from "./world.ts";
 
@@ -26,6 +28,8 @@ const operations: (readonly [weight: number, name: string, operation: Operation]
   [3, "alarm twice", alarmTwice],
   [5, "time", time],
   [4, "crash", crash],
+  [4, "stranger", stranger],
+  [4, "collude", collude],
   [2, "late effects", async (world) => (await world.applyLateEffects(), "applied")],
 ];
 
@@ -76,8 +80,6 @@ async function finish(world: World): Promise<string> {
 
 const toLabel = (world: World, taskId: string) => world.objects.ofTask(taskId)?.label ?? "unknown task";
 
-const ranks: Record<string, number> = { queued: 0, in_progress: 1, completed: 2, failed: 2 };
-
 /** Queries a task: its status and progress must not be behind what its caller has seen before. */
 async function status(world: World): Promise<string> {
   const accepted = pickAccepted(world);
@@ -86,13 +88,8 @@ async function status(world: World): Promise<string> {
   const answer = await world.call(account, `/v1/tasks/${id}`);
   if (answer.status >= 500 && world.faultInjector.scope.faults > 0) return `${toLabel(world, id)} ${answer.status}`;
   expect(answer.status, "a task that was accepted is there").toBe(200);
-  const { status: now, progress } = answer.body.data as NonNullable<AcceptedTask["seen"]>;
-  if (seen) {
-    expect(progress).toBeGreaterThanOrEqual(seen.progress);
-    expect(ranks[now]).toBeGreaterThanOrEqual(ranks[seen.status]!);
-    if (ranks[seen.status] === 2) expect(now).toBe(seen.status);
-  }
-  expect(progress === 100).toBe(now === "completed");
+  const { status: now, progress } = answer.body.data as Sight;
+  expect(sightFaults(seen ?? { status: "queued", progress: 0 }, { status: now, progress })).toEqual([]);
   accepted.seen = { status: now, progress };
   return `${toLabel(world, id)} ${now} ${progress}`;
 }

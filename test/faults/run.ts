@@ -4,6 +4,7 @@ import { vi } from "vitest";
 import { isFinal } from "../../src/tasks/record.ts";
 import { checkEnd, checkFinal, checkMoving, clearBucket } from "./invariants.ts";
 import { choose } from "./operations.ts";
+import { takeBackup } from "./restore.ts";
 import { Scope, turn } from "./fault-injector.ts";
 import { advance, World } from "./world.ts";
 
@@ -29,8 +30,17 @@ export async function run(seed: number): Promise<void> {
 }
 
 async function injectFaults(world: World): Promise<void> {
-  world.faultInjector.isOn = true;
-  for (let count = world.random.int(30, 60); count > 0; count--) await perform(world, false);
+  const total = world.random.int(30, 60);
+  // In some runs the database is restored on the way.
+  const [backupAt, restoreAt] = world.random.chance(0.3) ? [world.random.int(0, 20), world.random.int(21, total)] : [];
+  let restore: (() => Promise<void>) | undefined;
+  for (let count = 0; count < total; count++) {
+    world.faultInjector.isOn = false;
+    if (count === backupAt) restore = await takeBackup(world);
+    if (count === restoreAt) await restore?.();
+    world.faultInjector.isOn = true;
+    await perform(world, false);
+  }
   world.faultInjector.isOn = false;
   await world.applyLateEffects();
 }

@@ -87,8 +87,8 @@ async function send(world: World, submission: Unsent & Partial<Keyed>): Promise<
 
 const claimMs = 86_400_000;
 
-/** `first` is the task that earlier answers to the key contained. */
-function accept(world: World, submission: Partial<Keyed>, first: string | undefined, answer: Answer, accepted: AcceptedTask): void {
+/** Remembers an accepted task. `first` is the task that earlier answers to the key contained. */
+export function accept(world: World, submission: Partial<Keyed>, first: string | undefined, answer: Answer, accepted: AcceptedTask): void {
   const { id } = accepted;
   const isFresh = submission.at !== undefined && Date.now() < submission.at + claimMs;
   if (isFresh && submission.id !== undefined) expect(id, "a repeat is answered with the first task").toBe(submission.id);

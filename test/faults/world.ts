@@ -1,12 +1,13 @@
 /** The state of a run: callers, accepted tasks, messages in transit, the time. */
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import worker from "../../src/worker.ts";
-import type { Account, Answer } from "../support/gateway.ts";
-import { call, deliver, newAccount } from "../support/gateway.ts";
+import type { Sight } from "../../scripts/engine/history.ts";
+import { type Account, type Answer, call, deliver, newAccount } from "../support/gateway.ts";
 import { hurry, type DispatchMessage, watchBindings } from "./bindings.ts";
-import { type Known, Objects, openStub } from "./objects.ts";
+import { isScripted, type Known, Objects, openStub } from "./objects.ts";
 import { watchProvider } from "./provider.ts";
 import { Random } from "../../scripts/support/random.ts";
 import { type Scope, FaultInjector } from "./fault-injector.ts";
@@ -17,7 +18,7 @@ export interface AcceptedTask {
   id: string;
   kind: "image" | "video" | "character" | "remix";
   /** The last status that a query returned. */
-  seen?: { status: string; progress: number };
+  seen?: Sight;
 }
 
 /** A submission that can be repeated with its key. */
@@ -48,6 +49,8 @@ export class World {
   readonly orphanedInputs = new Set<string>();
   /** Characters with a started deletion. */
   readonly deleting = new Set<string>();
+  /** Characters whose row a restored database lacks: their image is left. */
+  readonly lostCharacters = new Set<string>();
   readonly trace: string[] = [];
 
   constructor(seed: number) {
@@ -59,7 +62,7 @@ export class World {
     // The same part of an hour in every repetition, and far from the real time, so that no real alarm runs in between.
     vi.setSystemTime((Math.ceil(Date.now() / 3_600_000) + 1) * 3_600_000);
     const quotas = [null, null, 30, 2];
-    for (let count = this.random.int(1, 2); count > 0; count--)
+    for (let count = this.random.int(1, 3); count > 0; count--)
       this.accounts.push(await newAccount(this.random.pick(quotas), this.random.pick(quotas)));
     this.objects.watch(this.faultInjector);
     watchBindings(this.faultInjector, this.mail);
@@ -157,6 +160,17 @@ export class World {
     return this.orphanedInputs.has(key.split("/")[1]!);
   }
 
+  /** After a restored database: remembers the characters that it lacks. */
+  async noteLostCharacters(): Promise<void> {
+    const { results } = await env.DB.prepare("SELECT id FROM character").run<{ id: string }>();
+    const ids = new Set(results.map(({ id }) => id));
+    const { objects } = await env.ASSETS.list({ prefix: "characters/" });
+    for (const { key } of objects) {
+      const id = key.slice("characters/".length);
+      if (!ids.has(id)) this.lostCharacters.add(id);
+    }
+  }
+
   async crash(known: Known): Promise<void> {
     await runInDurableObject(openStub(known), (_, ctx) => ctx.abort("scripted crash")).catch(() => undefined);
     known.callers.length = 0;
@@ -171,7 +185,5 @@ export class World {
     this.faultInjector.isOn = isOn;
   }
 }
-
-const isScripted = (error: unknown) => error instanceof Error && /^scripted (?:reset|crash)$/.test(error.message);
 
 export const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);

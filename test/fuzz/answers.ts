@@ -1,7 +1,7 @@
 /** Checks for every answer, and the video that some paths need. */
 
 import { expect } from "vitest";
-import { type ErrorCode, statusAndType } from "../../src/errors.ts";
+import { type ErrorCode, statusAndType } from "../../src/base/errors.ts";
 import { type Account, type Answer, complete } from "../support/gateway.ts";
 
 /** Creates a task with a video that remixes and characters can use as their source. */

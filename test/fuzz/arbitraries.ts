@@ -2,7 +2,8 @@
 
 import * as fc from "fast-check";
 import * as z from "zod/mini";
-import { type Action, allModels } from "../../src/catalog/models.ts";
+import { builtInCatalog } from "../../src/catalog/catalog.ts";
+import type { Action } from "../../src/catalog/models.ts";
 
 /** The part of JSON Schema that the catalog's schemas use. */
 export interface Schema {
@@ -20,7 +21,6 @@ export interface Schema {
   maximum?: number;
   maxLength?: number;
   pattern?: string;
-  format?: string;
   description?: string;
 }
 
@@ -67,12 +67,13 @@ const imageUrl = fc.constantFrom(
 );
 const png = `data:image/png;base64,${Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13).toBase64()}`;
 
-export const isImage = ({ description, format }: Schema) => format === "uri" || description?.startsWith("Public http(s)");
+/** A field for a URL, which may also be the id of a file; for images with data URIs, which the description says. */
+export const isImage = ({ description }: Schema) => /^(?:Public http\(s\) URL|URL of a video)/.test(description ?? "");
+const takesData = ({ description }: Schema) => description?.includes("data:") ?? false;
 
 function readString(schema: Schema): fc.Arbitrary<string> {
   if (schema.pattern !== undefined) return timestamps;
-  if (schema.format === "uri") return imageUrl;
-  if (isImage(schema)) return fc.oneof(imageUrl, fc.constant(png));
+  if (isImage(schema)) return takesData(schema) ? fc.oneof(imageUrl, fc.constant(png)) : imageUrl;
   return schema.maxLength === undefined ? text : readPrompt(schema.maxLength);
 }
 
@@ -164,7 +165,7 @@ const callbackUrl = fc.constantFrom("https://hooks.example/done?a=b", "http://lo
 
 /** Valid bodies of an action, some with unknown fields, which are ignored. */
 export function validBodies(action: Action, video = ""): fc.Arbitrary<Valid> {
-  const able = allModels().filter((model) => model.actions[action]);
+  const able = builtInCatalog().all.filter((model) => model.actions[action]);
   return fc.oneof(
     ...able.map((model) => {
       const schema = z.toJSONSchema(model.actions[action]!(), { io: "input", unrepresentable: "any" }) as Schema;

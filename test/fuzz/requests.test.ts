@@ -1,5 +1,6 @@
 /** Every answer is a documented one, whatever is sent. */
 
+import "../support/alone.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { asAdmin, readBalance, call, holdTime, newAccount } from "../support/gateway.ts";

@@ -1,7 +1,7 @@
 /** /mcp over HTTP: authentication, sessions, and requests that violate the protocol. */
 
 import { expect, test } from "vitest";
-import { asAdmin, call, newAccount } from "../support/gateway.ts";
+import { asAdmin, call, newAccount, unique, upstreamCalls } from "../support/gateway.ts";
 import { connect } from "./client.ts";
 
 const initialize = (protocolVersion = "2025-11-25") => ({
@@ -26,17 +26,57 @@ test("a deleted key is refused within ten seconds, also in an existing session",
   const client = await connect(key);
   await asAdmin(`/keys/${keyId}`, { method: "DELETE" });
   const result = await client.callTool({ name: "balance", arguments: {} }).catch((error: unknown) => error);
-  expect(result).toMatchObject({ isError: true, content: [{ text: "Failed to get token info" }] });
+  expect(result).toMatchObject({ data: { status: 401 } });
 });
 
 test("a key over its rate limit reads when to try again, also where the API's error is a sentence alone", async () => {
   const { key } = await newAccount();
   await connect(key);
-  const READS: RateLimit = { limit: async () => ({ success: false }) };
+  const { READS } = reads(1); // the call itself is within the limit, the tool's request is not
   const params = { name: "balance", arguments: {} };
   const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
   const answer = await call("/mcp", { key, body, headers: accept, vars: { RATE_LIMITS: "on", READS } });
   expect(new TextDecoder().decode(answer.body)).toMatch(/Too many requests\\nTry again in \d+ seconds\./);
+});
+
+/** A limiter that accepts so many reads, and how many it was asked for. */
+function reads(allowed: number) {
+  const counted = { reads: 0 };
+  const READS: RateLimit = { limit: async () => ({ success: ++counted.reads <= allowed }) };
+  return { READS, counted };
+}
+
+const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+
+test("each request counts as a read, also those that ask the API for nothing", async () => {
+  const { key } = await newAccount();
+  const { READS } = reads(4); // one more for the list of models, which is kept for ten seconds
+  const statuses: number[] = [];
+  for (let at = 0; at < 5; at++) {
+    const answer = await call("/mcp", { key, body: list, headers: accept, vars: { RATE_LIMITS: "on", READS } });
+    statuses.push(answer.status);
+    expect(answer.headers.get("x-ratelimit-limit-requests")).toBe("600");
+    if (answer.status === 429) expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+  }
+  expect(statuses).toEqual([200, 200, 200, 429, 429]);
+});
+
+test("each request of a batch counts, and a batch above the limit does nothing", async () => {
+  const { key } = await newAccount();
+  const prompt = unique();
+  const make = (id: number) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name: "generate_image", arguments: { model: "imgA-4", prompt, wait: 0 } },
+  });
+  const within = reads(4);
+  const fine = await call("/mcp", { key, body: [list, list, list], headers: accept, vars: { RATE_LIMITS: "on", READS: within.READS } });
+  expect([fine.status, within.counted.reads]).toEqual([200, 4]);
+  const above = await call("/mcp", { key, body: [make(1), make(2)], headers: accept, vars: { RATE_LIMITS: "on", READS: reads(1).READS } });
+  expect([above.status, above.body.error.code]).toEqual([429, "rate_limit_exceeded"]);
+  expect(await upstreamCalls(prompt)).toEqual([]);
+  expect((await call("/v1/tasks", { key })).body.data).toEqual([]);
 });
 
 test("pages of other origins are refused; pages of the gateway's own host and programs are not", async () => {

@@ -2,8 +2,10 @@
 
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { ApiClient } from "../../src/mcp/api-client.ts";
-import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { ApiClient } from "../../src/facades/client.ts";
+import { toRefusal } from "../../src/facades/mcp/errors.ts";
+import { readSmallFile } from "../../src/facades/mcp/results.ts";
+import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, unique, upstreamCalls } from "../support/gateway.ts";
 import { address, callTool, connect, type Era } from "./client.ts";
 
 holdTime();
@@ -22,7 +24,7 @@ test.each<Era>(["legacy", "modern"])("the tools have the catalog's schemas and a
   const { key } = await newAccount();
   const { tools } = await (await connect(key, era)).listTools();
   expect(tools.map(({ name }) => name)).toEqual(
-    "list_models estimate generate_image generate_video remix_video create_character get_task wait_for_task cancel_task list_tasks balance".split(
+    "list_models estimate generate_image generate_video generate remix_video create_character get_task wait_for_task cancel_task list_tasks balance".split(
       " ",
     ),
   );
@@ -60,7 +62,9 @@ test.each<Era>(["legacy", "modern"])("the tools have the catalog's schemas and a
   for (const tool of [image, video, remix, character])
     expect(tool).toMatchObject({
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
-      outputSchema: { required: expect.arrayContaining(["task_id", "status", "cost"]) },
+      inputSchema: { additionalProperties: false },
+      // A dry run's result has the price instead of a task.
+      outputSchema: { required: ["model", "metadata"], properties: { task_id: {}, status: {}, cost: {}, price: {} } },
     });
   expect(wait!.annotations).toMatchObject({ readOnlyHint: true });
   expect(cancel!.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
@@ -127,13 +131,59 @@ test("estimate` returns each kind's price, or the error, and submits nothing", a
   expect(await estimate({ kind: "chat", model: "textA-1", messages: [{ role: "user", content: "Hello" }] })).toMatchObject({
     kind: "chat",
   });
-  const other = await callTool(client, "estimate", { kind: "character", model: "vidA-2", prompt });
-  expect(other).toMatchObject({ isError: true, text: "invalid_request: kind does not fit the arguments, which are for the kind video" });
+  const other = await callTool(client, "estimate", { kind: "video", model: "vidA-2", from_task: video.record.task_id, timestamps: "0,1" });
+  expect(other).toMatchObject({ isError: true, text: expect.stringContaining("from_task, timestamps are not arguments of estimate") });
   expect(await callTool(client, "estimate", { kind: "song", model: "imgA-4" })).toMatchObject({
     isError: true,
     text: expect.stringContaining("image, video"),
   });
   expect(await readBalance(account)).toEqual(before);
+});
+
+test.each<Era>(["legacy", "modern"])("dry_run returns the price and makes nothing (%s)", async (era) => {
+  const account = await newAccount(1);
+  const client = await connect(account.key, era);
+  await client.listTools(); // from now on the client checks results against the tool's schema
+  const args = { model: "imgA-4", prompt: unique(), n: 2 };
+  const dry = await callTool(client, "generate_image", { ...args, dry_run: true });
+  expect(dry.record).toMatchObject({ object: "generation.dry_run", price: 0.06, remaining_after: 0.94 });
+  expect(dry.text).toContain("Nothing was submitted or charged.");
+  expect(await callTool(client, "generate_image", { ...args, dry_run: "true" })).toMatchObject({
+    isError: true,
+    text: "invalid_request: dry_run must be true or false",
+  });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
+  expect(await upstreamCalls(args.prompt)).toEqual([]);
+  // It is no part of the arguments that identify a call.
+  const made = await callTool(client, "generate_image", { ...args, wait: 0, dry_run: false });
+  const again = await callTool(client, "generate_image", { ...args, wait: 0 });
+  expect(again.record.task_id).toBe(made.record.task_id);
+});
+
+test.each([
+  [
+    "generate_image",
+    { model: "imgA-4", prompt: "a", dryRun: true },
+    "dryRun is not an argument of generate_image, which takes model, prompt,",
+  ],
+  [
+    "create_character",
+    { model: "vidA-2", prompt: "a" },
+    "prompt is not an argument of create_character, which takes model, url, from_task,",
+  ],
+  ["get_task", { task_id: "task_x", wait: 5 }, "wait is not an argument of get_task, which takes task_id"],
+  ["balance", { unit: "USD", of: "key" }, "unit, of are not arguments of balance, which takes none"],
+  ["list_tasks", { state: "failed" }, "state is not an argument of list_tasks, which takes limit, after, status,"],
+  [
+    "estimate",
+    { kind: "image", model: "imgA-4", prompt: "a", seconds: 4 },
+    "seconds is not an argument of estimate, which takes kind, model,",
+  ],
+])("%s refuses unknown arguments and names them", async (tool, args, reason) => {
+  const account = await newAccount();
+  const result = await callTool(await connect(account.key), tool, args);
+  expect(result).toMatchObject({ isError: true, text: expect.stringContaining(`invalid_request: ${reason}`) });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 
 test("models are found by kind and by alias", async () => {
@@ -226,16 +276,13 @@ test("errors name each field, its allowed values, and the next step", async () =
 });
 
 test.each([
-  ["create_character", { model: "vidA-2", prompt: "a" }, "from_task or url is required"],
-  [
-    "create_character",
-    { model: "vidB-3.1-fast", prompt: "a", from_task: "task_x", timestamps: "0,1" },
-    "model must be one of vidA-2, vidA-2-pro",
-  ],
+  ["create_character", { model: "vidA-2", timestamps: "0,1" }, "from_task or url is required"],
+  ["create_character", { model: "vidB-3.1-fast", from_task: "task_x", timestamps: "0,1" }, "model must be one of vidA-2, vidA-2-pro"],
   [
     "generate_video",
     { model: "vidA-2", prompt: "a", url: "https://videos.example/a.mp4", timestamps: "0,1" },
-    "url is an argument of create_character",
+    "url, timestamps are not arguments of generate_video, which takes model, prompt, duration, size, images, image_with_roles, metadata, " +
+      "max_cost, reference, variation, store, dry_run, wait",
   ],
 ])("%s creates no other kind: %j", async (tool, args, reason) => {
   const account = await newAccount();
@@ -249,11 +296,11 @@ test("an image is returned as data only below the size limit", async () => {
   const made = await make(account, "legacy", "generate_image", { model: "imgA-4", prompt: unique() });
   const url: string = made.record.result.images[0].url[0];
   const { byteLength } = (await call(url)).body as ArrayBuffer;
-  const client = new ApiClient({ fetch: (request) => exports.default.fetch(request) }, new Request(address));
-  expect(await client.file(url, byteLength)).toBeUndefined();
-  expect(await client.file(url, byteLength + 1)).toMatchObject({ type: "image/png", bytes: { byteLength } });
+  const client = new ApiClient({ fetch: (request) => exports.default.fetch(request) }, new Request(address), toRefusal);
+  expect(await readSmallFile(client, url, byteLength)).toBeUndefined();
+  expect(await readSmallFile(client, url, byteLength + 1)).toMatchObject({ type: "image/png", bytes: { byteLength } });
   // Files with another base URL are still read from the gateway.
   const moved = url.replace("https://gateway.example", "https://files.example/made");
-  expect(await client.file(moved, byteLength + 1)).toMatchObject({ type: "image/png" });
-  expect(await client.file(url.replace("signature=", "signature=x"), byteLength + 1)).toBeUndefined();
+  expect(await readSmallFile(client, moved, byteLength + 1)).toMatchObject({ type: "image/png" });
+  expect(await readSmallFile(client, url.replace("signature=", "signature=x"), byteLength + 1)).toBeUndefined();
 });

@@ -2,7 +2,7 @@
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { sha256Hex } from "../../src/ids.ts";
+import { sha256Hex } from "../../src/base/ids.ts";
 import { canonicalJson, digestJson } from "../../src/media/canonical-json.ts";
 import { RunningDigest } from "../../src/media/running-digest.ts";
 import { base64, png } from "./images.ts";

@@ -11,6 +11,9 @@ export const base64 = {
     "UklGRmAAAABXRUJQVlA4WAoAAAAQAAAABQAACQAAQUxQSAoAAAABB9C/iAhERP8DVlA4IDAAAADQAQCdASoGAAoAAgA0JaACdLoB+AADsAD+8Oj3/yC5YXXI1/8gP+QH/ID/+PIAAAA=",
 };
 
-export const png = Uint8Array.fromBase64(base64.png);
-export const jpeg = Uint8Array.fromBase64(base64.jpeg);
-export const webps = [base64.webpLossless, base64.webpLossy, base64.webpExtended].map((text) => Uint8Array.fromBase64(text));
+/** Also in Node 24, which has no `fromBase64`. */
+const decode = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+
+export const png = decode(base64.png);
+export const jpeg = decode(base64.jpeg);
+export const webps = [base64.webpLossless, base64.webpLossy, base64.webpExtended].map(decode);

@@ -3,6 +3,7 @@
 import { JsonBodyError } from "../../src/media/json-error.ts";
 import type { JsonPath } from "../../src/media/json-scanner.ts";
 import { type InlineImage, readJsonSkeleton, type SkeletonOptions } from "../../src/media/json-skeleton.ts";
+import { largeReads } from "../../src/media/large-reads.ts";
 import { png } from "./images.ts";
 
 export const MiB = 1024 * 1024;
@@ -39,7 +40,7 @@ export function toStream(chunks: Iterable<Uint8Array | string>, type?: "bytes"):
 export async function read(body: ReadableStream<Uint8Array> | string | object, options: Partial<SkeletonOptions> = {}) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const stored: InlineImage[] = [];
-  const skeleton = await readJsonSkeleton(body instanceof ReadableStream ? body : toStream([text]), {
+  const skeleton = await readJsonSkeleton(largeReads(body instanceof ReadableStream ? body : toStream([text])), {
     maxBytes: 72 * MiB,
     maxSkeletonBytes: MiB,
     maxImageBytes: 10 * MiB,

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { JsonBodyError } from "../../src/media/json-error.ts";
 import { readJsonSkeleton } from "../../src/media/json-skeleton.ts";
+import { largeReads } from "../../src/media/large-reads.ts";
 import { png } from "./images.ts";
 import { toStream } from "./json-bodies.ts";
 
@@ -18,7 +19,7 @@ function cutStream(bytes: Uint8Array, cuts: readonly number[], asBytes: boolean)
 
 async function read(bytes: Uint8Array, cuts: readonly number[], asBytes: boolean) {
   const stored: Uint8Array[] = [];
-  const { value, images } = await readJsonSkeleton(cutStream(bytes, cuts, asBytes), {
+  const { value, images } = await readJsonSkeleton(largeReads(cutStream(bytes, cuts, asBytes)), {
     maxBytes: 1e6,
     maxSkeletonBytes: 1e6,
     maxImageBytes: 1e5,

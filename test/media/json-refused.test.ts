@@ -1,7 +1,7 @@
 /** Every reason to refuse a body, with exact limits, and bodies that break off. */
 
 import { expect, test } from "vitest";
-import { parseFields } from "../../src/api/chat-answer.ts";
+import { parseFields } from "../../src/api/chat/answer.ts";
 import { parseJson } from "../../src/media/json-limits.ts";
 import { readJson } from "../../src/providers/shared/http.ts";
 import { buildPng, read, readReason, toStream, toUri } from "./json-bodies.ts";

@@ -1,8 +1,7 @@
 /** Downloads from hosts that are slow, endless, redirecting or hostile. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { fetchPublic } from "../../src/net/fetch-public.ts";
-import type { PublicFetchOptions } from "../../src/net/fetch-public.ts";
+import { fetchPublic, type PublicFetchOptions } from "../../src/net/fetch-public.ts";
 import { NetError } from "../../src/net/net-error.ts";
 
 const options: PublicFetchOptions = { allowPrivate: false, ownHosts: ["gateway.example.com"], timeoutMs: 5000, maxBytes: 1000 };

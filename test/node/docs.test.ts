@@ -5,11 +5,11 @@ import { readdir, stat } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { renderDocs } from "../../scripts/support/docs.ts";
 import { pageNames } from "../../src/console/site/contents.ts";
-import { errorTable } from "../../src/errors.ts";
+import { errorTable } from "../../src/base/errors.ts";
 
 const site = new URL("../../src/console/site/", import.meta.url);
 
-test("docs.json is what `npm run site` would write", async () => {
+test("docs.json is what `npm run generate` would write", async () => {
   expect(JSON.parse(readFileSync(new URL("docs.json", site), "utf8"))).toEqual(JSON.parse(JSON.stringify(await renderDocs())));
 });
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parameterSchemas } from "../../scripts/support/parameters.ts";
 
-test("parameters.txt is what `npm run parameters` would write", () => {
+test("parameters.txt is what `npm run generate` would write", () => {
   const written = readFileSync(new URL("../../src/catalog/parameters.txt", import.meta.url), "utf8");
   expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(parameterSchemas())));
 });

@@ -25,8 +25,9 @@ test.each([
   "src/sandbox/wrangler.toml",
   "src/console/wrangler.toml",
   "src/console/auth/wrangler.toml",
-  "src/openai/wrangler.toml",
-  "src/mcp/wrangler.toml",
+  "src/facades/openai/wrangler.toml",
+  "src/facades/mcp/wrangler.toml",
+  "src/marks/wrangler.toml",
   "src/operations/wrangler.toml",
 ])("%s: logs contain no query string, and so no signature", (file) => {
   // Read as text as well: a version of wrangler without the option would drop it.
@@ -80,6 +81,20 @@ test("messages arrive one per batch, with the platform's full number of consumer
   ]);
 });
 
+test("active objects finish their work on the old code for five minutes, and a deployment keeps that setting", () => {
+  const withObjects = deployment("", {}).workers.filter(({ configuration }) => configuration.durable_objects);
+  expect(withObjects.map(({ name }) => name)).toEqual(["gateway-sandbox", "gateway-openai", "gateway"]);
+  for (const { configuration } of withObjects)
+    expect(configuration.durable_objects?.code_update_strategy).toEqual({ mode: "deferred", max_delay: 300 });
+});
+
+test("every deployed Worker has the mark of its deployment, and the public one its version", () => {
+  for (const { name, configuration } of deployment("staging", {}).workers) {
+    expect(configuration.vars?.["DEPLOYMENT"]).toBe("gateway-staging");
+    expect(configuration.version_metadata).toEqual(name === "gateway-staging" ? { binding: "VERSION" } : undefined);
+  }
+});
+
 test("the CPU limit is set", () => {
   expect(gateway.limits?.cpu_ms).toBeGreaterThanOrEqual(10_000);
 });
@@ -89,6 +104,6 @@ test("the runbook's wrangler commands look at the account, not at the local stat
   const commands = readFileSync(toPath("docs/operations.md"), "utf8").match(
     /npx wrangler (?:d1 (?:execute|export|migrations)|r2 object)[^`|]*/g,
   );
-  expect(commands).toHaveLength(2);
+  expect(commands).toHaveLength(3);
   for (const command of commands!) expect(command).toContain(" --remote");
 });

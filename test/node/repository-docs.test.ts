@@ -40,22 +40,40 @@ test("every link to a file or a heading leads there", () => {
   expect(broken).toEqual([]);
 });
 
-test("every file of the repository that a page names exists; decisions are not edited when a file moves", () => {
+test("every file of the repository that a page names exists", () => {
   const isPlaceholder = (path: string) => /\/name\b/.test(path);
-  const absent = missing((text, file) =>
-    file.startsWith("docs/decisions/0")
-      ? []
-      : matches(text, /`((?:src|test|scripts|docs|bench|examples|clients|migrations)\/[\w./-]*\w\/?)`/g).filter(
-          (path) => !isPlaceholder(path) && !path.includes("/.") && !existsSync(join(root, path)),
-        ),
+  const absent = missing((text) =>
+    matches(text, /`((?:src|test|scripts|docs|bench|examples|clients|migrations)\/[\w./-]*\w\/?)`/g).filter(
+      (path) => !isPlaceholder(path) && !path.includes("/.") && !existsSync(join(root, path)),
+    ),
   );
   expect(absent).toEqual([]);
 });
 
-test("every npm script that a page names exists, and README.md lists all of them", () => {
+test("every npm script that a page names exists, and CONTRIBUTING.md lists all of them", () => {
   expect(missing((text) => matches(text, /\bnpm run (?:-s )?([\w:-]+)/g).filter((name) => !(name in scripts)))).toEqual([]);
-  const listed = matches(read("README.md"), /`npm (?:run )?([\w:-]+)/g);
+  // A list of short names follows one `npm run`.
+  const listed = matches(read("CONTRIBUTING.md"), /`(?:npm (?:run )?)?([\w:-]+)/g);
   expect(Object.keys(scripts).filter((name) => !listed.includes(name))).toEqual([]);
+});
+
+test("every program of a command that a page names exists, and CONTRIBUTING.md lists all of them", () => {
+  const programs = (file: string) => matches(read(file), /^  "?([\w-]+)"?: (?:\["|async \(\)|\(\) => import)/gm);
+  const known: Record<string, string[]> = {
+    bench: programs("bench/main.ts"),
+    tools: programs("scripts/tools.ts"),
+    generate: programs("scripts/generate.ts"),
+  };
+  const named = (text: string) =>
+    [...text.matchAll(/\bnpm run (bench|tools|generate) -- ([a-z][\w-]*)/g)].map(([, command = "", name = ""]) => [command, name] as const);
+  expect(
+    missing((text) => named(text).flatMap(([command, name]) => (known[command]?.includes(name) ? [] : [`${command} ${name}`]))),
+  ).toEqual([]);
+  const listed = new Set(named(read("CONTRIBUTING.md")).map((one) => one.join(" ")));
+  const all = Object.entries(known).flatMap(([command, names]) => names.map((name) => `${command} ${name}`));
+  expect(all.length).toBeGreaterThanOrEqual(20);
+  // Without a name `npm run bench` runs this one.
+  expect(all.filter((one) => !listed.has(one))).toEqual(["bench tasks"]);
 });
 
 test("every package has a row in docs/dependencies.md", () => {

@@ -41,8 +41,7 @@ test("the Worker's own variables and upstreams' secrets are passed on, nothing e
   const passed = [
     "ADMIN_TOKEN",
     "ASSET_TTL_S",
-    "ROUTES",
-    "PRICES",
+    "CHAT_FAMILIES",
     "RATE_LIMITS",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",

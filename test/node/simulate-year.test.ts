@@ -1,4 +1,4 @@
-/** The simulated year (`npm run simulate:year`), smaller: the database stops growing, the archive gets the rest, and every charge is in one of them. */
+/** The simulated year (`npm run tools -- year`), smaller: the database stops growing, the archive gets the rest, and every charge is in one of them. */
 
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { simulate, type Day, type Plan } from "../../scripts/simulate/run.ts";
-import { entryReader } from "../../src/archived-entries.ts";
+import { entryReader } from "../../src/storage/archived-entries.ts";
 import { audit } from "../../src/db/audit.ts";
 
 afterEach(() => vi.useRealTimers());
 
 const from = Date.UTC(2027, 0, 1);
-const none = { granted: 0, isGrantRight: true, held: 0, open: 0 };
+const none = { granted: 0, isGrantRight: true, held: 0, open: 0, lost: 0 };
 
 async function run(plan: Pick<Plan, "tasks" | "days" | "vars">) {
   const folder = await mkdtemp(join(tmpdir(), "archive-"));
@@ -42,7 +42,7 @@ test("twenty thousand tasks in sixty days: five weeks of them stay in D1, and li
   // Only daily sums and one row per file grow.
   expect(last.bytes).toBeLessThan(1.2 * steady.bytes);
   expect(last.fileBytes).toBeGreaterThan(0);
-  const found = await audit(db, async () => none, undefined, Number.MAX_SAFE_INTEGER);
+  const found = await audit(db, { auditWallet: async () => none }, undefined, Number.MAX_SAFE_INTEGER);
   expect(found).toMatchObject({ accounts: 3, drift: [], isComplete: true });
   let entries = 0;
   for (const account of accounts) {
@@ -57,7 +57,7 @@ test("twenty thousand tasks in sixty days: five weeks of them stay in D1, and li
   expect(entries).toBe(20_000);
 });
 
-test("if the database would exceed its limit, entries are archived as soon as their tasks have no record any more", async () => {
+test("if the database would exceed its limit, entries are archived as soon as the records of their tasks are deleted", async () => {
   const { days } = await run({ tasks: 8_000, days: 16, vars: { LEDGER_MAX_MB: "2" } });
   const perDay = 8_000 / 16;
   const last = days.at(-1)!;
@@ -66,8 +66,8 @@ test("if the database would exceed its limit, entries are archived as soon as th
   expect(last.rows).toBeGreaterThanOrEqual(7 * perDay);
 });
 
-test("`npm run simulate:year` runs as a program, which loads the gateway's text files without a bundler", async () => {
-  const { stdout } = await promisify(execFile)("npm", ["run", "--silent", "simulate:year", "--", "500", "2"], {
+test("`npm run tools -- year` runs as a program, which loads the gateway's text files without a bundler", async () => {
+  const { stdout } = await promisify(execFile)("npm", ["run", "--silent", "tools", "--", "year", "500", "2"], {
     cwd: join(import.meta.dirname, "../.."),
   });
   expect(stdout).toContain("found 0 differences");

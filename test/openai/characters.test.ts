@@ -185,9 +185,9 @@ test("a character belongs to its account, and is found among more than a hundred
   const foreign = await call(`${characters}/${id}`, { key: other.key });
   expect([foreign.status, foreign.body.error]).toMatchObject([404, { type: "invalid_request_error", code: "not_found" }]);
   expect((await call(characters, { key: account.key })).status).toBe(404);
-  const row = "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at)";
+  const row = "INSERT INTO character (id, account_id, username, display_name, model, provider, picture_type, picture_digest, created_at)";
   const later = Array.from({ length: 120 }, (_, at) =>
-    env.DB.prepare(`${row} VALUES (?1, ?2, ?1, 'Other', 'vidA-2', 'image/png', '', ?3)`).bind(
+    env.DB.prepare(`${row} VALUES (?1, ?2, ?1, 'Other', 'vidA-2', 'sandbox', 'image/png', '', ?3)`).bind(
       `ch_${account.id}-${at}`,
       account.id,
       9e12 + at,

@@ -1,6 +1,7 @@
 /** Images on OpenAI's paths: requests wait for the result, are charged once, and have OpenAI's answers. Contract, section 12. */
 
-import { env } from "cloudflare:workers";
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { readBalance, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
 import { form, nextTask, png, taskIds, v1, whileMade } from "./support.ts";
@@ -22,6 +23,53 @@ test("a request waits for the image, and is answered with its URL and the caller
   const [listed] = (await call("/v1/tasks?reference=order%207", { key: account.key })).body.data;
   expect(listed.metadata).toMatchObject({ size: "16:9", quality: "hd", requested_model: "dall-e-3", reference: "order 7" });
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.08 });
+});
+
+test("a size is a ratio or its pixels; a refused value says what is allowed", async () => {
+  const { key } = await newAccount();
+  const dryRun = (more: object) =>
+    call(`${generations}?dry_run=true`, {
+      key,
+      body: { model: "dall-e-3", prompt: "x", output_format: "png", background: "opaque", ...more },
+    });
+  for (const [size, ratio] of [
+    ["16:9", "16:9"],
+    ["1792x1024", "16:9"],
+    ["2:3", "2:3"],
+  ] as const)
+    expect((await dryRun({ size })).body.metadata.size).toBe(ratio);
+  const refused = async (more: object) => {
+    const { status, body } = await dryRun(more);
+    return [status, body.error.param, body.error.message];
+  };
+  expect(await refused({ size: "21:9" })).toEqual([400, "size", expect.stringMatching(/1024x1024, 1:1, .*auto/)]);
+  expect(await refused({ output_format: "gif" })).toEqual([400, "output_format", "output_format: must be one of png, jpeg, webp"]);
+  expect(await refused({ background: "blue" })).toEqual([400, "background", "background: must be one of auto, opaque, transparent"]);
+});
+
+test("a file format or background is refused at its field if no route has it, and a route that has it is chosen", async () => {
+  const account = await newAccount();
+  const ROUTES = { "imgB-4o-image": [{ provider: "openai", model: "gpt-image-2" }] };
+  const vars = { OPENAI_API_KEY: "key", ROUTES } as unknown as Partial<Env>;
+  const images = [{ image_url: `data:image/png;base64,${png(64).toBase64()}` }];
+  for (const [path, more] of [
+    [generations, {}],
+    [`${v1}/images/edits`, { images }],
+  ] as const)
+    for (const [param, value] of [
+      ["output_format", "webp"],
+      ["background", "transparent"],
+    ] as const) {
+      const send = (changed?: Partial<Env>) => {
+        const body = { model: "gpt-image-1", prompt: "x", [param]: value, ...more };
+        return call(`${path}?dry_run=true`, { key: account.key, body, ...(changed && { vars: changed }) });
+      };
+      const refused = await send();
+      expect([refused.status, refused.body.error.code, refused.body.error.param]).toEqual([400, "unsupported_parameter", param]);
+      expect((await send(vars)).body.metadata).toMatchObject({ [param]: value });
+    }
+  const form_ = await form({ image: new Blob([png(1000)]), prompt: "x", output_format: "webp" });
+  expect((await call(`${v1}/images/edits?dry_run=true`, { key: account.key, ...form_ })).body.error.param).toBe("output_format");
 });
 
 test("with the names of OpenAI's image models the bytes of each of n images are returned", async () => {
@@ -56,6 +104,45 @@ test("two requests that are not marked as a retry make two images", async () => 
   await finish(account, await nextTask(account, known));
   expect((await again).status).toBe(200);
   expect((await readBalance(account)).used).toBe(0.08);
+});
+
+/** The states of the attempts of the requests that were sent last. */
+async function attemptStates(): Promise<string[]> {
+  const { ATTEMPTS } = env as unknown as OpenAiBindings;
+  const all = await Promise.all(
+    (await listDurableObjectIds(ATTEMPTS)).map((id) =>
+      runInDurableObject(ATTEMPTS.get(id), (_, ctx) => ctx.storage.kv.get<{ at: number; state: string }[]>("attempts") ?? []),
+    ),
+  );
+  const [newest = []] = all.sort((one, other) => (other[0]?.at ?? 0) - (one[0]?.at ?? 0));
+  return newest.map(({ state }) => state);
+}
+
+test("a repeat that is not marked as one, after the connection is gone, gets the same image and is charged once", async () => {
+  const account = await newAccount();
+  const body = { model: "dall-e-3", prompt: unique() };
+  const caller = new AbortController();
+  const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+  const request = new Request(`https://gateway.example${generations}`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+    signal: caller.signal,
+  });
+  const lost = exports.default.fetch(request).catch(() => undefined);
+  const id = await nextTask(account);
+  // As long as the first is open, another request is another image.
+  const other = call(generations, { key: account.key, body });
+  const second = await nextTask(account, [id]);
+  caller.abort();
+  await lost;
+  await expect.poll(attemptStates, { timeout: 10_000 }).toEqual(["left", "open"]);
+  const repeat = call(generations, { key: account.key, body });
+  await finish(account, id);
+  await finish(account, second);
+  expect((await repeat).body.data[0].url).toContain(id);
+  expect((await other).body.data[0].url).toContain(second);
+  expect([(await taskIds(account)).length, (await readBalance(account)).used]).toEqual([2, 0.08]);
 });
 
 test("the caller's own idempotency key finds the same task; with another body it is 409, which clients do not retry", async () => {
@@ -116,7 +203,7 @@ test("an empty balance is OpenAI's error for an exhausted quota, which clients d
 
 test.each([
   ["size", { size: "999x999" }],
-  ["size", { size: "16:9" }],
+  ["size", { size: "5:4" }],
   ["quality", { quality: "best" }],
   ["response_format", { response_format: "png" }],
   ["background", { background: "transparent" }],

@@ -12,6 +12,21 @@ test("models are listed in OpenAI's format", async () => {
   expect((await call("/openai/v1/models/vidA-2", { key })).body).toMatchObject({ id: "vidA-2", object: "model" });
 });
 
+test("embeddings are a 404 that says what to configure", async () => {
+  const { status, body } = await call("/openai/v1/embeddings", { key: "sk-x", body: { model: "text-embedding-3-small", input: "x" } });
+  expect([status, body.error]).toEqual([
+    404,
+    {
+      message:
+        "This gateway has no embeddings. Configure the base URL and key of another service for embeddings alone: " +
+        "https://gateway.example/docs/openai#embeddings",
+      type: "invalid_request_error",
+      param: null,
+      code: "unsupported_endpoint",
+    },
+  ]);
+});
+
 test("an unknown path and a wrong key are OpenAI's errors", async () => {
   expect(await call("/openai/v1/nothing", { key: "sk-x" })).toMatchObject({
     status: 404,

@@ -2,9 +2,9 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { toResponseParam } from "../../src/openai/responses/request.ts";
+import { toResponseParam } from "../../src/facades/openai/responses/request.ts";
 import { type LoggedRequest, readRequests } from "../../src/db/requests.ts";
-import { readBalance, call, newAccount } from "../support/gateway.ts";
+import { call, newAccount, settledBalance } from "../support/gateway.ts";
 import { v1 } from "./support.ts";
 
 const responses = `${v1}/responses`;
@@ -19,8 +19,15 @@ test("a chat's answer has the requested model name, whole and streamed", async (
   const chunks = streamed.split("\n\n").filter((line) => line.startsWith("data: {"));
   expect(chunks.map((line) => (JSON.parse(line.slice(6)) as { model: string }).model)).toEqual(chunks.map(() => "gpt-4.1-mini"));
   expect(streamed.trimEnd().endsWith("data: [DONE]")).toBe(true);
-  const unknown = await call(`${v1}/chat/completions`, { key, body: { ...body, model: "gpt-99" } });
-  expect([unknown.status, unknown.body.error.code]).toEqual([404, "model_not_found"]);
+  const unknown = await call(`${v1}/chat/completions`, { key, body: { ...body, model: "other-99" } });
+  expect([unknown.status, unknown.body.error]).toMatchObject([404, { code: "model_not_found", param: "model" }]);
+  expect(unknown.body.error.message).toBe(
+    "model: is not a model of this endpoint. GET /models lists the names; the operator adds others with the variable ALIASES.",
+  );
+  const chinese = await call(`${v1}/models/other-99`, { key, headers: { "accept-language": "zh" } });
+  expect([chinese.status, chinese.body.error.message]).toEqual([404, expect.stringMatching(/GET \/models.*ALIASES/)]);
+  const byRule = await call(`${v1}/chat/completions`, { key, body: { ...body, model: "gpt-5.9-luna" } });
+  expect([byRule.status, byRule.body.model]).toEqual([200, "gpt-5.9-luna"]);
   const dense = JSON.stringify(body).replace("{", `{"x":[${"{},".repeat(50_000)}0],`);
   const refused = await call(`${v1}/chat/completions`, { key, body: dense, headers: { "accept-language": "ja" } });
   expect([refused.status, refused.body.error.code]).toEqual([400, "invalid_json"]);
@@ -50,9 +57,9 @@ test("the request log contains the caller's own request, with its path and id, a
   ]);
 });
 
-test("a response has OpenAI's fields, is not stored, and is charged as a chat", async () => {
+test("a response has OpenAI's fields, and is charged as a chat", async () => {
   const account = await newAccount();
-  const body = { model: "gpt-5", input: "Hi", instructions: "Be brief.", metadata: { a: "b" }, user: "u", store: true };
+  const body = { model: "gpt-5", input: "Hi", instructions: "Be brief.", metadata: { a: "b" }, user: "u" };
   const answer = await call(responses, { key: account.key, body });
   expect([answer.status, answer.headers.get("x-dropped-params")]).toEqual([200, "user"]);
   expect(answer.body).toMatchObject({
@@ -60,15 +67,20 @@ test("a response has OpenAI's fields, is not stored, and is charged as a chat", 
     object: "response",
     status: "completed",
     model: "gpt-5",
-    store: false,
+    store: true,
     previous_response_id: null,
     metadata: { a: "b" },
     output: [
       { type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text: "Hello there", annotations: [] }] },
     ],
-    usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 },
+    usage: {
+      input_tokens: 10,
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      output_tokens: 2,
+      total_tokens: 12,
+    },
   });
-  expect((await readBalance(account)).used).toBeGreaterThan(0);
+  expect((await settledBalance(account)).used).toBeGreaterThan(0);
 });
 
 test("a streamed response has its events in OpenAI's order; one that breaks off does not look complete", async () => {
@@ -96,10 +108,24 @@ test("a streamed response has its events in OpenAI's order; one that breaks off 
 
 test.each([
   ["previous_response_id", { previous_response_id: "resp_1" }],
+  ["previous_response_id", { previous_response_id: 5 }],
+  ["store", { store: "yes" }],
   ["conversation", { conversation: "conv_1" }],
   ["background", { background: true }],
   ["tools[0].type", { tools: [{ type: "web_search" }] }],
   ["tools[0].type", { tools: [{ type: "mcp", server_label: "x" }] }],
+  [
+    "tools[0].tools[1].type",
+    { tools: [{ type: "namespace", name: "a", tools: [{ type: "function", name: "b" }, { type: "web_search" }] }] },
+  ],
+  ["tools[0].tools", { tools: [{ type: "namespace", name: "a" }] }],
+  ["tool_choice.name", { tools: [{ type: "function", name: "a" }], tool_choice: { type: "function", name: "b" } }],
+  ["tool_choice", { tools: [{ type: "function", name: "a" }], tool_choice: { type: "web_search" } }],
+  ["tool_choice.mode", { tools: [], tool_choice: { type: "allowed_tools", mode: "all", tools: [] } }],
+  [
+    "tool_choice.tools[0].name",
+    { tools: [], tool_choice: { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "a" }] } },
+  ],
   ["input[0].type", { input: [{ type: "item_reference", id: "msg_1" }] }],
   ["input[0].content[0].type", { input: [{ role: "user", content: [{ type: "input_audio" }] }] }],
   ["input", { input: undefined }],
@@ -116,7 +142,7 @@ test.each([
   const account = await newAccount();
   const { status, body } = await call(responses, { key: account.key, body: { model: "gpt-5", input: "x", ...fields } });
   expect([status, body.error.type, body.error.param.startsWith(param)]).toEqual([400, "invalid_request_error", true]);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test.each([

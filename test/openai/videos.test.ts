@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { openStub } from "../support/faults.ts";
-import { type Account, readBalance, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
 import { form, nextTask, png, taskIds, v1 } from "./support.ts";
 
 holdTime();
@@ -176,6 +176,27 @@ test("an image as a URL, as a data URI, or as a file of a form is the first fram
   expect([byId.status, byId.body.error.param]).toEqual([400, "input_reference"]);
 });
 
+test("the first frame of an operator's model is where the model whose body it has takes it", async () => {
+  const account = await newAccount();
+  const put = (id: string, body: string) =>
+    asAdmin(`/models/${id}`, {
+      method: "PUT",
+      body: { kind: "video", body: `like:${body}`, price: { second: 0.01 }, routes: [{ provider: "sandbox", model: body }] },
+    });
+  const image_url = "https://pictures.example/a.png";
+  for (const [id, body] of [
+    ["frames-in-metadata", "vidD-02"],
+    ["vidDeo", "vidC-1-0-pro-fast"],
+  ] as const) {
+    expect((await put(id, body)).status).toBe(201);
+    const { status, body: video } = await create(account, { model: id, prompt: "x", input_reference: { image_url } });
+    expect([status, video.model]).toEqual([200, id]);
+    const { data } = (await call(`/v1/tasks/${video.id}`, { key: account.key })).body;
+    expect(data.metadata).toMatchObject(body === "vidD-02" ? { first_frame_image: image_url } : { images: [image_url] });
+    await asAdmin(`/models/${id}?revision=1`, { method: "DELETE" });
+  }
+});
+
 test("a repeated creation whose answer was lost returns the same video, charged once", async () => {
   const account = await newAccount();
   const body = { model: "sora-2", prompt: unique() };
@@ -191,6 +212,7 @@ test.each([
   ["seconds", { seconds: "four" }],
   ["size", { size: "1024x1024" }],
   ["size", { size: "4:3" }],
+  ["size", { size: "constructor" }],
   ["prompt", { prompt: " " }],
   ["model", { model: "gpt-image-1" }],
   ["max_cost", { max_cost: "plenty" }],

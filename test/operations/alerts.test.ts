@@ -1,21 +1,36 @@
 /** Each alert begins and ends with its cause, and each of these changes is reported once to its receiver. */
 
+import "../support/alone.ts";
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import runbook from "../../docs/operations.md?raw";
 import { listAlerts } from "../../src/db/alerts.ts";
-import { toTaskId } from "../../src/ids.ts";
+import { toTaskId } from "../../src/base/ids.ts";
 import { alertNames } from "../../src/operations/checks.ts";
+import { deliverTest } from "../../src/operations/deliver.ts";
 import worker from "../../src/worker.ts";
-import { alarm, complete, deliver, finish, holdTime, newAccount, pass, script, submit, unique, wakeWallet } from "../support/gateway.ts";
+import {
+  alarm,
+  call,
+  complete,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  script,
+  submit,
+  unique,
+  wakeWallet,
+} from "../support/gateway.ts";
 import { alertReceiver, readChanges, runOnce, webhookSecret } from "./support.ts";
 
 beforeEach(holdTime);
 afterEach(async () => {
   vi.restoreAllMocks();
   vi.useRealTimers();
-  await env.DB.batch(["alert", "incident", "check_progress", "audit_progress"].map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
+  await env.DB.batch(["alert", "incident", "call_sum", "settled_sum", "upkeep"].map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
 });
 
 const later = (minutes: number) => vi.setSystemTime(Date.now() + 60_000 * minutes);
@@ -204,11 +219,153 @@ test("an alert is sent by e-mail if that is configured, and a webhook without a 
   const mail = { MAIL, MAIL_FROM: "gateway@example.com", ALERT_MAIL: "operator@example.com" };
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   await runOnce({ ...mail, ALERT_SIGNING_SECRET: "" });
-  expect([received, sent]).toEqual([[], []]);
-  await runOnce({ ...mail, ALERT_WEBHOOK: "" });
-  expect(sent).toEqual([
-    expect.objectContaining({ from: "gateway@example.com", to: "operator@example.com", subject: "dead_letters: began" }),
+  const deadLetters = expect.objectContaining({ from: "gateway@example.com", to: "operator@example.com", subject: "dead_letters: began" });
+  const settingWrong = expect.objectContaining({ subject: "setting_wrong: began" });
+  expect([received, sent]).toEqual([[], [deadLetters, settingWrong]]);
+  await runOnce({ ...mail, ALERT_SIGNING_SECRET: "" });
+  expect(sent).toHaveLength(2);
+  // Sent again until every receiver has accepted it.
+  expect((await listAlerts(env.DB)).map(({ told }) => told)).toEqual([null, null]);
+  await runOnce(mail);
+  expect(readChanges(received, "dead_letters").map(([type]) => type)).toEqual(["alert.began"]);
+  expect(sent.slice(2)).toEqual([expect.objectContaining({ subject: "setting_wrong: ended" })]);
+});
+
+test("ALERT_MAIL without e-mail, and ALERT_WEBHOOK without its secret, get no alerts, and setting_wrong names them", async () => {
+  await deliver(await submit(await newAccount(), "/v1/images/generations", image()), "gateway-dead");
+  const received = alertReceiver();
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  await runOnce({ ALERT_MAIL: "operator@example.com" });
+  expect(received.map(({ data }) => data.causes)).toContainEqual(["ALERT_MAIL needs e-mail: --with email --mail-from ADDRESS"]);
+  expect((await listAlerts(env.DB)).map(({ name, told }) => [name, told])).toEqual([
+    ["dead_letters", null],
+    ["setting_wrong", null],
   ]);
+  await runOnce();
+  expect((await listAlerts(env.DB)).map(({ name, told }) => [name, told])).toEqual([
+    ["dead_letters", "began"],
+    ["setting_wrong", "ended"],
+  ]);
+});
+
+test("a maker that answers only faults, until it makes something", async () => {
+  const account = await newAccount();
+  const received = alertReceiver();
+  const faulty = async (status: number) => {
+    const word = unique();
+    await script({ match: word, starts: Array.from({ length: 6 }, () => status) });
+    await finish(account, await submit(account, "/v1/images/generations", image(word)));
+  };
+  await faulty(500);
+  later(1);
+  await faulty(500);
+  await runOnce();
+  const [route] = received.find(({ data }) => data.name === "provider_failing")!.data.causes;
+  expect(route).toMatch(/^sandbox /);
+  expect(readChanges(received, "provider_failing")).toEqual([["alert.began", [route]]]);
+  later(2);
+  await complete(account, "/v1/images/generations", image());
+  await runOnce();
+  expect(readChanges(received, "provider_failing").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+});
+
+test("a refused prompt or input is no fault of the maker", async () => {
+  const account = await newAccount();
+  const received = alertReceiver();
+  for (let at = 0; at < 8; at++) {
+    const word = unique();
+    await script({ match: word, polls: [{ failed: "content_policy_violation" }] });
+    await finish(account, await submit(account, "/v1/images/generations", image(word)));
+    later(1);
+  }
+  await runOnce();
+  expect(received).toEqual([]);
+});
+
+test("a model that the maker does not have", async () => {
+  const account = await newAccount();
+  const word = unique();
+  await script({ match: word, starts: [404] });
+  await finish(account, await submit(account, "/v1/images/generations", image(word)));
+  const received = alertReceiver();
+  await runOnce();
+  expect(readChanges(received, "model_unavailable")).toEqual([["alert.began", [expect.stringMatching(/^sandbox /)]]]);
+  later(61);
+  await runOnce();
+  expect(readChanges(received, "model_unavailable").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+});
+
+test("a low completion rate: 24 of 25 image tasks fail in several isolates, and other kinds complete", async () => {
+  const now = Date.now();
+  const ended = (kind: string, isCompleted: 0 | 1, tasks: number, minutesAgo: number) =>
+    env.DB.prepare("INSERT INTO settled_sum VALUES (?1, ?2, 'model', '', ?3, 8, ?4, 0, 0, 0)").bind(
+      now - 60_000 * minutesAgo,
+      kind,
+      isCompleted ? "completed" : "failed",
+      tasks,
+    );
+  await env.DB.batch([ended("image", 0, 24, 3), ended("image", 1, 1, 4), ended("video", 1, 30, 3), ended("video", 0, 10, 4)]);
+  const received = alertReceiver();
+  await runOnce();
+  expect(readChanges(received, "completion_low")).toEqual([["alert.began", ["image"]]]);
+  await env.DB.batch([ended("image", 1, 50, 1)]);
+  await runOnce();
+  expect(readChanges(received, "completion_low").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+});
+
+test("nine failed tasks are too few for a completion rate", async () => {
+  await env.DB.prepare("INSERT INTO settled_sum VALUES (?1, 'image', 'imgA-4', '', 'failed', 0, 9, 0, 0, 0)").bind(Date.now()).run();
+  const received = alertReceiver();
+  await runOnce();
+  expect(received).toEqual([]);
+});
+
+test("a queue whose consumers do not keep up: starts are run by their objects, collections are sent again", async () => {
+  const account = await newAccount();
+  for (let at = 0; at < 22; at++) {
+    await pass(await submit(account, "/v1/images/generations", image()), 11); // no consumer takes the message
+    later(0.1);
+  }
+  const received = alertReceiver();
+  await runOnce();
+  expect(readChanges(received, "queue_behind")).toEqual([["alert.began", ["start"]]]);
+  later(25);
+  await runOnce();
+  expect(readChanges(received, "queue_behind").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+});
+
+test("/readyz shows when the checks last ran, and that a cron trigger has stopped", async () => {
+  const production = { ENVIRONMENT: "production" };
+  const readiness = async () => {
+    later(1); // past the cached answer
+    const { status, body } = await call("/readyz", { vars: production });
+    return [status, body.cron, body.checked_at];
+  };
+  expect(await readiness()).toEqual([200, "stale", null]);
+  alertReceiver();
+  await runOnce();
+  const at = Math.floor(Date.now() / 1000);
+  expect(await readiness()).toEqual([200, "ok", at]);
+  later(16);
+  expect(await readiness()).toEqual([200, "stale", at]);
+  await runOnce();
+  expect((await readiness()).slice(0, 2)).toEqual([200, "ok"]);
+});
+
+test("a test alert goes to each receiver, and the answer says how each took it", async () => {
+  const headers = { authorization: "Bearer test-admin" };
+  const send = (vars: Partial<OperationsBindings>) =>
+    call("/admin/alerts/test", { method: "POST", headers, vars: { OPERATIONS: { testAlert: () => deliverTest({ ...vars }) } as never } });
+  expect((await send({})).body).toEqual({ object: "test_alert", receivers: [] });
+  const received = alertReceiver([204, 500]);
+  const hook = { ALERT_WEBHOOK: "https://pager.example/alerts", ALERT_SIGNING_SECRET: webhookSecret };
+  expect((await send({ ...hook, ALERT_MAIL: "operator@example.com" })).body.receivers).toEqual([
+    { receiver: "webhook", delivered: true },
+    { receiver: "mail", delivered: false, reason: expect.stringContaining("needs the e-mail binding") },
+  ]);
+  expect(readChanges(received, "test")).toEqual([["alert.began", ["a test by the operator"]]]);
+  expect((await send(hook)).body.receivers).toEqual([{ receiver: "webhook", delivered: false, reason: "ALERT_WEBHOOK answered 500" }]);
+  expect((await call("/admin/alerts/test", { method: "POST" })).status).toBe(401);
 });
 
 test("during a rotation of the secret alerts are signed with both", async () => {
@@ -230,4 +387,17 @@ test("the cron trigger runs the checks through the operations Worker", async () 
 test("the runbook has a page for each alert, and for no other", () => {
   const pages = /^## Alerts$(.*?)^## /ms.exec(runbook)?.[1]?.matchAll(/^### (\w+)$/gm) ?? [];
   expect([...pages].map(([, name]) => name)).toEqual([...alertNames]);
+});
+
+test("a route that ends is announced 30 days, 7 days and a day before, each time once", async () => {
+  const received = alertReceiver();
+  const gateway = { ROUTES: { "imgA-4": [{ provider: "sandbox", model: "imgA-4", retires: "2030-01-31" }] } };
+  for (const hoursBefore of [30, 7, 1].flatMap((days) => [24 * days + 1, 24 * days, 24 * days - 6, 24 * days - 13])) {
+    vi.setSystemTime(Date.parse("2030-01-31T00:00:00Z") - hoursBefore * 3_600_000);
+    await runOnce({}, gateway);
+  }
+  const notices = readChanges(received, "route_retiring");
+  expect(notices.map(([type]) => type)).toEqual(Array.from({ length: 3 }, () => ["alert.began", "alert.ended"]).flat());
+  expect(notices[0]![1]).toEqual(["sandbox imgA-4 2030-01-31"]);
+  expect(readChanges(received, "model_gone")).toEqual([]);
 });

@@ -1,14 +1,15 @@
 /** The archive: old entries move from D1 to the bucket, each is in exactly one of them whatever crashes, and answers to callers do not change. */
 
+import "../support/alone.ts";
+import { toMonth, partsIn } from "../../src/db/archive.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { toMonth, readPart } from "../../src/archive.ts";
-import { entryReader } from "../../src/archived-entries.ts";
-import { partsIn } from "../../src/db/archive.ts";
+import { readPart } from "../../src/storage/archive.ts";
+import { entryReader } from "../../src/storage/archived-entries.ts";
 import { audit } from "../../src/db/audit.ts";
 import type { Entry } from "../../src/db/ledger-reports.ts";
-import { toTaskId } from "../../src/ids.ts";
-import { ObjectsApi } from "../../src/objects-api.ts";
+import { toTaskId } from "../../src/base/ids.ts";
+import { Objects } from "../../src/rpc/objects.ts";
 import { archive } from "../../src/operations/archive.ts";
 import { sweepArchive } from "../../src/operations/archive-check.ts";
 import { expire } from "../../src/operations/expire.ts";
@@ -68,8 +69,8 @@ async function addEntries(account: Account, { from, to, count, referenced = 3 }:
   );
   const bind = (sql: string) => env.DB.prepare(sql).bind(account.id, account.keyId, values);
   await env.DB.batch([
-    bind(`INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
-      SELECT value ->> 0, 'reserve', ?1, ?2, value ->> 1, value ->> 2, 30000, value ->> 4, value ->> 5, value ->> 3, (value ->> 3) + 5000 FROM json_each(?3)`),
+    bind(`INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+      SELECT value ->> 0, ?1, ?2, value ->> 1, value ->> 2, 30000, value ->> 4, value ->> 5, value ->> 3, (value ->> 3) + 5000 FROM json_each(?3)`),
     bind(
       `INSERT INTO task_reference SELECT ?1, value ->> 6, value ->> 3, value ->> 0 FROM json_each(?3) WHERE value ->> 6 IS NOT NULL AND ?2 <> ''`,
     ),
@@ -206,7 +207,7 @@ test("usage by reference of a month with added-up days does not change, for the 
     env.DB.prepare("UPDATE account SET created_at = ?2 WHERE id = ?1").bind(account.id, first),
     env.DB.prepare("DELETE FROM upkeep WHERE job = 'sums'"),
   ]);
-  for (let turn = 0; turn < 20; turn++) await expire(env.DB, Date.now());
+  for (let turn = 0; turn < 20; turn++) await expire(env, Date.now());
   expect([await usage(), await table()]).toEqual(before);
   expect(await usage(first, first)).toEqual(before[0]);
   expect(await usage(first + dayMs, last)).toEqual([]);
@@ -316,7 +317,7 @@ test("a batch reads only its own rows, not all of its account's", async () => {
   }
 });
 
-test("while the database is too large, entries are archived as soon as their tasks have no record any more", async () => {
+test("while the database is too large, entries are archived as soon as the records of their tasks are deleted", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 20, to: 8, count: 40 });
   await addEntries(account, { from: 7, to: 1, count: 40 });
@@ -333,15 +334,15 @@ test("while the database is too large, entries are archived as soon as their tas
     await expect(async () => run({ LEDGER_DAYS })).rejects.toThrow("the variable LEDGER_DAYS");
 });
 
-test("open entries stay in D1, and are archived after they have ended", async () => {
+test("entries that ended late stay in D1 until their end is old enough", async () => {
   const account = await newAccount(null);
-  const [open] = await addEntries(account, { from: 50, to: 40, count: 20 });
-  await env.DB.prepare("UPDATE entry SET closed_at = NULL WHERE task_id = ?1").bind(open).run();
+  const [late] = await addEntries(account, { from: 50, to: 40, count: 20 });
+  await env.DB.prepare("UPDATE entry SET closed_at = ?2 WHERE task_id = ?1").bind(late, Date.now()).run();
   await run();
   expect([await inD1(account), await archived(account)]).toEqual([1, 19]);
   const expected = (await readAll(account)).map(({ taskId }) => taskId);
   expect(expected).toHaveLength(20);
-  await env.DB.prepare("UPDATE entry SET closed_at = at + 5000 WHERE task_id = ?1").bind(open).run();
+  await env.DB.prepare("UPDATE entry SET closed_at = at + 5000 WHERE task_id = ?1").bind(late).run();
   await run();
   expect([await inD1(account), await archived(account)]).toEqual([0, 20]);
   expect((await readAll(account)).map(({ taskId }) => taskId)).toEqual(expected);
@@ -417,9 +418,16 @@ test("the archive contains no references of an erased account; its amounts stay,
   const text = async () => JSON.stringify(await Promise.all((await readParts(account)).map((part) => readPart(env.ASSETS, part))));
   expect(await text()).toContain("order ");
   const [files, backup] = [await readFiles(account), await backUp()];
-  failOnce(bindings.bucket(), "put", true);
+  const bucket = bindings.bucket();
+  const put = bucket["put"]!;
+  const broken = vi.spyOn(bucket, "put").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    const stored = await put.apply(this, values);
+    if (String(values[0]).startsWith("archive/")) throw new Error("scripted fault");
+    return stored;
+  });
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBe(500);
+  broken.mockRestore();
   expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBe(204);
   expect(await text()).not.toContain("order ");
   for (const file of await readFiles(account)) expect(files).not.toContain(file);
@@ -481,7 +489,7 @@ test("a wallet does not write an archived entry again after a database restore",
 test("an audit that continues slice by slice finds no drift in entries that are archived meanwhile", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 60, to: 5, count: 1_200 });
-  const step = (slices: number) => audit(env.DB, async (id) => new ObjectsApi(env).auditWallet(id), undefined, slices);
+  const step = (slices: number) => audit(env.DB, new Objects(env), undefined, slices);
   // Continues to the middle of this account's entries, in the round that reaches it.
   let found = await step(1);
   for (let turn = 0; found.current !== account.id && turn < 200; turn++) found = await step(1);
@@ -504,10 +512,10 @@ test("the regular jobs do not change a task that ends today, and a fault of one 
   await readBalance(account);
   const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
   await env.DB.prepare("INSERT INTO invitation VALUES ('old', ?1, 1)").bind(account.id).run();
-  await runUpkeep({ DB: env.DB, ASSETS: env.ASSETS, LEDGER_DAYS: "none" });
+  await runUpkeep({ DB: env.DB, ASSETS: env.ASSETS, LEDGER_DAYS: "none" }, new Objects(env));
   expect(errors.mock.calls.flat().join()).toContain("the variable LEDGER_DAYS must be a whole number");
   expect(await env.DB.prepare("SELECT 1 FROM invitation WHERE token_hash = 'old'").first()).toBeNull();
-  await runUpkeep({ DB: env.DB, ASSETS: env.ASSETS });
+  await runUpkeep({ DB: env.DB, ASSETS: env.ASSETS }, new Objects(env));
   expect((await call("/v1/tasks?reference=mine", { key: account.key })).body.data.map((task: { id: string }) => task.id)).toEqual([id]);
 });
 
@@ -525,8 +533,8 @@ test("expired rows are deleted, and daily sums older than thirteen months are re
     env.DB.prepare("UPDATE wallet SET used = 57 WHERE id IN (?1, ?2)").bind(account.id, account.keyId),
     ...[30, 40].map((days) =>
       env.DB.prepare(
-        `INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at, deleted_at)
-         VALUES (?1, ?2, '', '', 'vidA-2', 'image/png', '', 1, ?3)`,
+        `INSERT INTO character (id, account_id, username, display_name, model, provider, picture_type, picture_digest, created_at, deleted_at)
+         VALUES (?1, ?2, '', '', 'vidA-2', 'sandbox', 'image/png', '', 1, ?3)`,
       ).bind(`ch_${days}_${account.id}`, account.id, now - days * dayMs),
     ),
   ]);
@@ -534,7 +542,7 @@ test("expired rows are deleted, and daily sums older than thirteen months are re
     const { results } = await env.DB.prepare("SELECT day, charged FROM spending WHERE account_id = ?1 ORDER BY day").bind(account.id).run();
     return results.map(({ day, charged }) => [day, charged]);
   };
-  for (let turn = 0; turn < 60; turn++) await expire(env.DB, now);
+  for (let turn = 0; turn < 60; turn++) await expire(env, now);
   expect(await usage()).toEqual([
     [old, 30],
     [old + 31 * dayMs, 20],

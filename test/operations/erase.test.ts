@@ -3,11 +3,12 @@
  * completes the erasure.
  */
 
+import "../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { toTaskId } from "../../src/ids.ts";
-import { ObjectsApi } from "../../src/objects-api.ts";
+import { toTaskId } from "../../src/base/ids.ts";
+import { Objects } from "../../src/rpc/objects.ts";
 import { continueErasures, erase } from "../../src/operations/erase.ts";
 import { openStub } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, finish, holdTime, newAccount, submit, unique, wakeWallet } from "../support/gateway.ts";
@@ -55,13 +56,21 @@ async function person(isWhole = false): Promise<Person> {
     env.DB.prepare("INSERT INTO request_page VALUES (?1, 1, 1, 0, ?2)").bind(account.id, JSON.stringify({ path: `GET /${word}` })),
     env.DB.prepare("UPDATE api_key SET name = ?2 WHERE account_id = ?1").bind(account.id, `key of ${word}`),
     env.DB.prepare("INSERT INTO quota_change (account_id, at, before, after, reason) VALUES (?1, 1, 1, 2, ?2)").bind(account.id, word),
+    env.DB.prepare("INSERT INTO credit VALUES ('code:' || ?1, ?1, 'code', 1, 1, ?2)").bind(account.id, word),
   ]);
   await call("/v1/webhook", { key: account.key, method: "PUT", body: { url: `https://${word}.example/hook` } });
+  const bucket = { kind: "s3", endpoint: `https://${word}.example`, bucket: "media", region: "auto" };
+  const set = await call(`/v1/destinations/${word}`, {
+    key: account.key,
+    method: "PUT",
+    body: { ...bucket, access_key_id: "a", secret_access_key: "b" },
+  });
+  expect(set.status, JSON.stringify(set.body)).toBe(200);
   const own = await (isWhole ? findCharacter(account, word) : { id: `ch_${crypto.randomUUID()}`, tasks: [] });
   if (!isWhole) {
     await env.ASSETS.put(`characters/${own.id}`, "an image");
     await env.DB.prepare(
-      "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at) VALUES (?1, ?2, ?3, ?3, 'vidA-2', 'image/png', 'x', 1)",
+      "INSERT INTO character (id, account_id, username, display_name, model, provider, picture_type, picture_digest, created_at) VALUES (?1, ?2, ?3, ?3, 'vidA-2', 'sandbox', 'image/png', 'x', 1)",
     )
       .bind(own.id, account.id, `amber-${account.id}`)
       .run();
@@ -69,7 +78,7 @@ async function person(isWhole = false): Promise<Person> {
   await wakeWallet(account);
   const written = await complete(account, images, { model: "imgA-4", prompt: word, reference: word });
   expect((await call(`/v1/tasks/${written}/receipt`, { key: account.key })).body.receipt.reference).toBe(word);
-  const open = await submit(account, images, { model: "imgA-4", prompt: word, reference: word });
+  const open = await submit(account, images, { model: "imgA-4", prompt: word, reference: word, deliver_to: { destination: word } });
   return { ...account, word, tasks: [...own.tasks, written, open], character: own.id };
 }
 
@@ -134,6 +143,8 @@ test("requests that were running are erased a minute later, then the erasure is 
   const late = toTaskId(id);
   await env.TASKS.get(id).create({
     requestId: "r",
+    base: "https://gateway.example",
+    language: "en",
     host: "gateway.example",
     accountId: mara.id,
     keyId: mara.keyId,
@@ -144,12 +155,14 @@ test("requests that were running are erased a minute later, then the erasure is 
     inputs: [],
     characters: [],
     price: 30_000,
+    priceRule: { unit: "USD", version: "1", amounts: { image: 0.03 } },
+    bodyDigest: null,
     typicalSeconds: 10,
     deadlineSeconds: 600,
   });
   expect((await readTraces({ ...mara, tasks: [late] })).length).toBe(1);
   later(61);
-  await continueErasures(env, new ObjectsApi(env));
+  await continueErasures(env, new Objects(env));
   await expectErased({ ...mara, tasks: [...mara.tasks, late] });
   expect((await env.DB.prepare("SELECT * FROM erasure WHERE account_id = ?1").bind(mara.id).run()).results).toEqual([]);
   expect((await eraseAccount(mara)).status).toBe(404);
@@ -170,7 +183,7 @@ function failing(count: number): { run: (id: string) => Promise<unknown>; calls:
       },
     });
   const ASSETS = watched(env.ASSETS);
-  const objects = watched(new ObjectsApi(env));
+  const objects = watched(new Objects(env));
   return { run: (id) => erase({ DB: env.DB, ASSETS }, objects, id), calls: () => calls };
 }
 
@@ -190,7 +203,7 @@ test("a crash at each call to objects and bucket: the next run erases the rest",
     }
     // The user is signed out and the keys are refused even if other steps of the erasure failed.
     expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(404);
-    await continueErasures(env, new ObjectsApi(env));
+    await continueErasures(env, new Objects(env));
     await expectErased(mara);
     // A run continues the five oldest: this one makes room.
     await env.DB.prepare("DELETE FROM erasure WHERE account_id = ?1").bind(mara.id).run();
@@ -214,11 +227,11 @@ test("a fault of the database at each statement", async () => {
       },
     );
     const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
-    await erase(env, new ObjectsApi(env), mara.id).catch(() => undefined);
+    await erase(env, new Objects(env), mara.id).catch(() => undefined);
     isOver = calls < count;
     for (const spy of [...spies, errors]) spy.mockRestore();
     if (count === 1) expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(200);
-    await erase(env, new ObjectsApi(env), mara.id);
+    await erase(env, new Objects(env), mara.id);
     await expectErased(mara);
   }
 });
@@ -228,14 +241,14 @@ test("an account with more tasks than one request erases is disabled at once, an
   await env.DB.batch(
     Array.from({ length: 350 }, (_, at) =>
       env.DB.prepare(
-        `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
-         VALUES (?1, 'reserve', ?2, ?3, 'image', 'imgA-4', 0, 0, 'completed', ?4, ?4)`,
+        `INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+         VALUES (?1, ?2, ?3, 'image', 'imgA-4', 0, 0, 'completed', ?4, ?4)`,
       ).bind(`task_filler_${at}`, mara.id, mara.keyId, Date.now() - 86_400_000 + at),
     ),
   );
   expect((await eraseAccount(mara)).status).toBe(202);
   expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(404);
-  for (let run = 0; run < 3; run++) await continueErasures(env, new ObjectsApi(env));
+  for (let run = 0; run < 3; run++) await continueErasures(env, new Objects(env));
   expect(await readTraces(mara)).toEqual([]);
 });
 

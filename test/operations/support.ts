@@ -4,8 +4,9 @@ import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { vi } from "vitest";
 import type { Alert } from "../../src/db/alerts.ts";
-import { ObjectsApi } from "../../src/objects-api.ts";
+import { Objects } from "../../src/rpc/objects.ts";
 import { runChecks } from "../../src/operations/run.ts";
+import { toEnv, type Vars } from "../support/models.ts";
 
 const webhookUrl = "https://pager.example/alerts";
 export const webhookSecret = `whsec_${btoa("a secret of thirty-two bytes here")}`;
@@ -31,11 +32,11 @@ export function alertReceiver(statuses: number[] = []): Received[] {
   return received;
 }
 
-/** One run of the checks with a receiver configured; `vars` overrides variables. */
-export const runOnce = (vars: Partial<OperationsBindings> = {}): Promise<void> =>
+/** One run of the checks with a receiver configured; `vars` overrides variables, `gateway` those of the gateway. */
+export const runOnce = (vars: Partial<OperationsBindings> = {}, gateway: Vars = {}): Promise<void> =>
   runChecks(
     { DB: env.DB, ASSETS: env.ASSETS, ALERT_WEBHOOK: webhookUrl, ALERT_SIGNING_SECRET: webhookSecret, ...vars },
-    new ObjectsApi(env),
+    new Objects(toEnv(gateway)),
   );
 
 /** The received notices of one alert: type and causes. */

@@ -6,9 +6,11 @@ import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { install, newEnvironment } from "../../scripts/support/python.ts";
+import { startProxy } from "./proxy.ts";
 
 const run = promisify(execFile);
 const dist = resolve("clients/dist");
@@ -55,9 +57,20 @@ async function npmFolder(name: string, ...packages: string[]): Promise<string> {
   return cwd;
 }
 
-/** Checks the program's types like its author would, and runs it. Returns the JSON that it prints last. */
-async function use(cwd: string): Promise<unknown> {
-  const types = [
+/** Runs a program behind a proxy of its own. Returns the JSON that it prints last. */
+async function runProxied(program: string, args: string[], cwd: string): Promise<unknown> {
+  const proxy = await startProxy(process.env["GATEWAY_URL"] ?? "");
+  try {
+    const { stdout } = await run(program, args, { cwd, env: { ...process.env, PROXY_URL: proxy.url } });
+    return JSON.parse(stdout.trim().split("\n").at(-1)!);
+  } finally {
+    await proxy.close();
+  }
+}
+
+/** Checks the types of programs like their author would. */
+async function checkTypes(cwd: string, ...programs: string[]): Promise<void> {
+  const options = [
     "--noEmit",
     "--strict",
     "--target",
@@ -69,18 +82,22 @@ async function use(cwd: string): Promise<unknown> {
     "--types",
     "node",
   ];
-  await run(resolve("node_modules/.bin/tsc"), [...types, "--typeRoots", resolve("node_modules/@types"), "--skipLibCheck", "use.ts"], {
+  await run(resolve("node_modules/.bin/tsc"), [...options, "--typeRoots", resolve("node_modules/@types"), "--skipLibCheck", ...programs], {
     cwd,
   });
+}
+
+/** Checks the program's types, and runs it. Returns the JSON that it prints last. */
+async function use(cwd: string): Promise<unknown> {
+  await checkTypes(cwd, "use.ts");
   await writeFile(join(cwd, "samples.json"), JSON.stringify(samples()));
-  const { stdout } = await run(process.execPath, ["use.ts"], { cwd });
-  return JSON.parse(stdout.trim().split("\n").at(-1)!);
+  return runProxied(process.execPath, ["use.ts"], cwd);
 }
 
 /** The program of a client's README, with this gateway's address and a key. */
 async function readmeProgram(client: string, language: "ts" | "python"): Promise<string> {
   const text = await readFile(`clients/${client}/README.md`, "utf8");
-  const programs = [...text.matchAll(new RegExp(`^.{3}${language}\\n(.*?)^.{3}$`, "gms"))].map(([, program = ""]) => program);
+  const programs = [...text.matchAll(new RegExp(`^\`{3}${language}\\n(.*?)^\`{3}$`, "gms"))].map(([, program = ""]) => program);
   expect(programs.length, client).toBeGreaterThan(0);
   const { GATEWAY_URL = "", GATEWAY_KEY = "" } = process.env;
   return programs.join("\n").replaceAll("https://gateway.example", GATEWAY_URL).replaceAll("sk-...", GATEWAY_KEY);
@@ -92,43 +109,107 @@ async function runReadme(cwd: string, client: string, printed: string): Promise<
   return (await run(process.execPath, ["readme.ts"], { cwd })).stdout.trim().split("\n").at(-1)!;
 }
 
+/** What the programs print in both languages. */
 const made = {
   image: { status: "completed", charged: 0.06, types: ["image/png", "image/png"] },
+  names: [true, true],
   again: true,
   video: { duration: 10, bytes: true },
-  refused: { status: 400, params: ["n", "size"] },
+  unauthorized: true,
   failed: "content_policy_violation",
+  chat: { streamed: true, whole: true },
+  states: ["completed", true],
+  files: { type: "video/mp4", isWhole: true, edited: "completed" },
+  batch: { status: "completed", lines: ["line-1 completed", "line-2 completed", "line-3 completed"], listed: 3, page: 2 },
+  estimate: ["video", 0.24],
+  used: true,
+  // Each fault hits two answers: one task, under one key.
+  survived: {
+    drop: ["completed", 1, 1],
+    lost: ["completed", 1, 1],
+    cut: ["completed", 1, 1],
+    html: ["completed", 1, 1],
+    foreign: ["completed", 1, 1],
+  },
+  // A file that was cut twice arrived in three requests, a chat that was cut was not repeated.
+  resumed: [true, 3],
+  cutChat: [true, 1],
+  slow: true,
+  gone: [500, true, true],
   callback: "task.completed",
-  forgedCallback: "refused",
+  forgedCallback: true,
   receipt: "task_a",
-  forgedReceipt: "refused",
+  forgedReceipt: true,
 };
+/** The samples of the API's description in a language, in the order of its paths. */
+async function codeSamples(language: string): Promise<string[]> {
+  const { paths } = JSON.parse(await readFile("src/console/site/openapi.json", "utf8")) as {
+    paths: Record<string, Record<string, { "x-codeSamples"?: { lang: string; source: string }[] }>>;
+  };
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const found = operations.flatMap(({ "x-codeSamples": samples = [] }) => samples.filter(({ lang }) => lang === language));
+  expect(found.length).toBeGreaterThan(15);
+  return found.map(({ source }) => source);
+}
+
+const refused = { status: 400, code: "invalid_request", param: "size", params: ["n", "size"], hasId: true };
 
 // At once, because installations mostly wait for downloads.
 test.concurrent("the TypeScript client", async () => {
   const cwd = await npmFolder("typescript", await packageNamed(/^generation-gateway-client-.*\.tgz$/));
-  expect(await use(cwd)).toEqual(made);
-  expect(await runReadme(cwd, "typescript", "image.type, image.bytes.length > 1000")).toBe("image/png true");
+  expect(await use(cwd)).toEqual({ ...made, refused: { ...refused, isTyped: true }, warned: true, stopped: ["AbortError", true] });
+  expect(await runReadme(cwd, "typescript", "image!.type, film.status, uploaded.type, edited.status")).toBe(
+    "image/png completed image/png queued",
+  );
+  // Each sample of the description is a program that compiles.
+  const samples = await codeSamples("TypeScript");
+  await Promise.all(samples.map((source, at) => writeFile(join(cwd, `sample-${at}.ts`), source)));
+  await checkTypes(cwd, ...samples.map((_, at) => `sample-${at}.ts`));
+  const required = `const { Gateway, APIError } = require("generation-gateway-client");
+new Gateway({ apiKey: "sk-nothing" }).models.list().catch((error) => console.log(error instanceof APIError, error.status));`;
+  await writeFile(join(cwd, "required.cjs"), required);
+  expect((await run(process.execPath, ["required.cjs"], { cwd })).stdout.trim()).toBe("true 401");
+});
+
+test("the TypeScript client is at most 5 KB for a page that uses it", async () => {
+  const source = 'import { Gateway } from "./clients/typescript/dist/esm/index.js"; globalThis.gateway = new Gateway();';
+  const entry = join(folder, "page.js");
+  await writeFile(entry, source.replace("./clients", resolve("clients")));
+  const { stdout } = await run(resolve("node_modules/.bin/esbuild"), [entry, "--bundle", "--minify", "--format=esm", "--target=es2022"]);
+  expect(gzipSync(stdout, { level: 9 }).length).toBeLessThanOrEqual(5 * 1024);
 });
 
 test.concurrent("the Python client, sync and async", async () => {
   const cwd = await mkdtemp(join(folder, "python-"));
   const python = await newEnvironment(join(cwd, ".venv"));
-  await install(python, [`${await packageNamed(/\.whl$/)}[receipts]`]);
+  await install(python, [`${await packageNamed(/\.whl$/)}[receipts]`, "mypy==2.4.1", "pyright==1.1.414"]);
   await copyFile("clients/python/test/use.py", join(cwd, "use.py"));
   await writeFile(join(cwd, "samples.json"), JSON.stringify(samples()));
-  const { stdout } = await run(python, ["use.py"], { cwd });
-  expect(JSON.parse(stdout.trim().split("\n").at(-1)!)).toEqual({ ...made, asyncImage: { charged: 0.03, files: 1 } });
-  const readme = await run(python, ["-c", `${await readmeProgram("python", "python")}\nprint(image[1:4].decode())`], { cwd });
-  expect(readme.stdout.trim().split("\n").at(-1)).toBe("PNG");
+  await writeFile(join(cwd, "pyrightconfig.json"), JSON.stringify({ include: ["use.py"], typeCheckingMode: "strict" }));
+  const programs = await codeSamples("Python");
+  await Promise.all(programs.map((source, at) => writeFile(join(cwd, `sample_${at}.py`), `${source}\n`)));
+  await run(python, ["-m", "mypy", "--strict", "use.py", ...programs.map((_, at) => `sample_${at}.py`)], { cwd });
+  await run(python, ["-m", "pyright", "--pythonpath", python], { cwd });
+  expect(await runProxied(python, ["-W", "error::SyntaxWarning", "use.py"], cwd)).toEqual({
+    ...made,
+    refused,
+    async: { charged: 0.03, files: 1, listed: 1, streamed: true, cancelled: true },
+  });
+  const readme = await run(
+    python,
+    ["-c", `${await readmeProgram("python", "python")}\nprint(image.type, film["status"], uploaded["type"], edited["status"])`],
+    { cwd },
+  );
+  expect(readme.stdout.trim().split("\n").at(-1)).toBe("image/png completed image/png queued");
 });
 
 test.concurrent("the provider for the AI SDK", async () => {
-  const cwd = await npmFolder("ai-sdk", await packageNamed(/ai-sdk.*\.tgz$/), "ai@7.0.173");
+  const cwd = await npmFolder("ai-sdk", await packageNamed(/ai-sdk.*\.tgz$/), "ai@7.0.173", "zod@4.6.7");
   expect(await use(cwd)).toEqual({
     text: true,
     streamed: true,
     images: { count: 2, types: ["image/png", "image/png"], charged: 0.06, warnings: ["seed"] },
+    announced: { type: "video/mp4", event: "task.completed", queries: 1 },
     video: { type: "video/mp4", bytes: true },
     refused: 400,
     failed: true,

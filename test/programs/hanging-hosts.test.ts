@@ -5,11 +5,13 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { gateway, newKey } from "./support/account.ts";
 
+const image = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
 /** The answers that are held back, by path, and how many of `/slow` when `/quick` was called. */
 const held: { path: string; response: ServerResponse }[] = [];
 const countHeld = (path: string) => held.filter((one) => one.path === path && !one.response.closed).length;
 const quick = Promise.withResolvers<number>();
 const host = createServer((request, response) => {
+  if (request.url === "/image") return void response.writeHead(200, { "content-type": "image/png" }).end(image);
   if (request.url !== "/quick") return void held.push({ path: request.url ?? "", response });
   response.writeHead(204).end();
   quick.resolve(countHeld("/slow"));
@@ -52,3 +54,15 @@ test("tasks of an account complete while the host of another account's image has
   expect(await awaitStatus(other, await submit(other, {}))).toBe("completed");
   expect(countHeld("/hanging")).toBe(1);
 }, 60_000);
+
+test("images of tasks complete while the hosts of two other accounts' images do not answer", async () => {
+  const [one, two, other] = [await newKey("colluding-one", 10), await newKey("colluding-two", 10), await newKey("with-image", 10)];
+  await Promise.all([one, two].flatMap((key) => Array.from({ length: 4 }, () => submit(key, { images: [at("/colluding")] }))));
+  await vi.waitFor(() => expect(countHeld("/colluding")).toBeGreaterThan(0), { timeout: 10_000 });
+  const started = Date.now();
+  const ids = await Promise.all([submit(other, { images: [at("/image")] }), submit(other, {})]);
+  expect(await Promise.all(ids.map((id) => awaitStatus(other, id)))).toEqual(["completed", "completed"]);
+  // Ten seconds is how long a start waits for a consumer before its object runs it.
+  expect(Date.now() - started).toBeLessThan(30_000);
+  expect(countHeld("/colluding")).toBeGreaterThan(1);
+}, 90_000);

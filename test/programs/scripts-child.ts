@@ -1,6 +1,6 @@
 /** Runs one of the project's scripts as a process of its own, and finds every process that it started. */
 
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -34,22 +34,6 @@ export async function printed(script: RunningScript, pattern: RegExp, withinMs: 
     if (ended) break;
   }
   throw new Error(`${String(pattern)} was not printed:\n${script.output()}`);
-}
-
-/** All descendants of this process, with their command lines. */
-export function descendants(ancestor: number): { pid: number; command: string }[] {
-  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8", maxBuffer: 1 << 24 }).split("\n");
-  const all = lines.flatMap((line) => {
-    const match = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line);
-    return match ? [{ pid: Number(match[1]), parent: Number(match[2]), command: match[3] ?? "" }] : [];
-  });
-  const found = new Set([ancestor]);
-  // A child may be listed before its parent.
-  for (let size = 0; size !== found.size;) {
-    size = found.size;
-    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
-  }
-  return all.filter(({ pid, command }) => pid !== ancestor && found.has(pid) && !command.startsWith("ps "));
 }
 
 /** The processes of these that are still alive after at most `withinMs`. */

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { decode } from "fast-png";
 import { BufferSource, Input, MP4 } from "mediabunny";
 import { expect, onTestFinished, test } from "vitest";
-import { descendants, printed, runScript, survivors } from "./scripts-child.ts";
+import { printed, runScript, survivors } from "./scripts-child.ts";
+import { descendants } from "../../scripts/support/processes.ts";
 
 const files = [
   "character.png",
@@ -40,6 +41,7 @@ test("the demo makes, saves and checks everything, and leaves no process behind"
 
   expect(await demo.exited, demo.output()).toBe(0);
   expect(demo.output()).toContain("Every file and the bill are correct.");
+  expect(demo.output()).toMatch(/image\.png was made here: \d{4}-.*, credentials: gateway/);
   expect(await survivors(started, 2_000)).toEqual([]);
   expect((await readdir(scratch)).filter((name) => name.startsWith("gateway-demo-"))).toEqual([]);
 

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/mini";
 import { claimPort } from "../../scripts/support/port.ts";
-import { descendants, printed, runScript, survivors, type RunningScript } from "./scripts-child.ts";
+import { printed, runScript, survivors, type RunningScript } from "./scripts-child.ts";
+import { descendants } from "../../scripts/support/processes.ts";
 
 const startMs = 120_000;
 const apiKeyLine = /^API_KEY=(sk-\w+)$/m;
@@ -64,7 +65,9 @@ test("a started gateway keeps accounts, balance and assets over a restart, and s
   const first = start();
   const apiKey = await printed(first, apiKeyLine, startMs);
   expect(first.output()).toContain(`BASE_URL=${baseUrl}\n`);
-  expect(first.output()).toContain(`${baseUrl}/console, sign in as demo@example.com with the password demo-password.`);
+  expect(first.output()).toContain(
+    `${baseUrl.replace("127.0.0.1", "localhost")}/console, sign in as demo@example.com with the password demo-password.`,
+  );
   // The demo account's user is an admin.
   expect(await call(`${baseUrl}/admin/accounts?email=demo@example.com`, "admin's-$ecret")).toMatchObject({ data: [{ admin: true }] });
   const task = await call(`${baseUrl}/v1/images/generations`, apiKey, { model: "imgA-4", prompt: "A lighthouse" });

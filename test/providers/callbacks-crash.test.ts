@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { perform } from "../../src/tasks/dispatch.ts";
+import { perform } from "../../src/tasks/consumer/perform.ts";
 import type { StepOutcome } from "../../src/tasks/work.ts";
 import { bindings, crash, openStub } from "../support/faults.ts";
 import { alarm, readBalance, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";

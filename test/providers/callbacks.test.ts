@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
-import { TaskObject } from "../../src/tasks/task-object.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { bindings, openStub, spyOn } from "../support/faults.ts";
 import { alarm, alarmAt, readBalance, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
 import type { Call } from "../upstreams/emulator.ts";

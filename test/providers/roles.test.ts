@@ -1,7 +1,8 @@
 /** A request means the same on every route: each image arrives in the same role at each maker, or the route is skipped. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { builtInRoutes, type Route } from "../../src/catalog/routes.ts";
+import type { Route } from "../../src/catalog/models.ts";
+import { builtInRoutes } from "../support/models.ts";
 import { readBalance, deliver, holdTime, unique } from "../support/gateway.ts";
 import { base64 } from "../media/images.ts";
 import { asked, submitTo } from "./support.ts";
@@ -27,7 +28,7 @@ const indexOf = (value: unknown) => {
   return files.findIndex((data, at) => text.includes(`${data}"`) || text.includes(urls[at]!));
 };
 
-// oxlint-disable-next-line typescript/no-explicit-any -- bodies of six makers
+// oxlint-disable-next-line typescript/no-explicit-any -- bodies of seven makers
 type Body = any;
 const note = (arrived: Arrived, role: Arrived[string], ...values: unknown[]) => {
   for (const value of values.flat()) if (value !== undefined) arrived[indexOf(value)] = role;
@@ -41,13 +42,22 @@ function rolesAt(upstream: string, body: Body): Arrived {
       note(arrived, part.role === "reference_image" ? "reference" : part.role, part);
   };
   const byFields = (input: Body) => {
-    note(arrived, "first_frame", input.image, input.image_url, input.first_frame_url, input.first_frame_image, input.image_input);
+    note(
+      arrived,
+      "first_frame",
+      input.image,
+      input.image_url,
+      input.first_frame_url,
+      input.first_frame_image,
+      input.image_input,
+      input.start_image_url,
+    );
     note(arrived, "last_frame", input.last_frame, input.end_image_url, input.last_frame_url, input.last_frame_image);
     note(arrived, "reference", input.reference_images, input.image_urls, input.reference_image_urls);
     if (input.content) byContent(input.content);
   };
   if (upstream === "modelark") byContent(body.content);
-  else if (upstream === "minimax") byFields(body);
+  else if (upstream === "minimax" || upstream === "xai") byFields(body);
   else if (upstream === "google" && body.instances) {
     const [{ image, lastFrame, referenceImages = [] }] = body.instances;
     note(arrived, "first_frame", image);
@@ -116,6 +126,8 @@ test("a video with a first frame and no size gets the image's ratio if the route
     ["vidB-3.1-fast", { provider: "fal", model: "fal-ai/veo3.1/fast" }, (body) => body.input.aspect_ratio, "auto"],
     ["vidA-2", { provider: "replicate", model: "bytedance/seedance-2.0" }, (body) => body.input.aspect_ratio, "adaptive"],
     ["vidA-2", { provider: "cloudflare", model: "minimax/h3" }, (body) => body.input.ratio, "adaptive"],
+    ["vidA-2-pro", { provider: "fal", model: "alibaba/wan-3.0" }, (body) => body.input.aspect_ratio, undefined],
+    ["vidA-2", { provider: "xai", model: "grok-imagine-video" }, (body) => body.aspect_ratio, undefined],
     ["vidB-3.1-fast", { provider: "google", model: "veo-3.1-fast-generate-001" }, (body) => body.parameters.aspectRatio, "16:9"],
     ["vidA-2", { provider: "google", model: "gemini-omni-1.2-flash" }, (body) => body.response_format.aspect_ratio, "16:9"],
   ];
@@ -141,7 +153,7 @@ test("a size given by the caller is kept beside a first frame, or the route is s
   expect(refused.body.error).toMatchObject({ code: "unsupported_parameter", param: "size" });
 });
 
-test("videos of 25 seconds are made only by the three routes of Seedance 2.5", async () => {
+test("videos of 25 seconds are made only by the routes of Seedance 2.5 and Wan 3.0", async () => {
   const makers: string[] = [];
   for (const route of table["vidA-2-pro"]!.filter(({ provider }) => provider !== "sandbox" && provider !== "media")) {
     const prompt = unique();
@@ -154,5 +166,10 @@ test("videos of 25 seconds are made only by the three routes of Seedance 2.5", a
     expect((await asked(prompt)).map(({ call }) => call)).toContain("start");
     makers.push(`${route.provider} ${route.model}`);
   }
-  expect(makers).toEqual(["modelark dreamina-seedance-2-5-260628", "fal bytedance/seedance-2.5", "cloudflare bytedance/seedance-2.5"]);
+  expect(makers).toEqual([
+    "modelark dreamina-seedance-2-5-260628",
+    "fal bytedance/seedance-2.5",
+    "cloudflare bytedance/seedance-2.5",
+    "fal alibaba/wan-3.0",
+  ]);
 });

@@ -80,7 +80,7 @@ export async function submitReferenceAt1080p(routes: Routes, path: string, model
     username: "ann.1",
     displayName: "Ann Lee",
     model: "vidA-2",
-    provider: null,
+    provider: "sandbox",
     handle: null,
     pictureType: "image/png",
     pictureDigest: "x",

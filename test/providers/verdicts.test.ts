@@ -117,6 +117,8 @@ test.each([
   ["fal", "FAL_KEY", { ...image, model: "fal-ai/nano-banana-pro", pixels: [1024, 1024] }],
   ["replicate", "REPLICATE_API_TOKEN", { ...image, model: "bytedance/seedream-4.5" }],
   ["cloudflare", "WORKERS_AI_API_TOKEN", { ...image, model: "bytedance/seedream-4.5" }],
+  ["xai", "XAI_API_KEY", { ...image, model: "grok-imagine-image" }],
+  ["xai", "XAI_API_KEY", { ...video, model: "grok-imagine-video" }],
 ] as const)("%s: while %s does not work yet, the previous one starts and polls", async (name, secret, job) => {
   const provider = providerNamed(rotating(secret), name);
   const key = `task_${crypto.randomUUID()}`;

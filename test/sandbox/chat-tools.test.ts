@@ -75,6 +75,47 @@ test.each<[string, string, object, string[]]>([
   expect(answer.content === null).toBe(names.length > 0);
 });
 
+test.each<[string, object, object]>([
+  [
+    "nested models as pydantic describes them",
+    {
+      $defs: { Address: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } },
+      type: "object",
+      properties: { home: { $ref: "#/$defs/Address" }, others: { type: "array", items: { $ref: "#/$defs/Address" } } },
+      required: ["home", "others"],
+    },
+    { home: { city: "city" }, others: [{ city: "city" }] },
+  ],
+  [
+    "definitions of draft 7, and a reference at the top",
+    { $ref: "#/definitions/Order", definitions: { Order: { type: "object", properties: { id: { type: "integer" } }, required: ["id"] } } },
+    { id: 1 },
+  ],
+  [
+    "a schema that contains itself by its name",
+    {
+      $ref: "#/$defs/Node",
+      $defs: {
+        Node: {
+          type: "object",
+          properties: { name: { const: "n" }, children: { type: "array", items: { $ref: "#/$defs/Node" }, maxItems: 0 } },
+          required: ["name", "children"],
+        },
+      },
+    },
+    { name: "n", children: [] },
+  ],
+  [
+    "a schema that contains itself by its root",
+    { type: "object", properties: { next: { anyOf: [{ $ref: "#" }, { type: "null" }] } }, required: ["next"], maxProperties: 1 },
+    { next: expect.anything() },
+  ],
+])("references in a tool's parameters: %s", async (_, recursive, expected) => {
+  const tool = { type: "function", function: { name: "nested", parameters: recursive } };
+  const { choices } = await ask("hello", { tools: [time, tool], tool_choice: { type: "function", function: { name: "nested" } } });
+  expect(JSON.parse(choices[0]!.message.tool_calls![0]!.function!.arguments!)).toEqual(expected);
+});
+
 test("an agent's loop ends with an answer that quotes the tool's result, even where a tool is required", async () => {
   const messages: object[] = [{ role: "user", content: "get_weather in Oslo" }];
   const first = await ask("", { messages, tools, tool_choice: "required" });
@@ -203,6 +244,31 @@ test.each<[string, object, string, string]>([
     { tools: [{ type: "function", function: { name: "hello", parameters: { required: ["a"], properties: { a: false } } } }] },
     "tools[0].function.parameters",
     "no value",
+  ],
+  [
+    "a tool's schema that refers to nothing",
+    { tools: [{ type: "function", function: { name: "hello", parameters: { type: "object", $ref: "#/$defs/A", $defs: {} } } }] },
+    "tools[0].function.parameters",
+    "#/$defs/A",
+  ],
+  [
+    "a tool's schema whose values never end",
+    {
+      tools: [
+        {
+          type: "function",
+          function: {
+            name: "hello",
+            parameters: {
+              $ref: "#/$defs/A",
+              $defs: { A: { type: "object", properties: { a: { $ref: "#/$defs/A" } }, required: ["a"] } },
+            },
+          },
+        },
+      ],
+    },
+    "tools[0].function.parameters",
+    "deeply",
   ],
   [
     "arguments that are no object",

@@ -1,6 +1,6 @@
 /** Operations from submission to deletion: time, keys, directives, cancelling, unknown ids. */
 
-import { listDurableObjectIds, runDurableObjectAlarm } from "cloudflare:test";
+import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { readError, image, operations, post, request, step, submit, useSteppedClock, video, view, type View } from "./support.ts";
 
@@ -139,22 +139,34 @@ test("sandbox:slow takes a minute", async () => {
   expect((await view(id)).status).toBe("succeeded");
 });
 
-test("sandbox:hang never ends, but can be cancelled", async () => {
+test("sandbox:hang never ends, but can be cancelled, and nothing of it remains", async () => {
   const id = await submit({ ...video, prompt: "a fox sandbox:hang" });
   step(60 * 60 * 1000);
   expect(await view(id)).toMatchObject({ status: "running", progress: 90, poll_after_ms: 5000 });
   const response = await request(`/v1/operations/${id}`, { method: "DELETE" });
   expect([response.status, await response.json()]).toEqual([200, { id, status: "cancelled" }]);
-  expect(await view(id)).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  await expectErased(id);
 });
 
-test("an ended operation cannot be cancelled", async () => {
+test("an ended operation is erased: its prompt, its outputs and its alarm", async () => {
   const id = await submit(image);
   step(2000);
   const response = await request(`/v1/operations/${id}`, { method: "DELETE" });
   expect([response.status, await response.json()]).toEqual([200, { id, status: "succeeded" }]);
-  expect((await view(id)).status).toBe("succeeded");
+  await expectErased(id);
 });
+
+async function expectErased(id: string): Promise<void> {
+  for (const [path, method] of [
+    ["", "GET"],
+    ["", "DELETE"],
+    ["/outputs/0", "GET"],
+  ] as const)
+    expect(await readError(await request(`/v1/operations/${id}${path}`, { method }))).toEqual({ status: 404, code: "not_found" });
+  const stub = operations.get(operations.idFromString(id.slice(3)));
+  const left = await runInDurableObject(stub, async (_, { storage }) => [[...storage.kv.list()], await storage.getAlarm()]);
+  expect(left).toEqual([[], null]);
+}
 
 test("a record is deleted by its alarm, and its key can be used again", async () => {
   const id = await submit({ ...image, key: "forgotten" });

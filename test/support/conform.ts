@@ -7,14 +7,21 @@ import { dereference, type Schema, validate } from "@cfworker/json-schema";
 import { expect } from "vitest";
 import * as z from "zod/mini";
 import document from "../../src/console/site/openapi.json";
+import { closed } from "./closed-schemas.ts";
 
 interface Ref {
   $ref?: string;
 }
 interface Described extends Ref {
   headers?: Record<string, Ref>;
-  content?: Record<string, { schema?: Schema }>;
+  content?: Record<string, { schema?: Schema; "x-events"?: Events }>;
   "x-error-codes"?: string[];
+}
+/** What the events of a stream have beside their data. */
+interface Events {
+  type?: string;
+  id?: string;
+  end?: string;
 }
 interface Operation {
   responses: Record<string, Described>;
@@ -26,7 +33,7 @@ export interface Received {
   body?: string | undefined;
 }
 
-const { components, paths } = document as unknown as {
+const { components, paths } = closed(document) as unknown as {
   components: Record<string, Record<string, object>>;
   paths: Record<string, Record<string, Operation>>;
 };
@@ -68,7 +75,7 @@ function decoded(path: string): string {
 /** The error envelope of a path for which no operation is documented. */
 const envelope = (path: string) => {
   if (/^(?:\/v1)?(?:\/user)?\/balance\/?$/.test(path)) return "BalanceError";
-  return /^\/v1\/tasks(?:\/|$)/.test(path) ? "TaskError" : "Error";
+  return /^\/v1\/tasks(?:\/|$)/.test(path) ? "TaskError" : "ErrorAnswer";
 };
 
 const asError = (path: string): Described => ({
@@ -95,16 +102,41 @@ function allowed(method: string, path: string, status: number): Described | stri
 }
 
 function bodyProblems(text: string, type: string, { content = {}, "x-error-codes": codes }: Described): string[] {
-  const schema = content[type]?.schema;
+  const { schema, "x-events": events = {} } = content[type] ?? {};
   if (!schema) return [];
-  const isStream = type === "text/event-stream";
-  const values = isStream ? [...text.matchAll(/^data: ?(.*)$/gm)].map(([, data]) => data!).filter((data) => data !== "[DONE]") : [text];
-  return values.flatMap((value) => {
-    const body = JSON.parse(value) as { error?: { code: string } };
-    if (codes && !codes.includes(body.error?.code ?? "")) return [`the code ${body.error?.code} is not documented`];
-    const { valid, errors } = validate(body, prepare(schema), "2020-12", lookup);
-    return valid ? [] : errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
-  });
+  if (type === "text/event-stream") return readEvents(text).flatMap((event) => eventProblems(event, schema, events));
+  if (!type.endsWith("json")) return [];
+  const body = JSON.parse(text) as { error?: { code: string } };
+  if (codes && !codes.includes(body.error?.code ?? "")) return [`the code ${body.error?.code} is not documented`];
+  return schemaProblems(body, schema);
+}
+
+function schemaProblems(value: unknown, schema: Schema): string[] {
+  const { valid, errors } = validate(value, prepare(schema), "2020-12", lookup);
+  return valid ? [] : errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
+}
+
+/** The events of a stream as clients dispatch them: without those that have no data. */
+const readEvents = (text: string) =>
+  text
+    .split("\n\n")
+    .map((event) => Object.fromEntries([...event.matchAll(/^(\w+): ?(.*)$/gm)].map(([, name = "", value = ""]) => [name, value])))
+    .filter(({ data }) => data !== undefined);
+
+/** A stream's schema is that of the JSON in the data of its events; `x-events` says what else they have. */
+function eventProblems(event: Record<string, string>, schema: Schema, { type, id, end }: Events): string[] {
+  const { data = "", ...others } = event;
+  const expected = [...(type === undefined ? [] : ["event"]), ...(id === undefined ? [] : ["id"])];
+  const isSame =
+    others["event"] === type &&
+    expected.join() ===
+      Object.keys(others)
+        .sort((a, b) => (a < b ? -1 : 1))
+        .join();
+  return [
+    ...(isSame ? [] : [`an event has ${JSON.stringify(others)}, not ${expected.join(", ")} with the type ${type}`]),
+    ...(data === end ? [] : schemaProblems(JSON.parse(data), schema)),
+  ];
 }
 
 /** OpenAI's error format; its answers are checked by its clients' types in their own tests. */

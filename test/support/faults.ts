@@ -3,9 +3,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
-import { toObjectId } from "../../src/ids.ts";
-import type { TaskObject } from "../../src/tasks/task-object.ts";
-import type { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { toObjectId } from "../../src/base/ids.ts";
+import type { TaskObject } from "../../src/tasks/object/task-object.ts";
+import type { WalletObject } from "../../src/wallet/object.ts";
 
 const findPrototype = (value: object) => Object.getPrototypeOf(value) as Record<string, (...values: unknown[]) => Promise<unknown>>;
 

@@ -3,10 +3,11 @@
 import { createMessageBatch, createExecutionContext, getQueueResult, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, vi } from "vitest";
-import { toObjectId } from "../../src/ids.ts";
+import { toObjectId } from "../../src/base/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import worker from "../../src/worker.ts";
 import { conform } from "./conform.ts";
+import { toEnv, type Vars } from "./models.ts";
 import type { Script } from "./script.ts";
 
 const origin = "https://gateway.example";
@@ -30,7 +31,7 @@ interface Call {
   body?: unknown;
   headers?: Record<string, string>;
   /** Variables that differ from the test environment's. */
-  vars?: Partial<Env>;
+  vars?: Vars;
 }
 
 /** Sends a request to the gateway; a JSON answer is parsed and checked against its schema. */
@@ -44,12 +45,12 @@ export async function call(path: string, { key, method, body, headers, vars }: C
     },
     ...(body !== undefined && { body: typeof body === "string" || body instanceof ArrayBuffer ? body : JSON.stringify(body) }),
   });
-  const response = vars ? await worker.fetch(request, { ...env, ...vars }, createExecutionContext()) : await exports.default.fetch(request);
+  const response = vars ? await worker.fetch(request, toEnv(vars), createExecutionContext()) : await exports.default.fetch(request);
   const type = response.headers.get("content-type") ?? "";
-  const isText = /^(?:application\/json|text\/)/.test(type);
+  const isText = /^(?:application\/json(?:;|$)|text\/)/.test(type);
   const text = isText ? await response.text() : undefined;
   conform(request.method, request.url, { status: response.status, headers: response.headers, body: text });
-  const isJson = type.startsWith("application/json");
+  const isJson = /^application\/json(?:;|$)/.test(type);
   return {
     status: response.status,
     headers: response.headers,
@@ -79,9 +80,15 @@ const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 100
 
 const openObject = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
-/** Delivers the task's message to the consumer; "retry" if the consumer requests redelivery. */
-export async function deliver(taskId: string, queue = "gateway-dispatch", vars: Partial<Env> = {}): Promise<"ack" | "retry"> {
-  const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: { taskId } }]);
+/** Delivers the task's message, with further fields, to the consumer; "retry" if the consumer requests redelivery. */
+export async function deliver(
+  taskId: string,
+  queue = "gateway-dispatch",
+  vars: Partial<Env> = {},
+  fields: object = {},
+): Promise<"ack" | "retry"> {
+  const body = { ...fields, taskId };
+  const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body }]);
   const ctx = createExecutionContext();
   await worker.queue(batch, { ...env, ...vars }, ctx);
   const result = await getQueueResult(batch, ctx);
@@ -156,6 +163,22 @@ export async function readBalance(account: Account): Promise<Balance> {
   const { quota, reserved, used, remaining } = (await asAdmin(`/accounts/${account.id}`)).body as Balance;
   if (quota !== null) expect(Math.round(quota * 1e6)).toBe(Math.round((remaining! + used + reserved) * 1e6));
   return { quota, reserved, used, remaining };
+}
+
+/** Waits until the wallet has settled the account's chats: settlements gather for a moment after the answers. */
+export async function chatsSettled({ id }: Account, wallet = env.WALLETS.getByName(id)): Promise<void> {
+  for (let turn = 0; turn < 1_000; turn++) {
+    const unwritten = await wallet.unwritten();
+    if (unwritten.every(({ kind, end }) => kind !== "chat" || end)) return;
+    await scheduler.wait(5);
+  }
+  throw new Error("a chat is not settled");
+}
+
+/** The balance once the account's chats are settled. */
+export async function settledBalance(account: Account): Promise<Balance> {
+  await chatsSettled(account);
+  return readBalance(account);
 }
 
 /** A word that no other test uses, to select prompts in the upstream's script. */

@@ -4,11 +4,12 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { statusLogShare } from "../../src/config.ts";
-import { TaskObject } from "../../src/tasks/task-object.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import type { LoggedRequest } from "../../src/db/requests.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import type { Operations } from "../../scripts/support/operations.ts";
 import { bindings, nothingStored, spyOn, openStorage, openStub } from "./faults.ts";
-import { type Account, readBalance, deliver, newAccount, submit } from "./gateway.ts";
+import { type Account, call, chatsSettled, complete, readBalance, deliver, newAccount, submit, unique } from "./gateway.ts";
 
 type Methods = Record<string, (...values: unknown[]) => Promise<unknown>>;
 
@@ -29,10 +30,20 @@ const readCalls = (target: Methods, methods: string[]) => {
 };
 
 /**
+ * The share of such lines that production writes. Local gateways also log the steps of a task (`LOG`), with the calls of providers, and
+ * each submission and status query (`LOG_STATUS_EVERY`).
+ */
+function loggedShare(line: string): number {
+  if (/"unit":"(dispatch|poll|callback)"|"path":"POST \/callbacks\//.test(line)) return 0;
+  const isSampled = /"path":"(POST \/v1\/(images|videos)\/generations|GET \/v1\/tasks\/[^"/]+)","status":200/.test(line);
+  return isSampled ? 1 / statusLogShare({ ENVIRONMENT: "production" } as Env) : 1;
+}
+
+/**
  * Starts counting. A `put` or `delete` of a key and a `setAlarm` are a row each; `deleteAll` drops an object's database and is not billed
  * by rows. A call of an object is counted when a stub is created for it; the stubs of `live` are not.
  */
-export async function startMeter(): Promise<() => Promise<Operations>> {
+async function startMeter(): Promise<() => Promise<Operations>> {
   const { storage, kv } = await storageClasses();
   const single = spyOn(bindings.statement(), "run").mockClear();
   const batches = spyOn(bindings.database(), "batch").mockClear();
@@ -52,14 +63,11 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
       ...(await Promise.all(batches.mock.results.map((result) => result.value as Promise<Written[]>))).flat(),
     ];
     const count = (spies: { mock: { calls: unknown[] } }[]) => spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
-    const isRequest = ([line]: unknown[]) => String(line).includes('"unit":"request"');
-    // Local gateways log the steps of a task as well (`LOG`), also the calls of providers, and each submission (`LOG_STATUS_EVERY`).
-    const isStep = ([line]: unknown[]) => /"unit":"(dispatch|poll|callback)"|"path":"POST \/callbacks\//.test(String(line));
-    const isSubmission = ([line]: unknown[]) => /"path":"POST \/v1\/(images|videos)\/generations","status":200/.test(String(line));
-    const submissions = lines[0]!.mock.calls.filter(isSubmission).length;
-    const loggedEach = lines[0]!.mock.calls.filter((line) => !isStep(line) && !isSubmission(line)).length;
+    const logged = lines
+      .flatMap(({ mock }) => mock.calls.map(([line]) => String(line)))
+      .map((line) => ({ line, share: loggedShare(line) }));
     return {
-      requests: lines[0]!.mock.calls.filter(isRequest).length,
+      requests: logged.filter(({ line }) => line.includes('"unit":"request"')).length,
       d1Rows: results.reduce((sum, { meta }) => sum + meta.rows_written, 0),
       d1Calls: single.mock.calls.length + batches.mock.calls.length + first.mock.calls.length,
       objectRows: records(),
@@ -69,7 +77,8 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
       messages: messages(),
       classA: classA(),
       classB: classB(),
-      logLines: loggedEach + submissions / statusLogShare({ ENVIRONMENT: "production" } as Env) + lines[1]!.mock.calls.length,
+      logLines: logged.reduce((sum, { share }) => sum + share, 0),
+      logBytes: logged.reduce((sum, { line, share }) => sum + share * new TextEncoder().encode(line).byteLength, 0),
     };
   };
 }
@@ -79,7 +88,7 @@ const delivered = new WeakSet<object>();
 let ownStubs = 0;
 
 /** Advances the time for tasks of an account: runs each alarm at its time and delivers each message when it was sent. Ends when no alarm is set before `until`. */
-export async function live(account: Account, ids: string[], until: number): Promise<void> {
+async function live(account: Account, ids: string[], until: number): Promise<void> {
   const sends = spyOn(bindings.queue(), "send");
   const wallet = env.WALLETS.getByName(account.id);
   ownStubs += 1 + ids.length;
@@ -105,45 +114,124 @@ export async function live(account: Account, ids: string[], until: number): Prom
 }
 
 interface Course {
-  /** Submits one task. */
-  begin: (account: Account) => Promise<string>;
-  /** An external event this many seconds later. */
-  after?: { seconds: number; happens: () => Promise<void> };
+  /** Submits one task. It is not counted if it only makes the account busy or known. */
+  begin: (account: Account, isCounted: boolean) => Promise<string>;
+  /** Runs a task of another account, so that the tasks do not read or write typical durations: that happens once for many tasks. */
+  warmUp: () => Promise<unknown>;
+  /** External events, so many seconds after the first submission. */
+  events?: { seconds: number; happens: (account: Account, ids: string[]) => Promise<void> }[];
   /** True if the account had as many tasks in the minute before. */
   isBusy?: boolean;
+  /** True if the account has had a task before, of which nothing is left but the ledger. */
+  isKnown?: boolean;
+  /** The number of groups in which the tasks are submitted, one by default. */
+  waves?: number;
 }
 
+/** Longer than a wallet waits for more ends before it writes them to D1, so that each wave is written alone. */
+const waveSeconds = 6;
+/** How long an isolate collects requests before it writes them (`src/api/request/log.ts`). */
+const requestLogMs = 10_000;
+/** Longer than a task is stored. */
+const wholeLifeMs = 8 * 86_400_000;
+
 /** Runs tasks of one account in parallel until nothing of them is stored; returns the operations of each. */
-export async function measureTasks(count: number, { begin, after, isBusy = false }: Course): Promise<Operations> {
+export async function measureTasks(count: number, { begin, warmUp, events = [], isBusy, isKnown, waves = 1 }: Course): Promise<Operations> {
   const account = await newAccount(10_000);
-  const beginAll = () => Promise.all(Array.from({ length: count }, () => begin(account)));
-  if (isBusy) await live(account, await beginAll(), Date.now() + 50_000);
+  const submitMany = (many: number, isCounted = false) => Promise.all(Array.from({ length: many }, () => begin(account, isCounted)));
+  if (isBusy) await live(account, await submitMany(count), Date.now() + 50_000);
+  if (isKnown) await live(account, await submitMany(1), Date.now() + wholeLifeMs);
+  await warmUp();
   const finish = await startMeter();
-  const ids = await beginAll();
-  if (after) {
-    const at = Date.now() + 1000 * after.seconds;
+  const started = Date.now();
+  const ids: string[] = [];
+  const liveUntil = async (seconds: number) => {
+    const at = started + 1000 * seconds;
     await live(account, ids, at - 1);
     vi.setSystemTime(at);
-    await after.happens();
+  };
+  for (let wave = 0; wave < waves; wave++) {
+    await liveUntil(wave * waveSeconds);
+    ids.push(...(await submitMany(Math.floor((count + wave) / waves), true)));
   }
-  await live(account, ids, Date.now() + 8 * 86_400_000);
+  for (const { seconds, happens } of events) {
+    await liveUntil(seconds);
+    await happens(account, ids);
+  }
+  await live(account, ids, Date.now() + wholeLifeMs);
   const operations = share(await finish(), count);
   for (const id of ids) expect({ id, ...(await openStorage(openStub(id))) }).toEqual({ id, ...nothingStored });
   expect(await readBalance(account)).toMatchObject({ reserved: 0 });
   return operations;
 }
 
+/**
+ * Switches the console's log of requests on for calls with `vars`. An isolate writes it ten seconds after the first request; here `write`
+ * ends that wait, as often as it is called.
+ */
+export function keepRequestLog() {
+  const waits: (() => void)[] = [];
+  const written: Promise<void>[] = [];
+  const original = globalThis.setTimeout;
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms?: number, ...values: unknown[]) => {
+    if (ms !== requestLogMs) return original(run, ms, ...(values as []));
+    waits.push(run);
+    return 0;
+  }) as typeof setTimeout);
+  const OPERATIONS = {
+    logRequests: (batch: LoggedRequest[]) => {
+      const writing = env.OPERATIONS!.logRequests(batch);
+      written.push(writing);
+      return writing;
+    },
+  } as unknown as NonNullable<Env["OPERATIONS"]>;
+  const write = async () => {
+    expect(waits).toHaveLength(1);
+    waits.pop()!();
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    await written.pop();
+  };
+  return { vars: { REQUEST_LOG: "on", OPERATIONS } satisfies Partial<Env>, write };
+}
+
+interface ChatCourse {
+  /** True if the account had as many chats half a minute before, so that its grant is large enough. */
+  isBusy?: boolean;
+  /** True with the console's log of requests. */
+  logsRequests?: boolean;
+}
+
+/** Runs chats of one account in parallel until the wallet has written them to D1; returns the operations of each. An account that is not busy has had a chat before, on another day. */
+export async function measureChats(count: number, { isBusy = false, logsRequests = false }: ChatCourse = {}): Promise<Operations> {
+  const account = await newAccount(10_000);
+  const wallet = env.WALLETS.getByName(account.id);
+  const chats = (many: number, vars?: Partial<Env>) =>
+    Promise.all(
+      Array.from({ length: many }, async () => {
+        const body = { model: "textA-1", messages: [{ role: "user", content: unique() }] };
+        expect((await call("/v1/chat/completions", { key: account.key, body, ...(vars && { vars }) })).status).toBe(200);
+      }),
+    );
+  await chats(isBusy ? count : 1);
+  await chatsSettled(account, wallet);
+  await live(account, [], Date.now() + (isBusy ? 30_000 : wholeLifeMs));
+  const log = logsRequests ? keepRequestLog() : undefined;
+  const finish = await startMeter();
+  await chats(count, log?.vars);
+  await chatsSettled(account, wallet);
+  await log?.write();
+  await live(account, [], Date.now() + wholeLifeMs);
+  return share(await finish(), count);
+}
+
 /** A task of this kind, on the configured routes. */
-export const submitting = (path: string, body: () => object) => (account: Account) => submit(account, path, body());
+export const submitting = (path: string, body: () => object) => ({
+  begin: (account: Account) => submit(account, path, body()),
+  warmUp: async () => complete(await newAccount(), path, body()),
+});
 
 /** The operations per task, in hundredths. */
-export const share = (operations: Operations, count: number) =>
+const share = (operations: Operations, count: number) =>
   Object.fromEntries(
     Object.entries(operations).map(([name, value]) => [name, Math.round((100 * value) / count) / 100]),
   ) as unknown as Operations;
-
-/** Compares the counts with the table: shared operations may differ, because the order in which tasks end varies. */
-export function expectAgrees(counted: Operations, table: Operations): void {
-  for (const [name, value] of Object.entries(table))
-    expect(Math.abs(counted[name as keyof Operations] - value), `${name}: ${JSON.stringify(counted)}`).toBeLessThanOrEqual(0.2);
-}

@@ -7,7 +7,7 @@ import { createExecutionContext, createMessageBatch, getQueueResult, runDurableO
 import { env } from "cloudflare:workers";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, vi } from "vitest";
-import { TaskObject } from "../../src/tasks/task-object.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import worker from "../../src/worker.ts";
 import config from "../../wrangler.toml?raw";
 import { bindings, openStub } from "./faults.ts";

@@ -5,7 +5,7 @@ import { vi } from "vitest";
 import { bindings } from "./faults.ts";
 
 /** The tables that sessions read, each after those that it refers to. */
-const tables = ["account", "wallet", "api_key", "typical_time"];
+const tables = ["account", "wallet", "api_key", "typical_time", "model"];
 
 /** From now on sessions read a copy of the database as it is now. */
 export async function startReplica(): Promise<void> {

@@ -9,7 +9,7 @@ export interface Script {
   starts?: (number | "hang up")[];
   /** Answers to polls, one each, before it succeeds: HTTP statuses, progress, or a final failure. */
   polls?: (number | { progress: number } | { failed: string })[];
-  /** Answers to cancellations, one each, before they succeed: HTTP statuses. */
+  /** Answers to cancellations and erasures, one each, before they succeed: HTTP statuses. */
   cancels?: number[];
   /** Number of images that are made; defaults to the requested number. */
   images?: number;

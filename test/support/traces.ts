@@ -19,7 +19,7 @@ const readIds = async (namespace: DurableObjectNamespace<never>) => (await listD
 export async function traces() {
   const { objects } = await env.ASSETS.list();
   return {
-    objects: await Promise.all([env.TASKS, env.CLAIMS, env.HOLDS].map((namespace) => readIds(namespace as never))),
+    objects: await Promise.all([env.TASKS, env.CLAIMS, env.WALLETS].map((namespace) => readIds(namespace as never))),
     files: objects.map(({ key }) => key),
     rows: await rows(),
   };

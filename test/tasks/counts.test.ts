@@ -1,12 +1,14 @@
 /** The platform operations of a task: object calls, D1 rows, messages. Counted at the bindings. */
 
+import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { TaskObject } from "../../src/tasks/task-object.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import {
   readBalance,
   call,
+  chatsSettled,
   complete,
   deliver,
   finish,
@@ -41,8 +43,12 @@ function rowsWritten(): () => Promise<number> {
 
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-// Typical times, which an isolate reads once a minute and writes once for many tasks, are not part of the cost of one task.
-beforeAll(async () => void (await complete(await newAccount(), "/v1/images/generations", image())));
+// Typical times and counts of calls, which an isolate reads or writes once a minute for many tasks and chats, are not part of the cost of one.
+beforeAll(async () => {
+  const account = await newAccount();
+  await complete(account, "/v1/images/generations", image());
+  await call("/v1/chat/completions", { key: account.key, body: { model: "textA-1", messages: [{ role: "user", content: unique() }] } });
+});
 
 /** The classes of the objects that are called. */
 const objectCalls = () => [spyOn(bindings.namespace(), "get").mockClear(), spyOn(bindings.namespace(), "getByName").mockClear()];
@@ -81,18 +87,20 @@ test("a whole task: no D1 query until its wallet writes, at most two messages", 
   expect(sends).toHaveBeenCalledTimes(2);
   await wakeWallet(account);
   // Its entry with three indexes (one of them for the list of events), the sums of its day and, once per batch, of its five minutes, the
-  // account's wallet and the key's wallet.
-  expect(await rows()).toBe(8);
+  // account's wallet and the key's wallet; and the fingerprint of its file.
+  expect(await rows()).toBe(9);
 });
 
 test("a chat: two object calls, no D1 query until its wallet writes", async () => {
   const account = await spender();
+  const wallet = env.WALLETS.getByName(account.id);
   await wakeWallet(account);
   const rows = rowsWritten();
   const stubs = objectCalls();
   const statements = spyOn(bindings.database(), "prepare").mockClear();
   const body = { model: "textA-1", messages: [{ role: "user", content: unique() }] };
   expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
+  await chatsSettled(account, wallet);
   expect(stubs.flatMap(({ mock }) => mock.calls)).toHaveLength(2);
   expect(statements).not.toHaveBeenCalled();
   await wakeWallet(account);
@@ -179,9 +187,9 @@ test("the list of events costs one row for each batch of settlements, and readin
     await wakeWallet(account);
     return rows();
   };
-  // The ledger's entry with its two indexes: the account's, the key's and the sums' rows and the page are written once.
+  // The ledger's entry with its two indexes, and the fingerprint of its file: the account's, the key's and the sums' rows and the page are written once.
   const one = await written(1);
-  expect((await written(4)) - one).toBe(3 * 3);
+  expect((await written(4)) - one).toBe(3 * (3 + 1));
   const rows = rowsWritten();
   expect((await call("/v1/events", { key: account.key })).body.data).toHaveLength(5 + 1);
   expect(await rows()).toBe(0);

@@ -3,11 +3,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { toTaskId } from "../../src/ids.ts";
+import { toTaskId } from "../../src/base/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
-import { perform } from "../../src/tasks/dispatch.ts";
-import { TaskObject } from "../../src/tasks/task-object.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { perform } from "../../src/tasks/consumer/perform.ts";
+import { RecordStore } from "../../src/tasks/object/record-store.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import type { StepOutcome } from "../../src/tasks/work.ts";
 import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, openStorage, openStub } from "../support/faults.ts";
 import {
@@ -29,6 +30,7 @@ import {
 } from "../support/gateway.ts";
 import { png } from "../media/images.ts";
 import { toUri } from "../media/json-bodies.ts";
+import { buckets, origin, setDestination } from "../support/bucket.ts";
 import { callBack, findCallback, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
@@ -92,7 +94,7 @@ const isReferenceWrite = (statement: unknown) => (statement as { statement: stri
 /** The class of objects' keys and values. */
 const openKv = (id: string) => runInDurableObject(openStub(id), (_, { storage }) => Object.getPrototypeOf(storage.kv) as never);
 
-/** The Worker cannot reach the object any more, however often it retries. */
+/** From now on the Worker cannot reach the object, however often it retries. */
 const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
 
 test("before the record: no task, nothing reserved", async () => {
@@ -182,6 +184,19 @@ test("after the reservation: if the wallet crashes too, as when all of a machine
   vi.setSystemTime(Date.now() + 2_000);
   await wakeWallet(account);
   await expectNothingLeft(account, id);
+});
+
+test("a wallet that starts again later than ten seconds after a hold was evicted, and asks no task", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  vi.setSystemTime(Date.now() + 10_000);
+  await crash(env.WALLETS.getByName(account.id));
+  const asked = vi.spyOn(TaskObject.prototype, "tellWallet");
+  expect(await readBalance(account)).toMatchObject({ reserved: price });
+  vi.setSystemTime(Date.now() + 60_000);
+  await wakeWallet(account);
+  expect(asked).not.toHaveBeenCalled();
+  expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
 test("a hold that its repeated submission uses while the wallet asks for its task is not released", async () => {
@@ -468,13 +483,12 @@ test("an unfinished settlement whose alarm is a day late is done when the wallet
   }
 });
 
-test("a record of the previous version is continued: its collection is leased, its files are deleted by prefix", async () => {
+test("a task whose consumer may have left files is continued: its collection is leased, its files are deleted by prefix", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
   await runInDurableObject(openStub(id), (_, { storage }) => {
-    const { writes: _writes, isTidy: _isTidy, ...task } = storage.kv.get<Task>("task")!;
-    storage.kv.put("task", task);
+    storage.kv.put("task", { ...storage.kv.get<Task>("task")!, isTidy: false });
   });
   await crash(openStub(id));
   await pass(id, 2);
@@ -482,7 +496,7 @@ test("a record of the previous version is continued: its collection is leased, i
   await crash(openStub(id));
   expect(await openStub(id).holdsLease(work!.lease)).toBe(true);
   await expectCompletedOnce(account, id, await finish(account, id));
-  await env.ASSETS.put(`assets/${id}/left-by-a-consumer-of-then`, "left");
+  await env.ASSETS.put(`assets/${id}/left-by-a-consumer`, "left");
   await pass(id, 86_401);
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });
@@ -587,7 +601,9 @@ test("finished work whose object crashed before its message arrived is collected
 
 test("after a crash two consumers have one lease: files that the second stores after the task was deleted are deleted too", async () => {
   const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const prompt = unique();
+  await script({ match: prompt, cancels: [503] }); // its outputs can still be fetched
+  const id = await submit(account, path, image(prompt));
   await deliver(id);
   await pass(id, 2);
   const work = await openStub(id).claim();
@@ -710,8 +726,15 @@ test("the object is reset while it calls by itself: the call is repeated", async
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completeWithCallback(account);
-  failOnce(TaskObject.prototype as never, "reportCallback");
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object
+  const { commit } = RecordStore.prototype;
+  const fail = () => {
+    throw new Error("scripted fault");
+  };
+  // The claim is written, the report is not.
+  const commits = vi.spyOn(RecordStore.prototype, "commit").mockImplementationOnce(commit).mockImplementationOnce(fail);
   await pass(id, 10);
+  expect(commits).toHaveBeenCalledTimes(2);
   expect(received).toHaveLength(1);
   await pass(id, 20);
   await pass(id, 5);
@@ -741,4 +764,122 @@ test("a report that arrives while the files are being deleted is stored, and so 
   expect(await findCallback(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 204 }, { status: 200 }] });
   await pass(id, 1);
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+});
+
+/** A completed task whose files go to a bucket. */
+async function completeWithDelivery(account: Account, more: object = {}): Promise<string> {
+  expect((await setDestination(account)).status).toBe(200);
+  const id = await submit(account, path, { ...image(unique()), deliver_to: { destination: "shop" }, ...more });
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+  return id;
+}
+const readDelivery = async (account: Account, id: string) => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.delivery;
+const listDeliveries = async (account: Account) =>
+  ((await call("/v1/events", { key: account.key })).body.data as { type: string }[]).filter(({ type }) => type.startsWith("task.deliver"));
+
+test("after the settlement and before the delivery everything crashes: the delivery follows, and nothing is charged twice", async () => {
+  const account = await newAccount();
+  const { at } = buckets([origin]);
+  expect((await setDestination(account)).status).toBe(200);
+  const id = await submit(account, path, { ...image(unique()), deliver_to: { destination: "shop" } });
+  await deliver(id);
+  await pass(id, 2);
+  failOnce(wallet, "settle", true);
+  await deliver(id);
+  await crash(openStub(id));
+  await pass(id, 100);
+  expect(at[origin]!.requests).toEqual([]);
+  await crash(openStub(id));
+  await alarm(id);
+  expect(await readDelivery(account, id)).toMatchObject({ status: "delivered" });
+  await expectCompletedOnce(account, id, await finish(account, id));
+  expect(at[origin]!.requests.filter((request) => request.startsWith("PUT"))).toHaveLength(1);
+});
+
+test("the object crashes while it delivers: its lease expires, which counts as an attempt, and the files are sent again", async () => {
+  const account = await newAccount();
+  const { at } = buckets([origin]);
+  const id = await completeWithDelivery(account);
+  at[origin]!.mode = "hangs";
+  void alarm(id).catch(() => undefined); // ends with the object
+  await vi.waitFor(() => expect(at[origin]!.requests).toHaveLength(1));
+  await crash(openStub(id));
+  at[origin]!.mode = "works";
+  await alarm(id);
+  expect(await readDelivery(account, id)).toEqual({ status: "pending", files: [], attempts: [] });
+  await pass(id, 45);
+  expect(await readDelivery(account, id)).toMatchObject({ status: "pending", attempts: [{ fault: "interrupted" }] });
+  await pass(id, 5);
+  expect(await readDelivery(account, id)).toMatchObject({ status: "delivered", attempts: [{}, { status: 200 }] });
+  expect(at[origin]!.objects.size).toBe(1);
+});
+
+test("the files have arrived and the object crashes before it writes that: they are sent again under the same keys", async () => {
+  const account = await newAccount();
+  const { at } = buckets([origin]);
+  const id = await completeWithDelivery(account);
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object
+  const { commit } = RecordStore.prototype;
+  const fail = () => {
+    throw new Error("scripted fault");
+  };
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  // The lease is written, the report is not.
+  vi.spyOn(RecordStore.prototype, "commit").mockImplementationOnce(commit).mockImplementationOnce(fail);
+  await alarm(id);
+  expect(at[origin]!.objects.size).toBe(1);
+  expect(await readDelivery(account, id)).toMatchObject({ status: "pending", files: [] });
+  await crash(openStub(id));
+  await pass(id, 45);
+  await pass(id, 5);
+  expect(await readDelivery(account, id)).toMatchObject({ status: "delivered", attempts: [{ fault: "interrupted" }, { status: 200 }] });
+  expect([...at[origin]!.objects.keys()]).toEqual([`${id}/1.png`]);
+});
+
+test.each([false, true])(
+  "the wallet does not answer when the end of a delivery is announced (done: %s): it stands once among the events",
+  async (isDone) => {
+    const account = await newAccount();
+    const { received } = buckets([origin], { [hook]: ok });
+    const id = await completeWithDelivery(account, { callback_url: hook });
+    await callBack(id);
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    failOnce(wallet, "noteDelivery", isDone);
+    await alarm(id);
+    await alarm(id);
+    expect(await readDelivery(account, id)).toMatchObject({ status: "delivered" });
+    expect(await listDeliveries(account)).toHaveLength(isDone ? 1 : 0);
+    await crash(openStub(id));
+    await pass(id, 2);
+    await alarm(id);
+    await callBack(id);
+    expect(await listDeliveries(account)).toHaveLength(1);
+    expect(received.map(({ body }) => JSON.parse(body).type)).toEqual(["task.completed", "task.delivered"]);
+  },
+);
+
+test("D1 does not answer when a delivery begins: that is no attempt, and it follows half a minute later", async () => {
+  const account = await newAccount();
+  const { at } = buckets([origin]);
+  const id = await completeWithDelivery(account);
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  failOnce(bindings.statement(), "first");
+  await alarm(id);
+  expect(await readDelivery(account, id)).toMatchObject({ status: "pending", attempts: [] });
+  expect(at[origin]!.requests).toEqual([]);
+  await pass(id, 30);
+  expect(await readDelivery(account, id)).toMatchObject({ status: "delivered", attempts: [{ status: 200 }] });
+});
+
+test("a consumer of the earlier version gets no call about a delivery: the object makes it", async () => {
+  const account = await newAccount();
+  const { received } = buckets([origin], { [hook]: ok });
+  const id = await completeWithDelivery(account, { callback_url: hook });
+  await callBack(id);
+  for (let step = 0; step < 3; step++) await alarm(id);
+  expect(await openStub(id).claimCallback()).toBeNull();
+  expect(received).toHaveLength(1);
+  await pass(id, 2);
+  expect(received).toHaveLength(2);
+  expect(await findCallback(account, id)).toMatchObject({ delivery: { state: "delivered" } });
 });

@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import { bindings, crash, failOnce, nothingStored, stopAt, openStorage, openStub } from "../support/faults.ts";
 import {
   type Account,
@@ -30,7 +30,7 @@ const image = () => ({ model: "imgA-4", prompt: unique() });
 const remove = (account: Account, id: string) => call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" });
 const files = async (id: string) => (await env.ASSETS.list({ prefix: `assets/${id}/` })).objects.length;
 
-/** The task is not visible any more, and its charge is still in the ledger. */
+/** The task is no longer visible, and its charge is still in the ledger. */
 async function expectGone(account: Account, id: string): Promise<void> {
   for (const status of ["", "/callback", "/events"])
     expect((await call(`/v1/tasks/${id}${status}`, { key: account.key })).status).toBe(404);

@@ -12,6 +12,7 @@ import {
   holdTime,
   newAccount,
   pass,
+  script,
   submit,
   unique,
   upstreamCalls,
@@ -101,3 +102,26 @@ test("a refused submission leaves nothing: no record, no input, no row", async (
   expect((await call("/v1/tasks", { key: account.key })).body).toEqual({ object: "list", data: [], has_more: false });
   expect(await readBalance(account)).toEqual({ quota: 0.01, reserved: 0, used: 0, remaining: 0.01 });
 });
+
+test.each(["completed", "failed", "cancelled", "over its deadline"])(
+  "the provider's record of a task that is %s is erased with its prompt",
+  async (end) => {
+    const account = await newAccount();
+    const prompt = unique();
+    if (end === "failed") await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
+    const id = await submit(account, images, image(prompt));
+    await deliver(id);
+    expect(await remaining(prompt)).toBe(1);
+    if (end === "cancelled") await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+    else if (end === "over its deadline") await pass(id, 3_600);
+    else await finish(account, id);
+    expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe(end === "completed" ? end : "failed");
+    expect(await remaining(prompt)).toBe(0);
+  },
+);
+
+/** The number of operations with this word in their prompt that the provider keeps. */
+async function remaining(word: string): Promise<number> {
+  const response = await env.SANDBOX!.fetch(`http://sandbox/__operations?match=${word}`);
+  return (await response.json<unknown[]>()).length;
+}

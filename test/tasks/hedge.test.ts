@@ -94,7 +94,7 @@ test.each(deaths)("if the operator switched it off and a provider %s, the task f
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("if the operator switched it off, a provider that stops answering keeps the task", async () => {
+test("with HEDGE=off a provider that stops answering keeps the task", async () => {
   const { account, prompt, id } = await begin("off");
   await script({ match: prompt, model: "first", polls: silent.slice(0, 5) });
   for (let round = 0; round < 5; round++) await pass(id, 15);

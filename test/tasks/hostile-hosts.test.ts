@@ -171,25 +171,58 @@ test.each(readers.slice(0, 2))(
   },
 );
 
-test("images at a host that hangs do not take the permits of another account's images", async () => {
-  const [greedy, other] = [await newAccount(), await newAccount()];
+const toPng = () => new Response(Uint8Array.fromBase64(png), { headers: { "content-type": "image/png" } });
+const withImage = (prompt: string, image: string) => ({ model: "imgB-4o-image", prompt, images: [image] });
+
+test.each([
+  ["never answer", () => new Promise<Response>(() => undefined)],
+  ["stall within their bodies", stalls],
+])("images of two accounts at hosts that %s take no permits of another account's images", async (_, answer) => {
+  const [first, second, other] = [await newAccount(), await newAccount(), await newAccount()];
   const late = Promise.withResolvers<void>();
-  const toPng = () => new Response(Uint8Array.fromBase64(png), { headers: { "content-type": "image/png" } });
-  const fetched = internet({ "https://hanging.example.com/a": () => late.promise.then(toPng), [url]: toPng });
-  const toBody = (prompt: string, image: string) => ({ model: "imgB-4o-image", prompt, images: [image] });
-  const prompts = [unique(), unique(), unique()];
-  const ids = await Promise.all(
-    prompts.map((prompt) => submit(greedy, "/v1/images/generations", toBody(prompt, "https://hanging.example.com/a"))),
-  );
-  const held = ids.map((id) => deliver(id, "gateway-starts", strict));
-  await vi.waitFor(() => expect(fetched).toHaveBeenCalled());
+  const hanging = "https://hanging.example.com/a";
+  const fetched = internet({ [hanging]: () => Promise.race([late.promise.then(toPng), answer()]), [url]: toPng });
+  const ids: string[] = [];
+  for (const account of [first, first, first, second, second, second])
+    ids.push(await submit(account, "/v1/images/generations", withImage(unique(), hanging)));
+  for (const id of ids) void deliver(id, "gateway-starts", strict);
+  await vi.waitFor(() => expect(fetched).toHaveBeenCalledTimes(6));
   const prompt = unique();
-  const id = await submit(other, "/v1/images/generations", toBody(prompt, url));
+  const id = await submit(other, "/v1/images/generations", withImage(prompt, url));
   await deliver(id, "gateway-starts", strict);
   expect((await upstreamCalls(prompt)).length).toBe(1);
-  // One at a time, and none is refused.
-  expect(fetched).toHaveBeenCalledTimes(2);
+  await Promise.all(ids.map((one, at) => call(`/v1/tasks/${one}/cancel`, { key: (at < 3 ? first : second).key, method: "POST" })));
   late.resolve();
-  await Promise.all(held);
-  for (const one of prompts) expect((await upstreamCalls(one)).length).toBe(1);
+});
+
+test("after a host was slow, consumers leave the account's starts that read URLs to the task objects, which run them ten seconds later", async () => {
+  const [slow, other] = [await newAccount(), await newAccount()];
+  const late = Promise.withResolvers<void>();
+  internet({ "https://hanging.example.com/a": () => late.promise.then(toPng), [url]: toPng });
+  const sends = spyOn(bindings.queue(), "send").mockClear();
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });
+  const first = await submit(slow, "/v1/images/generations", withImage(unique(), "https://hanging.example.com/a"));
+  const held = deliver(first, "gateway-starts", strict);
+  await vi.waitFor(() => expect(fetch).toHaveBeenCalledOnce());
+  await vi.advanceTimersByTimeAsync(5_000);
+  vi.useRealTimers();
+  holdTime();
+  late.resolve();
+  await held;
+
+  const [own, others] = [unique(), unique()];
+  const id = await submit(slow, "/v1/images/generations", withImage(own, url));
+  const fields = sends.mock.lastCall![0] as { readsUrlsOf: string };
+  expect(fields.readsUrlsOf).toBe(slow.id);
+  expect(await deliver(id, "gateway-starts", strict, fields)).toBe("ack");
+  expect(await upstreamCalls(own)).toEqual([]);
+  await pass(id, 10);
+  expect((await upstreamCalls(own)).length).toBe(1);
+
+  const another = await submit(other, "/v1/images/generations", withImage(others, url));
+  await deliver(another, "gateway-starts", strict, sends.mock.lastCall![0] as object);
+  expect((await upstreamCalls(others)).length).toBe(1);
+  const plain = unique();
+  await deliver(await submit(slow, "/v1/images/generations", { model: "imgB-4o-image", prompt: plain }), "gateway-starts", strict);
+  expect((await upstreamCalls(plain)).length).toBe(1);
 });

@@ -1,7 +1,7 @@
 /** A task's life: temporary faults, permanent faults, deadlines, dead-letter messages. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import {
   readBalance,

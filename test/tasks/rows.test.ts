@@ -1,11 +1,12 @@
 /** The writes and calls of a task or chat, counted over its whole life: from its submission to the end of its record. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
-import { operations, rows, together } from "../../scripts/support/operations.ts";
-import { call, complete, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type Account, call, holdTime, unique } from "../support/gateway.ts";
+import type { Operations } from "../../scripts/support/operations.ts";
 import { addDurations } from "../../src/db/typical-times.ts";
-import { expectAgrees, live, measureTasks, share, startMeter, submitting } from "../support/meter.ts";
+import { expectCounts, together } from "../support/counts.ts";
+import { keepRequestLog, measureChats, measureTasks, submitting } from "../support/meter.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -29,44 +30,83 @@ function workFor(seconds: number): void {
   });
 }
 
+const videos = "/v1/videos/generations";
+const images = "/v1/images/generations";
 const video = () => ({ model: "vidB-3.1-fast", prompt: unique() });
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-test("a video of 60 seconds that is polled, with that typical duration", async () => {
-  const path = "/v1/videos/generations";
-  await addDurations(env.DB, "video vidB-3.1-fast sandbox vidB-3.1-fast", Array<number>(100).fill(60));
-  // Reading and writing typical durations happens once for many tasks, so it is not part of the cost of one.
-  await complete(await newAccount(), path, video());
-  workFor(60);
-  const each = await measureTasks(together, { begin: submitting(path, video) });
-  expectAgrees(each, operations.video);
-  expect(rows(each)).toBeLessThanOrEqual(22.5);
-});
-
-test("an image of 4 seconds that is polled, with that typical duration", async () => {
-  const path = "/v1/images/generations";
+beforeEach(async () => {
+  const about60 = Array.from({ length: 100 }, (_, at) => 57 + 0.06 * at);
+  await addDurations(env.DB, "video vidB-3.1-fast sandbox vidB-3.1-fast 8s", about60);
   await addDurations(env.DB, "image imgA-4 sandbox imgA-4", Array<number>(100).fill(4));
-  await complete(await newAccount(), path, image());
-  workFor(3.9);
-  expectAgrees(await measureTasks(together, { begin: submitting(path, image) }), operations["image, polled"]);
 });
 
-test("a chat", async () => {
-  const account = await newAccount(10_000);
-  const chats = (count: number) =>
-    Promise.all(
-      Array.from({ length: count }, async () => {
-        const body = { model: "textA-1", messages: [{ role: "user", content: unique() }] };
-        expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
-      }),
-    );
-  // The account has a grant of the amount that it spent in the last minute.
-  await chats(together);
-  await live(account, [], Date.now() + 30_000);
-  const finish = await startMeter();
-  await chats(together);
-  await live(account, [], Date.now() + 8 * 86_400_000);
-  const each = share(await finish(), together);
-  expectAgrees(each, operations.chat);
-  expect(rows(each)).toBeLessThanOrEqual(5);
+test("a video of 60 seconds that is polled, with that typical duration", async (context) => {
+  workFor(60);
+  expectCounts(context, "video", await measureTasks(together, { ...submitting(videos, video) }));
+});
+
+/** Videos, each of which its caller asks for every 10 seconds until it is completed: the queries of a usual client. */
+async function measureAsked(count: number, logsRequests: boolean): Promise<Operations> {
+  workFor(60);
+  const log = logsRequests ? keepRequestLog() : undefined;
+  const vars = log?.vars ?? {};
+  const isLone = count === 1;
+  const seen: string[][] = [];
+  const happens = async ({ key }: Account, ids: string[]) => {
+    await log?.write();
+    const answers = await Promise.all(ids.map((id) => call(`/v1/tasks/${id}`, { key, vars })));
+    seen.push(answers.map(({ body }) => body.data.status as string));
+  };
+  const each = await measureTasks(count, {
+    ...submitting(videos, video),
+    begin: async (account, isCounted) => {
+      const { status, body } = await call(videos, { key: account.key, body: video(), vars: isCounted ? vars : {} });
+      expect(status).toBe(200);
+      return body.id as string;
+    },
+    events: [...[10, 20, 30, 40, 50, 60, 70].map((seconds) => ({ seconds, happens })), { seconds: 80, happens: async () => log?.write() }],
+    isKnown: isLone,
+  });
+  const inProgress = Array.from({ length: 6 }, () => ["in_progress"]);
+  expect(seen.map((statuses) => [...new Set(statuses)])).toEqual([...inProgress, ["completed"]]);
+  return each;
+}
+
+test("a video whose caller asks for its status every 10 seconds", async (context) => {
+  expectCounts(context, "video, status every 10 s", await measureAsked(together, false));
+});
+
+test("the same with the console's log of requests", async (context) => {
+  expectCounts(context, "video, status every 10 s, request log", await measureAsked(together, true));
+});
+
+test("a lone account's video whose caller asks for its status every 10 seconds, with the log of requests", async (context) => {
+  expectCounts(context, "video, lone account, status every 10 s, request log", await measureAsked(1, true));
+});
+
+test("a lone account's video", async (context) => {
+  workFor(60);
+  expectCounts(context, "video, lone account", await measureTasks(1, { ...submitting(videos, video), isKnown: true }));
+});
+
+test("an image of 4 seconds that is polled, with that typical duration", async (context) => {
+  workFor(3.9);
+  expectCounts(context, "image, polled", await measureTasks(together, { ...submitting(images, image) }));
+});
+
+test("a chat", async (context) => {
+  expectCounts(context, "chat", await measureChats(together, { isBusy: true }));
+});
+
+test("chats with the console's log of requests", async (context) => {
+  expectCounts(context, "chat, request log", await measureChats(together, { isBusy: true, logsRequests: true }));
+});
+
+test("a lone account's chat", async (context) => {
+  expectCounts(context, "chat, lone account", await measureChats(1));
+});
+
+test("a lone account's chat with the console's log of requests", async (context) => {
+  expectCounts(context, "chat, lone account, request log", await measureChats(1, { logsRequests: true }));
 });

@@ -2,8 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { storeFile, TooLargeError } from "../../src/assets.ts";
-import { toPieces } from "../../src/tasks/outputs.ts";
+import { storeFile, TooLargeError } from "../../src/storage/assets.ts";
+import { toPieces } from "../../src/tasks/consumer/outputs.ts";
 
 const mebibyte = 1024 * 1024;
 

@@ -1,11 +1,12 @@
 /** Estimates from the durations of recent tasks. Contract 2. */
 
+import "../support/alone.ts";
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { addDurations, readDurations } from "../../src/db/typical-times.ts";
-import { newTask } from "../../src/tasks/task.ts";
-import { median, noteDuration, typicalSecondsLately } from "../../src/tasks/typical-times.ts";
+import { newTask } from "../../src/tasks/transitions/task.ts";
+import { learnDurations, learnedLately, median, noteDuration } from "../../src/tasks/typical-times.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { call, complete, holdTime, newAccount, pass, submit, unique } from "../support/gateway.ts";
 
@@ -30,14 +31,14 @@ test("the last hundred are kept, newest first, each group separately", async () 
 });
 
 test("nine tasks give no estimate, the tenth does; another isolate reads it within a minute", async () => {
-  const work = { kind: "image", model: unique(), route } as const;
+  const work = { kind: "image", model: unique(), route, parameters: {} } as const;
   const sort = `image ${work.model} sandbox imgA-4`;
   const ask = async () => {
     minute();
     const ctx = createExecutionContext();
-    typicalSecondsLately(env.DB, ctx, work);
+    learnedLately(env.DB, ctx, work);
     await waitOnExecutionContext(ctx);
-    return typicalSecondsLately(env.DB, ctx, work);
+    return learnedLately(env.DB, ctx, work)?.typicalSeconds;
   };
   await addDurations(
     env.DB,
@@ -55,15 +56,38 @@ test("nine tasks give no estimate, the tenth does; another isolate reads it with
   expect(await ask()).toBe(12);
 });
 
+test("all but two of a hundred are between the first and the last usual run", () => {
+  const seconds = [1, 2, ...Array.from({ length: 97 }, (_, at) => 60 + at / 10), 500];
+  expect(learnDurations(seconds)).toEqual({ typicalSeconds: 65, runSeconds: { first: 60, mean: expect.closeTo(67.886), last: 69.6 } });
+  expect(learnDurations(seconds.slice(0, 9))).toBeUndefined();
+});
+
+test("runs that the first poll found are looked for earlier the next time", () => {
+  const { runSeconds } = learnDurations(Array<number>(100).fill(60))!;
+  expect(runSeconds).toEqual({ first: 0.93 * 60, mean: 60, last: 60 });
+});
+
+test("polled work is recorded from its start to the poll that found its end, by its length and resolution", async () => {
+  const model = unique();
+  const end = async (parameters: object) => {
+    const submission = { kind: "video", model, routes: [route], parameters } as unknown as Parameters<typeof newTask>[1];
+    await noteDuration(env.DB, { submission, createdAt: 0, askedAt: 3_000, readyAt: 47_000, finalAt: 50_000 });
+  };
+  await end({});
+  await end({ duration: 8 });
+  await end({ duration: 8, resolution: "1080p" });
+  const known = await readDurations(env.DB);
+  const sorts = ["", " 8s", " 8s 1080p"].map((rest) => `video ${model} sandbox imgA-4${rest}`);
+  expect(sorts.map((sort) => known.get(sort))).toEqual([[44], [44], [44]]);
+});
+
 test("an isolate writes one row for many tasks, and a database that does not answer changes nothing", async () => {
-  const submission = { kind: "image", model: unique(), routes: [route] } as unknown as Parameters<typeof newTask>[1];
+  const submission = { kind: "image", model: unique(), routes: [route], parameters: {} } as unknown as Parameters<typeof newTask>[1];
   const statements = spyOn(bindings.database(), "prepare");
   const writes = () => statements.mock.calls.filter(([sql]) => String(sql).includes("typical_time")).length;
   const end = async (seconds: number) => {
-    const ctx = createExecutionContext();
     const now = Date.now();
-    noteDuration(env.DB, ctx, { submission, createdAt: now, finalAt: now + 1000 * seconds });
-    await waitOnExecutionContext(ctx);
+    await noteDuration(env.DB, { submission, createdAt: now, finalAt: now + 1000 * seconds });
   };
   for (let count = 0; count < 26; count++) await end(count);
   expect(writes()).toBe(2);

@@ -3,8 +3,8 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { TaskObject } from "../../src/tasks/task-object.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import worker from "../../src/worker.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { alarm, readBalance, call, deliver, finish, holdTime, newAccount, pass, submit } from "../support/gateway.ts";

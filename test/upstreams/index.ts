@@ -8,9 +8,10 @@ import { fal } from "./fal/index.ts";
 import { openai } from "./openai/index.ts";
 import { modelark } from "./modelark/index.ts";
 import { minimax } from "./minimax/index.ts";
-import { files, filesHeader } from "./files.ts";
+import { files, filesHeader, makeFile } from "./files.ts";
 import { google } from "./google/index.ts";
 import { replicate } from "./replicate/index.ts";
+import { xai } from "./xai/index.ts";
 
 /** Where an emulator is: below `/name` on the port, and in place of these hosts in tests. Add a line for a new one. */
 const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
@@ -22,11 +23,16 @@ const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "modelark", hosts: /^ark\.(?:(?:ap-southeast|eu-west)\.bytepluses|cn-beijing\.volces)\.com$/, app: modelark },
   { name: "minimax", hosts: /^api\.minimaxi?\.(?:io|com)$/, app: minimax },
   { name: "replicate", hosts: /^api\.replicate\.com$/, app: replicate },
+  { name: "xai", hosts: /^api\.x\.ai$/, app: xai },
 ];
 
 const app = new Hono()
   .onError((error) => {
     throw error;
+  })
+  .get("/__signed/:kind/:type", (c) => {
+    const { kind, type } = c.req.param();
+    return new Response(makeFile(`[signed ${type}]`, kind === "video" ? kind : "image").bytes);
   })
   .get("/__calls", (c) => c.json(recorded(c.req.query("match") ?? "")))
   .get("/__callbacks", (c) => c.json(callsFor(c.req.query("match") ?? "", Number(c.req.query("at")))));

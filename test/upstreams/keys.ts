@@ -37,4 +37,5 @@ export const providerKeys = {
   GOOGLE_SERVICE_ACCOUNT: serviceAccount(),
   VERTEX_BASE_URL: "https://us-central1-aiplatform.googleapis.com/v1/projects/test-project/locations/us-central1",
   REPLICATE_API_TOKEN: "test-replicate-token",
+  XAI_API_KEY: "test-xai-key",
 };

@@ -1,5 +1,6 @@
 /** Random reservations, settlements, repeats, crashes and faults of D1, in any order: at the end the wallet's invariants hold, and what callers see meanwhile counts each charge once. */
 
+import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { Random } from "../../scripts/support/random.ts";

@@ -1,11 +1,13 @@
 /** Chats' calls that share a call of their wallet: each takes effect once, whatever becomes of the call or of the request that makes it. */
 
+import "../support/alone.ts";
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { holdForChat } from "../../src/api/chat-hold.ts";
-import { Watch } from "../../src/api/watch.ts";
-import { type ChatCall, callTogether } from "../../src/tasks/wallet-line.ts";
-import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { holdForChat } from "../../src/api/chat/hold.ts";
+import { settleChat } from "../../src/wallet/settlements.ts";
+import { type ChatCall, holdTogether } from "../../src/wallet/line.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import { failOnce } from "../support/faults.ts";
 import { type Account, holdTime, newAccount, readBalance } from "../support/gateway.ts";
 import { crashWallet, expectFinal, expectSound, type Known, newCharge, openWallet, wake } from "./support.ts";
@@ -30,29 +32,18 @@ async function spender() {
   return { account, first: { charge, amount: 90_000, charged: 0 } };
 }
 
-/** Ends the gathering of the calls before: the clock stands still otherwise. */
-const endGathering = () => vi.setSystemTime(Date.now() + 5);
-
-/** Makes the calls as chats do: one that was lost is repeated alone. */
+/** Holds as chats do: a call that was lost is repeated alone. */
 async function reserveAll(calls: ChatCall[]): Promise<void> {
-  endGathering();
   const wallet = ({ charge }: ChatCall) => env.WALLETS.getByName(charge.accountId);
   await Promise.all(
     calls.map(async (call) => {
-      if (await callTogether(env.WALLETS, call, new Watch(), true)) return;
+      if (await holdTogether(env.WALLETS, call, true)) return;
       expect(await wallet(call).reserve(call.charge, call.held, { deadline: deadline() })).toEqual({ answer: "reserved" });
     }),
   );
 }
-async function settleAll(calls: ChatCall[], charged: number): Promise<void> {
-  endGathering();
-  await Promise.all(
-    calls.map(async ({ charge }) => {
-      if (await callTogether(env.WALLETS, { charge, held, charged, outcome: "completed" }, new Watch(), true)) return;
-      await env.WALLETS.getByName(charge.accountId).settle(charge, charged, "completed", held);
-    }),
-  );
-}
+const settleAll = (calls: ChatCall[], charged: number) =>
+  Promise.all(calls.map(async ({ charge }) => settleChat(env, { charge, held, charged, outcome: "completed" })));
 
 interface Methods {
   chats: (this: WalletObject, calls: ChatCall[]) => Promise<boolean[]>;
@@ -69,23 +60,53 @@ async function expectOnce(account: Account, first: Known, calls: ChatCall[], cha
   await expectFinal(account, known);
 }
 
-test("calls at the same time go together behind the first one, and each has its own answer", async () => {
+test("holds at the same time go together behind the first one, and each has its own answer", async () => {
   const { account, first } = await spender();
   const batches = vi.spyOn(WalletObject.prototype, "chats");
   const calls = Array.from({ length: 10 }, () => toHold(account));
   const tooMuch = { ...toHold(account), held: 2_000_000 };
-  const answers = await Promise.all([...calls, tooMuch].map((call) => callTogether(env.WALLETS, call, new Watch(), true)));
+  const answers = await Promise.all([...calls, tooMuch].map((call) => holdTogether(env.WALLETS, call, true)));
   expect(answers).toEqual([...calls.map(() => true), false]);
   expect(batches.mock.calls.map(([together]) => together.length)).toEqual([1, 10]);
   await expectSound(account, [first, ...calls.map(({ charge }) => ({ charge, amount: held }))]);
   await settleAll(calls, 400);
-  expect(await callTogether(env.WALLETS, toHold(account), new Watch(), false)).toBe(true);
-  endGathering();
-  // Settled already, and never reserved: the second one needs a call of its own.
-  const ended = (charge: ChatCall["charge"]) =>
-    callTogether(env.WALLETS, { charge, held, charged: 1, outcome: "completed" }, new Watch(), true);
-  expect(await ended(calls[0]!.charge)).toBe(true);
-  expect(await ended(newCharge(account, "chat"))).toBe(false);
+  expect(await holdTogether(env.WALLETS, toHold(account), false)).toBe(true);
+});
+
+test("settlements gather for fifty milliseconds or 64 of them, and go in one call", async () => {
+  const { account, first } = await spender();
+  const calls = Array.from({ length: 70 }, () => toHold(account));
+  await reserveAll(calls);
+  const batches = vi.spyOn(WalletObject.prototype, "chats");
+  const waits = vi.spyOn(scheduler, "wait");
+  await settleAll(calls, 700);
+  expect(batches.mock.calls.map(([together]) => together.length)).toEqual([64, 6]);
+  expect(waits.mock.calls).toEqual([[50], [50]]);
+  await expectOnce(account, first, calls, 700);
+});
+
+test("the settlements of a request that died while it gathered are sent with the next one's", async () => {
+  const { account, first } = await spender();
+  const calls = Array.from({ length: 3 }, () => toHold(account));
+  await reserveAll(calls);
+  vi.spyOn(scheduler, "wait").mockReturnValueOnce(new Promise(() => undefined));
+  void settleAll(calls.slice(0, 2), 700);
+  vi.setSystemTime(Date.now() + 2_000);
+  await settleAll(calls.slice(2), 700);
+  await expectOnce(account, first, calls, 700);
+});
+
+test("of chats that are settled together only those that the wallet does not know go in calls of their own", async () => {
+  const { account, first } = await spender();
+  const calls = Array.from({ length: 2 }, () => toHold(account));
+  await reserveAll(calls);
+  const alone = vi.spyOn(WalletObject.prototype, "settle");
+  const unknown = newCharge(account, "chat");
+  await settleAll([...calls, { charge: unknown, held, deadline: deadline() }], 700);
+  expect(alone.mock.calls.map(([{ taskId }]) => taskId)).toEqual([unknown.taskId]);
+  // It never held anything: nothing is charged, and it can hold nothing any more.
+  expect(await holdTogether(env.WALLETS, { charge: unknown, held, deadline: deadline() }, false)).toBe(false);
+  await expectOnce(account, first, calls, 700);
 });
 
 test("calls of different accounts go to their own wallets", async () => {
@@ -97,7 +118,7 @@ test("calls of different accounts go to their own wallets", async () => {
   for (const { account, first } of [one, other]) await expectOnce(account, first, of(account), 10);
 });
 
-test.each([false, true])("each call of a lost one is repeated and takes effect once: the lost one did %s", async (isDone) => {
+test.each([false, true])("each chat of a lost call is held and settled once: the lost one took effect %s", async (isDone) => {
   const { account, first } = await spender();
   const calls = Array.from({ length: 8 }, () => toHold(account));
   failOnce(WalletObject.prototype as never, "chats", isDone, 2);
@@ -120,7 +141,7 @@ test("an object that crashes during the calls has held and settled each of them 
   const calls = Array.from({ length: 8 }, () => toHold(account));
   await reserveAll(calls);
   await settleAll(calls, 300);
-  expect(time).toBeGreaterThanOrEqual(4);
+  expect(time).toBeGreaterThanOrEqual(3);
   await crashWallet(account);
   await expectOnce(account, first, calls, 300);
 });
@@ -139,65 +160,48 @@ const someCall = (id = crypto.randomUUID()): (() => ChatCall) => {
   return () => toHold(account);
 };
 
-test("behind a request that died a call waits until the next one comes, ten milliseconds later, which takes it along", async () => {
+test("behind a call without an answer others go together five milliseconds after it", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });
   const { sent, wallets } = dying(1);
   const next = someCall();
-  void callTogether(wallets, next(), new Watch(), true);
-  const waiting = callTogether(wallets, next(), new Watch(), true);
-  vi.setSystemTime(Date.now() + 11);
-  expect(await callTogether(wallets, next(), new Watch(), true)).toBe(true);
-  expect(await waiting).toBe(true);
+  void holdTogether(wallets, next(), true);
+  await vi.advanceTimersByTimeAsync(2);
+  const waiting = [holdTogether(wallets, next(), true), holdTogether(wallets, next(), true)];
+  await vi.advanceTimersByTimeAsync(2);
+  expect(sent).toEqual([1]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await Promise.all(waiting)).toEqual([true, true]);
   expect(sent).toEqual([1, 2]);
 });
 
-test("behind a request that died each call gives up after two seconds, and later ones go at once", async () => {
+test("if the request that makes a call has died, those that it took along give up after two seconds, and later ones go at once", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });
+  const { sent, wallets } = dying(2);
+  const next = someCall();
+  void holdTogether(wallets, next(), true);
+  void holdTogether(wallets, next(), true);
+  const taken = [holdTogether(wallets, next(), true), holdTogether(wallets, next(), true)];
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await Promise.all(taken)).toEqual([undefined, undefined]);
+  expect(sent).toEqual([1, 3]);
+  expect(await holdTogether(wallets, next(), true)).toBe(true);
+  expect(sent).toEqual([1, 3, 1]);
+});
+
+test("if the request that waits first has died, the next one takes its call and the others' along", async () => {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });
   const { sent, wallets } = dying(1);
   const next = someCall();
-  void callTogether(wallets, next(), new Watch(), true);
-  const waiting = [callTogether(wallets, next(), new Watch(), true), callTogether(wallets, next(), new Watch(), true)];
-  await vi.advanceTimersByTimeAsync(2_000);
-  expect(await Promise.all(waiting)).toEqual([undefined, undefined]);
-  expect(await callTogether(wallets, next(), new Watch(), true)).toBe(true);
-  expect(sent).toEqual([1, 1]);
-});
-
-/** The wallets of `dying`, after a call for three chats and on a clock that the test moves. */
-async function gathering() {
-  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });
-  const { sent, wallets } = dying(0);
-  const next = someCall();
-  const ask = (watch = new Watch()) => callTogether(wallets, next(), watch, true);
-  await Promise.all([ask(), ask(), ask(), ask()]);
+  void holdTogether(wallets, next(), true);
+  const timeout = vi.spyOn(globalThis, "setTimeout").mockReturnValueOnce(0); // its timer died with it
+  void holdTogether(wallets, next(), true);
+  timeout.mockRestore();
+  const second = holdTogether(wallets, next(), true);
+  await vi.advanceTimersByTimeAsync(5);
+  expect(sent).toEqual([1]);
+  expect(await holdTogether(wallets, next(), true)).toBe(true);
+  expect(await second).toBe(true);
   expect(sent).toEqual([1, 3]);
-  return { sent, ask };
-}
-
-test("after a call for several chats the next one is sent four milliseconds later, for all that came meanwhile", async () => {
-  const { sent, ask } = await gathering();
-  const first = ask();
-  await vi.advanceTimersByTimeAsync(3);
-  const second = ask();
-  expect(sent).toEqual([1, 3]);
-  await vi.advanceTimersByTimeAsync(1);
-  expect(await Promise.all([first, second])).toEqual([true, true]);
-  expect(sent).toEqual([1, 3, 2]);
-  // A call for two gathers no more.
-  expect(await ask()).toBe(true);
-  expect(sent).toEqual([1, 3, 2, 1]);
-});
-
-test("if the request that gathers has died, the next chat takes its call along", async () => {
-  const { sent, ask } = await gathering();
-  const dead = new Watch();
-  const gatherer = ask(dead);
-  dead.stop();
-  const second = ask();
-  await vi.advanceTimersByTimeAsync(4);
-  expect(sent).toEqual([1, 3]);
-  expect(await ask()).toBe(true);
-  expect(await Promise.all([gatherer, second])).toEqual([true, true]);
-  expect(sent).toEqual([1, 3, 3]);
 });
 
 test("a refused chat whose shared call was lost holds nothing when that call comes after all", async () => {
@@ -209,7 +213,9 @@ test("a refused chat whose shared call was lost holds nothing when that call com
     throw new Error("scripted fault");
   });
   vi.spyOn(WalletObject.prototype, "reserve").mockResolvedValueOnce({ answer: "insufficient" });
-  const refused = await holdForChat(env, charge, held, new Watch()).catch((error: unknown) => error);
+  const context = createExecutionContext();
+  const refused = await holdForChat(env, context, charge, held).catch((error: unknown) => error);
+  await waitOnExecutionContext(context);
   expect(refused).toMatchObject({ code: "insufficient_quota" });
   expect(lost).toHaveLength(1);
   expect(await env.WALLETS.getByName(account.id).chats(lost)).toEqual([false]);

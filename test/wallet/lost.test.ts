@@ -1,9 +1,10 @@
 /** A wallet object that lost its storage: the amount that it held stays granted, its tasks report what they hold, and the rest is returned. Amounts in millionths. */
 
+import "../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { ObjectsApi } from "../../src/objects-api.ts";
+import { Objects } from "../../src/rpc/objects.ts";
 import { type Account, readBalance, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { crashWallet, readEntries, expectFinal, expectSound, type Known, newCharge, readRow, wake, openWallet } from "./support.ts";
 
@@ -80,7 +81,7 @@ test("an account's task objects report to its wallet, which lost its storage, wh
   const [completed, open] = ids;
   await finish(account, completed!);
   await lose(account);
-  const objects = new ObjectsApi(env);
+  const objects = new Objects(env);
   for (let time = 0; time < 2; time++)
     expect(await Promise.all([...ids, "task_of_nobody"].map((id) => objects.settleAgain(account.id, id)))).toEqual([
       "settled",

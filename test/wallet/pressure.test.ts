@@ -3,8 +3,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { toTaskId } from "../../src/ids.ts";
-import type { WalletState } from "../../src/tasks/wallet-state.ts";
+import { toTaskId } from "../../src/base/ids.ts";
+import type { WalletState } from "../../src/wallet/state.ts";
 import { bindings } from "../support/faults.ts";
 import { holdTime, newAccount } from "../support/gateway.ts";
 import { afterBatches, alarmOf, crashWallet, newCharge, openWallet, wake } from "./support.ts";
@@ -53,7 +53,7 @@ test("a reservation is granted between two full batches", async () => {
   expect(order.indexOf("reserved"), order.join()).toBeLessThan(4);
 });
 
-test("neither a start of the object nor a late alarm lets a call postpone what is due", async () => {
+test("a call postpones no alarm that is due, not even after a start of the object or with a late alarm", async () => {
   const account = await newAccount(1);
   const charge = newCharge(account, "chat");
   await openWallet(account).reserve(charge, 100, { deadline: deadline() });
@@ -144,7 +144,7 @@ test("an object that starts with hundreds of keys, most of them deleted long ago
       run(state);
       kv.put("wallet", state);
     });
-  const deleted = Array.from({ length: 400 }, (_, at) => [`key_${at}`, { quota: null, used: 0, legacy: 0, budget: null }] as const);
+  const deleted = Array.from({ length: 400 }, (_, at) => [`key_${at}`, { quota: null, used: 0, budget: null }] as const);
   await change(({ keys }) => Object.assign(keys, Object.fromEntries(deleted)));
   await crashWallet(account);
   expect(await openWallet(account).reserve(newCharge(account), 100, {})).toEqual({ answer: "reserved" });

@@ -2,8 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { dropHistory } from "../../src/tasks/wallet-restore.ts";
-import type { WalletState } from "../../src/tasks/wallet-state.ts";
+import { dropHistory } from "../../src/wallet/restore.ts";
+import type { WalletState } from "../../src/wallet/state.ts";
 import { bindings } from "../support/faults.ts";
 import { type Account, holdTime, newAccount } from "../support/gateway.ts";
 import { afterBatches, alarmOf, crashWallet, newCharge, openWallet, readRow, wake } from "./support.ts";
@@ -52,7 +52,7 @@ const restoreDatabase = ({ id, keyId }: Account) =>
   env.DB.batch([
     env.DB.prepare("DELETE FROM entry WHERE account_id = ?1").bind(id),
     env.DB.prepare("DELETE FROM spending WHERE account_id = ?1").bind(id),
-    env.DB.prepare("UPDATE wallet SET reserved = 0, used = 0, granted = 0, revision = 0 WHERE id IN (?1, ?2)").bind(id, keyId),
+    env.DB.prepare("UPDATE wallet SET used = 0, granted = 0, revision = 0 WHERE id IN (?1, ?2)").bind(id, keyId),
   ]);
 
 test("a restored database gets thousands of entries in a few transactions, and a fault between them repeats none", async () => {
@@ -115,7 +115,7 @@ test("pages are kept for two days, but no more of them than the object can store
   const dropped: number[] = [];
   const end = { charged: 0, outcome: "completed", at: Date.now(), n: 1 };
   const entries = [{ taskId: "task", keyId: "key", kind: "chat", model: "textA-1", held: 0, at: end.at, end }];
-  const storage = { save: () => undefined, page: (seq: number) => ({ seq, entries }), drop: (seq: number) => void dropped.push(seq) };
+  const storage = { page: (seq: number) => ({ seq, entries }), drop: (seq: number) => void dropped.push(seq) };
   const state = { oldestPage: 1, firstPage: 2_000_000 } as WalletState;
   dropHistory(state, storage);
   expect([dropped, state.oldestPage]).toEqual([[], 1]);

@@ -35,9 +35,10 @@ export class GatewayApi {
 
   /** Returns a task; with `wait`, when it has ended or this many seconds have passed. */
   async task(id: string, { abortSignal, headers }: CallOptions, wait = 0): Promise<Task> {
-    const query = wait > 0 ? `?wait=${wait}` : "";
-    return (await this.ask<{ data: Task }>(`/v1/tasks/${encodeURIComponent(id)}${query}`, { headers: lowerCased(headers) }, abortSignal))
-      .data;
+    const path = `/v1/tasks/${encodeURIComponent(id)}`;
+    // A repeat does not wait: the key may have the maximum of waits open.
+    const first = wait > 0 ? `${path}?wait=${wait}` : path;
+    return (await this.ask<{ data: Task }>(path, { headers: lowerCased(headers) }, abortSignal, first)).data;
   }
 
   async file(url: string, abortSignal?: AbortSignal): Promise<Uint8Array> {
@@ -46,11 +47,11 @@ export class GatewayApi {
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  /** Retries with growing delays if the gateway cannot be reached or is busy: a retry by the SDK would be another submission. */
-  private async ask<T>(path: string, init: RequestInit, signal: AbortSignal | undefined): Promise<T> {
-    const url = this.origin + path;
+  /** Retries `path` with growing delays if the gateway cannot be reached or is busy: a retry by the SDK would be another submission. `first` is the path of the first attempt. */
+  private async ask<T>(path: string, init: RequestInit, signal: AbortSignal | undefined, first = path): Promise<T> {
     const headers = { authorization: `Bearer ${this.apiKey}`, ...(init.headers as Record<string, string>) };
     for (let attempt = 1; ; attempt++) {
+      const url = this.origin + (attempt === 1 ? first : path);
       const response = await this.fetch(url, { ...init, headers, signal: signal ?? null }).catch((error: unknown) => {
         if (attempt === attempts || signal?.aborted) throw error;
         return undefined;
@@ -79,8 +80,12 @@ export class GatewayApi {
 const lowerCased = (headers: Record<string, string | undefined> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name.toLowerCase(), value]])));
 
-/** The gateway's own fields in `providerOptions.generationGateway`: `quality`, `metadata`, `max_cost`, `reference` ... */
-export const ownFields = (options: SharedV4ProviderOptions): object => options["generationGateway"] ?? {};
+/** The gateway's own fields: those of the model's settings, and before them `providerOptions.generationGateway`. */
+export function ownFields(settings: { metadata?: object }, options: SharedV4ProviderOptions): { metadata?: object } {
+  const given: { metadata?: object } = options["generationGateway"] ?? {};
+  const metadata = { ...settings.metadata, ...given.metadata };
+  return { ...settings, ...given, ...(Object.keys(metadata).length > 0 && { metadata }) };
+}
 
 /** An image of a call in the gateway's format: a URL or a data URI. */
 export function toImage(file: { type: "url"; url: string } | { type: "file"; mediaType: string; data: string | Uint8Array }): string {

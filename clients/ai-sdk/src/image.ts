@@ -14,7 +14,7 @@ const ratios: Record<string, string> = {
   "1024x1536": "2:3",
 };
 
-export function imageModel(api: GatewayApi, modelId: string): ImageModelV4 {
+export function imageModel(api: GatewayApi, modelId: string, settings: object): ImageModelV4 {
   return {
     specificationVersion: "v4",
     provider: "generationGateway",
@@ -33,7 +33,7 @@ export function imageModel(api: GatewayApi, modelId: string): ImageModelV4 {
         n,
         ...(ratio && { size: ratio }),
         ...(images?.length && { images }),
-        ...ownFields(providerOptions),
+        ...ownFields(settings, providerOptions),
       };
       const id = await api.submit("/v1/images/generations", body, options);
       let task = await api.task(id, options, 30);

@@ -13,29 +13,53 @@ import { imageModel } from "./image.js";
 import { videoModel } from "./video.js";
 
 export interface GatewaySettings {
-  /** The gateway's URL without `/v1`. */
-  baseURL: string;
-  apiKey: string;
+  /** The gateway's URL, with or without `/v1`. Defaults to the variable `GATEWAY_URL`. */
+  baseURL?: string;
+  /** Defaults to the variable `GATEWAY_KEY`. */
+  apiKey?: string;
   fetch?: typeof globalThis.fetch;
+}
+
+/** The gateway's own fields for every call of a model; those in a call's `providerOptions.generationGateway` come first. */
+export interface ModelSettings {
+  quality?: "standard" | "hd";
+  /** Settings of the model: `resolution`, `style`, `watermark` ... */
+  metadata?: Record<string, unknown>;
+  /** Balance units: a call that would cost more is refused. */
+  max_cost?: number;
+  /** Your own name for the tasks. */
+  reference?: string;
+  store?: boolean;
+  /** Where the files are delivered as well. */
+  deliver_to?: { destination: string; prefix?: string } | { url: string };
 }
 
 export interface GatewayProvider extends ProviderV4 {
   (modelId: string): LanguageModelV4;
   languageModel(modelId: string): LanguageModelV4;
-  image(modelId: string): ImageModelV4;
-  imageModel(modelId: string): ImageModelV4;
-  video(modelId: string): VideoModelV4;
-  videoModel(modelId: string): VideoModelV4;
+  image(modelId: string, settings?: ModelSettings): ImageModelV4;
+  imageModel(modelId: string, settings?: ModelSettings): ImageModelV4;
+  video(modelId: string, settings?: ModelSettings): VideoModelV4;
+  videoModel(modelId: string, settings?: ModelSettings): VideoModelV4;
 }
 
 /** The models of a gateway, called with an API key. */
-export function createGenerationGateway({ baseURL, apiKey, fetch = globalThis.fetch }: GatewaySettings): GatewayProvider {
-  const origin = baseURL.replace(/\/+$/, "");
+export function createGenerationGateway(settings: GatewaySettings = {}): GatewayProvider {
+  const { baseURL = variable("GATEWAY_URL"), apiKey = variable("GATEWAY_KEY"), fetch = globalThis.fetch } = settings;
+  if (!baseURL || !apiKey) throw new TypeError("baseURL or apiKey is missing, as an option and as GATEWAY_URL or GATEWAY_KEY.");
+  const origin = baseURL.replace(/\/+$/, "").replace(/\/v1$/, "");
   const api = new GatewayApi(origin, apiKey, fetch);
-  const text = createOpenAICompatible({ name: "generationGateway", baseURL: `${origin}/v1`, apiKey, fetch, includeUsage: true });
+  const text = createOpenAICompatible({
+    name: "generationGateway",
+    baseURL: `${origin}/v1`,
+    apiKey,
+    fetch,
+    includeUsage: true,
+    supportsStructuredOutputs: true,
+  });
   const languageModel = (modelId: string) => text.chatModel(modelId);
-  const image = (modelId: string) => imageModel(api, modelId);
-  const video = (modelId: string) => videoModel(api, modelId);
+  const image = (modelId: string, fields: ModelSettings = {}) => imageModel(api, modelId, fields);
+  const video = (modelId: string, fields: ModelSettings = {}) => videoModel(api, modelId, fields);
   return Object.assign((modelId: string) => languageModel(modelId), {
     specificationVersion: "v4" as const,
     languageModel,
@@ -48,3 +72,6 @@ export function createGenerationGateway({ baseURL, apiKey, fetch = globalThis.fe
     },
   });
 }
+
+const variable = (name: string): string | undefined =>
+  (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];

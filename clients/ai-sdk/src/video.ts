@@ -7,14 +7,20 @@ import type {
 } from "@ai-sdk/provider";
 import { failure, type GatewayApi, ownFields, toImage, toResponse } from "./api.js";
 
-export function videoModel(api: GatewayApi, modelId: string): VideoModelV4 {
+export function videoModel(api: GatewayApi, modelId: string, settings: object): VideoModelV4 {
   return {
     specificationVersion: "v4",
     provider: "generationGateway",
     modelId,
     maxVideosPerCall: 1,
-    async doStart(call) {
-      const id = await api.submit("/v1/videos/generations", toBody(modelId, call), call);
+    // The gateway calls the URL when the task has ended; then the SDK asks for the status.
+    async handleWebhookOption({ webhook }) {
+      const { url, received } = await webhook();
+      return { webhookUrl: url, received };
+    },
+    async doStart({ webhookUrl, ...call }) {
+      const body = { ...toBody(modelId, settings, call), ...(webhookUrl !== undefined && { callback_url: webhookUrl }) };
+      const id = await api.submit("/v1/videos/generations", body, call);
       return { operation: { taskId: id }, warnings: toWarnings(call), response: toResponse(modelId) };
     },
     async doStatus({ operation, ...options }) {
@@ -39,14 +45,14 @@ export function videoModel(api: GatewayApi, modelId: string): VideoModelV4 {
   };
 }
 
-function toBody(model: string, call: VideoModelV4CallOptions): object {
+function toBody(model: string, settings: object, call: VideoModelV4CallOptions): object {
   const { prompt, aspectRatio, resolution, duration, image, frameImages, inputReferences, providerOptions } = call;
   const roles = [
     ...(image ? [{ url: toImage(image), role: "first_frame" }] : []),
     ...(frameImages ?? []).map((frame) => ({ url: toImage(frame.image), role: frame.frameType })),
     ...(inputReferences ?? []).map((file) => ({ url: toImage(file), role: "reference" })),
   ];
-  const own = ownFields(providerOptions) as { metadata?: object };
+  const own = ownFields(settings, providerOptions);
   const shortSide = resolution && Math.min(...resolution.split("x").map(Number));
   const metadata = { ...(shortSide && { resolution: `${shortSide}p` }), ...own.metadata };
   return {

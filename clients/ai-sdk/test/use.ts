@@ -1,10 +1,12 @@
 /** A program that uses the package, run by test/packages. */
 
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { experimental_generateVideo as generateVideo, generateImage, generateText, streamText } from "ai";
 import { createGenerationGateway } from "generation-gateway-ai-sdk";
 
-const { GATEWAY_URL: baseURL = "", GATEWAY_KEY: apiKey = "" } = process.env;
-const gateway = createGenerationGateway({ baseURL, apiKey });
+// The address and the key are read from GATEWAY_URL and GATEWAY_KEY.
+const gateway = createGenerationGateway();
 
 const { text, usage } = await generateText({ model: gateway("textA-1"), prompt: "Name a lighthouse." });
 const streamed: string[] = [];
@@ -25,6 +27,34 @@ const { video } = await generateVideo({
   resolution: "1280x720",
 });
 
+// The end of a video is reported to a server; status queries are counted.
+let queries = 0;
+const counting = createGenerationGateway({
+  baseURL: `${process.env["GATEWAY_URL"]}/v1`,
+  fetch: async (url, init) => {
+    if (new Request(url).url.includes("/v1/tasks/")) queries++;
+    return fetch(url, init);
+  },
+});
+let receive: (call: { headers: Record<string, string>; body: string }) => void;
+const called = new Promise<{ headers: Record<string, string>; body: string }>((resolve) => (receive = resolve));
+const receiver = createServer((request, answer) => {
+  let body = "";
+  request.on("data", (part) => (body += part));
+  request.on("end", () => {
+    answer.end();
+    receive({ headers: request.headers as Record<string, string>, body });
+  });
+});
+await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+const announced = await generateVideo({
+  model: counting.video("vidC-1-0-pro-fast", { metadata: { resolution: "480p" } }),
+  prompt: "A lighthouse",
+  duration: 2,
+  webhook: async () => ({ url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`, received: called }),
+});
+receiver.close();
+
 const refused = await generateImage({ model: gateway.image("imgA-4"), prompt: "a", aspectRatio: "5:4" }).catch((error: unknown) => error);
 const failed = await generateImage({ model: gateway.image("imgA-4"), prompt: "sandbox:flag" }).catch((error: unknown) => error);
 
@@ -38,6 +68,7 @@ console.log(
       charged: images.reduce((sum, { charged }) => sum + charged, 0),
       warnings: made.warnings.flatMap((warning) => ("feature" in warning ? warning.feature : [])),
     },
+    announced: { type: announced.video.mediaType, event: JSON.parse((await called).body).type, queries },
     video: { type: video.mediaType, bytes: video.uint8Array.length > 10_000 },
     refused: (refused as { statusCode?: number }).statusCode,
     failed: failed instanceof Error && failed.message.startsWith("content_policy_violation"),

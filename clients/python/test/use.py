@@ -1,75 +1,200 @@
-"""A program that uses the package, run by test/packages."""
+"""A program that uses the package, run by test/packages: against the gateway, and behind a proxy that loses and changes answers."""
 
 import asyncio
 import json
 import os
+import urllib.request
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 from generation_gateway import (
-    AuthenticatedClient,
-    GatewayError,
-    TaskFailed,
-    connect,
-    download,
-    download_async,
-    submit_and_wait,
-    submit_and_wait_async,
+    APIConnectionError,
+    APITimeoutError,
+    AsyncGateway,
+    BatchResult,
+    Gateway,
+    ImageRequest,
+    InternalError,
+    InvalidRequestError,
+    Task,
+    TaskFailedError,
+    UnauthorizedError,
     verify_callback,
     verify_receipt,
 )
-from generation_gateway.generated.models import ImageRequest, VidA2Request
+
+with open("samples.json", encoding="utf-8") as samples_file:
+    samples: dict[str, Any] = json.load(samples_file)
+PROXY = os.environ["PROXY_URL"]
 
 
-def refused(verify, *arguments) -> str:
+def caught(work: Callable[[], object]) -> Exception:
     try:
-        verify(*arguments)
-    except ValueError:
-        return "refused"
-    return "taken"
+        work()
+    except Exception as error:
+        return error
+    return AssertionError("nothing was raised")
 
 
-def use(client: AuthenticatedClient) -> dict:
-    with open("samples.json", encoding="utf-8") as file:
-        samples = json.load(file)
-    request = ImageRequest(model="imgA-4", prompt=f"A lighthouse {uuid.uuid4()}", n=2)
-    key, seen = str(uuid.uuid4()), []
-    image = submit_and_wait(client, request, idempotency_key=key, on_progress=lambda task: seen.append(task.progress))
-    assert seen[-1] == 100, seen
-    again = submit_and_wait(client, request, idempotency_key=key)
-    types = ["image/png" if file.startswith(b"\x89PNG") else "other" for file in download(image)]
-    video = submit_and_wait(client, VidA2Request(model="vidA-2", prompt="A lighthouse"))
-    try:
-        submit_and_wait(client, ImageRequest(model="imgA-4", prompt="a", n=9, size="5:4"))
-        raise AssertionError("not refused")
-    except GatewayError as error:
-        wrong = {"status": error.status, "params": sorted(detail["param"] for detail in error.body["error"]["details"])}
-    try:
-        submit_and_wait(client, ImageRequest(model="imgA-4", prompt="sandbox:flag"))
-        raise AssertionError("not failed")
-    except TaskFailed as error:
-        failed = error.task.error.code
+def fault(name: str, count: int = 1, after: int = 0) -> None:
+    urllib.request.urlopen(urllib.request.Request(f"{PROXY}/faults/{name}/{count}/{after}", method="PUT")).close()
+
+
+def requests_seen() -> list[str]:
+    with urllib.request.urlopen(f"{PROXY}/faults") as answer:
+        seen: list[str] = json.load(answer)
+        return seen
+
+
+def charged(task: Task) -> float:
+    return task["cost"].get("charged", 0)
+
+
+def use(gateway: Gateway) -> dict[str, Any]:
+    request: ImageRequest = {"model": "imgA-4", "prompt": f"A lighthouse {uuid.uuid4()}", "n": 2}
+    key, progress = str(uuid.uuid4()), list[int]()
+    image = gateway.images.generate(request, idempotency_key=key, on_progress=lambda task: progress.append(task["progress"]))
+    assert progress[-1] == 100, progress
+    again = gateway.images.generate(request, idempotency_key=key)
+    downloads = gateway.tasks.download(image)
+    pngs = [download.read() for download in downloads]
+    video = gateway.videos.generate({"model": "vidA-2", "prompt": "A lighthouse", "duration": 10})
+    saved = gateway.tasks.download(video)[0].save()
+
+    refused = caught(lambda: gateway.images.create({**request, "n": 9, "size": "5:4"}))  # type: ignore[typeddict-item]
+    assert isinstance(refused, InvalidRequestError), refused
+    failed = caught(lambda: gateway.images.generate({**request, "prompt": "sandbox:flag"}))
+    assert isinstance(failed, TaskFailedError), failed
+    stranger = caught(lambda: Gateway(api_key="sk-nothing").models.list())
+
+    question = "What is a lighthouse?"
+    text = ""
+    with gateway.chat.completions.create(
+        {"model": "textA-1-mini", "messages": [{"role": "user", "content": question}]}, stream=True
+    ) as stream:
+        for chunk in stream:
+            for choice in chunk["choices"]:
+                text += choice["delta"].get("content") or ""
+    whole = gateway.chat.completions.create({"model": "textA-1-mini", "messages": [{"role": "user", "content": question}]})
+    followed = gateway.images.create({"model": "imgA-4", "prompt": f"Followed {uuid.uuid4()}"})
+    states = [task["status"] for task in gateway.tasks.stream(followed["id"])]
+
+    uploaded = gateway.files.upload(saved)
+    picture = gateway.files.upload(pngs[0], expires_in=3600)
+    edited = gateway.images.generate({"model": "imgB-4o-image", "prompt": f"Snow {uuid.uuid4()}", "images": [picture["id"]]})
+    is_whole = len(gateway.files.download(uploaded["id"]).read()) == os.path.getsize(saved)
+
+    reference = str(uuid.uuid4())
+    lines = [
+        {
+            "custom_id": f"line-{n}",
+            "endpoint": "/v1/images/generations",
+            "body": {"model": "imgA-4", "prompt": f"Line {n} of {reference}", "reference": reference},
+        }
+        for n in (1, 2, 3)
+    ]
+    batch = gateway.batches.wait(gateway.batches.create({"requests": lines})["id"])
+    results: list[BatchResult] = list(gateway.batches.results(batch["id"]))
+    listed = [task for task in gateway.tasks.list(reference=reference, limit=2)]
+    page = gateway.tasks.list(reference=reference, limit=2).page()
+    estimate = gateway.estimate({"model": "vidC-1-0-pro-fast", "prompt": "Northern lights", "duration": 8})
+
     body = samples["body"].encode()
-    answer = samples["answer"]
-    forged = {**answer, "receipt": {**answer["receipt"], "charged": 0}}
+    forged = {**samples["answer"], "receipt": {**samples["answer"]["receipt"], "charged": 0}}
     return {
-        "image": {"status": image.status, "charged": image.cost.charged, "types": types},
-        "again": again.id == image.id,
-        "video": {"duration": video.result.videos[0].duration, "bytes": len(download(video)[0]) > 10_000},
-        "refused": wrong,
-        "failed": failed,
+        "image": {"status": image["status"], "charged": charged(image), "types": [download.type for download in downloads]},
+        "names": [download.name.endswith(".png") for download in downloads],
+        "again": again["id"] == image["id"],
+        "video": {"duration": video["metadata"].get("duration"), "bytes": os.path.getsize(saved) > 10_000},
+        "refused": {
+            "status": refused.status,
+            "code": refused.code,
+            "param": refused.param,
+            "params": sorted(detail["param"] for detail in refused.details),
+            "hasId": refused.request_id is not None,
+        },
+        "unauthorized": isinstance(stranger, UnauthorizedError),
+        "failed": failed.code,
+        "chat": {"streamed": len(text) > 0, "whole": len(whole["choices"][0]["message"].get("content") or "") > 0},
+        "states": [states[-1], len(states) > 1],
+        "files": {"type": uploaded["type"], "isWhole": is_whole, "edited": edited["status"]},
+        "batch": {
+            "status": batch["status"],
+            "lines": [f"{line['custom_id']} {line['status']}" for line in results],
+            "listed": len(listed),
+            "page": len(page),
+        },
+        "estimate": [estimate["kind"], estimate["price"]],
+        "used": gateway.account.balance()["used_balance"] > 0,
         "callback": verify_callback(samples["secret"], samples["headers"], body)["type"],
-        "forgedCallback": refused(verify_callback, samples["secret"], samples["headers"], body + b" "),
-        "receipt": verify_receipt(answer, samples["jwks"])["id"],
-        "forgedReceipt": refused(verify_receipt, forged, samples["jwks"]),
+        "forgedCallback": "signature" in str(caught(lambda: verify_callback(samples["secret"], samples["headers"], body + b" "))),
+        "receipt": verify_receipt(samples["answer"], samples["jwks"])["id"],
+        "forgedReceipt": "receipt" in str(caught(lambda: verify_receipt(forged, samples["jwks"]))),
     }
 
 
-async def use_async(client: AuthenticatedClient) -> dict:
-    image = await submit_and_wait_async(client, ImageRequest(model="imgA-4", prompt=f"A lighthouse {uuid.uuid4()}"))
-    return {"charged": image.cost.charged, "files": len(await download_async(image))}
+def behind_proxy(direct: Gateway) -> dict[str, Any]:
+    """Whatever is lost, one submission makes one task."""
+    proxied = Gateway(f"{PROXY}/v1/")
+    survived: dict[str, Any] = {}
+    task: Task | None = None
+    for name in ("drop", "lost", "cut", "html", "foreign"):
+        mine = str(uuid.uuid4())
+        fault(name, 2)
+        task = proxied.images.generate({"model": "imgA-4", "prompt": mine, "reference": mine})
+        keys = {line.split(" ")[2] for line in requests_seen() if line.startswith("POST")}
+        survived[name] = [task["status"], len(direct.tasks.list(reference=mine).page()), len(keys)]
+    assert task
+    fault("cut", 2)
+    cut_file = proxied.tasks.download(task)[0]
+    resumed = [len(cut_file.read()) == cut_file.size, len(requests_seen())]
+    fault("cut")
+    hello: Any = {"model": "textA-1-mini", "messages": [{"role": "user", "content": "Hello"}]}
+    cut_chat = caught(lambda: proxied.chat.completions.create(hello))
+    chats = len(requests_seen())
+    fault("delay")
+    slow = caught(lambda: Gateway(PROXY, timeout=0.3, max_retries=0).models.list())
+    fault("html", 9)
+    gone = caught(lambda: Gateway(PROXY, max_retries=0).models.list())
+    assert isinstance(gone, InternalError), gone
+    fault("drop", 0)
+    return {
+        "survived": survived,
+        "resumed": resumed,
+        "cutChat": [isinstance(cut_chat, APIConnectionError), chats],
+        "slow": isinstance(slow, APITimeoutError),
+        "gone": [gone.status, gone.code is None, "1101" in str(gone.body)],
+    }
 
 
-with connect(os.environ["GATEWAY_URL"], os.environ["GATEWAY_KEY"]) as gateway:
-    result = use(gateway)
-result["asyncImage"] = asyncio.run(use_async(connect(os.environ["GATEWAY_URL"], os.environ["GATEWAY_KEY"])))
-print(json.dumps(result))
+async def use_async() -> dict[str, Any]:
+    async with AsyncGateway() as gateway:
+        mine = str(uuid.uuid4())
+        async with AsyncGateway(PROXY) as proxied:
+            fault("cut", 1)
+            image = await proxied.images.generate({"model": "imgA-4", "prompt": mine, "reference": mine})
+        files = [await download.read() for download in await gateway.tasks.download(image)]
+        listed = [task["id"] async for task in gateway.tasks.list(reference=mine)]
+        stream = await gateway.chat.completions.create(
+            {"model": "textA-1-mini", "messages": [{"role": "user", "content": "Hello"}]}, stream=True
+        )
+        chunks = [chunk async for chunk in stream]
+        waiting = asyncio.create_task(gateway.videos.generate({"model": "vidA-2", "prompt": mine}))
+        await asyncio.sleep(0.5)
+        waiting.cancel()
+        ended = (await asyncio.gather(waiting, return_exceptions=True))[0]
+        return {
+            "charged": charged(image),
+            "files": len(files),
+            "listed": len(listed),
+            "streamed": len(chunks) > 1,
+            "cancelled": isinstance(ended, asyncio.CancelledError),
+        }
+
+
+# The address and the key are read from GATEWAY_URL and GATEWAY_KEY.
+with Gateway() as client:
+    outcome = {**use(client), **behind_proxy(client)}
+outcome["async"] = asyncio.run(use_async())
+print(json.dumps(outcome))

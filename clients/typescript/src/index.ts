@@ -1,6 +1,18 @@
-/** The whole API as generated functions and types, and functions that combine them. */
+/** The client of the gateway, its errors, helpers for files, the checks of callbacks and receipts, and the API's types. */
 
-export * from "./generated/index.js";
-export { createClient } from "./generated/client/index.js";
-export { connect, download, GatewayError, type GatewayFile, submitAndWait, type SubmitOptions, TaskFailed, waitForTask } from "./tasks.js";
+export {
+  type BatchResult,
+  type CreateChat,
+  Gateway,
+  Gateway as default,
+  type GenerateOptions,
+  type SubmitOptions,
+  type WaitOptions,
+  type WithFiles,
+} from "./gateway.js";
+export type { GatewayOptions, Logger, RequestOptions } from "./http.js";
+export * from "./errors.js";
+export { Download, file, toFile } from "./files.js";
+export { List, type Page, type ServerEvent, Stream } from "./streams.js";
 export { verifyCallback, verifyReceipt } from "./verify.js";
+export type * from "./generated/types.gen.js";

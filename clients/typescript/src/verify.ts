@@ -13,7 +13,9 @@ export async function verifyCallback(
   headers: Headers,
   body: string,
 ): Promise<{ type: string; timestamp: string; data: unknown }> {
-  const [id, timestamp, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => headers.get(name) ?? "");
+  const [id = "", timestamp = "", signatures = ""] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map(
+    (name) => headers.get(name) ?? "",
+  );
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) throw new Error("The callback is too old, or of the future.");
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", toBytes(secret.replace(/^whsec_/, "")), algorithm, false, ["verify"]);

@@ -1,54 +1,169 @@
-/** A program that uses the package, run by test/packages. */
+/** A program that uses the package, run by test/packages: against the gateway, and behind a proxy that loses and changes answers. */
 
-import { readFileSync } from "node:fs";
-import { connect, download, GatewayError, submitAndWait, TaskFailed, verifyCallback, verifyReceipt } from "generation-gateway-client";
+import { readFileSync, statSync } from "node:fs";
+import {
+  type APIError,
+  ConnectionError,
+  file,
+  Gateway,
+  InvalidRequestError,
+  TaskFailedError,
+  TimeoutError,
+  toFile,
+  UnauthorizedError,
+  verifyCallback,
+  verifyReceipt,
+} from "generation-gateway-client";
 
-const { GATEWAY_URL: baseUrl = "", GATEWAY_KEY: apiKey = "" } = process.env;
 const samples = JSON.parse(readFileSync("samples.json", "utf8"));
-const client = connect({ baseUrl, apiKey });
+// The address and the key are read from GATEWAY_URL and GATEWAY_KEY.
+const gateway = new Gateway();
 
-const body = { model: "imgA-4" as const, prompt: `A lighthouse ${crypto.randomUUID()}`, n: 2 };
+const body = { model: "imgA-4", prompt: `A lighthouse ${crypto.randomUUID()}`, n: 2 };
 const idempotencyKey = crypto.randomUUID();
 const seen: number[] = [];
-const image = await submitAndWait(client, { image: body }, { idempotencyKey, onProgress: ({ progress }) => seen.push(progress) });
+const image = await gateway.images.generate(body, { idempotencyKey, onProgress: ({ progress }) => seen.push(progress) });
 if (seen.at(-1) !== 100) throw new Error(`progress ended at ${seen.at(-1)}`);
-const again = await submitAndWait(client, { image: body }, { idempotencyKey });
-const files = await download(image);
+const again = await gateway.images.generate(body, { idempotencyKey });
+const downloads = await gateway.tasks.download(image);
+const pngs = await Promise.all(downloads.map((one) => one.bytes()));
 
-const video = await submitAndWait(client, { video: { model: "vidA-2", prompt: "A lighthouse" } });
-const [film] = await download(video);
+const video = await gateway.videos.generate({ model: "vidA-2", prompt: "A lighthouse", duration: 10 });
+const [film] = await gateway.tasks.download(video);
+const saved = await film!.save();
 
-const refused = await submitAndWait(client, { image: { ...body, n: 9, size: "5:4" as "1:1" } }).catch((error: unknown) => error);
-if (!(refused instanceof GatewayError)) throw refused;
-const failed = await submitAndWait(client, { image: { ...body, prompt: "sandbox:flag" } }).catch((error: unknown) => error);
-if (!(failed instanceof TaskFailed)) throw failed;
+// Types by model: each of these lines is an error.
+// @ts-expect-error a duration that the model does not have
+void (() => gateway.videos.create({ model: "vidA-2", prompt: "a", duration: 7 }));
+// @ts-expect-error a setting of another model
+void (() => gateway.videos.create({ model: "vidB-3.1-fast", prompt: "a", metadata: { resolution: "720p" } }));
+// @ts-expect-error a field that does not exist
+void (() => gateway.images.create({ model: "imgA-4", prompt: "a", promt: "b" }));
+
+const caught = async (work: Promise<unknown>) =>
+  work.then(
+    () => new Error("nothing was thrown"),
+    (error: unknown) => error,
+  );
+const refused = (await caught(gateway.images.create({ ...body, n: 9, size: "5:4" as "1:1" }))) as APIError;
+const failed = (await caught(gateway.images.generate({ ...body, prompt: "sandbox:flag" }))) as TaskFailedError;
+const stranger = await caught(new Gateway({ apiKey: "sk-nothing" }).models.list());
+
+// Streams: a chat, and a task from its start to its end.
+let text = "";
+const stream = await gateway.chat.completions.create({
+  model: "textA-1-mini",
+  messages: [{ role: "user", content: "What is a lighthouse?" }],
+  stream: true,
+});
+for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? "";
+const whole = await gateway.chat.completions.create({
+  model: "textA-1-mini",
+  messages: [{ role: "user", content: "What is a lighthouse?" }],
+});
+const states: string[] = [];
+const followed = await gateway.images.create({ model: "imgA-4", prompt: `Followed ${crypto.randomUUID()}` });
+for await (const task of gateway.tasks.stream(followed.id)) states.push(task.status);
+
+// Files: an upload from the disk, and one in place of a URL.
+const picture = await toFile(pngs[0]!, "lighthouse.png", { type: "image/png" });
+const uploaded = await gateway.files.upload(await file(saved));
+const edited = await gateway.images.generate({ model: "imgB-4o-image", prompt: `Make it snow ${crypto.randomUUID()}`, images: [picture] });
+const kept = await gateway.files.download(uploaded.id);
+const isWhole = (await kept.bytes()).length === statSync(saved).size;
+
+// Lists, batches, prices.
+const reference = crypto.randomUUID();
+const requests = [1, 2, 3].map((n) => ({
+  custom_id: `line-${n}`,
+  endpoint: "/v1/images/generations",
+  body: { model: "imgA-4", prompt: `Line ${n} of ${reference}`, reference },
+}));
+const batch = await gateway.batches.wait((await gateway.batches.create({ requests })).id);
+const lines: string[] = [];
+for await (const { custom_id: id, status } of gateway.batches.results(batch.id)) lines.push(`${id} ${status}`);
+let listed = 0;
+for await (const task of gateway.tasks.list({ reference, limit: 2 })) if (task.reference === reference) listed++;
+const page = await gateway.tasks.list({ reference, limit: 2 }).page();
+const estimate = await gateway.estimates.create({ model: "vidC-1-0-pro-fast", prompt: "Northern lights", duration: 8 });
+const { used_balance: used } = await gateway.account.balance();
+
+// Behind the proxy: whatever is lost, one submission makes one task.
+const { PROXY_URL: baseURL = "" } = process.env;
+const fault = (name: string, count = 1, pass = 0) => fetch(`${baseURL}/faults/${name}/${count}/${pass}`, { method: "PUT" });
+const log = async () => (await (await fetch(`${baseURL}/faults`)).json()) as string[];
+const warnings: string[] = [];
+const logger = { debug: () => undefined, warn: (line: string) => warnings.push(line) };
+const proxied = new Gateway({ baseURL: `${baseURL}/v1/`, logger });
+const survived: Record<string, unknown> = {};
+let behind = image;
+for (const name of ["drop", "lost", "cut", "html", "foreign"]) {
+  const mine = crypto.randomUUID();
+  await fault(name, 2);
+  const task = await proxied.images.generate({ model: "imgA-4", prompt: mine, reference: mine });
+  const keys = new Set((await log()).filter((line) => line.startsWith("POST")).map((line) => line.split(" ")[2]));
+  behind = task;
+  survived[name] = [task.status, (await gateway.tasks.list({ reference: mine }).page()).data.length, keys.size];
+}
+await fault("cut", 2);
+const [cutFile] = await proxied.tasks.download(behind);
+const resumed = (await cutFile!.bytes()).length === cutFile!.size;
+const ranges = (await log()).length;
+await fault("cut", 1);
+const cutChat = await caught(proxied.chat.completions.create({ model: "textA-1-mini", messages: [{ role: "user", content: "Hello" }] }));
+const chats = (await log()).length;
+await fault("delay", 1);
+const slow = await caught(proxied.models.list({ timeout: 300, maxRetries: 0 }));
+await fault("html", 9);
+const gone = (await caught(proxied.models.list({ maxRetries: 0 }))) as APIError;
+const stop = new AbortController();
+await fault("drop", 9);
+const stopping = caught(proxied.models.list({ signal: stop.signal }));
+setTimeout(() => stop.abort(), 900);
+const started = Date.now();
+const stopped = (await stopping) as Error;
+const isAtOnce = Date.now() - started < 1500;
+await fault("drop", 0);
 
 const headers = new Headers(samples.headers);
 const callback = await verifyCallback(samples.secret, headers, samples.body);
-const forgedCallback = await verifyCallback(samples.secret, headers, `${samples.body} `).then(
-  () => "taken",
-  () => "refused",
-);
+const forgedCallback = await caught(verifyCallback(samples.secret, headers, `${samples.body} `));
 const receipt = await verifyReceipt<{ id: string }>(samples.answer, samples.jwks);
 const changed = { ...samples.answer, receipt: { ...samples.answer.receipt, charged: 0 } };
-const forgedReceipt = await verifyReceipt(changed, samples.jwks).then(
-  () => "taken",
-  () => "refused",
-);
+const forgedReceipt = await caught(verifyReceipt(changed, samples.jwks));
 
 console.log(
   JSON.stringify({
-    image: { status: image.status, charged: image.cost.charged, types: files.map(({ type }) => type) },
+    image: { status: image.status, charged: image.cost.charged, types: downloads.map(({ type }) => type) },
+    names: downloads.map(({ name }) => /^[\w-]+\.png$/.test(name)),
     again: again.id === image.id,
-    video: { duration: video.result && "videos" in video.result && video.result.videos[0].duration, bytes: film.bytes.length > 10_000 },
+    video: { duration: video.result && "videos" in video.result && video.result.videos[0]!.duration, bytes: statSync(saved).size > 10_000 },
     refused: {
+      isTyped: refused instanceof InvalidRequestError,
       status: refused.status,
-      params: (refused.body as { error: { details: { param: string }[] } }).error.details.map(({ param }) => param).sort(),
+      code: refused.code,
+      param: refused.param,
+      params: refused.details.map(({ param }) => param).sort(),
+      hasId: refused.requestId !== undefined,
     },
-    failed: failed.task.error?.code,
+    unauthorized: stranger instanceof UnauthorizedError,
+    failed: failed instanceof TaskFailedError && failed.code,
+    chat: { streamed: text.length > 0, whole: (whole.choices[0]?.message.content ?? "").length > 0 },
+    states: [states.at(-1), states.length > 1],
+    files: { type: uploaded.type, isWhole, edited: edited.status },
+    batch: { status: batch.status, lines, listed, page: page.data.length },
+    estimate: [estimate.kind, estimate.price],
+    used: used > 0,
+    survived,
+    warned: warnings.length >= 10,
+    resumed: [resumed, ranges],
+    cutChat: [cutChat instanceof ConnectionError, chats],
+    slow: slow instanceof TimeoutError,
+    gone: [gone.status, gone.code === undefined, String(gone.body).includes("1101")],
+    stopped: [stopped.name, isAtOnce],
     callback: callback.type,
-    forgedCallback,
+    forgedCallback: (forgedCallback as Error).message.includes("signature"),
     receipt: receipt.id,
-    forgedReceipt,
+    forgedReceipt: (forgedReceipt as Error).message.includes("receipt"),
   }),
 );

@@ -8,6 +8,8 @@ export const account = {
   email: "mara@shop.example",
   name: "Mara's shop",
   disabled: false,
+  restored: false,
+  shortfall: 0,
   admin: false,
   created_at: created,
   ...quotas,

@@ -1,11 +1,13 @@
 /** Events that are posted to receivers, and the record of their delivery. */
 
 import { ended, ids } from "./common.ts";
-import { completedVideo, failedTask } from "./tasks.ts";
+import { completedVideo, delivered, failedTask, undelivered } from "./tasks.ts";
 
 const timestamp = new Date(ended * 1000).toISOString();
 export const completedEvent = { type: "task.completed", timestamp, data: completedVideo };
 export const failedEvent = { type: "task.failed", timestamp, data: failedTask };
+export const deliveredEvent = { type: "task.delivered", timestamp, data: { ...completedVideo, delivery: delivered } };
+export const deliveryFailedEvent = { type: "task.delivery_failed", timestamp, data: { ...completedVideo, delivery: undelivered } };
 export const budgetEvent = {
   type: "budget.reached",
   timestamp,

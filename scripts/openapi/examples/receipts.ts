@@ -2,6 +2,8 @@
 
 import { created, ended, ids } from "./common.ts";
 
+const sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
 const receipt = {
   object: "generation.receipt",
   id: ids.image,
@@ -24,7 +26,8 @@ const receipt = {
       name: "0-1.png",
       type: "image/png",
       bytes: 1_482_913,
-      sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      sha256,
+      credentials: "none",
     },
   ],
 };
@@ -36,4 +39,13 @@ export const receiptAnswer = {
 };
 export const receiptKeys = {
   keys: [{ kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", kid: signingKey, alg: "EdDSA", use: "sig" }],
+};
+export const verification = {
+  object: "verification",
+  sha256,
+  kind: "image",
+  type: "image/png",
+  made_at: ended,
+  credentials: "none",
+  ai_generated: true,
 };

@@ -72,8 +72,11 @@ export const completedImage = {
   cost: { reserved: 0.03, charged: 0.03, returned: 0 },
   completed_at: ended,
   expires_at: expires,
-  result: { images: [{ url: [urls.image], expires_at: expires }] },
+  result: { images: [{ url: [urls.image], credentials: "none", expires_at: expires }] },
 };
+const { reference: _, ...awaited } = completedImage;
+/** The answer to a submission that waited. */
+export const awaitedImage = awaited;
 export const completedVideo = {
   ...video,
   ...final,
@@ -81,8 +84,24 @@ export const completedVideo = {
   cost: { reserved: 1, charged: 1, returned: 0 },
   completed_at: ended,
   expires_at: expires,
-  result: { videos: [{ url: [urls.video], thumbnail: urls.thumbnail, duration: 10, size: "1280x720", expires_at: expires }] },
+  result: {
+    videos: [{ url: [urls.video], credentials: "maker", thumbnail: urls.thumbnail, duration: 10, size: "1280x720", expires_at: expires }],
+  },
 };
+const sha256 = "5c1d6f2a9b0e4d7c8f3a1b2c3d4e5f60718293a4b5c6d7e8f9010213243546a7";
+const bucketUrl = `https://s3.eu-central-1.amazonaws.com/shop-media/videos/${ids.video}`;
+export const delivered = {
+  status: "delivered",
+  files: [
+    { name: "video.mp4", url: `${bucketUrl}/video.mp4`, sha256 },
+    { name: "thumbnail.jpg", url: `${bucketUrl}/thumbnail.jpg`, sha256: sha256.replace("5c", "a0") },
+  ],
+  attempts: [
+    { at: ended, ms: 212, status: 503, code: "SlowDown" },
+    { at: ended + 5, ms: 1840, status: 200 },
+  ],
+};
+export const undelivered = { status: "failed", files: [], attempts: [{ at: ended, ms: 180, status: 403, code: "AccessDenied" }] };
 export const failedTask = {
   ...image,
   status: "failed",

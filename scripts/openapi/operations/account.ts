@@ -3,7 +3,7 @@
 import { balance, characterList, usageList } from "../../../src/api/schema/account.ts";
 import { modelEntry, modelList } from "../../../src/api/schema/models.ts";
 import { pageQuery, usageQuery } from "../../../src/api/schema/queries.ts";
-import { json, type Operation, type Operations } from "../definition.ts";
+import { answer, json, type Operation, type Operations } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
 const model = {
@@ -34,14 +34,15 @@ const balanceOperation = (id: string, summary: string, description: string): Ope
   summary,
   description,
   answers: {
-    200: {
-      description: "In balance units. `remain_balance` is `-1` if there is no limit.",
-      headers: ["access-control-allow-origin"],
-      content: json(balance, {
+    200: answer(
+      "In balance units. `remain_balance` is `-1` if there is no limit.",
+      balance,
+      {
         limited: { success: true, remain_balance: 98.89, used_balance: 1.08, unlimited_quota: false },
         unlimited: { success: true, remain_balance: -1, used_balance: 1.08, unlimited_quota: true },
-      }),
-    },
+      },
+      ["access-control-allow-origin"],
+    ),
   },
 });
 const ofKey = "What the calling key has left and has used.";
@@ -55,11 +56,7 @@ export const account: Operations = {
     description: "The models that are available now, with the JSON Schema of each model's body and its prices.",
     headers: ["If-None-Match"],
     answers: {
-      200: {
-        description: "Every model with a usable route.",
-        headers: ["etag", "cache-control"],
-        content: json(modelList, { models: { object: "list", data: [model] } }),
-      },
+      200: answer("Every model with a usable route.", modelList, { models: { object: "list", data: [model] } }, ["etag", "cache-control"]),
       304: { ...notModified, headers: [...notModified.headers] },
     },
   },
@@ -69,8 +66,8 @@ export const account: Operations = {
     summary: "Show a model",
     headers: ["If-None-Match"],
     answers: {
-      200: { description: "The model.", headers: ["etag", "cache-control"], content: json(modelEntry, { model }) },
-      304: { ...notModified, headers: [...notModified.headers] },
+      200: answer("The model.", modelEntry, { model }, ["etag", "cache-control", "sunset"]),
+      304: { ...notModified, headers: [...notModified.headers, "sunset"] },
     },
     errors: [{ code: "model_not_found", status: 404 }],
   },
@@ -81,7 +78,7 @@ export const account: Operations = {
     description: "The account's characters, newest first.",
     query: pageQuery(),
     answers: {
-      200: { description: "A page of characters.", content: json(characterList, { characters: example.page(example.listedCharacter) }) },
+      200: answer("A page of characters.", characterList, { characters: example.page(example.listedCharacter) }),
     },
   },
   "DELETE /v1/characters/{character_id}": {

@@ -1,10 +1,10 @@
 /** The operator's paths. */
 
-import { account, accountList, audit, invitation, reconciliation } from "../../../src/api/schema/admin.ts";
+import { account, accountList, audit, invitation, margins, reconciliation, testAlert } from "../../../src/api/schema/admin.ts";
 import { accountChange, keyChange, newAccount, newKey } from "../../../src/api/schema/bodies.ts";
 import { apiKey, apiKeyList, newApiKey } from "../../../src/api/schema/keys.ts";
-import { accountsQuery, auditQuery, reconcileQuery } from "../../../src/api/schema/queries.ts";
-import { json, type Operation, type Operations } from "../definition.ts";
+import { accountsQuery, auditQuery, marginsQuery, reconcileQuery } from "../../../src/api/schema/queries.ts";
+import { answer, json, type Operation, type Operations } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
 const forOperator = (operation: Omit<Operation, "tag" | "security">): Operation => ({ ...operation, tag: "admin", security: "admin" });
@@ -25,7 +25,7 @@ export const admin: Operations = {
     summary: "List accounts",
     description: "In the order of their ids.",
     query: accountsQuery(),
-    answers: { 200: { description: "A page of accounts.", content: json(accountList, { accounts: example.page(example.account) }) } },
+    answers: { 200: answer("A page of accounts.", accountList, { accounts: example.page(example.account) }) },
   }),
   "GET /admin/accounts/{account_id}": forOperator({
     id: "getAccount",
@@ -65,10 +65,9 @@ export const admin: Operations = {
       },
     },
     answers: {
-      201: {
-        description: "The key. Only this answer shows it.",
-        content: json(newApiKey, { key: { ...example.apiKey, key: "sk-Ab12Cd34Ef56Gh78Ij90Kl12Mn34Op56Qr78St90Uv12W" } }),
-      },
+      201: answer("The key. Only this answer shows it.", newApiKey, {
+        key: { ...example.apiKey, key: "sk-Ab12Cd34Ef56Gh78Ij90Kl12Mn34Op56Qr78St90Uv12W" },
+      }),
     },
     errors: ["too_many_keys"],
     violation: badQuota,
@@ -76,19 +75,16 @@ export const admin: Operations = {
   "GET /admin/accounts/{account_id}/keys": forOperator({
     id: "listKeys",
     summary: "List an account's keys",
-    answers: { 200: { description: "All keys that are not deleted.", content: json(apiKeyList, { keys: example.page(example.apiKey) }) } },
+    answers: { 200: answer("All keys that are not deleted.", apiKeyList, { keys: example.page(example.apiKey) }) },
   }),
   "POST /admin/accounts/{account_id}/invitations": forOperator({
     id: "inviteToAccount",
     summary: "Invite a user to an account",
     body: "none",
     answers: {
-      201: {
-        description: "A link with which the user signs up.",
-        content: json(invitation, {
-          invitation: { url: "https://gateway.example/console/sign-up?invitation=Zk3mT8", expires_at: 1_795_910_400 },
-        }),
-      },
+      201: answer("A link with which the user signs up.", invitation, {
+        invitation: { url: "https://gateway.example/console/sign-up?invitation=Zk3mT8", expires_at: 1_795_910_400 },
+      }),
     },
   }),
   "PATCH /admin/keys/{key_id}": forOperator({
@@ -99,7 +95,7 @@ export const admin: Operations = {
       schema: keyChange(),
       examples: { narrow: { models: ["imgA-4"], max_open_tasks: 5 }, widen: { models: null, max_open_tasks: null } },
     },
-    answers: { 200: { description: "The key as it is now.", content: json(apiKey, { key: example.apiKey }) } },
+    answers: { 200: answer("The key as it is now.", apiKey, { key: example.apiKey }) },
     violation: { param: "quota", rule: "below_use" },
   }),
   "DELETE /admin/keys/{key_id}": forOperator({
@@ -115,35 +111,70 @@ export const admin: Operations = {
     description: "`drift` lists every account or key whose balance disagrees with the ledger; it is empty if all agree.",
     query: auditQuery(),
     answers: {
-      200: {
-        description: "How much was compared, and what disagrees.",
-        content: json(audit, {
-          agreed: {
-            accounts: 1,
-            tasks_open: 1,
-            reserved: 0.03,
-            drift: [],
-            progress: { complete: true, accounts_checked: 1, entries_checked: 8, account: null, started_at: 1_795_305_600 },
-          },
-        }),
-      },
+      200: answer("How much was compared, and what disagrees.", audit, {
+        agreed: {
+          accounts: 1,
+          tasks_open: 1,
+          reserved: 0.03,
+          drift: [],
+          progress: { complete: true, accounts_checked: 1, entries_checked: 8, account: null, started_at: 1_795_305_600 },
+        },
+      }),
     },
     violation: { param: "account", rule: "wrong_form" },
+  }),
+  "GET /admin/margins": forOperator({
+    id: "showMargins",
+    summary: "Revenue, costs and margins",
+    description:
+      "By `model` (default), `route`, `account` or `day` of settlement, of the last 30 days or the days of `from` and `to`, at most 366. A task's revenue counts at the route that ended it, each attempt's cost at its own route. `format=csv` answers with the rows as a table. Costs are those of the routes' `cost`: callers never see them.",
+    query: marginsQuery(),
+    answers: {
+      200: {
+        description: "The margins, the highest revenue first, days in their order; and their sum.",
+        headers: ["content-disposition"],
+        content: {
+          ...json(margins, {
+            models: {
+              object: "list",
+              data: [{ model: "imgA-4", revenue: 3, cost: 2.1, margin: 0.9, completed: 100, failed: 2, uncosted: 0 }],
+              total: { revenue: 3, cost: 2.1, margin: 0.9, completed: 100, failed: 2, uncosted: 0 },
+            },
+          }),
+          "text/csv": {},
+        },
+      },
+    },
+    violation: { param: "to", rule: "before_from" },
+  }),
+  "POST /admin/alerts/test": forOperator({
+    id: "testAlert",
+    summary: "Send a test alert",
+    description: "Sends an alert of the name `test` to `ALERT_WEBHOOK` and `ALERT_MAIL`.",
+    body: "none",
+    answers: {
+      200: answer("How each receiver took it.", testAlert, {
+        refused: {
+          object: "test_alert",
+          receivers: [
+            { receiver: "webhook", delivered: false, reason: "ALERT_WEBHOOK answered 404" },
+            { receiver: "mail", delivered: true },
+          ],
+        },
+      }),
+    },
   }),
   "POST /admin/reconcile": forOperator({
     id: "reconcile",
     summary: "Settle open entries again",
     description:
-      "Asks the task of every open entry to settle again, returns reservations whose task is gone, returns the grants of wallets that lost their storage more than a day ago, and writes again what a restored database lacks. One call does a part: repeat it with the answer's `after` until that is `null`.",
+      "Asks the task of every open entry to settle again, returns reservations whose task is gone, returns the grants of wallets that lost their storage more than a day ago, and writes again what a restored database lacks. Accounts that lost changes of their access are listed in `restored`, and their keys are refused: `restored=replay` makes the changes again, `restored=accept` accepts the restored state. Erasures are always made again. One call does a part: repeat it with the answer's `after` until that is `null`.",
     query: reconcileQuery(),
     body: "none",
     answers: {
-      200: {
-        description: "What this call did.",
-        content: json(reconciliation, {
-          all: { object: "reconciliation", accounts: 12, settled: 3, returned: 1, open: 2, after: null },
-        }),
-      },
+      200: answer("What this call did.", reconciliation, {
+        all: { object: "reconciliation", accounts: 12, settled: 3, returned: 1, open: 2, restored: [], after: null },
+      }),
     },
     violation: { param: "after", rule: "unknown_row" },
   }),

@@ -3,16 +3,14 @@
 import { eventList, taskCallback, webhook, webhookSecret, webhookTest } from "../../../src/api/schema/callbacks.ts";
 import { webhookChange } from "../../../src/api/schema/bodies.ts";
 import { eventsQuery } from "../../../src/api/schema/queries.ts";
-import { json, type Operations } from "../definition.ts";
+import { answer, type Operations } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
 const endpoint = { url: "https://shop.example/hooks/videos" };
-const secret = {
-  description: "The secret; never cached.",
-  headers: ["cache-control" as const],
-  content: json(webhookSecret, { secret: { secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" } }),
-};
-const endpointAnswer = { description: "The endpoint.", content: json(webhook, { set: endpoint, none: { url: null } }) };
+const secret = answer("The secret; never cached.", webhookSecret, { secret: { secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" } }, [
+  "cache-control" as const,
+]);
+const endpointAnswer = answer("The endpoint.", webhook, { set: endpoint, none: { url: null } });
 
 export const callbacks: Operations = {
   "GET /v1/webhook": { id: "getWebhook", tag: "callbacks", summary: "Show the account's endpoint", answers: { 200: endpointAnswer } },
@@ -32,13 +30,10 @@ export const callbacks: Operations = {
     description: "Sends one signed event of the type `test` to the account's endpoint and returns the outcome.",
     body: "none",
     answers: {
-      200: {
-        description: "The receiver's HTTP status, or why there is none.",
-        content: json(webhookTest, {
-          delivered: { object: "webhook.test", ...endpoint, delivered: true, at: 1_795_305_614, status: 204, ms: 84 },
-          unreachable: { object: "webhook.test", ...endpoint, delivered: false, at: 1_795_305_614, ms: 10_000, fault: "timeout" },
-        }),
-      },
+      200: answer("The receiver's HTTP status, or why there is none.", webhookTest, {
+        delivered: { object: "webhook.test", ...endpoint, delivered: true, at: 1_795_305_614, status: 204, ms: 84 },
+        unreachable: { object: "webhook.test", ...endpoint, delivered: false, at: 1_795_305_614, ms: 10_000, fault: "timeout" },
+      }),
     },
     errors: ["webhook_not_found"],
   },
@@ -60,7 +55,7 @@ export const callbacks: Operations = {
     id: "getTaskCallback",
     tag: "callbacks",
     summary: "Show a task's callback",
-    answers: { 200: { description: "Its state and attempts.", content: json(taskCallback, { delivered: example.callback }) } },
+    answers: { 200: answer("Its state and attempts.", taskCallback, { delivered: example.callback }) },
     errors: ["task_not_found"],
   },
   "POST /v1/tasks/{task_id}/callback": {
@@ -70,10 +65,7 @@ export const callbacks: Operations = {
     description: "Sends it at once; does not wait for the receiver's answer.",
     body: "none",
     answers: {
-      200: {
-        description: "Its state and attempts so far.",
-        content: json(taskCallback, { pending: { ...example.callback, state: "pending" } }),
-      },
+      200: answer("Its state and attempts so far.", taskCallback, { pending: { ...example.callback, state: "pending" } }),
     },
     errors: ["task_not_found", "task_not_final", "webhook_not_found"],
   },
@@ -84,6 +76,7 @@ export const callbacks: Operations = {
     description:
       "Tasks of the last seven days in the order in which they ended, oldest first. Continue after the last `id` to miss none. `wait` holds an empty answer.",
     query: eventsQuery(),
-    answers: { 200: { description: "A page of events.", content: json(eventList, { events: example.page(example.event) }) } },
+    answers: { 200: answer("A page of events.", eventList, { events: example.page(example.event) }) },
+    errors: ["too_many_waits"],
   },
 };

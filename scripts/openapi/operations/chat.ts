@@ -2,7 +2,7 @@
 
 import { chatChunk, chatCompletion } from "../../../src/api/schema/chat.ts";
 import { errorAnswer } from "../../../src/api/schema/errors.ts";
-import { submissionQuery } from "../../../src/api/schema/queries.ts";
+import { chatQuery } from "../../../src/api/schema/queries.ts";
 import { dryRun } from "../../../src/api/schema/tasks.ts";
 import type { Operations } from "../definition.ts";
 
@@ -15,7 +15,8 @@ export const chat: Operations = {
     summary: "Answer a conversation",
     description:
       "In the format of OpenAI's chat completions. Unsupported fields that change neither the kind of output nor the price are left out and named in `x-dropped-params`; an unsupported field that changes the kind of output is 400. An error within a stream is one event with an `error`, and no `[DONE]` follows it.",
-    query: submissionQuery(),
+    query: chatQuery(),
+    headers: ["Accept-Language"],
     body: {
       schema: "ChatRequest",
       examples: {
@@ -35,7 +36,7 @@ export const chat: Operations = {
     answers: {
       200: {
         description: "The answer: whole, as a stream of chunks that ends with `data: [DONE]`, or with `dry_run=true` its price.",
-        headers: ["x-dropped-params", "cache-control"],
+        headers: ["x-dropped-params", "cache-control", "sunset"],
         content: {
           "application/json": {
             schema: [chatCompletion, dryRun],
@@ -59,7 +60,7 @@ export const chat: Operations = {
               },
             },
           },
-          "text/event-stream": { schema: [chatChunk, errorAnswer] },
+          "text/event-stream": { schema: [chatChunk, errorAnswer], events: { end: "[DONE]" } },
         },
       },
     },

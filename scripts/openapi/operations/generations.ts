@@ -1,9 +1,19 @@
 /** Submissions: images, videos and characters, remixes. */
 
-import { dryRun, submission } from "../../../src/api/schema/tasks.ts";
+import { awaitedSubmission, dryRun } from "../../../src/api/schema/tasks.ts";
 import { submissionQuery } from "../../../src/api/schema/queries.ts";
-import type { Failure, Media, Operation, Operations } from "../definition.ts";
+import { answer, type Failure, type Media, type Operation, type Operations } from "../definition.ts";
 import * as example from "../examples/index.ts";
+
+const estimatedImage = {
+  object: "generation.dry_run",
+  model: "imgA-4",
+  kind: "image",
+  price: 0.03,
+  remaining_after: 98.86,
+  estimated_time: 15,
+  metadata: example.imageSubmission.metadata,
+};
 
 /** Shared by all submissions. */
 const submit = (parts: {
@@ -13,6 +23,8 @@ const submit = (parts: {
   body: Media;
   /** The tasks in the answers' examples. */
   submitted: Record<string, object>;
+  /** The answer to one that waited until its task was completed. */
+  completed?: object;
   errors?: Failure[];
 }): Operation => ({
   id: parts.id,
@@ -21,26 +33,19 @@ const submit = (parts: {
   description: parts.description,
   security: "token",
   query: submissionQuery(),
-  headers: ["Idempotency-Key"],
+  headers: ["Idempotency-Key", "Accept-Language"],
   body: parts.body,
   answers: {
     200: {
-      description: "The task, or with `dry_run=true` its price.",
-      headers: ["location", "retry-after", "idempotent-replayed"],
+      description: "The task; with `wait` in its state when the wait is over; with `dry_run=true` its price.",
+      headers: ["location", "retry-after", "idempotent-replayed", "sunset"],
       content: {
         "application/json": {
-          schema: [submission, dryRun],
+          schema: [awaitedSubmission, dryRun],
           examples: {
             ...parts.submitted,
-            dry_run: {
-              object: "generation.dry_run",
-              model: "imgA-4",
-              kind: "image",
-              price: 0.03,
-              remaining_after: 98.86,
-              estimated_time: 15,
-              metadata: example.imageSubmission.metadata,
-            },
+            ...(parts.completed && { completed: parts.completed }),
+            dry_run: estimatedImage,
           },
         },
       },
@@ -56,6 +61,7 @@ const submit = (parts: {
     "idempotency_conflict",
     "content_policy_violation",
     "too_many_open_tasks",
+    "too_many_waits",
     "token_exhausted",
     ...(parts.errors ?? []),
   ],
@@ -69,7 +75,7 @@ export const generations: Operations = {
     id: "createImage",
     summary: "Make images",
     description:
-      "Submits images and returns a task at once. Query it with `GET /v1/tasks/{task_id}`. The price of `n` images is reserved; only the images that were made are charged.",
+      "Submits images and returns a task at once, or with `wait` once the images are there. Query it with `GET /v1/tasks/{task_id}`. The price of `n` images is reserved; only the images that were made are charged.",
     body: {
       schema: "ImageRequest",
       examples: {
@@ -78,6 +84,7 @@ export const generations: Operations = {
       },
     },
     submitted: { image: example.imageSubmission },
+    completed: example.awaitedImage,
   }),
   "POST /v1/videos/generations": submit({
     id: "createVideo",
@@ -100,6 +107,22 @@ export const generations: Operations = {
     submitted: { video: example.videoSubmission, character: example.characterSubmission },
     errors: ofSource,
   }),
+  "POST /v1/tasks": submit({
+    id: "createTask",
+    summary: "Make anything with a model of any kind",
+    description:
+      "Submits a task for any model but text. A model with its own input takes `{model, prompt?, input}`, where `input` is the upstream's own; every other model takes the body of its own path, `/v1/images/generations` or `/v1/videos/generations`. Models of kind `file` make audio, 3D objects, text and whatever else; their tasks have `result.files` and `result.data`.",
+    body: {
+      schema: "TaskRequest",
+      examples: {
+        own_input: { model: "narrator", input: { text: "Twenty thousand leagues under the sea", voice: "Rachel" } },
+        image: example.imageRequest,
+      },
+    },
+    submitted: { image: example.imageSubmission },
+    completed: example.awaitedImage,
+    errors: ofSource,
+  }),
   "POST /v1/videos/{video_id}/remix": submit({
     id: "remixVideo",
     summary: "Remix a video",
@@ -108,4 +131,36 @@ export const generations: Operations = {
     submitted: { remix: example.remixSubmission },
     errors: ofSource,
   }),
+  "POST /v1/estimates": {
+    id: "createEstimate",
+    tag: "generations",
+    summary: "Estimate a price",
+    description:
+      "Checks the body of a submission or chat and answers its price, or exactly the error that the submission would get. `model` says which of them it is; a remix names its video as `video_id`. It reserves, stores and sends nothing, counts as a read, and ignores `Idempotency-Key`. The same as `dry_run=true` on the path of the submission.",
+    security: "token",
+    headers: ["Accept-Language"],
+    body: {
+      schema: "EstimateRequest",
+      examples: {
+        image: example.imageRequest,
+        video: example.videoRequest,
+        remix: { ...example.remixRequest, video_id: "task_3FKqS2mV0bWmXv7oLz5R1A" },
+        chat: { model: "textA-1-mini", messages: [{ role: "user", content: "What is a lighthouse?" }] },
+      },
+    },
+    answers: { 200: answer("The price.", dryRun, { image: estimatedImage }, ["sunset"]) },
+    errors: [
+      "model_not_found",
+      "model_not_available",
+      "unsupported_parameter",
+      "cost_limit_exceeded",
+      "context_length_exceeded",
+      "insufficient_quota",
+      "budget_exceeded",
+      "too_many_open_tasks",
+      "token_exhausted",
+      ...ofSource,
+    ],
+    violation: { param: "prompt", rule: "too_long", values: { maximum: 1000 }, allowed: { maximum: 1000 } },
+  },
 };

@@ -1,9 +1,10 @@
 /** Files, the gateway's health, and this description. */
 
+import { anyTypes } from "../../../src/media/any-type.ts";
 import { errorAnswer } from "../../../src/api/schema/errors.ts";
 import { linksAnswer } from "../../../src/api/schema/links.ts";
-import { notReadyAnswer, okAnswer, statusAnswer } from "../../../src/api/schema/ready.ts";
-import { json, type Operation, type Operations } from "../definition.ts";
+import { notReadyAnswer, okAnswer, readyAnswer, statusAnswer } from "../../../src/api/schema/ready.ts";
+import { answer, type Operation, type Operations } from "../definition.ts";
 
 const ofFile = ["etag", "accept-ranges", "repr-digest", "cache-control", "content-disposition", "access-control-allow-origin"] as const;
 const files = (...types: string[]) => Object.fromEntries(types.map((type) => [type, {}]));
@@ -59,14 +60,14 @@ export const service: Operations = {
       },
     },
   },
-  "GET /assets/{task_id}/{file}": file("getAsset", "Download an image or video", "image/png", "image/jpeg", "image/webp", "video/mp4"),
+  "GET /assets/{task_id}/{file}": file("getAsset", "Download a file", ...anyTypes()),
   "GET /characters/{character_id}": file("getCharacterImage", "Download a character's image", "image/png", "image/jpeg", "image/webp"),
   "GET /healthz": {
     id: "getHealth",
     tag: "service",
     summary: "Check that the gateway runs",
     security: "none",
-    answers: { 200: { description: "It runs.", content: json(okAnswer, { ok: { status: "ok" } }) } },
+    answers: { 200: answer("It runs.", okAnswer, { ok: { status: "ok" } }) },
   },
   "GET /status": {
     id: "getStatus",
@@ -100,12 +101,21 @@ export const service: Operations = {
   "GET /readyz": {
     id: "getReadiness",
     tag: "service",
-    summary: "Check database, bucket and objects",
+    summary: "Check database, bucket, objects and configuration",
     security: "none",
     answers: {
-      200: { description: "All of them answer.", headers: ["cache-control"], content: json(okAnswer, { ok: { status: "ok" } }) },
+      200: answer(
+        "All of them answer. `cron` is `stale` if the operator's checks, which also send alerts, have not run for a quarter of an hour.",
+        readyAnswer,
+        {
+          ok: { status: "ok", version: "5d0c1a52-9f43-4c5e-8f0e-2f3b6f0f7a11", cron: "ok", checked_at: 1_795_305_600 },
+          stale: { status: "ok", cron: "stale", checked_at: 1_795_302_000 },
+        },
+        ["cache-control"],
+      ),
       503: {
-        description: "`failing` names those that did not answer within five seconds.",
+        description:
+          "`failing` names those that did not answer within five seconds, and `configuration` while a variable that submissions need is wrong (the log names it).",
         headers: ["cache-control", "retry-after"],
         content: {
           "application/json": {

@@ -2,7 +2,7 @@
 
 import { characterStatus, taskAnswer, taskData, taskList, videoStatus } from "../../../src/api/schema/tasks.ts";
 import { statusQuery, tasksQuery } from "../../../src/api/schema/queries.ts";
-import { type Examples, json, type Operation, type Operations } from "../definition.ts";
+import { answer, type Examples, type Operation, type Operations } from "../definition.ts";
 import type { ZodMiniType } from "zod/mini";
 import * as example from "../examples/index.ts";
 
@@ -16,14 +16,10 @@ const status = (id: string, summary: string, description: string, schema: ZodMin
   query: statusQuery(),
   headers: ["If-None-Match"],
   answers: {
-    200: {
-      description: "The state of the task, with `Retry-After` until it is final.",
-      headers: ["etag", "cache-control", "retry-after"],
-      content: json(schema, examples),
-    },
+    200: answer("The state of the task, with `Retry-After` until it is final.", schema, examples, ["etag", "cache-control", "retry-after"]),
     304: { description: "Nothing has changed since the answer with this `ETag`.", headers: ["etag", "cache-control", "retry-after"] },
   },
-  errors: ["task_not_found"],
+  errors: ["task_not_found", "too_many_waits"],
   violation: { param: "wait", rule: "not_one_of", values: { allowed: "1-60" }, allowed: { minimum: 1, maximum: 60 } },
 });
 
@@ -32,9 +28,11 @@ export const tasks: Operations = {
     id: "listTasks",
     tag: "tasks",
     summary: "List tasks",
-    description: "The account's tasks, newest first. A record is kept for seven days after the task's end.",
+    description:
+      "The account's tasks, newest first. A record is kept for seven days after the task's end. While `has_more` is true, the next page has " +
+      "`next_after` as its `after` if there is one, else the last row's `id`.",
     query: tasksQuery(),
-    answers: { 200: { description: "A page of tasks.", content: json(taskList, { tasks: example.page(example.completedImage) }) } },
+    answers: { 200: answer("A page of tasks.", taskList, { tasks: example.page(example.completedImage) }) },
   },
   "GET /v1/tasks/{task_id}": status("getTask", "Query a task of any kind", "A failed task is a 200 with `status: failed`.", taskAnswer, {
     in_progress: example.answered(example.runningTask),
@@ -64,7 +62,7 @@ export const tasks: Operations = {
     security: "token",
     body: "none",
     answers: {
-      200: { description: "The cancelled task.", content: json(taskAnswer, { cancelled: example.answered(example.cancelledTask) }) },
+      200: answer("The cancelled task.", taskAnswer, { cancelled: example.answered(example.cancelledTask) }),
     },
     errors: ["task_not_found", "task_already_final"],
   },
@@ -83,17 +81,17 @@ export const tasks: Operations = {
     tag: "tasks",
     summary: "Stream a task as server-sent events",
     description:
-      "Events of the type `task` whose data is the task, from its current state to the final one. A comment is sent every 15 seconds. A stream lasts at most 15 minutes; then connect again with `Last-Event-ID`.",
+      "Events of the type `task` whose data is the task, from its current state to the final one. A comment is sent every 15 seconds. A stream lasts at most 15 minutes; then connect again with `Last-Event-ID`. It ends within 10 seconds after its key or token.",
     security: "token",
     headers: ["Last-Event-ID"],
     answers: {
       200: {
-        description: "The stream. The schema is that of each event's data.",
+        description: "The stream. The schema is that of each event.",
         headers: ["cache-control", "content-language"],
-        content: { "text/event-stream": { schema: taskData } },
+        content: { "text/event-stream": { schema: taskData, events: { type: "task", id: "For `Last-Event-ID`." } } },
       },
       204: { description: "The client already has the final state: do not connect again." },
     },
-    errors: ["task_not_found"],
+    errors: ["task_not_found", "too_many_waits"],
   },
 };

@@ -1,8 +1,9 @@
 /** Schemas of request bodies other than generation requests, which the catalog defines; also the options of every submission. */
 
 import * as z from "zod/mini";
-import { modelNamed, modelNames } from "../../catalog/models.ts";
-import { once } from "../../catalog/once.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import { once } from "../../base/once.ts";
+import { forCatalog } from "./for-catalog.ts";
 import { taskKinds } from "./words.ts";
 
 /** Printable text: no control, format or unassigned characters, no lone surrogates, no line ends. Not a literal, which the parser would check at each start. */
@@ -15,6 +16,67 @@ export const referenceField = () =>
     z.meta({ minLength: 1, maxLength: 128 }),
   );
 
+/** Keys and prefixes have no characters that need escaping in a URL, no empty parts and no `.` or `..`, which some programs resolve. */
+const isKeyPart = (text: string) => /^[A-Za-z0-9!_.=-][A-Za-z0-9!_.=/-]*$/.test(text) && !/\/\/|(?:^|\/)\.{1,2}(?:\/|$)/.test(text);
+/** The beginning of object keys in a bucket. */
+const keyPrefix = () =>
+  z.string().check(
+    z.refine((text) => text.length <= 512 && isKeyPart(text), { params: { rule: "bad_prefix" } }),
+    z.meta({ minLength: 1, maxLength: 512 }),
+  );
+export const destinationName = () =>
+  z.string().check(
+    z.refine((text) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(text), { params: { rule: "bad_destination_name" } }),
+    z.meta({ pattern: "^[a-z0-9][a-z0-9_-]{0,62}$" }),
+  );
+
+/** Where the files of a submission are delivered: to a presigned URL, or to a destination of the account. */
+export const deliverTo = once(() =>
+  z
+    .object({
+      url: z.optional(z.string().check(z.describe("A presigned https URL that takes one PUT; only for a task with one file."))),
+      destination: z.optional(destinationName().check(z.describe("The name of a destination of the account."))),
+      prefix: z.optional(keyPrefix().check(z.describe("Follows the destination's own prefix; the task's id follows it."))),
+    })
+    .check(
+      z.refine(({ url, destination }) => (url === undefined) !== (destination === undefined), {
+        params: { rule: "one_of_required", values: { fields: "url, destination" } },
+      }),
+      z.refine(({ url, prefix }) => url === undefined || prefix === undefined, {
+        path: ["prefix"],
+        params: { rule: "not_together", values: { other: "url" } },
+      }),
+      z.describe("Where the files are delivered once the task has completed: `url`, or `destination`."),
+    ),
+);
+
+/** A bucket for delivery. */
+export const destinationChange = once(() =>
+  z.object({
+    kind: z.literal("s3"),
+    endpoint: z.string().check(z.describe("The origin of the bucket's API, https: `https://s3.eu-central-1.amazonaws.com`.")),
+    bucket: z.string().check(
+      z.refine((text) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text) && !text.includes(".."), { params: { rule: "bad_bucket" } }),
+      z.meta({ pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$" }),
+    ),
+    region: z.string().check(
+      z.refine((text) => /^[a-z0-9-]{1,64}$/.test(text), { params: { rule: "wrong_form" } }),
+      z.meta({ pattern: "^[a-z0-9-]{1,64}$" }),
+      z.describe("`auto` for Cloudflare R2."),
+    ),
+    access_key_id: secretText(256),
+    secret_access_key: secretText(1024),
+    prefix: z.optional(keyPrefix().check(z.describe("The beginning of every key."))),
+  }),
+);
+/** Part of a credential: visible ASCII. */
+function secretText(maximum: number) {
+  return z.string().check(
+    z.refine((text) => /^[\x21-\x7e]+$/.test(text) && text.length <= maximum, { params: { rule: "wrong_form" } }),
+    z.meta({ minLength: 1, maxLength: maximum }),
+  );
+}
+
 /** A maximum price in balance units. */
 const maxCostField = () => z.number().check(z.gte(0));
 const maxCost = () => ({ max_cost: z.optional(maxCostField()) });
@@ -23,6 +85,7 @@ export const taskOptions = once(() =>
   z.object({
     reference: z.optional(referenceField()),
     store: z.optional(z.boolean().check(z.describe("`false`: the prompt and the URLs of inputs are not kept after the task's end."))),
+    deliver_to: z.optional(deliverTo()),
     ...maxCost(),
   }),
 );
@@ -48,11 +111,23 @@ const quota = () => z.nullable(units(0));
 /** The maximum that may be spent in a day or month of UTC; null is unlimited. */
 const budgetField = () => ({ budget: z.optional(z.nullable(z.object({ amount: units(0), window: z.enum(["day", "month"]) }))) });
 
+/** A time in Unix seconds. */
+const inFuture = () => z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }));
+
 export const newAccount = once(() =>
   z.object({
     email: z.string().check(z.refine((text) => text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text), { params: { rule: "bad_email" } })),
     name: z.optional(z.string().check(z.maxLength(200))),
     quota: quota(),
+  }),
+);
+/** Prepaid codes of one amount. */
+export const newCodes = once(() =>
+  z.object({
+    count: z.int().check(z.gte(1), z.lte(500)),
+    amount: units(0.000001).check(z.describe("What each of them adds to the quota, in balance units.")),
+    expires_at: z.optional(inFuture()),
+    note: z.optional(z.string().check(z.maxLength(200), z.describe("Shown to the operator, and to those who redeem a code."))),
   }),
 );
 export const accountChange = once(() =>
@@ -69,34 +144,59 @@ export const accountChange = once(() =>
 const subset = <const T extends string>(words: readonly T[]) => z.array(z.enum(words)).check(z.minLength(1), z.maxLength(words.length));
 
 /** The models and kinds that a key may be used for; null removes a limit. */
-const scopeFields = () => ({
-  models: z.optional(z.nullable(subset(modelNames))),
+const scopeFields = ({ names }: Catalog) => ({
+  models: z.optional(z.nullable(subset(names))),
   kinds: z.optional(z.nullable(subset(["chat", ...taskKinds]))),
   max_open_tasks: z.optional(z.nullable(z.int().check(z.gte(1), z.lte(1_000_000)))),
   ...budgetField(),
 });
 const keyName = () => z.string().check(z.minLength(1), z.maxLength(200));
 
-export const newKey = once(() =>
+export const newKey = forCatalog((catalog) =>
   z.object({
-    ...scopeFields(),
+    ...scopeFields(catalog),
     name: keyName(),
     quota: quota(),
-    expires_at: z.optional(z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }))),
+    expires_at: z.optional(inFuture()),
   }),
 );
-export const keyChange = once(() => z.object({ name: z.optional(keyName()), quota: z.optional(quota()), ...scopeFields() }));
+export const keyChange = forCatalog((catalog) =>
+  z.object({ name: z.optional(keyName()), quota: z.optional(quota()), ...scopeFields(catalog) }),
+);
+
+/** Makes an earlier revision of a model the newest one again. */
+export const modelRollback = once(() => z.object({ revision: z.int().check(z.gte(1)) }));
 
 const isOrigin = (text: string) => /^https?:/.test(text) && URL.parse(text)?.origin === text;
 
+/** A batch; exactly one of `input_file` and `requests`. */
+export const newBatch = once(() =>
+  z.object({
+    input_file: z.optional(z.string().check(z.describe("The id of a file of JSON lines: at most 50,000 lines and 200 MiB."))),
+    requests: z.optional(
+      z.array(z.unknown()).check(z.minLength(1), z.maxLength(100), z.describe("The lines themselves: `{custom_id, endpoint, body}`.")),
+    ),
+    concurrency: z._default(z.int().check(z.gte(1), z.lte(100), z.describe("How many of its tasks may be open at once.")), 20),
+    callback_url: z.optional(z.string().check(z.describe("Called once, at the batch's end, in place of the account's endpoint."))),
+    reference: z.optional(referenceField()),
+    ...maxCost(),
+  }),
+);
+
 /** The limits of a browser token. */
-export const newToken = once(() =>
+export const newToken = forCatalog(({ names, named }) =>
   z.object({
     tasks: z.int().check(z.gte(1), z.lte(20)),
     max_cost: maxCostField(),
     kinds: z.optional(subset(taskKinds)),
-    models: z.optional(subset(modelNames.filter((name) => modelNamed(name)?.family !== "chat"))),
+    models: z.optional(subset(names.filter((name) => named(name)?.family !== "chat"))),
     origin: z.optional(z.string().check(z.refine(isOrigin, { params: { rule: "bad_origin" } }))),
+    characters: z.optional(
+      z.array(z.string()).check(z.maxLength(20), z.describe("Ids or usernames of the only characters that its prompts may mention.")),
+    ),
+    files: z.optional(z.array(z.string()).check(z.maxLength(20), z.describe("Ids of the only files that its bodies may name."))),
+    callback_url: z.optional(z.string().check(z.describe("Of its tasks, in place of the account's endpoint."))),
+    reference: z.optional(referenceField().check(z.describe("Of its tasks."))),
     expires_in: z.int().check(z.gte(60), z.lte(3600)),
   }),
 );

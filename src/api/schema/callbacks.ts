@@ -4,14 +4,16 @@ import * as z from "zod/mini";
 import { amount, count, listAnswer, taskId, time } from "./shared.ts";
 import { taskData } from "./tasks.ts";
 
-const eventId = z.string().check(z.regex(/^evt_[A-Za-z0-9_-]{1,59}$/));
-const eventTypes = ["task.completed", "task.failed"] as const;
-const happenedAt = z.iso.datetime().check(z.describe("ISO 8601: when the task became final."));
+const eventId = z.string().check(z.regex(/^evt_[A-Za-z0-9_-]{1,68}$/));
+const eventTypes = ["task.completed", "task.failed", "task.delivered", "task.delivery_failed"] as const;
+const happenedAt = z.iso.datetime().check(z.describe("ISO 8601: when the task became final, or its delivery ended."));
 
 /** The body of a callback. */
 export const taskEvent = z.strictObject({ type: z.enum(eventTypes), timestamp: happenedAt, data: taskData });
 export const completedEvent = z.extend(taskEvent, { type: z.literal("task.completed") });
 export const failedEvent = z.extend(taskEvent, { type: z.literal("task.failed") });
+export const deliveredEvent = z.extend(taskEvent, { type: z.literal("task.delivered") });
+export const deliveryFailedEvent = z.extend(taskEvent, { type: z.literal("task.delivery_failed") });
 /** The body of a budget alert: of the account's budget, or of a key's. */
 export const budgetEvent = z.strictObject({
   type: z.literal("budget.reached"),
@@ -38,17 +40,21 @@ const attemptFields = {
   status: z.optional(z.int().check(z.describe("HTTP status of the receiver."))),
   fault: z.optional(z.enum(["timeout", "unreachable", "blocked_url", "interrupted"]).check(z.describe("Why there is no HTTP status."))),
 };
-/** The callback of a task: its URL, its state and its latest attempts. */
-export const taskCallback = z.strictObject({
-  object: z.literal("task.callback"),
-  task: taskId,
+const callbackFields = {
   event: eventId.check(z.describe("The `webhook-id` of every attempt.")),
-  url: z.nullable(z.string()).check(z.describe("Where the next attempt would go; null if there is no URL.")),
   state: z
     .enum(["none", "pending", "delivered", "gone", "failed"])
     .check(z.describe("`gone` after the receiver answered 410, `failed` after the last attempt, `none` if no callback was sent.")),
   next_attempt_at: z.optional(time),
   attempts: z.array(z.strictObject(attemptFields)).check(z.describe("Oldest first.")),
+};
+/** The callback of a task: its URL, its state and its latest attempts. */
+export const taskCallback = z.strictObject({
+  object: z.literal("task.callback"),
+  task: taskId,
+  url: z.nullable(z.string()).check(z.describe("Where the next attempt would go; null if there is no URL.")),
+  ...callbackFields,
+  delivery: z.optional(z.strictObject(callbackFields).check(z.describe("The callback about the end of the task's delivery."))),
 });
 export const webhook = z.strictObject({
   url: z.nullable(z.string()).check(z.describe("Gets the callback of each task without a `callback_url`; null if not set.")),
@@ -57,7 +63,7 @@ export const webhookSecret = z.strictObject({
   secret: z.string().check(z.startsWith("whsec_"), z.describe("Signs every callback of the account.")),
 });
 export const webhookTest = z.strictObject({ object: z.literal("webhook.test"), url: z.string(), delivered: z.boolean(), ...attemptFields });
-/** A final task. */
+/** A final task, or the end of a delivery. */
 export const event = z.strictObject({ id: eventId, type: z.enum(eventTypes), at: time, task: taskId });
-/** The account's final tasks, oldest first. */
+/** The account's final tasks and ended deliveries, oldest first. */
 export const eventList = listAnswer(event);

@@ -9,13 +9,25 @@ export const modelEntry = z.strictObject({
   object: z.literal("model"),
   created: time,
   owned_by: z.string(),
-  kind: z.enum(["chat", "image", "video"]),
+  kind: z.enum(["chat", "image", "video", "file"]),
   aliases: z.array(z.string()),
   parameters: jsonSchema.check(z.describe("JSON Schema of the model's own request body.")),
   actions: z.optional(
     z
       .strictObject({ character: z.optional(jsonSchema), remix: z.optional(jsonSchema) })
       .check(z.describe("JSON Schemas of the bodies of its other actions.")),
+  ),
+  deprecated_at: z.optional(
+    time.check(z.describe("When the model ends, because the last of its upstream models ends. Absent as long as no such day is known.")),
+  ),
+  price_rule: z.optional(
+    z
+      .looseObject({})
+      .check(
+        z.describe(
+          "Of a model with its own input: which fields of `input` the price reads, and the factors for their values. Amounts in balance units.",
+        ),
+      ),
   ),
   price: z
     .record(z.string(), amount)

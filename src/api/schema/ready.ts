@@ -5,10 +5,17 @@ import { time } from "./shared.ts";
 import { taskKinds } from "./words.ts";
 
 export const okAnswer = z.strictObject({ status: z.literal("ok") });
-/** `failing` has the names of the dependencies that did not answer. */
+/** `cron` is the state of the trigger that runs the operator's checks; absent in a deployment that runs no checks. */
+export const readyAnswer = z.strictObject({
+  status: z.literal("ok"),
+  version: z.optional(z.string().check(z.describe("The id of the deployed version. Absent locally."))),
+  cron: z.optional(z.enum(["ok", "stale"])),
+  checked_at: z.optional(z.nullable(time)).check(z.describe("The end of the last checks; null before the first ones.")),
+});
+/** `failing` has the names of the dependencies that did not answer, and `configuration` while a variable is wrong. */
 export const notReadyAnswer = z.strictObject({
   status: z.literal("unavailable"),
-  failing: z.array(z.enum(["database", "bucket", "object"])).check(z.minLength(1)),
+  failing: z.array(z.enum(["database", "bucket", "object", "configuration"])).check(z.minLength(1)),
 });
 /** Sums of all accounts over the last hour. */
 export const statusAnswer = z.strictObject({

@@ -1,12 +1,10 @@
-/** Schemas of receipts and of the keys that verify them. */
+/** Schemas of receipts, of the keys that verify them, and of the answer whether a file was made here. */
 
 import * as z from "zod/mini";
-import { amount, count, taskId, time } from "./shared.ts";
+import { amount, count, credentials, sha256, taskId, time } from "./shared.ts";
 import { taskKinds } from "./words.ts";
 
-const sha256 = z.string().check(z.regex(/^[0-9a-f]{64}$/));
-
-/** The request of a final task, its cost and its outcome; fields that its record does not contain are null. */
+/** The request of a final task, its cost and its outcome. */
 export const receipt = z.strictObject({
   object: z.literal("generation.receipt"),
   id: taskId,
@@ -22,13 +20,13 @@ export const receipt = z.strictObject({
     .nullable(sha256)
     .check(z.describe("SHA-256 of the request's body in canonical JSON (RFC 8785), with inline images as sent.")),
   price: z
-    .nullable(z.strictObject({ unit: z.enum(["USD", "CNY", "TOKENS"]), version: z.string(), amounts: z.record(z.string(), amount) }))
+    .strictObject({ unit: z.enum(["USD", "CNY", "TOKENS"]), version: z.string(), amounts: z.record(z.string(), amount) })
     .check(z.describe("The prices that were used; equal tables have equal versions.")),
   reserved: amount,
   charged: amount,
   returned: amount,
   attempts: count.check(z.describe("How many upstreams were called.")),
-  files: z.array(z.strictObject({ name: z.string(), type: z.string(), bytes: count, sha256 })),
+  files: z.array(z.strictObject({ name: z.string(), type: z.string(), bytes: count, sha256, credentials: z.optional(credentials) })),
 });
 export const receiptAnswer = z.strictObject({
   receipt,
@@ -47,4 +45,14 @@ export const receiptKeys = z.strictObject({
       }),
     )
     .check(z.describe("The current key first.")),
+});
+/** A file that was made here. */
+export const verification = z.strictObject({
+  object: z.literal("verification"),
+  sha256,
+  kind: z.enum(taskKinds).check(z.describe("The kind of the task that made the file.")),
+  type: z.string().check(z.describe("The file's media type.")),
+  made_at: time.check(z.describe("When the task completed, Unix seconds.")),
+  credentials,
+  ai_generated: z.literal(true),
 });

@@ -27,6 +27,10 @@ export const quotaFields = {
     )
     .check(z.describe("What may be spent in a day or month; null is unlimited.")),
 };
+export const sha256 = z.string().check(z.regex(/^[0-9a-f]{64}$/));
+export const credentials = z
+  .enum(["maker", "gateway", "none"])
+  .check(z.describe("Who signed the file's C2PA manifest: its maker or this gateway; `none` if it has no manifest."));
 export const characterId = z.string().check(z.startsWith("ch_"));
 
 /** A page of a list, newest first unless its path defines another order; `after` of the next page is the last row's `id`. */

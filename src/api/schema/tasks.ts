@@ -1,8 +1,9 @@
 /** Schemas of every answer about tasks: the submission's answer and the three status queries. */
 
 import * as z from "zod/mini";
+import { taskDelivery } from "./destinations.ts";
 import { taskKinds, taskStatuses } from "./words.ts";
-import { amount, characterId, count, listAnswer, percent, taskId, time } from "./shared.ts";
+import { amount, characterId, count, credentials, listAnswer, percent, taskId, time } from "./shared.ts";
 
 const taskStatus = z.enum(taskStatuses);
 const taskKind = z.enum(taskKinds);
@@ -54,19 +55,38 @@ export const failure = z.strictObject({
   message: z.string(),
 });
 
+const ofFile = {
+  url: z.array(z.url()).check(z.describe("One URL.")),
+  credentials: z.optional(credentials),
+};
+
+/** What a model with its own input made beside the files of its kind. */
+const moreResults = {
+  files: z.optional(
+    z
+      .array(z.strictObject({ ...ofFile, type: z.string(), bytes: count, expires_at: expiresAt }))
+      .check(z.describe("Files of any type, such as audio and 3D objects; of models with their own input.")),
+  ),
+  data: z.optional(z.looseObject({}).check(z.describe("What else the upstream answered; of models with their own input."))),
+};
+
 export const imageResult = z.strictObject({
-  images: z.array(z.strictObject({ url: z.array(z.url()).check(z.describe("One URL.")), expires_at: expiresAt })),
+  images: z.array(z.strictObject({ ...ofFile, expires_at: expiresAt })),
+  ...moreResults,
 });
+/** The result of a task of kind `file`. */
+export const fileResult = z.strictObject(moreResults);
 export const videoResult = z.strictObject({
   videos: z.array(
     z.strictObject({
-      url: z.array(z.url()).check(z.describe("One URL.")),
+      ...ofFile,
       thumbnail: z.optional(z.url()),
       duration: count.check(z.describe("Seconds.")),
       size: z.string().check(z.describe("`<width>x<height>` in pixels.")),
       expires_at: expiresAt,
     }),
   ),
+  ...moreResults,
 });
 export const characterResult = z.strictObject({
   type: z.literal("character"),
@@ -97,9 +117,13 @@ export const taskData = z.strictObject({
   cost: taskCost,
   completed_at: completedAt,
   expires_at: z.optional(expiresAt),
-  result: z.optional(z.union([imageResult, videoResult, characterResult])),
+  result: z.optional(z.union([imageResult, videoResult, characterResult, fileResult])),
+  delivery: z.optional(taskDelivery),
   error: z.optional(failure),
 });
+
+/** The answer to a submission with `?wait=`: the fields of `submission` in their present state, and the task's end once it is final. */
+export const awaitedSubmission = z.omit(z.extend(taskData, { cost: z.optional(taskCost) }), { estimated_time: true, reference: true });
 
 /** The generic status query (interface, 2.3). */
 export const taskAnswer = z.strictObject({
@@ -107,7 +131,15 @@ export const taskAnswer = z.strictObject({
   data: taskData,
   message: z.optional(z.string().check(z.describe("The error's message; failed tasks only."))),
 });
-export const taskList = listAnswer(taskData);
+export const taskList = z.extend(listAnswer(taskData), {
+  next_after: z.optional(
+    taskId.check(
+      z.describe(
+        "Only in a page that ended before `limit` tasks were found, because hundreds did not match the filters or were deleted: `after` of the next page.",
+      ),
+    ),
+  ),
+});
 
 /** The video status query (interface, 2.2), where `queued` is called `submitted`. */
 export const videoStatus = z.strictObject({

@@ -1,12 +1,14 @@
 /** Linked logins (GitHub, Google): their buttons, the redirects, and the logins of a user. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import * as z from "zod/mini";
 import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, follow, passCookies } from "../ask-auth.ts";
 import { type Login, loginNames, configuredLogins } from "../auth/logins.ts";
-import { authSettings, type ConsoleContext, type ConsoleEnvironment, readForm, person, signedIn, nothingHere } from "../frame.tsx";
+import { authSettings, readForm, person, signedIn, nothingHere } from "../frame.tsx";
 import { pageOfConsole } from "../return-to.ts";
+import { recordLogins } from "../sign-in-changes.ts";
 
 /** Error codes of a failed sign-in for which we have messages; the provider's text is not shown. */
 const problems = {
@@ -113,6 +115,7 @@ export const logins = new Hono<ConsoleEnvironment>()
     const accountId = (await linkedTo(c)).get(c.req.param("login"));
     if (accountId === undefined || !Object.hasOwn(loginNames, c.req.param("login"))) return nothingHere(c);
     const answer = await askAuth(c, "/unlink-account", { accountId });
+    if (answer.ok) await recordLogins(c, c.get("user").id);
     const outcome = answer.ok ? "done=unlinked" : answer.status === 403 ? "problem=not_fresh" : "problem=last_login";
     return c.redirect(`/console/account?${outcome}`, 303);
   });

@@ -1,7 +1,8 @@
 /** The account page: profile, ways to sign in, sessions, language. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
+import { page, signedIn } from "../frame.tsx";
 import { languageNames } from "../messages.ts";
 import { loginProblem, logins, loginsSection } from "./logins.tsx";
 import { passkeys, passkeysSection } from "./passkeys.tsx";

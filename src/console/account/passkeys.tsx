@@ -1,16 +1,18 @@
 /** Passkeys: signing in with one; listing, adding and deleting them on the account page. All except deleting needs script. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import * as z from "zod/mini";
 import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
-import { authSettings, type ConsoleContext, type ConsoleEnvironment, cookies, readBody, signedIn, nothingHere } from "../frame.tsx";
+import { authSettings, cookies, readBody, signedIn, nothingHere } from "../frame.tsx";
 import { parseJson } from "../../media/json-limits.ts";
 import type { Translate } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { hashedPath } from "../static-files.ts";
 import { DateTime } from "../parts/date-time.tsx";
+import { recordLogins } from "../sign-in-changes.ts";
 
 const Script = () => <script src={hashedPath("passkeys.js")} type="module" />;
 
@@ -106,5 +108,6 @@ export const passkeys = new Hono<ConsoleEnvironment>()
   .post("/account/passkeys/:id/delete", signedIn, async (c) => {
     const answer = await askAuth(c, "/passkey/delete-passkey", { id: c.req.param("id") });
     if (!answer.ok) return nothingHere(c);
+    await recordLogins(c, c.get("user").id);
     return c.redirect("/console/account?done=passkey_deleted", 303);
   });

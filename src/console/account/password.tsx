@@ -1,10 +1,12 @@
 /** On the account page: changing the password, or setting the first one. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { freshSeconds, maxPasswordLength, minPasswordLength } from "../auth/logins.ts";
-import { authSettings, type ConsoleContext, type ConsoleEnvironment, cookies, readForm, signedIn } from "../frame.tsx";
+import { authSettings, cookies, readForm, signedIn } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
+import { recordLogins } from "../sign-in-changes.ts";
 
 const hasPassword = async (c: ConsoleContext): Promise<boolean> =>
   (await c.env.AUTH.listLogins(authSettings(c), c.get("user").id)).some((login) => login.hasPassword);
@@ -56,6 +58,7 @@ async function setFirst(c: ConsoleContext, newPassword: string): Promise<Respons
   if (Date.now() - c.get("session").createdAt.getTime() >= freshSeconds * 1000) return to(c, "problem=not_fresh");
   if (newPassword.length < minPasswordLength || newPassword.length > maxPasswordLength) return to(c, "problem=bad_password");
   await c.env.AUTH.setPassword(authSettings(c), cookies(c), newPassword);
+  await recordLogins(c, c.get("user").id);
   return to(c, "done=password");
 }
 
@@ -67,6 +70,9 @@ export const password = new Hono<ConsoleEnvironment>().post("/account/password",
     newPassword: field("new"),
     revokeOtherSessions: true,
   });
-  if (answer.ok) return follow(c, answer, "/console/account?done=password");
+  if (answer.ok) {
+    await recordLogins(c, c.get("user").id);
+    return follow(c, answer, "/console/account?done=password");
+  }
   return to(c, answer.status === 429 ? "problem=attempts" : "problem=bad_password");
 });

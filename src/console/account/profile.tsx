@@ -1,9 +1,10 @@
 /** On the account page: the user's name and e-mail address, and changing them. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { askAuth } from "../ask-auth.ts";
 import { freshSeconds } from "../auth/logins.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readForm, signedIn } from "../frame.tsx";
+import { readForm, signedIn } from "../frame.tsx";
 import { buildPost } from "../mail.ts";
 import { followPerson } from "../members.ts";
 import { TextField } from "../parts/field.tsx";

@@ -1,8 +1,9 @@
 /** On the account page: the user's sessions, and ending them. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
-import { authSettings, type ConsoleContext, type ConsoleEnvironment, signedIn, nothingHere } from "../frame.tsx";
+import { authSettings, signedIn, nothingHere } from "../frame.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 

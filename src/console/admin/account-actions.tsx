@@ -1,20 +1,19 @@
 /** An admin's actions on an account: quota, budget, disabling, role, invitation, erasure, deleting a key. Each is logged. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
+import { type Account, setAdmin, setDisabled, invite } from "../../db/accounts.ts";
 import { deleteKey, listKeys } from "../../db/api-keys.ts";
-import { invite } from "../../db/invitations.ts";
 import { explainQuotaChange } from "../../db/quota-changes.ts";
 import { readBalance } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readForm } from "../frame.tsx";
+import { readForm } from "../frame.tsx";
 import { formatAmount, parseQuota } from "../amounts.ts";
 import { changeBudget, readBudget } from "../keys/budget.tsx";
-import { announceKeys } from "../keys/shared.tsx";
 import { buildPost } from "../mail.ts";
 import { findPerson } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { maxReason } from "./quota.tsx";
-import { accountAsked, adminPage, accountName, note, notFound, Question } from "./frame.tsx";
+import { accountAsked, adminPage, accountName, note, notFound, operator, Question } from "./frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { TextField } from "../parts/field.tsx";
@@ -40,7 +39,7 @@ async function setQuota(c: ConsoleContext, account: Account) {
   const change = changeAsked(field("how"), field("amount"));
   const typed = { amount: field("amount"), reason: field("reason"), how: field("how") };
   if (!change) return accountPage(c, account, { quota: t("bad_quota"), typed });
-  if ((await c.env.API.changeQuota(account.id, account.id, change)) === "below_use") {
+  if ((await c.env.API.changeQuota(account.id, account.id, change, operator(c))) === "below_use") {
     const { used, reserved } = await readBalance(c, account.id);
     return accountPage(c, account, { quota: t("admin_below_use", { amount: formatAmount(c, used + reserved) }), typed });
   }
@@ -53,7 +52,7 @@ async function setBudget(c: ConsoleContext, account: Account) {
   const field = await readForm(c);
   const budget = readBudget(c, field);
   if (typeof budget === "string") return accountPage(c, account, { budget, typedBudget: field });
-  await changeBudget(c, account.id, account.id, budget);
+  await changeBudget(c, account.id, account.id, budget, operator(c));
   note(c, "budget_changed", account.id, budget ? { budget: budget.amount, window: budget.window } : { budget: "unlimited" });
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }
@@ -68,10 +67,10 @@ const actions = {
 type Action = keyof typeof actions;
 
 const effects: Record<Action, (c: ConsoleContext, id: string) => Promise<void>> = {
-  disable: (c, id) => setDisabled(c.env.DB, announceKeys(c), id, true),
-  enable: (c, id) => setDisabled(c.env.DB, announceKeys(c), id, false),
-  appoint: (c, id) => setAdmin(c.env.DB, id, true),
-  dismiss: (c, id) => setAdmin(c.env.DB, id, false),
+  disable: (c, id) => setDisabled(c.env.DB, c.env.API, operator(c), id, true),
+  enable: (c, id) => setDisabled(c.env.DB, c.env.API, operator(c), id, false),
+  appoint: (c, id) => setAdmin(c.env.DB, c.env.API, operator(c), id, true),
+  dismiss: (c, id) => setAdmin(c.env.DB, c.env.API, operator(c), id, false),
 };
 
 async function runAction(c: ConsoleContext, account: Account, name: Action) {
@@ -94,11 +93,19 @@ async function inviteInto(c: ConsoleContext, account: Account) {
   const { t } = c.var;
   if (signup(c.env) === "closed" || (await findPerson(c.env.DB, account.id)) !== null)
     return adminPage(c, accountName(account), <Problem text={t("admin_no_invitation")} />, 400);
-  const { token, expiresAt } = await invite(c.env.DB, account.id);
+  const { token, expiresAt } = await invite(c.env.DB, operator(c), account.id);
   const { origin } = new URL(c.req.url);
   const link = `${origin}/console/sign-up?invitation=${token}`;
   const post = buildPost(c.env, origin);
-  await post?.({ to: account.email, subject: t("mail_invite_subject"), text: t("mail_invite", { host: new URL(origin).host, link }) });
+  const { host } = new URL(origin);
+  const by = accountName(c.get("account"));
+  await post?.({
+    to: account.email,
+    language: c.get("language"),
+    subject: t("mail_invite_subject", { by, host }),
+    text: `${t("mail_greeting", { name: account.name ?? account.email })}\n\n${t("mail_invite", { by, host, link })}`,
+    action: t("mail_invite_action"),
+  });
   note(c, "invited", account.id, { mailed: post !== undefined });
   return adminPage(
     c,
@@ -150,7 +157,7 @@ async function eraseAccount(c: ConsoleContext, account: Account) {
       </Question>,
       isPost ? 400 : 200,
     );
-  const state = await c.env.API.erase(account.id);
+  const state = await c.env.API.erase(account.id, operator(c));
   if (state === undefined) return adminPage(c, accountName(account), <Problem text={t("admin_erase_absent")} />, 500);
   note(c, "erased", account.id, { state });
   return adminPage(
@@ -173,7 +180,7 @@ async function removeKey(c: ConsoleContext, account: Account) {
       t("delete_key", { name: key.name }),
       <Question t={t} text={`${accountName(account)}: ${t("delete_warning")}`} yes={t("delete")} back={back} destroys />,
     );
-  await deleteKey(c.env.DB, announceKeys(c), key);
+  await deleteKey(c.env.DB, c.env.API, operator(c), key);
   note(c, "key_deleted", account.id, { key: key.id });
   return c.redirect(back, 303);
 }

@@ -1,20 +1,20 @@
 /** One account for the operator: profile, money, keys and latest tasks. No prompts, no outputs. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { readTasks } from "../answers.ts";
 import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { remaining } from "../../db/ledger.ts";
 import { listQuotaChanges } from "../../db/quota-changes.ts";
-import { known } from "../../known.ts";
+import { known } from "../../base/known.ts";
 import { readBalance, readBalances } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { findPerson } from "../members.ts";
 import { Moves, QuotaForm, type TypedQuota } from "./quota.tsx";
 import { accountAsked, adminPage, askAs, accountName, notFound } from "./frame.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
-import { Problem } from "../parts/note.tsx";
+import { Note, Problem } from "../parts/note.tsx";
 import { BudgetFields, budgetLeft } from "../keys/budget.tsx";
 import { Facts, Stats, Table } from "../parts/table.tsx";
 import { TaskTable } from "../parts/task-table.tsx";
@@ -35,7 +35,7 @@ interface Refused {
 export async function accountPage(c: ConsoleContext, account: Account, refused: Refused = {}) {
   const { t } = c.var;
   const { DB } = c.env;
-  const balance = await readBalance(c, account.id);
+  const [balance, isRestored] = await Promise.all([readBalance(c, account.id), c.env.API.isRestored(account.id, account.keysRevision)]);
   const person = await findPerson(DB, account.id);
   const isOwn = account.id === c.get("account").id;
   const path = `/console/admin/accounts/${account.id}`;
@@ -43,27 +43,37 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
     c,
     accountName(account),
     <>
-      <div class="row actions">
-        {isOwn ? (
-          <p class="muted">{t("admin_not_oneself")}</p>
-        ) : (
-          <>
-            <a href={`${path}/${account.disabled ? "enable" : "disable"}`} role="button" class={account.disabled ? "btn" : "btn danger"}>
-              {t(account.disabled ? "admin_enable" : "admin_disable")}
-            </a>
-            <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} role="button" class="btn">
-              {t(account.admin ? "admin_dismiss" : "admin_appoint")}
-            </a>
-            <a href={`${path}/erase`} role="button" class="btn danger">
-              {t("admin_erase")}
-            </a>
-          </>
+      <div class="stack">
+        {isRestored && (
+          <Note tone="bad" role="alert">
+            <p>{t("admin_restored_account")}</p>
+            <p>
+              <a href="/console/admin#reconcile">{t("admin_restored_decide")}</a>
+            </p>
+          </Note>
         )}
-        {person === null && signup(c.env) !== "closed" && (
-          <form method="post" action={`${path}/invite`}>
-            <button class="btn">{t("admin_invite")}</button>
-          </form>
-        )}
+        <div class="row actions">
+          {isOwn ? (
+            <p class="muted">{t("admin_not_oneself")}</p>
+          ) : (
+            <>
+              <a href={`${path}/${account.disabled ? "enable" : "disable"}`} role="button" class={account.disabled ? "btn" : "btn danger"}>
+                {t(account.disabled ? "admin_enable" : "admin_disable")}
+              </a>
+              <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} role="button" class="btn">
+                {t(account.admin ? "admin_dismiss" : "admin_appoint")}
+              </a>
+              <a href={`${path}/erase`} role="button" class="btn danger">
+                {t("admin_erase")}
+              </a>
+            </>
+          )}
+          {person === null && signup(c.env) !== "closed" && (
+            <form method="post" action={`${path}/invite`}>
+              <button class="btn">{t("admin_invite")}</button>
+            </form>
+          )}
+        </div>
       </div>
       <Stats
         of={[
@@ -113,12 +123,14 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
         </div>
         {await readKeys(c, account)}
       </section>
-      <section>
-        <div class="sub">
-          <h2>{t("latest_tasks")}</h2>
-        </div>
-        {await readLatestTasks(c, account)}
-      </section>
+      {!isRestored && (
+        <section>
+          <div class="sub">
+            <h2>{t("latest_tasks")}</h2>
+          </div>
+          {await readLatestTasks(c, account)}
+        </section>
+      )}
     </>,
     Object.keys(refused).length === 0 ? 200 : 400,
   );

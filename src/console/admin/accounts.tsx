@@ -1,16 +1,17 @@
 /** All accounts: search, pages of the list, and opening a new one. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { insertAccount, searchAccounts } from "../../db/accounts.ts";
+import { insertAccount, logNewAccount, searchAccounts } from "../../db/accounts.ts";
 import { openWallet, remaining } from "../../db/ledger.ts";
 import { readBalance } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readForm } from "../frame.tsx";
+import { readForm } from "../frame.tsx";
 import { parseQuota } from "../amounts.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
-import { adminPage, note } from "./frame.tsx";
+import { adminPage, note, operator } from "./frame.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Table } from "../parts/table.tsx";
 import { balanceUnit } from "../settings.ts";
@@ -140,7 +141,11 @@ async function create(c: ConsoleContext) {
   if (name.length > 200) return refuse(t("bad_name"));
   if (quota === undefined) return refuse(t("bad_quota"));
   const { account, statement } = insertAccount(c.env.DB, email, name || null);
-  const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, account.id, quota)]);
+  const [created] = await c.env.DB.batch([
+    statement,
+    logNewAccount(c.env.DB, operator(c), account, quota),
+    openWallet(c.env.DB, account.id, quota),
+  ]);
   if (created?.results.length === 0) return refuse(t("admin_email_taken"));
   note(c, "account_opened", account.id);
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);

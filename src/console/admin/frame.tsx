@@ -1,21 +1,28 @@
 /** Shared by the admin pages: access for admins only, their navigation, and a log line for each action. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import type { MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
 import { type Account, accountById } from "../../db/accounts.ts";
-import { log } from "../../log.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page, nothingHere } from "../frame.tsx";
+import { log } from "../../base/log.ts";
+import { isAtLeast } from "../access.ts";
+import type { Actor } from "../../db/audit-log.ts";
+import { actor, page, nothingHere } from "../frame.tsx";
+import type { Arrangement } from "../shell/layout.tsx";
 import type { Translate } from "../messages.ts";
 
 /** 404 for all other users. Runs after `signedIn`, which reads the account again for each request. */
-export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => (c.get("account").admin === 1 ? next() : notFound(c));
+export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =>
+  c.get("account").admin === 1 && isAtLeast(c.get("membership").role, "admin") ? next() : notFound(c);
 
 export const notFound = (c: ConsoleContext) => nothingHere(c);
 
 const parts = [
   ["/console/admin", "overview"],
   ["/console/admin/accounts", "admin_accounts"],
+  ["/console/admin/models", "models"],
   ["/console/admin/providers", "admin_providers"],
+  ["/console/admin/margins", "admin_margins"],
   ["/console/admin/tasks", "admin_open_tasks"],
 ] as const;
 
@@ -23,7 +30,13 @@ const parts = [
 const sectionOf = (path: string) => parts.slice(1).find(([part]) => path === part || path.startsWith(`${part}/`)) ?? parts[0];
 
 /** An admin page with the navigation of the admin pages. */
-export function adminPage(c: ConsoleContext, title: string, children: Child, status: 200 | 400 | 403 | 404 | 500 = 200) {
+export function adminPage(
+  c: ConsoleContext,
+  title: string,
+  children: Child,
+  status: 200 | 400 | 403 | 404 | 409 | 500 = 200,
+  arrangement: Arrangement = {},
+) {
   const { t } = c.var;
   return page(
     c,
@@ -39,6 +52,7 @@ export function adminPage(c: ConsoleContext, title: string, children: Child, sta
       {children}
     </>,
     status,
+    arrangement,
   );
 }
 
@@ -78,6 +92,9 @@ const directions = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** The account's name and address in a single line. Users choose their names, which must not reorder the address. */
 export const accountName = ({ name, email }: Account) => (name ? `${name.replace(directions, "")} (${email})` : email);
+
+/** The admin, in the audit log of an account that is not the admin's: its members see that the operator acted, not who. */
+export const operator = (c: ConsoleContext): Actor => ({ ...actor(c), kind: "operator" });
 
 /** Logs an admin's action on an account. */
 export const note = (c: ConsoleContext, outcome: string, accountId: string, more: Record<string, string | number | boolean> = {}) =>

@@ -1,9 +1,13 @@
 /** The operator's page with the alerts of the checks, which run every five minutes, and the last reconciliation. */
 
+import type { ConsoleContext } from "../context.ts";
 import { type Alert, listAlerts } from "../../db/alerts.ts";
-import { log } from "../../log.ts";
-import { type ConsoleContext, readForm } from "../frame.tsx";
-import { DateTime } from "../parts/date-time.tsx";
+import type { Heartbeat } from "../../db/jobs.ts";
+import { log } from "../../base/log.ts";
+import type { RestoredAccount, RestoredDecision } from "../../rpc/operations.ts";
+import { readForm } from "../frame.tsx";
+import { ClockTime, DateTime } from "../parts/date-time.tsx";
+import { Filled } from "../parts/filled.tsx";
 import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Stats, Table } from "../parts/table.tsx";
@@ -12,17 +16,37 @@ import { adminPage } from "./frame.tsx";
 /** How long an ended alert is shown. */
 const shownMs = 7 * 86_400_000;
 
-/** Every alert that is active, and those that ended in the last week. */
-export const shownAlerts = async (c: ConsoleContext): Promise<Alert[]> =>
-  (await listAlerts(c.env.DB)).filter(({ endedAt }) => endedAt === null || endedAt > Date.now() - shownMs);
+/** Every alert that is active, then those that ended in the last week. */
+export async function shownAlerts(c: ConsoleContext): Promise<Alert[]> {
+  const alerts = await listAlerts(c.env.DB);
+  const active = alerts.filter(({ endedAt }) => endedAt === null);
+  return [...active, ...alerts.filter(({ endedAt }) => endedAt !== null && endedAt > Date.now() - shownMs)];
+}
 
-export function AlertSection({ c, alerts }: { c: ConsoleContext; alerts: Alert[] }) {
+/** When the checks last ran; a warning if they have stopped, because they cannot report that themselves. */
+function LastCheck({ c, heartbeat: { at, isStale } }: { c: ConsoleContext; heartbeat: Heartbeat }) {
+  const { t } = c.var;
+  if (!isStale && at !== null)
+    return (
+      <p class="muted">
+        {t("admin_checked")} <DateTime ms={at} />
+      </p>
+    );
+  return (
+    <Note tone={at === null ? "warn" : "bad"} role="alert">
+      {at === null ? t("admin_checks_never") : <Filled message="admin_checks_stale" by={{ time: <ClockTime ms={at} /> }} />}
+    </Note>
+  );
+}
+
+export function AlertSection({ c, alerts, heartbeat }: { c: ConsoleContext; alerts: Alert[]; heartbeat: Heartbeat }) {
   const { t } = c.var;
   const isQuiet = alerts.every(({ endedAt }) => endedAt !== null);
   return (
     <section class="stack">
       <h2>{t("admin_alerts")}</h2>
-      {isQuiet && (
+      <LastCheck c={c} heartbeat={heartbeat} />
+      {isQuiet && !heartbeat.isStale && (
         <Note tone="good" role="status">
           {t("admin_alerts_none")}
         </Note>
@@ -30,16 +54,53 @@ export function AlertSection({ c, alerts }: { c: ConsoleContext; alerts: Alert[]
       {alerts.length > 0 && (
         <Table
           label={t("admin_alerts")}
-          columns={["admin_alert", "admin_alert_state", "admin_alert_since", "admin_alert_ended", "admin_alert_causes"].map((key) =>
-            t(key as "admin_alert"),
-          )}
+          columns={[
+            t("admin_alert"),
+            t("admin_alert_state"),
+            { name: t("admin_alert_since"), isExtra: true },
+            { name: t("admin_alert_ended"), isExtra: true },
+            t("admin_alert_causes"),
+          ]}
         >
           {alerts.map((alert) => (
             <AlertRow c={c} alert={alert} />
           ))}
         </Table>
       )}
+      <form method="post" action="/console/admin/test-alert" class="row">
+        <button class="btn" aria-describedby="test-alert-hint">
+          {t("admin_test_alert")}
+        </button>
+        <span id="test-alert-hint" class="muted">
+          {t("admin_test_alert_hint")}
+        </span>
+      </form>
     </section>
+  );
+}
+
+/** Sends a test alert, and shows how each receiver took it. */
+export async function testAlert(c: ConsoleContext): Promise<Response> {
+  const { t } = c.var;
+  const deliveries = await c.env.API.testAlert();
+  log("admin", { by: c.get("account").id, outcome: "alert_tested" });
+  const notes = (deliveries ?? []).map(({ receiver, delivered, reason = "" }) =>
+    delivered
+      ? ({ tone: "good", text: t("admin_test_alert_sent", { receiver }) } as const)
+      : ({ tone: "bad", text: t("admin_test_alert_failed", { receiver, reason }) } as const),
+  );
+  if (notes.length === 0)
+    notes.push({ tone: "bad", text: t(deliveries === undefined ? "admin_reconcile_absent" : "admin_test_alert_none") });
+  return adminPage(
+    c,
+    t("admin_test_alert"),
+    <div class="stack">
+      {notes.map(({ tone, text }) => (
+        <Note tone={tone} role={tone === "good" ? "status" : "alert"}>
+          {text}
+        </Note>
+      ))}
+    </div>,
   );
 }
 
@@ -57,11 +118,11 @@ const AlertRow = ({ c, alert: { name, beganAt, endedAt, causes } }: { c: Console
           <span class="muted">{t("admin_alert_over")}</span>
         )}
       </td>
-      <td>
+      <td class="hide-s">
         <DateTime ms={beganAt} />
       </td>
-      <td>{endedAt === null ? "–" : <DateTime ms={endedAt} />}</td>
-      <td>
+      <td class="hide-s">{endedAt === null ? "–" : <DateTime ms={endedAt} />}</td>
+      <td class="wrap">
         {causes.map((cause) => (
           <div>
             <code>{cause}</code>
@@ -73,11 +134,12 @@ const AlertRow = ({ c, alert: { name, beganAt, endedAt, causes } }: { c: Console
 };
 
 /** The button that begins a reconciliation, or continues one at `after`. */
-export const ReconcileForm = ({ c, after }: { c: ConsoleContext; after?: string }) => {
+export const ReconcileForm = ({ c, after, restored }: { c: ConsoleContext; after?: string; restored?: RestoredDecision | undefined }) => {
   const { t } = c.var;
   return (
     <form method="post" action="/console/admin/reconcile">
       {after !== undefined && <input type="hidden" name="after" value={after} />}
+      {restored && <input type="hidden" name="restored" value={restored} />}
       <button class="btn" aria-describedby="reconcile-hint">
         {t(after === undefined ? "admin_reconcile" : "admin_reconcile_more")}
       </button>
@@ -85,11 +147,54 @@ export const ReconcileForm = ({ c, after }: { c: ConsoleContext; after?: string 
   );
 };
 
+/** Accounts that lost changes to a restored database, and the two decisions, which concern all accounts. */
+const Restored = ({ c, accounts }: { c: ConsoleContext; accounts: RestoredAccount[] }) => {
+  const { t } = c.var;
+  return (
+    <section class="stack">
+      <h2>{t("admin_restored")}</h2>
+      <ul>
+        {accounts.map(({ account, state, changes }) => (
+          <li>
+            <a href={`/console/admin/accounts/${account}`}>
+              <code>{account}</code>
+            </a>{" "}
+            {t(`admin_restored_${state}`)}
+            {changes.length > 0 && (
+              <>
+                {": "}
+                <code>{changes.map(({ change, id }) => (id === undefined ? change : `${change} ${id}`)).join(", ")}</code>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+      {accounts.some(({ state }) => state === "refused") && (
+        <form method="post" action="/console/admin/reconcile" class="stack">
+          <Note tone="warn" role="alert">
+            {t("admin_restored_hint")}
+          </Note>
+          <p class="row">
+            <button class="btn" name="restored" value="replay">
+              {t("admin_restored_replay")}
+            </button>
+            <button class="btn" name="restored" value="accept">
+              {t("admin_restored_accept")}
+            </button>
+          </p>
+        </form>
+      )}
+    </section>
+  );
+};
+
 /** Reconciles a share of the accounts, and shows the result. */
 export async function reconcile(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
-  const after = (await readForm(c))("after");
-  const done = await c.env.API.reconcile(after === "" ? undefined : after);
+  const form = await readForm(c);
+  const [after, decision] = [form("after"), form("restored")];
+  const restored = decision === "replay" || decision === "accept" ? decision : undefined;
+  const done = await c.env.API.reconcile(after === "" ? undefined : after, restored);
   log("admin", { by: c.get("account").id, outcome: "reconciled", ...(done && { settled: done.settled, returned: done.returned }) });
   return adminPage(
     c,
@@ -107,7 +212,8 @@ export async function reconcile(c: ConsoleContext): Promise<Response> {
         <Note tone={done.after === null ? "good" : "warn"} role="status">
           <span id="reconcile-hint">{t(done.after === null ? "admin_reconcile_done" : "admin_reconcile_partly")}</span>
         </Note>
-        {done.after !== null && <ReconcileForm c={c} after={done.after} />}
+        {done.after !== null && <ReconcileForm c={c} after={done.after} restored={restored} />}
+        {done.restored && done.restored.length > 0 && <Restored c={c} accounts={done.restored} />}
       </div>
     ) : (
       <Note tone="bad" role="alert">

@@ -1,17 +1,21 @@
 /** The admin start page with key numbers, and the audit. The other sections are mounted here. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Hono } from "hono";
 import { openTasks } from "../ledger.ts";
 import { type Audit, audit } from "../../db/audit.ts";
-import { type ConsoleContext, type ConsoleEnvironment, signedIn } from "../frame.tsx";
+import { readHeartbeat } from "../../db/jobs.ts";
+import { signedIn } from "../frame.tsx";
 import { accountActions } from "./account-actions.tsx";
 import { account } from "./account.tsx";
 import { accounts } from "./accounts.tsx";
 import { adminOnly, adminPage } from "./frame.tsx";
-import { AlertSection, ReconcileForm, reconcile, shownAlerts } from "./operations.tsx";
+import { AlertSection, ReconcileForm, reconcile, shownAlerts, testAlert } from "./operations.tsx";
+import { margins } from "./margins.tsx";
+import { models } from "./models/pages.tsx";
 import { providers } from "./providers.tsx";
 import { isLate } from "./task-state.ts";
 import { task } from "./task.tsx";
@@ -24,10 +28,11 @@ const most = 200;
 async function glance(c: ConsoleContext) {
   const { t } = c.var;
   const now = Date.now();
-  const [open, upstreams, alerts] = await Promise.all([
+  const [open, upstreams, alerts, heartbeat] = await Promise.all([
     openTasks(c, { since: now - dayMs, limit: most }),
     c.env.API.upstreams(),
     shownAlerts(c),
+    readHeartbeat(c.env.DB, now),
   ]);
   const count = open.length === most ? t("admin_at_least", { count: most }) : open.length;
   return adminPage(
@@ -42,7 +47,7 @@ async function glance(c: ConsoleContext) {
           [t("admin_providers_on"), upstreams.providers.filter(({ on }) => on).length],
         ]}
       />
-      <AlertSection c={c} alerts={alerts} />
+      <AlertSection c={c} alerts={alerts} heartbeat={heartbeat} />
       <section class="card stack">
         <h2>{t("admin_audit")}</h2>
         <p id="audit-hint" class="muted">
@@ -54,7 +59,7 @@ async function glance(c: ConsoleContext) {
           </button>
         </form>
       </section>
-      <section class="card stack">
+      <section id="reconcile" class="card stack">
         <h2>{t("admin_reconcile")}</h2>
         <p id="reconcile-hint" class="muted">
           {t("admin_reconcile_hint")}
@@ -67,7 +72,7 @@ async function glance(c: ConsoleContext) {
 
 async function showAudit(c: ConsoleContext) {
   const { t } = c.var;
-  const found = await audit(c.env.DB, (accountId) => c.env.API.auditWallet(accountId));
+  const found = await audit(c.env.DB, c.env.API);
   return adminPage(
     c,
     t("admin_audit"),
@@ -130,9 +135,12 @@ export const admin = new Hono<ConsoleEnvironment>()
   .get("/", glance)
   .get("/audit", showAudit)
   .post("/reconcile", reconcile)
+  .post("/test-alert", testAlert)
   .route("/accounts", accounts)
   .route("/accounts/:id/tasks", task)
   .route("/accounts/:id", account)
   .route("/accounts/:id", accountActions)
+  .route("/models", models)
+  .route("/margins", margins)
   .route("/providers", providers)
   .route("/tasks", tasks);

@@ -1,39 +1,88 @@
 /** Providers, and each model's routes in order, as configured and with their current state. */
 
-import { formatAmount } from "../amounts.ts";
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { formatAmount, percentText } from "../amounts.ts";
+import { readRouteHealth, type RouteHealth } from "../../db/operator-series.ts";
+import { useAround } from "../parts/context.ts";
+import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Hono } from "hono";
-import { allModels, type Model } from "../../catalog/models.ts";
-import { effectivePrice, type PriceOverrides, shownPrice } from "../../catalog/prices.ts";
-import { configuredRoutes, type Route, routesFor } from "../../catalog/routes.ts";
-import type { Upstreams } from "../api.ts";
-import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
+import { builtInCatalog } from "../../catalog/catalog.ts";
+import type { Model } from "../../catalog/models.ts";
+import { shownPrice } from "../../catalog/prices.ts";
+import { liveCatalog } from "../../current-catalog.ts";
 import { adminPage } from "./frame.tsx";
+import { routeState } from "./route-state.ts";
 import type { PriceName } from "../models/prices.ts";
 import { Facts, Table } from "../parts/table.tsx";
 
-/** The state of a route: `used` in order, `last` while its provider is unhealthy, `off` without a secret, `beside` a real provider. */
-function standing({ providers, routes }: Upstreams, model: string, route: Route): "used" | "last" | "off" | "beside" {
-  const provider = providers.find(({ name }) => name === route.provider);
-  if (!provider?.on) return "off";
-  const isOn = (name: string) => providers.some((other) => other.name === name && other.on);
-  if (!routesFor(model, routes, isOn).some((usable) => usable.provider === route.provider)) return "beside";
-  return provider.aside ? "last" : "used";
-}
+const dayMs = 86_400_000;
 
-/** The model's price, and the catalog's price if the operator changed it. */
-const Prices = ({ c, model, overrides }: { c: ConsoleContext; model: Model; overrides: PriceOverrides }) => {
+/** How each route did over all isolates, the worst first: a provider that only fails is not hidden by an isolate that has not asked it. */
+const HealthSection = ({ routes }: { routes: RouteHealth[] }) => {
+  const { t, language } = useAround();
+  const seconds = (value: number | null) => (value === null ? "–" : t("admin_health_seconds", { seconds: value.toLocaleString(language) }));
+  const worst = routes.toSorted((a, b) => b.failures / b.calls - a.failures / a.calls);
+  return (
+    <section>
+      <div class="sub">
+        <h2>{t("admin_health")}</h2>
+      </div>
+      {routes.length === 0 ? (
+        <p class="muted">{t("admin_health_none")}</p>
+      ) : (
+        <Table
+          label={t("admin_health")}
+          columns={[
+            t("admin_provider"),
+            t("admin_alert_state"),
+            { name: t("admin_health_calls"), isNumber: true },
+            { name: t("admin_health_failed"), isNumber: true },
+            { name: "p50", isNumber: true, isExtra: true },
+            { name: "p95", isNumber: true, isExtra: true },
+            { name: t("admin_health_spend"), isNumber: true, isExtra: true },
+          ]}
+        >
+          {worst.map((route) => (
+            <tr>
+              <th scope="row" class="wrap">
+                {route.provider} <span class="meta">{route.model}</span>
+              </th>
+              <td>
+                {route.state === "ok" ? (
+                  t("admin_health_ok")
+                ) : (
+                  <Pill icon="bad" tone={route.state === "down" ? "bad" : "warn"} text={t(`admin_health_${route.state}`)} />
+                )}
+              </td>
+              <td class="num">{route.calls.toLocaleString(language)}</td>
+              <td class="num">{percentText(language, route.calls === 0 ? 0 : route.failures / route.calls)}</td>
+              <td class="num hide-s">{seconds(route.p50)}</td>
+              <td class="num hide-s">{seconds(route.p95)}</td>
+              <td class="num hide-s">
+                <Money millionths={route.spend} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </section>
+  );
+};
+
+/** The model's price, and the built-in price if the operator changed it. */
+const Prices = ({ c, model }: { c: ConsoleContext; model: Model }) => {
   const { t } = c.var;
-  const own = shownPrice(model.price);
+  const builtIn = shownPrice((builtInCatalog().named(model.id) ?? model).price);
   const amount = (units: number | undefined) => formatAmount(c, Math.round((units ?? 0) * 1e6));
   return (
     <Facts
-      of={Object.entries(shownPrice(effectivePrice(model, overrides))).map(([name, units]) => [
+      of={Object.entries(shownPrice(model.price)).map(([name, units]) => [
         t(`model_price_${name as PriceName}`),
         <>
           {amount(units)}
-          {units !== own[name] && <span class="meta"> {t("admin_price_own", { price: amount(own[name]) })}</span>}
+          {units !== builtIn[name] && <span class="meta"> {t("admin_price_own", { price: amount(builtIn[name]) })}</span>}
         </>,
       ])}
     />
@@ -42,9 +91,14 @@ const Prices = ({ c, model, overrides }: { c: ConsoleContext; model: Model; over
 
 async function list(c: ConsoleContext) {
   const { t } = c.var;
-  const upstreams = await c.env.API.upstreams();
-  const isUsable = (model: string) =>
-    configuredRoutes(model, upstreams.routes).some((route) => ["used", "last"].includes(standing(upstreams, model, route)));
+  const now = Date.now();
+  const [upstreams, catalog, health] = await Promise.all([
+    c.env.API.upstreams(),
+    liveCatalog(c.env.DB),
+    readRouteHealth(c.env.DB, now - dayMs, now),
+  ]);
+  const models = catalog.all.filter(({ state }) => state !== "removed");
+  const isUsable = (model: Model) => model.routes.some((route) => ["used", "last"].includes(routeState(upstreams, model.routes, route)));
   return adminPage(
     c,
     t("admin_providers"),
@@ -61,26 +115,27 @@ async function list(c: ConsoleContext) {
         ))}
       </Table>
       <p class="hint gap0">{t("admin_here_hint")}</p>
+      <HealthSection routes={health} />
       <section>
         <div class="sub">
           <h2>{t("admin_routes")}</h2>
         </div>
         <div class="cols routed">
-          {allModels().map((model) => (
+          {models.map((model) => (
             <section class="card stack tight">
               <h3>{model.id}</h3>
-              <Prices c={c} model={model} overrides={upstreams.prices} />
-              {!isUsable(model.id) && (
+              <Prices c={c} model={model} />
+              {!isUsable(model) && (
                 <Note tone="warn" role="alert">
                   {t("admin_not_served")}
                 </Note>
               )}
               <ol class="routes t13">
-                {configuredRoutes(model.id, upstreams.routes).map((route) => (
+                {model.routes.map((route) => (
                   <li>
                     <span>{route.provider}</span>
                     <code title={route.model}>{route.model}</code>
-                    <span class="meta">{t(`admin_route_${standing(upstreams, model.id, route)}`)}</span>
+                    <span class="meta">{t(`admin_route_${routeState(upstreams, model.routes, route)}`, { day: route.retires ?? "" })}</span>
                   </li>
                 ))}
               </ol>

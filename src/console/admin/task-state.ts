@@ -3,7 +3,7 @@
 import { deadlineSeconds, type Kind } from "../../catalog/models.ts";
 import type { OpenTask } from "../../db/ledger-reports.ts";
 import { isFinal, type Task } from "../../tasks/record.ts";
-import { wakeAt } from "../../tasks/task.ts";
+import { wakeAt } from "../../tasks/transitions/task.ts";
 
 /** A task object may be late by this much without a fault. */
 const graceMs = 5_000;

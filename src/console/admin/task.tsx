@@ -2,10 +2,10 @@
  * One task for the operator: its step, routes and faults, without prompt and outputs. It can be cancelled here, which releases its price.
  */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
-import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage, askAs, note, notFound, Question } from "./frame.tsx";
 import { isStuck, toState } from "./task-state.ts";
 import { taskPath as toApiPath } from "../parts/ids.ts";

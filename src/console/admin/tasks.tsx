@@ -1,11 +1,11 @@
 /** Open tasks of all accounts, oldest first, with the stuck ones separately. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Hono } from "hono";
 import type { OpenTask, Place } from "../../db/ledger-reports.ts";
 import { openTasks } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, toState } from "./task-state.ts";
 import { DateTime } from "../parts/date-time.tsx";

@@ -19,11 +19,18 @@ function wantUser(isVerified: boolean | undefined): void {
 
 const refusal = (code: string) => new APIError("FORBIDDEN", { code, message: code });
 
-/** What belongs to one call. */
+/** The data of one call. */
 interface Call {
   /** Keeps the Worker alive for work that continues after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
   attempts: Attempts;
+}
+
+/** Who gets a link. */
+interface Addressee {
+  email: string;
+  name: string;
+  emailVerified: boolean;
 }
 
 /** Creates better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
@@ -31,12 +38,14 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
   const { origin, language, AUTH_SECRET } = settings;
   if (!AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = buildPost(env, origin);
-  const sendLink = async (name: "reset" | "confirm", email: string, token: string) =>
-    post?.({
-      to: email,
-      subject: messages[language][`mail_${name}_subject`],
-      text: messages[language][`mail_${name}`].replace("{link}", () => `${origin}/console/${name}?token=${encodeURIComponent(token)}`),
-    });
+  const sendLink = async (kind: "reset" | "confirm", { email, name, emailVerified }: Addressee, token: string) => {
+    const words = messages[language];
+    const link = `${origin}/console/${kind}?token=${encodeURIComponent(token)}`;
+    // Whoever signs up with another person's address must not choose words of the e-mail that the other one gets.
+    const greeting = emailVerified && name ? `${words.mail_greeting.replace("{name}", () => name)}\n\n` : "";
+    const text = greeting + words[`mail_${kind}`].replace("{link}", () => link);
+    await post?.({ to: email, language, subject: words[`mail_${kind}_subject`], text });
+  };
   return betterAuth({
     database: env.DB,
     baseURL: origin,
@@ -50,12 +59,12 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
       maxPasswordLength: maxPasswordLength,
       password: { hash, verify },
       revokeSessionsOnPasswordReset: true,
-      ...(post && { sendResetPassword: ({ user, token }) => sendLink("reset", user.email, token) }),
+      ...(post && { sendResetPassword: ({ user, token }) => sendLink("reset", user, token) }),
       onPasswordReset: ({ user }) => proveAddress(env.DB, user.id),
     },
     emailVerification: {
       sendOnSignUp: true,
-      ...(post && { sendVerificationEmail: ({ user, token }) => sendLink("confirm", user.email, token) }),
+      ...(post && { sendVerificationEmail: ({ user, token }) => sendLink("confirm", user, token) }),
     },
     socialProviders: Object.fromEntries(
       configuredLogins(settings).map((login) => {
@@ -76,7 +85,11 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
     session: { modelName: "auth_session", expiresIn: 7 * 86_400, updateAge: 86_400, freshAge: freshSeconds },
     // better-auth links a login to a user only if both have verified the same address.
     account: { modelName: "auth_account", updateAccountOnSignIn: false },
-    verification: { modelName: "auth_verification" },
+    verification: {
+      modelName: "auth_verification",
+      // The token of a link in an e-mail is stored as SHA-256: a copy of the database resets no password.
+      storeIdentifier: { default: "plain", overrides: { "reset-password:": "hashed" } },
+    },
     databaseHooks: {
       user: {
         create: {

@@ -4,6 +4,9 @@
 const swap = (text, target) =>
   htmx.swap({ text, target: document.querySelector(target), swap: "outerHTML", sourceElement: document.querySelector("#play") });
 
+/** Where an answer belongs: a note about a form that was not read, above the form. @param {Response} response @param {string} target */
+const findTarget = ({ headers }, target) => (headers.get("hx-reswap") === "none" ? "#unsent" : target);
+
 const toEnd = () => document.querySelector(".chatting #result")?.scrollTo({ top: 1e9 });
 
 /** Each event of a stream. @param {ReadableStream<Uint8Array>} body */
@@ -31,13 +34,14 @@ function ask(form, more, signal) {
 /** Sends the conversation, or requests the last answer `again`, and shows it as it arrives. @param {HTMLFormElement} form @param {string} how */
 async function send(form, how) {
   running = new AbortController();
+  document.querySelector("#unsent")?.replaceChildren();
   let said = "";
   /** The sent values, read before the form is replaced. */
   const sent = new FormData(form);
   try {
     const response = await ask(form, { do: how }, running.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream") || !response.body) {
-      await swap(await response.text(), response.headers.get("hx-reswap") === "none" ? "#signed-out" : "#play");
+      await swap(await response.text(), findTarget(response, "#play"));
       return;
     }
     for await (const { html, text } of eventsIn(response.body)) {
@@ -52,7 +56,7 @@ async function send(form, how) {
     if (!(error instanceof DOMException) || error.name !== "AbortError") throw error;
     for (const [name, value] of Object.entries({ do: "stopped", was: how, answer: said })) sent.set(name, value);
     const response = await fetch("/console/playground", { method: "POST", body: sent, headers: { "hx-request": "true" } });
-    await swap(await response.text(), "#result");
+    await swap(await response.text(), findTarget(response, "#result"));
   } finally {
     running = undefined;
     const problem = document.querySelector("#form [data-focus]");

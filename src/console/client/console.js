@@ -5,7 +5,8 @@ document.addEventListener("click", ({ target }) => {
   const button = target instanceof Element ? target.closest("button[data-copy]") : null;
   if (!(button instanceof HTMLButtonElement)) return;
   const source = document.getElementById(button.dataset["copy"] ?? "");
-  void navigator.clipboard.writeText(source?.textContent ?? "").then(() => toast(button.dataset["copied"] ?? ""));
+  const text = source instanceof HTMLTextAreaElement ? source.value : source?.textContent;
+  void navigator.clipboard.writeText(text ?? "").then(() => toast(button.dataset["copied"] ?? ""));
 });
 
 /** Shows a message for five seconds. @param {string} text */

@@ -26,6 +26,9 @@ function showResult({ detail }) {
   const { ctx } = detail;
   if (ctx.sourceElement?.id !== "form" || ctx.request?.submitter?.value !== "run") return;
   if (ctx.hx?.retarget !== undefined) return;
+  const unsent = document.querySelector("#unsent");
+  if (ctx.hx?.reswap === "none") return unsent?.scrollIntoView({ block: "nearest" });
+  unsent?.replaceChildren();
   for (const told of document.querySelectorAll("#form :is([data-focus], .err:not(#tray-problem))")) told.remove();
   for (const field of document.querySelectorAll("#form [aria-invalid]")) field.removeAttribute("aria-invalid");
   openPane("result");

@@ -1,9 +1,11 @@
 /** Budgets of keys and accounts on pages: the form fields, and the remaining amount. */
 
+import type { ConsoleContext } from "../context.ts";
+import type { Actor } from "../../db/audit-log.ts";
 import type { Budget } from "../../db/grants.ts";
-import type { WalletView } from "../../tasks/wallet-limits.ts";
+import type { WalletView } from "../../wallet/limits.ts";
+import { actor } from "../frame.tsx";
 import { formatAmount, decimal, parseQuota } from "../amounts.ts";
-import type { ConsoleContext } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
 import { balanceUnit } from "../settings.ts";
 
@@ -60,8 +62,14 @@ export const budgetLeft = (c: ConsoleContext, { amount, window, spent }: NonNull
   c.var.t(`budget_left_${window}`, { left: formatAmount(c, Math.max(0, amount - spent)), amount: formatAmount(c, amount) });
 
 /** Sets the budget of an account or of one of its keys (`id`, its wallet), unless it is the same. */
-export async function changeBudget(c: ConsoleContext, accountId: string, id: string, budget: Budget | null): Promise<void> {
+export async function changeBudget(
+  c: ConsoleContext,
+  accountId: string,
+  id: string,
+  budget: Budget | null,
+  by: Actor = actor(c),
+): Promise<void> {
   const { [id]: wallet } = await c.env.API.balances(accountId, id === accountId ? [] : [id]);
   const before = wallet?.budget ?? null;
-  if (before?.amount !== budget?.amount || before?.window !== budget?.window) await c.env.API.changeBudget(accountId, id, budget);
+  if (before?.amount !== budget?.amount || before?.window !== budget?.window) await c.env.API.changeBudget(accountId, id, budget, by);
 }

@@ -1,13 +1,14 @@
 /** Changes of an API key: editing, rotation, deletion. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { type Context, Hono } from "hono";
 import { changeKey, deleteKey, rotateKey, setExpiry } from "../../db/api-keys.ts";
 import { readBalance } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readForm, page, nothingHere } from "../frame.tsx";
+import { actor, readForm, page, nothingHere, withCatalog } from "../frame.tsx";
 import { budgetLeft, changeBudget } from "./budget.tsx";
 import { KeyFields, KeyProblem, readKey } from "./form.tsx";
-import { announceKeys, type Key, readAccountKeys, shownOnce } from "./shared.tsx";
+import { type Key, readAccountKeys, shownOnce } from "./shared.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { type FieldProblem, Problem } from "../parts/note.tsx";
 import { Facts } from "../parts/table.tsx";
@@ -62,11 +63,11 @@ async function change(c: ConsoleContext, key: Key) {
   const read = readKey(c, field, key.expiresAt);
   if ("problem" in read) return changePage(c, key, read.problem, field);
   const { given } = read;
-  if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
+  if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota }, actor(c))) === "below_use")
     return changePage(c, key, { field: "quota", text: c.var.t("quota_below_use") }, field);
   await changeBudget(c, key.accountId, key.walletId, given.budget);
-  await changeKey(c.env.DB, announceKeys(c), key, given.name, given.scope);
-  if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, announceKeys(c), key, given.expiresAt);
+  await changeKey(c.env.DB, c.env.API, actor(c), key, given.name, given.scope);
+  if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, c.env.API, actor(c), key, given.expiresAt);
   return c.redirect("/console/keys?done=changed", 303);
 }
 
@@ -102,7 +103,7 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
 async function rotate(c: ConsoleContext, key: Key) {
   const overlap = (await readForm(c))("overlap");
   if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.t("bad_overlap"));
-  const made = await rotateKey(c.env.DB, announceKeys(c), key, overlaps[overlap as Overlap]);
+  const made = await rotateKey(c.env.DB, c.env.API, actor(c), key, overlaps[overlap as Overlap]);
   return made === undefined ? rotatePage(c, key, c.var.t("not_rotatable")) : shownOnce(c, key.name, made);
 }
 
@@ -134,6 +135,7 @@ const ofKey = (answer: (c: ConsoleContext, key: Key) => Response | Promise<Respo
 
 /** Mounted after the list's router, which admits only signed-in users. */
 export const keyChanges = new Hono<ConsoleEnvironment>()
+  .use(withCatalog)
   .get("/:id/change", ofKey(changePage))
   .post("/:id/change", ofKey(change))
   .get("/:id/rotate", ofKey(rotatePage))
@@ -142,7 +144,7 @@ export const keyChanges = new Hono<ConsoleEnvironment>()
   .post(
     "/:id/delete",
     ofKey(async (c, key) => {
-      await deleteKey(c.env.DB, announceKeys(c), key);
+      await deleteKey(c.env.DB, c.env.API, actor(c), key);
       return c.redirect("/console/keys?done=deleted", 303);
     }),
   );

@@ -1,9 +1,9 @@
 /** The form of an API key, for creating and changing one: its fields and their values. */
 
+import type { ConsoleContext } from "../context.ts";
 import type { Budget } from "../../db/grants.ts";
 import type { KeyScope } from "../../db/callers.ts";
 import { parseQuota } from "../amounts.ts";
-import type { ConsoleContext } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
 import { type FieldProblem, FieldProblems, Problem } from "../parts/note.tsx";
 import { balanceUnit } from "../settings.ts";

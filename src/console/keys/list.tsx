@@ -1,12 +1,15 @@
 /** API keys: the list, creating one, and showing its secret once. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { insertKey } from "../../db/api-keys.ts";
+import { insertKey, logNewKey } from "../../db/api-keys.ts";
+import { listMembers } from "../../db/memberships.ts";
 import { openWallet } from "../../db/ledger.ts";
-import { known } from "../../known.ts";
+import { known } from "../../base/known.ts";
 import { readBalances } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment, readForm, page, signedIn } from "../frame.tsx";
+import { actor, readForm, page, signedIn, withCatalog } from "../frame.tsx";
 import { keyChanges } from "./changes.tsx";
+import { mayOpen } from "../access.ts";
 import { budgetLeft, changeBudget } from "./budget.tsx";
 import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys, shownOnce } from "./shared.tsx";
@@ -17,7 +20,7 @@ import { DateTime } from "../parts/date-time.tsx";
 import { Pill } from "../parts/status.tsx";
 import type { FieldProblem } from "../parts/note.tsx";
 import { Table } from "../parts/table.tsx";
-import type { WalletView } from "../../tasks/wallet-limits.ts";
+import type { WalletView } from "../../wallet/limits.ts";
 
 const Expiry = ({ ms }: { ms: number | null }) => {
   const { t } = useAround();
@@ -38,7 +41,10 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
     c.get("account").id,
     keys.map(({ walletId }) => walletId),
   );
-  const rows = keys.map((key) => ({ ...key, ...known(wallets, key.walletId) }));
+  const people = new Map((await listMembers(c.env.DB, c.get("account").id)).map(({ userId, email }) => [userId, email]));
+  // Whose a key is matters only where several people have keys.
+  const nameOf = ({ ownerId }: Key) => (people.size < 2 ? undefined : ownerId === null ? t("key_of_account") : people.get(ownerId));
+  const rows = keys.map((key) => ({ ...key, ...known(wallets, key.walletId), owner: nameOf(key) }));
   return page(
     c,
     t("api_keys"),
@@ -52,25 +58,27 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
       ) : (
         <KeyTable c={c} rows={rows} />
       )}
-      <section>
-        <div class="sub">
-          <h2 id="new">{t("create_key")}</h2>
-        </div>
-        <form method="post" class="stack narrow">
-          <KeyProblem problem={problem} />
-          <KeyFields c={c} expiresAt={null} typed={typed} problem={typeof problem === "object" ? problem : undefined} />
-          <p>
-            <button class="btn primary">{t("create_key")}</button>
-          </p>
-        </form>
-      </section>
+      {mayOpen(c.get("membership").role, "POST", "/console/keys") && (
+        <section>
+          <div class="sub">
+            <h2 id="new">{t("create_key")}</h2>
+          </div>
+          <form method="post" class="stack narrow">
+            <KeyProblem problem={problem} />
+            <KeyFields c={c} expiresAt={null} typed={typed} problem={typeof problem === "object" ? problem : undefined} />
+            <p>
+              <button class="btn primary">{t("create_key")}</button>
+            </p>
+          </form>
+        </section>
+      )}
     </>,
     problem === undefined ? 200 : 400,
     { lead: t("keys_lead"), toast: done === "changed" || done === "deleted" ? t(`key_${done}`) : undefined },
   );
 }
 
-type Row = Key & WalletView & { reservedAt: number | null };
+type Row = Key & WalletView & { reservedAt: number | null; owner: string | undefined };
 
 /** The used part of a key's quota; amber from nine tenths on. */
 const Used = ({ quota, used, name }: Row) =>
@@ -86,6 +94,7 @@ const Used = ({ quota, used, name }: Row) =>
 const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   const { t } = useAround();
   const now = Date.now();
+  const isWriter = mayOpen(c.get("membership").role, "POST", "/console/keys");
   return (
     <Table
       label={t("api_keys")}
@@ -106,6 +115,7 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
           <th scope="row" class="wrap">
             {key.name} {key.isReplaced && <span class="tag">{t("key_replaced")}</span>}{" "}
             {Object.keys(key.scope).length > 0 && <span class="tag">{t("key_narrowed")}</span>}
+            {key.owner !== undefined && <span class="meta facts">{key.owner}</span>}
           </th>
           <td class="hide-s">
             <code class="id">{key.prefix}…</code>
@@ -125,23 +135,25 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
             <Expiry ms={key.expiresAt} />
           </td>
           <td class="num">
-            <span class="row end">
-              <a class="btn ghost sm" href={`/console/keys/${key.id}/change`} aria-label={`${t("change")}: ${key.name}`}>
-                {t("change")}
-              </a>
-              {!key.isReplaced && (key.expiresAt ?? Infinity) > now && (
-                <a class="btn ghost sm" href={`/console/keys/${key.id}/rotate`} aria-label={`${t("rotate")}: ${key.name}`}>
-                  {t("rotate")}
+            {isWriter && (
+              <span class="row end">
+                <a class="btn ghost sm" href={`/console/keys/${key.id}/change`} aria-label={`${t("change")}: ${key.name}`}>
+                  {t("change")}
                 </a>
-              )}
-              <a
-                class="btn ghost sm danger"
-                href={`/console/keys/${key.id}/delete`}
-                aria-label={`${t("delete")}: ${key.name} ${key.prefix}…`}
-              >
-                {t("delete")}
-              </a>
-            </span>
+                {!key.isReplaced && (key.expiresAt ?? Infinity) > now && (
+                  <a class="btn ghost sm" href={`/console/keys/${key.id}/rotate`} aria-label={`${t("rotate")}: ${key.name}`}>
+                    {t("rotate")}
+                  </a>
+                )}
+                <a
+                  class="btn ghost sm danger"
+                  href={`/console/keys/${key.id}/delete`}
+                  aria-label={`${t("delete")}: ${key.name} ${key.prefix}…`}
+                >
+                  {t("delete")}
+                </a>
+              </span>
+            )}
           </td>
         </tr>
       ))}
@@ -155,8 +167,8 @@ async function create(c: ConsoleContext) {
   if ("problem" in read) return keysPage(c, read.problem, field);
   const { name, quota, budget, scope, expiresAt } = read.given;
   const accountId = c.get("account").id;
-  const { apiKey, key, statement } = await insertKey(c.env.DB, accountId, name, expiresAt, { scope });
-  const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, quota)]);
+  const { apiKey, key, statement } = await insertKey(c.env.DB, accountId, name, expiresAt, { scope, ownerId: c.get("user").id });
+  const [created] = await c.env.DB.batch([statement, logNewKey(c.env.DB, actor(c), apiKey), openWallet(c.env.DB, apiKey.id, quota)]);
   if (created?.results.length === 0) return keysPage(c, c.var.t("too_many_keys"), field);
   // Set before the user sees the key, so that the key never spends without its budget.
   await changeBudget(c, accountId, apiKey.walletId, budget);
@@ -164,6 +176,7 @@ async function create(c: ConsoleContext) {
 }
 
 export const keys = new Hono<ConsoleEnvironment>()
+  .use(withCatalog)
   .use(signedIn)
   .get("/", (c) => keysPage(c))
   .post("/", create)

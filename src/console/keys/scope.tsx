@@ -1,9 +1,8 @@
 /** The models and kinds that a key may be used for: form fields and display. */
 
+import type { ConsoleContext } from "../context.ts";
 import { taskKinds } from "../../api/schema/words.ts";
-import { allModels } from "../../catalog/models.ts";
 import type { KeyScope } from "../../db/callers.ts";
-import type { ConsoleContext } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
 
 const kinds = ["chat", ...taskKinds] as const;
@@ -63,7 +62,7 @@ interface FieldsOfScope {
 /** The fields of a key's scope; folded if the key has none. */
 export const ScopeFields = ({ c, scope = {}, typed, error }: FieldsOfScope) => {
   const { t } = c.var;
-  const { kinds: checkedKinds, models } = typed ? readBoxes(typed) : scope;
+  const { kinds: checkedKinds, models } = typed ? readBoxes(c, typed) : scope;
   const open = typed?.("open") ?? String(scope.maxOpenTasks ?? "");
   return (
     <details class="more" open={checkedKinds !== undefined || models !== undefined || open !== ""}>
@@ -82,7 +81,7 @@ export const ScopeFields = ({ c, scope = {}, typed, error }: FieldsOfScope) => {
           filter={t("scope_filter")}
           legend={t("scope_models")}
           hint={t("scope_all")}
-          choices={allModels().map(({ id }) => ({ name: `model-${id}`, value: id, text: id }))}
+          choices={modelIds(c).map((id) => ({ name: `model-${id}`, value: id, text: id }))}
           chosen={models}
         />
         <TextField name="open" label={t("scope_open")} inputmode="numeric" value={open} hint={t("scope_open_hint")} error={error} />
@@ -95,19 +94,19 @@ export const ScopeFields = ({ c, scope = {}, typed, error }: FieldsOfScope) => {
 export function readScope(c: ConsoleContext, field: (name: string) => string): KeyScope | string {
   const open = field("open");
   if (open !== "" && !/^[1-9]\d{0,5}$/.test(open)) return c.var.t("bad_open");
-  return { ...readBoxes(field), maxOpenTasks: open === "" ? undefined : Number(open) };
+  return { ...readBoxes(c, field), maxOpenTasks: open === "" ? undefined : Number(open) };
 }
 
-function readBoxes(field: (name: string) => string): Pick<KeyScope, "kinds" | "models"> {
+/** Also hidden models: a key may be limited to one before it is sold. */
+const modelIds = (c: ConsoleContext) => c.var.catalog.all.flatMap(({ id, state }) => (state === "removed" ? [] : [id]));
+
+function readBoxes(c: ConsoleContext, field: (name: string) => string): Pick<KeyScope, "kinds" | "models"> {
   const chosen = (prefix: string, values: readonly string[]) => {
     const found = values.filter((value) => field(prefix + value) !== "");
     return found.length > 0 ? found : undefined;
   };
   return {
     kinds: chosen("kind-", kinds),
-    models: chosen(
-      "model-",
-      allModels().map(({ id }) => id),
-    ),
+    models: chosen("model-", modelIds(c)),
   };
 }

@@ -1,9 +1,10 @@
 /** `/console/logs`: the account's requests of the last days, filtered, in pages. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { listKeys } from "../../db/api-keys.ts";
 import { keptDays, readRequests, type RequestFilter } from "../../db/requests.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
+import { page, signedIn } from "../frame.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -15,7 +16,7 @@ const path = "/console/logs";
 const rowsOnPage = 50;
 const results = ["succeeded", "refused", "failed"] as const;
 
-interface Asked extends RequestFilter {
+interface Asked extends Omit<RequestFilter, "keys"> {
   /** "on": new requests appear while the page is open. */
   live?: "on" | undefined;
 }
@@ -107,7 +108,7 @@ async function logsPage(c: ConsoleContext) {
     live: c.req.query("live") === "on" && !after ? "on" : undefined,
   };
   const [{ entries, hasMore }, keys] = await Promise.all([
-    readRequests(c.env.DB, account.id, asked, { limit: rowsOnPage, after, now: Date.now() }),
+    readRequests(c.env.DB, account.id, { ...asked, keys: c.get("caller").ownWallets }, { limit: rowsOnPage, after, now: Date.now() }),
     listKeys(c.env.DB, account.id),
   ]);
   const names = new Map(keys.map(({ walletId, name }) => [walletId, name]));

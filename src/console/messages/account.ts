@@ -26,7 +26,8 @@ export default {
     login_unlinked: "The login is unlinked.",
     last_login: "This is your only way to sign in. Set a password first.",
     passkeys: "Passkeys",
-    passkeys_hint: "Sign in with a fingerprint, face or PIN instead of a password. Adding a passkey needs a browser with JavaScript.",
+    passkeys_hint:
+      "Sign in with a fingerprint, face or PIN instead of a password. Adding one needs JavaScript, and an address with a host name instead of numbers: localhost, not 127.0.0.1.",
     passkey: "Passkey",
     passkey_name: "Name of the passkey",
     add_passkey: "Add a passkey",
@@ -68,7 +69,8 @@ export default {
     login_unlinked: "已取消关联。",
     last_login: "这是您唯一的登录方式。请先设置密码。",
     passkeys: "通行密钥",
-    passkeys_hint: "用指纹、面容或设备密码代替密码登录。添加时浏览器须启用 JavaScript。",
+    passkeys_hint:
+      "用指纹、面容或设备密码代替密码登录。添加时需要启用 JavaScript，并且地址须为主机名而非数字：localhost，而不是 127.0.0.1。",
     passkey: "通行密钥",
     passkey_name: "通行密钥的名称",
     add_passkey: "添加通行密钥",
@@ -110,7 +112,8 @@ export default {
     login_unlinked: "연결을 해제했습니다.",
     last_login: "유일한 로그인 방법입니다. 먼저 비밀번호를 설정하세요.",
     passkeys: "패스키",
-    passkeys_hint: "비밀번호 대신 지문, 얼굴 또는 기기 암호로 로그인합니다. 추가하려면 JavaScript가 켜진 브라우저가 필요합니다.",
+    passkeys_hint:
+      "비밀번호 대신 지문, 얼굴 또는 기기 암호로 로그인합니다. 추가하려면 JavaScript와, 숫자가 아닌 호스트 이름의 주소가 필요합니다: 127.0.0.1이 아닌 localhost.",
     passkey: "패스키",
     passkey_name: "패스키 이름",
     add_passkey: "패스키 추가",
@@ -152,7 +155,8 @@ export default {
     login_unlinked: "連携を解除しました。",
     last_login: "これが唯一のログイン方法です。先にパスワードを設定してください。",
     passkeys: "パスキー",
-    passkeys_hint: "パスワードの代わりに指紋、顔、端末の暗証番号でログインできます。追加には JavaScript が有効なブラウザーが必要です。",
+    passkeys_hint:
+      "パスワードの代わりに指紋、顔、端末の暗証番号でログインできます。追加には JavaScript と、数字ではなくホスト名のアドレスが必要です（127.0.0.1 ではなく localhost）。",
     passkey: "パスキー",
     passkey_name: "パスキーの名前",
     add_passkey: "パスキーを追加",

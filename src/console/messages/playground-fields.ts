@@ -1,4 +1,4 @@
-/** What the catalog's fields are called, in four languages. A field without a line here is shown by its own name. */
+/** Labels of the catalog's fields, in four languages. A field without a line here is shown by its own name. */
 
 import type { Language } from "../../messages/language.ts";
 
@@ -6,6 +6,7 @@ type Words = Record<string, string>;
 
 const labels: Record<Language, Words> = {
   en: {
+    reference: "Your reference",
     prompt: "Prompt",
     size: "Aspect ratio",
     n: "Images to make",
@@ -51,6 +52,7 @@ const labels: Record<Language, Words> = {
     verbosity: "Verbosity",
   },
   zh: {
+    reference: "您的编号",
     prompt: "提示词",
     size: "宽高比",
     n: "数量",
@@ -96,6 +98,7 @@ const labels: Record<Language, Words> = {
     verbosity: "详细程度",
   },
   ko: {
+    reference: "참조 번호",
     prompt: "프롬프트",
     size: "화면 비율",
     n: "개수",
@@ -141,6 +144,7 @@ const labels: Record<Language, Words> = {
     verbosity: "상세 수준",
   },
   ja: {
+    reference: "参照名",
     prompt: "プロンプト",
     size: "縦横比",
     n: "枚数",
@@ -291,14 +295,14 @@ const words: Record<Language, Words> = {
 /** `metadata.style` is called as `style` is. */
 const lastPart = (name: string) => name.slice(name.lastIndexOf(".") + 1);
 
-/** What a field is called, of any model or of this action. */
+/** The label of a field: for this action, else for all models, else its own name. */
 export const fieldLabel = (language: Language, name: string, action?: string): string =>
   labels[language][`${action}.${name}`] ?? labels[language][lastPart(name)] ?? name;
 /** A label's words, and its unit in parentheses. */
 export const labelParts = (label: string) => /^(.*?)\s*[(（](.+)[)）]$/.exec(label)?.slice(1) ?? [label];
 /** The label without its unit. */
 export const shortLabel = (language: Language, name: string): string => labelParts(fieldLabel(language, name))[0] ?? name;
-/** What is worth saying of a field, with all models or only for what this one does. */
+/** The hint of a field: for this action, else for all models; undefined without one. */
 export const fieldHint = (language: Language, name: string, action: string): string | undefined =>
   hints[language][`${action}.${name}`] ?? hints[language][lastPart(name)];
 export const valueLabel = (language: Language, value: string): string => words[language][value] ?? value;

@@ -40,9 +40,11 @@ export default {
     invitation_unusable: "This invitation is used or expired. Ask the operator for a new one.",
     confirm_change: "You are signed in as {email}. Change your address to {newEmail}?",
     mail_confirm: "Confirm your e-mail address within an hour:\n\n{link}\n\nIf you did not request this, ignore this e-mail.",
-    mail_invite_subject: "Your invitation",
+    mail_greeting: "Hello {name},",
+    mail_invite_action: "Accept the invitation",
+    mail_invite_subject: "{by} invites you to {host}",
     mail_invite:
-      "You are invited to an account at {host}. Open it within a week:\n\n{link}\n\nThe link works once and for this address only.",
+      "{by} invites you to {host}: images, videos, characters and text by AI, in a playground and through one API.\n\nOpen it within a week:\n\n{link}\n\nThe link works once and for this address only. If you do not know {by}, ignore this e-mail.",
   },
   zh: {
     email: "电子邮件",
@@ -83,8 +85,11 @@ export default {
     invitation_unusable: "此邀请已使用或已过期。请向运营方索取新的邀请。",
     confirm_change: "您已以 {email} 登录。要将地址改为 {newEmail} 吗？",
     mail_confirm: "请在一小时内通过此链接确认您的电子邮件地址：\n\n{link}\n\n如果您没有提出此请求，请忽略此邮件。",
-    mail_invite_subject: "您的邀请",
-    mail_invite: "邀请您使用 {host} 上的账户。请在一周内打开：\n\n{link}\n\n此链接只能使用一次，且仅限此地址。",
+    mail_greeting: "{name}，您好：",
+    mail_invite_action: "接受邀请",
+    mail_invite_subject: "{by} 邀请您加入 {host}",
+    mail_invite:
+      "{by} 邀请您使用 {host}：在操作台中或通过一个 API，用 AI 生成图片、视频、角色和文字。\n\n请在一周内打开：\n\n{link}\n\n此链接只能使用一次，且仅限此地址。如果您不认识 {by}，请忽略此邮件。",
   },
   ko: {
     email: "이메일",
@@ -126,8 +131,11 @@ export default {
     invitation_unusable: "이 초대는 이미 사용되었거나 만료되었습니다. 운영자에게 새 초대를 요청하세요.",
     confirm_change: "{email}(으)로 로그인되어 있습니다. 주소를 {newEmail}(으)로 변경할까요?",
     mail_confirm: "한 시간 안에 이 링크에서 이메일 주소를 확인하세요:\n\n{link}\n\n요청하지 않았다면 이 이메일을 무시하세요.",
-    mail_invite_subject: "초대합니다",
-    mail_invite: "{host}의 계정에 초대합니다. 일주일 안에 여세요:\n\n{link}\n\n이 링크는 한 번, 이 주소로만 사용할 수 있습니다.",
+    mail_greeting: "{name} 님, 안녕하세요.",
+    mail_invite_action: "초대 수락",
+    mail_invite_subject: "{by} 님이 {host}에 초대합니다",
+    mail_invite:
+      "{by} 님이 {host}에 초대합니다. 플레이그라운드와 하나의 API로 AI 이미지, 동영상, 캐릭터, 텍스트를 만들 수 있습니다.\n\n일주일 안에 여세요:\n\n{link}\n\n이 링크는 한 번, 이 주소로만 사용할 수 있습니다. {by} 님을 모르면 이 이메일을 무시하세요.",
   },
   ja: {
     email: "メールアドレス",
@@ -170,8 +178,10 @@ export default {
     confirm_change: "{email} としてログインしています。アドレスを {newEmail} に変更しますか？",
     mail_confirm:
       "1 時間以内に次のリンクからメールアドレスを確認してください。\n\n{link}\n\n心当たりがない場合は、このメールを無視してください。",
-    mail_invite_subject: "ご招待",
+    mail_greeting: "{name} 様",
+    mail_invite_action: "招待を受ける",
+    mail_invite_subject: "{by} さんから {host} へのご招待",
     mail_invite:
-      "{host} のアカウントにご招待します。1 週間以内に開いてください。\n\n{link}\n\nこのリンクは一度だけ、このアドレスでのみ使えます。",
+      "{by} さんが {host} に招待しています。プレイグラウンドと 1 つの API で、AI による画像、動画、キャラクター、テキストを作れます。\n\n1 週間以内に開いてください。\n\n{link}\n\nこのリンクは一度、このアドレスでのみ使えます。{by} さんにお心当たりがなければ、このメールは無視してください。",
   },
 };

@@ -1,6 +1,6 @@
 /** The card with a model's usual time, prices and aliases, on the model's public page and in the console. */
 
-import type { ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
 import { Facts } from "../parts/table.tsx";
 import type { Choice } from "../playground/choices.ts";
 import { listPrices, usualTime } from "./prices.ts";

@@ -1,7 +1,8 @@
 /** The available models: the list, and each with its fields, price, usual time and code examples. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { type ConsoleContext, type ConsoleEnvironment, nothingHere, page, signedIn } from "../frame.tsx";
+import { nothingHere, page, signedIn } from "../frame.tsx";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { buildBody } from "../playground/body.ts";
@@ -13,8 +14,8 @@ import { FieldTable } from "./fields.tsx";
 import { ModelFacts } from "./facts.tsx";
 import { listPrices, usualTime } from "./prices.ts";
 
-const kinds = ["image", "video", "chat"] as const;
-const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
+const kinds = ["image", "video", "file", "chat"] as const;
+const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix", file: "cube" } as const;
 
 /** Actions of a model beside its main kind. */
 export const otherActions = (choices: Choice[], model: string) => choices.filter((one) => one.model === model && one.id !== model);

@@ -1,8 +1,7 @@
 /** Prices and usual durations of models for display. */
 
-import { modelNamed } from "../../catalog/models.ts";
+import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
-import type { ConsoleContext } from "../frame.tsx";
 import type { Translate } from "../messages.ts";
 import type { Choice } from "../playground/choices.ts";
 
@@ -13,8 +12,7 @@ export const listPrices = (c: ConsoleContext, { price }: Choice): (readonly [nam
   Object.entries(price).map(([name, units]) => [c.var.t(`model_price_${name as PriceName}`), formatAmount(c, Math.round(units * 1e6))]);
 
 /** `about 15 s`, `about 2 min` */
-export function usualTime(t: Translate, { model }: Choice): string {
-  const { typicalSeconds = 0 } = modelNamed(model) ?? {};
+export function usualTime(t: Translate, { typicalSeconds }: Choice): string {
   return typicalSeconds < 120
     ? t("about_seconds", { seconds: typicalSeconds })
     : t("about_minutes", { minutes: Math.round(typicalSeconds / 60) });

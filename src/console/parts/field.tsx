@@ -65,6 +65,27 @@ export const TextField = ({ name, label, opt, hint, error, beside, type = "text"
   </Field>
 );
 
+interface SelectFieldProps extends Omit<Around, "children" | "id"> {
+  name: string;
+  id?: string;
+  options: readonly { value: string; text: string }[];
+  value?: string | undefined;
+  [attribute: string]: unknown;
+}
+
+/** A choice of one of several values with its label. Other attributes are passed to the select. */
+export const SelectField = ({ name, label, opt, hint, error, beside, id = `f-${name}`, options, value, ...rest }: SelectFieldProps) => (
+  <Field id={id} label={label} opt={opt} hint={hint} error={error} beside={beside}>
+    <select class="in" name={name} {...described(id, { hint, error })} {...rest}>
+      {options.map((option) => (
+        <option value={option.value} selected={option.value === value}>
+          {option.text}
+        </option>
+      ))}
+    </select>
+  </Field>
+);
+
 /** The field for a new password. */
 export const NewPassword = ({ label, name = "password", error }: { label: string; name?: string; error?: string | undefined }) => (
   <TextField

@@ -3,6 +3,7 @@
 import type { ChatBody } from "../../catalog/chat-schema.ts";
 import { chatReservation } from "../../catalog/chat-tokens.ts";
 import { toParameters, parseBody } from "../../catalog/parse.ts";
+import { type OwnPrice, priceInput, toRule } from "../../catalog/own-price.ts";
 import { priceFromShown, taskPrice } from "../../catalog/prices.ts";
 import { parseJson } from "../../media/json-limits.ts";
 import type { Choice } from "./choices.ts";
@@ -129,7 +130,7 @@ function parseTyped(text: string): unknown {
 }
 
 /** Millionths that a submission will reserve; null if the typed values do not determine it. */
-export function computeHold({ model, action, fields, price: shown }: Choice, body: Record<string, unknown>): number | null {
+export function computeHold({ model, action, fields, price: shown, priceRule }: Choice, body: Record<string, unknown>): number | null {
   const price = priceFromShown(shown);
   if (action === "chat") {
     // The price of an image does not depend on this field.
@@ -138,6 +139,16 @@ export function computeHold({ model, action, fields, price: shown }: Choice, bod
     return violations.length > 0 ? null : chatReservation(price, output as ChatBody).amount;
   }
   const defaults = Object.fromEntries(fields.flatMap(({ key, fallback }) => (fallback === undefined ? [] : [[key, fallback]])));
+  if (priceRule) return holdOfInput(toRule({ ...priceRule }), { ...defaultsOfInput(fields), ...(body["input"] as object | undefined) });
+  if (action === "file") return null;
   const amount = taskPrice(price, action, { ...defaults, ...toParameters(body) });
   return Number.isSafeInteger(amount) && amount >= 0 ? amount : null;
+}
+
+const defaultsOfInput = (fields: Choice["fields"]) =>
+  Object.fromEntries(fields.flatMap(({ key, group, fallback }) => (group === "input" && fallback !== undefined ? [[key, fallback]] : [])));
+
+function holdOfInput(rule: OwnPrice, input: Record<string, unknown>): number | null {
+  const priced = priceInput(rule, input);
+  return "rule" in priced ? null : priced.price;
 }

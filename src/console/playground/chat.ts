@@ -1,9 +1,9 @@
 /** A chat's answer while it arrives: as events for the page's script, or as a page that browsers render while it arrives. */
 
+import type { ConsoleContext } from "../context.ts";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { chatPrice, priceFromShown } from "../../catalog/prices.ts";
 import { formatAmount } from "../amounts.ts";
-import type { ConsoleContext } from "../frame.tsx";
 import { type Message, messagesIn } from "./body.ts";
 import type { Typed } from "./fields.ts";
 import type { Shown } from "./view.ts";

@@ -1,9 +1,11 @@
 /** The choices of the playground: the available models with their actions, from `/v1/models`. */
 
+import type { ConsoleContext } from "../context.ts";
 import type { Action } from "../../catalog/models.ts";
-import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { liveCatalog } from "../../current-catalog.ts";
+import { askGateway } from "../frame.tsx";
 import { readModels } from "../answers.ts";
-import { type Field, toFields } from "./fields.ts";
+import { type Field, toFields, toInputFields } from "./fields.ts";
 
 export interface Choice {
   /** `vidA-2`, and `vidA-2:character` for another action of a model. */
@@ -12,30 +14,46 @@ export interface Choice {
   aliases: string[];
   action: Action;
   fields: Field[];
-  /** The schema from `/v1/models`. */
+  /** From `/v1/models`. */
   price: Record<string, number>;
+  /** Of a model with its own input. */
+  priceRule?: object | undefined;
+  typicalSeconds: number;
 }
 
 /** The path of a remix names its source video; the schema only has the body. */
 const source: Field = { as: "text", isUrl: false, name: "video_id", key: "video_id", isRequired: true };
 
 /** The groups of the list, in display order. */
-export const groups: readonly Action[] = ["chat", "image", "video", "character", "remix"];
+export const groups: readonly Action[] = ["chat", "image", "video", "character", "remix", "file"];
 
 export async function readChoices(c: ConsoleContext): Promise<Choice[]> {
-  const answer = await askGateway(c, "/v1/models");
+  const [answer, catalog] = await Promise.all([askGateway(c, "/v1/models"), liveCatalog(c.env.DB)]);
   if (!answer.ok) throw new Error(`the models were refused: ${answer.status}`);
-  return (await readModels(answer)).flatMap(({ id, kind, aliases, parameters, actions, price }): Choice[] => [
-    { id, model: id, aliases, action: kind, fields: toFields(parameters), price },
-    ...Object.entries(actions ?? {}).map(([action, schema]) => ({
-      id: `${id}:${action}`,
-      model: id,
-      aliases: [],
-      action: action as Action,
-      fields: [...(action === "remix" ? [source] : []), ...toFields(schema)],
-      price,
-    })),
-  ]);
+  return (await readModels(answer)).flatMap(({ id, kind, aliases, parameters, actions, price, price_rule: priceRule }): Choice[] => {
+    const typicalSeconds = catalog.named(id)?.typicalSeconds ?? 0;
+    return [
+      {
+        id,
+        model: id,
+        aliases,
+        action: kind,
+        fields: priceRule ? toInputFields(parameters) : toFields(parameters),
+        price,
+        ...(priceRule && { priceRule }),
+        typicalSeconds,
+      },
+      ...Object.entries(actions ?? {}).map(([action, schema]) => ({
+        id: `${id}:${action}`,
+        model: id,
+        aliases: [],
+        action: action as Action,
+        fields: [...(action === "remix" ? [source] : []), ...toFields(schema)],
+        price,
+        typicalSeconds,
+      })),
+    ];
+  });
 }
 
 /** A path as readers see it: the source of a remix that is not chosen yet by its name. */
@@ -50,6 +68,7 @@ export function toRequest({ model, action }: Choice, body: Record<string, unknow
     video: "/v1/videos/generations",
     character: "/v1/videos/generations",
     remix: `/v1/videos/${encodeURIComponent(video)}/remix`,
+    file: "/v1/tasks",
   };
   return { path: paths[action], body: { model, ...rest } };
 }

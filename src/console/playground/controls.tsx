@@ -130,12 +130,12 @@ function Control({ field, state }: ControlProps): Child {
   }
 }
 
-/** A field with its label, its hint and its errors. */
+/** A field with its label, its hint and its errors. The choices of a group have their unit with them. */
 export function Labelled({ field, state }: ControlProps) {
   const { language, t } = useAround();
   const { name, as } = field;
   const [label, unit] = labelParts(fieldLabel(language, name));
-  const opt = as === "pictures" ? t("up_to", { most: field.most }) : unit;
+  const opt = as === "pictures" ? t("up_to", { most: field.most }) : isGroup(field) ? undefined : unit;
   if (isGroup(field))
     return (
       <fieldset

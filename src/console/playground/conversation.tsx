@@ -11,7 +11,7 @@ import type { View } from "./view.ts";
 
 /** An answer that is arriving, or was sent within the page. */
 export interface Answering {
-  /** The content of its element: a marker that the answer's text replaces. */
+  /** The text inside the element; while the answer arrives, a marker that the arriving text replaces. */
   text: string;
 }
 

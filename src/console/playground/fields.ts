@@ -1,5 +1,7 @@
 /** A form's fields from the JSON Schema in `/v1/models`: fields and limits are defined only in the catalog. Pure. */
 
+import { merged } from "../../catalog/own-schema.ts";
+
 /** The part of JSON Schema that the catalog's schemas use. */
 export interface Schema {
   type?: string;
@@ -61,6 +63,19 @@ export function toFields(schema: Schema, group?: string): Field[] {
   });
 }
 
+/** The fields of an own input: those of its own level, with JSON for lists and objects. The prompt stands beside it. */
+export function toInputFields({ properties = {} }: Schema): Field[] {
+  const { input, prompt } = properties;
+  const isRequired = (key: string) => input?.required?.includes(key) ?? false;
+  const own = Object.entries(input?.properties ?? {}).flatMap(([key, property]): Field[] => {
+    if (key === "prompt" && prompt) return [];
+    const known = merged({ ...property }) as Schema;
+    const shape: Shape = ["array", "object", undefined].includes(known.type) && !known.enum ? { as: "json" } : toShape(known);
+    return [{ ...shape, name: `input.${key}`, key, group: "input", isRequired: isRequired(key), fallback: known.default }];
+  });
+  return [...(prompt ? [{ ...toShape(prompt), name: "prompt", key: "prompt", isRequired: isRequired("prompt") }] : []), ...own];
+}
+
 function toShape(schema: Schema): Shape {
   const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
   if (options) return { as: "choice", options };
@@ -111,10 +126,16 @@ export const fieldAt = (fields: Field[], param: string) => fields.find((field) =
 export function toTyped(fields: Field[], parameters: Record<string, unknown> = {}): Typed {
   const typed: Typed = new Map();
   for (const field of fields) {
-    const value = field.as === "pictures" ? readPictures(field, parameters) : (parameters[field.key] ?? field.fallback);
+    const value = field.as === "pictures" ? readPictures(field, parameters) : (recorded(field, parameters) ?? field.fallback);
     for (const [name, text] of value === undefined ? [] : toTexts(field, value)) typed.set(name, [text === "auto" ? "" : text]);
   }
   return typed;
+}
+
+/** The value of a field in a record; an own input is one of its parameters. */
+function recorded({ key, group }: Field, parameters: Record<string, unknown>): unknown {
+  const { input } = parameters as { input?: Record<string, unknown> };
+  return input && (group === "input" || key === "prompt") ? input[key] : parameters[key];
 }
 
 /** The images of a record, with the roles that the gateway resolved. */

@@ -204,7 +204,7 @@ export function PlaygroundForm({ view }: { view: View }) {
       })}
     >
       <div class="scroll">
-        <div id="signed-out" />
+        <div id="unsent" />
         <Problem text={problem} />
         <FieldProblems problems={listed} />
         {lostImages && (

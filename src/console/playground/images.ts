@@ -4,8 +4,9 @@
 
 import { getMultipartBoundary, MultipartParseError, parseMultipartStream } from "@remix-run/multipart-parser";
 import { boundedBody } from "../../net/bounded-body.ts";
+import type { Receive } from "../../rpc/gateway-api.ts";
 import { NetError } from "../../net/net-error.ts";
-import { Semaphore } from "../../concurrency.ts";
+import { Semaphore } from "../../base/concurrency.ts";
 import type { Typed } from "./fields.ts";
 import { ImageFile } from "./image-file.ts";
 
@@ -108,10 +109,33 @@ function* base64Of(chunks: Uint8Array[]): Generator<string> {
   yield rest.toBase64();
 }
 
-const turns = new Semaphore({ maxAtOnce: 1, maxHoldMs: 120_000, maxWaitMs: 10_000 });
+/** The bytes of the forms in memory: an isolate has 128 MB. The largest form takes all of them, several of an account at most half. */
+const turns = new Semaphore({ maxAtOnce: maxFormBytes, allowsLarger: true, maxWaiting: 4, maxHoldMs: 120_000, maxWaitMs: 10_000 });
 
-/** Processes large forms one at a time, because an isolate has 128 MB. Throws the error that `busy` creates if the wait is too long. */
-export function inTurn<T>(request: Request, work: () => Promise<T>, busy: () => Error): Promise<T> {
+/** The errors of `inTurn`, by the status of the answer. */
+export class FormError extends Error {
+  readonly status: 400 | 408 | 413 | 503;
+  constructor(status: number) {
+    super(String(status));
+    this.status = status === 408 || status === 413 || status === 503 ? status : 400;
+  }
+}
+
+/**
+ * Processes a form of an account. A large form first arrives completely at the gateway, so that a slow sender delays no other form, and then
+ * waits for a permit for its size. Throws `FormError`.
+ */
+export async function inTurn<T>(request: Request, accountId: string, receive: Receive, work: (request: Request) => Promise<T>): Promise<T> {
   const length = request.headers.get("content-length");
-  return length !== null && Number(length) <= smallEnough ? work() : turns.take(work, busy);
+  if (!request.body || (length !== null && Number(length) <= smallEnough)) return work(request);
+  if (Number(length ?? 0) > maxFormBytes) throw new FormError(413);
+  const received = await receive(accountId, request.body, maxFormBytes);
+  if (!received.ok) throw new FormError(received.status);
+  const arrived = new Request(request, { method: "POST", body: received.body });
+  return turns.take(
+    () => work(arrived),
+    () => new FormError(503),
+    accountId,
+    Number(received.headers.get("content-length")),
+  );
 }

@@ -114,6 +114,8 @@ console.log(answer.choices[0].message.content);
     case "remix":
       return `${start}${left(body, ["model", "prompt"])}let video = await client.videos.remix(${JSON.stringify(source)}, ${object({ prompt: body["prompt"] })});
 ${waitAndSave}`;
+    case "file":
+      return "// OpenAI's API has no call for this model: use one of the other programs.\n";
     case "character":
       return "// OpenAI's API has no call that makes a character of an earlier video: use one of the other programs.\n";
   }

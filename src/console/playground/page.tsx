@@ -1,9 +1,11 @@
 /** The playground's page in two panes: the form, and beside it the result, the same request as code, and earlier runs. */
 
+import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
-import { type ConsoleContext, page } from "../frame.tsx";
+import { page } from "../frame.tsx";
 import { AroundContext, useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { Note } from "../parts/note.tsx";
 import { Money } from "../parts/money.tsx";
 import { balanceUnit } from "../settings.ts";
 import { hashedPath } from "../static-files.ts";
@@ -139,3 +141,16 @@ export function partText(c: ConsoleContext, children: Child): string {
 
 /** Answers a request of the page's script with parts of the page. */
 export const part = (c: ConsoleContext, children: Child, status: 200 | 400 = 200) => c.html(partText(c, children), status);
+
+/** Answers the page's script that a form was not read: the page stays as it is and shows a note above the form. */
+export function unsent(c: ConsoleContext, tone: "bad" | "warn", children: Child): Response | Promise<Response> {
+  c.header("hx-reswap", "none");
+  return part(
+    c,
+    <div id="unsent" hx-swap-oob="true">
+      <Note tone={tone} role="alert">
+        {children}
+      </Note>
+    </div>,
+  );
+}

@@ -8,7 +8,7 @@ import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { type Choice, groups } from "./choices.ts";
 
-const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
+const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix", file: "cube" } as const;
 /** The maximum number of models: one, and three to compare it with. */
 export const maxCompared = 4;
 

@@ -1,7 +1,8 @@
 /** The playground: a form for each model, run in place by the gateway's own API as the signed-in user. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { type ConsoleContext, type ConsoleEnvironment, member, nothingHere, page, signedIn } from "../frame.tsx";
+import { member, nothingHere, page, signedIn } from "../frame.tsx";
 import { findTooMuch, maxAttached, withFiles } from "./attached.tsx";
 import { type Message, messagesIn } from "./body.ts";
 import { answerEvents, answered, asStream, withMessage, withoutAnswer, writtenPage } from "./chat.ts";
@@ -11,15 +12,12 @@ import { Nothing } from "./examples.tsx";
 import { Composer, Conversation } from "./conversation.tsx";
 import { carriedOver, formFields, type Typed, toTyped } from "./fields.ts";
 import { PlaygroundForm, RunBar } from "./form.tsx";
-import { type Form, inTurn, readForm } from "./images.ts";
-import { Balance, baseUrl, NewChat, type PageStatus, Panes, part, partText, playgroundPage } from "./page.tsx";
+import { type Form, FormError, inTurn, readForm } from "./images.ts";
+import { Balance, baseUrl, NewChat, type PageStatus, Panes, part, partText, playgroundPage, unsent } from "./page.tsx";
 import { cancelRuns, servePicture, pictures, runParts, runs } from "./runs.tsx";
 import { keepTyped } from "./signed-out.tsx";
 import { readRefused, run, submit } from "./run.ts";
 import { listCandidates, type Shown, type View, buildView } from "./view.ts";
-
-/** Too many large forms are being read. */
-class Busy extends Error {}
 
 const isScripted = (c: ConsoleContext) => c.req.header("hx-request") !== undefined;
 
@@ -61,11 +59,11 @@ function queried(query: Record<string, string>): Typed {
 }
 
 /** Handles a submitted form: shows another model's form, shows price and code, or runs it. */
-async function answer(c: ConsoleContext): Promise<Response> {
+async function answer(c: ConsoleContext, request: Request): Promise<Response> {
   const { t } = c.var;
-  const form = await readForm(c.req.raw);
-  if (form === "too_large") return page(c, t("form_too_large"), null, 413);
-  if (form === "broken") return page(c, t("form_broken"), null, 400);
+  const form = await readForm(request);
+  if (form === "too_large") throw new FormError(413);
+  if (form === "broken") throw new FormError(400);
   const { images } = form;
   const typed = withFiles(form.typed, images);
   const text = (name: string) => typed.get(name)?.[0];
@@ -208,17 +206,32 @@ async function chat(c: ConsoleContext, shown: Shown, draft?: Message): Promise<R
   );
 }
 
+const formErrors = { 400: "form_broken", 408: "form_too_slow", 413: "form_too_large", 503: "form_busy" } as const;
+
+/** The answer to a form that was not read. With script the page stays with its values and files, and shows a message. */
+function refuseForm(c: ConsoleContext, status: FormError["status"]): Response | Promise<Response> {
+  const { t } = c.var;
+  const problem = t(formErrors[status]);
+  if (isScripted(c)) return unsent(c, "bad", problem);
+  return page(
+    c,
+    problem,
+    <p>
+      <a class="btn" href="/console/playground">
+        {t("playground")}
+      </a>
+    </p>,
+    status,
+  );
+}
+
 /** `POST /console/playground` */
 async function submitted(c: ConsoleContext): Promise<Response> {
   try {
-    return await inTurn(
-      c.req.raw,
-      () => answer(c),
-      () => new Busy(),
-    );
+    return await inTurn(c.req.raw, c.get("caller").accountId, c.env.RECEIVE, (request) => answer(c, request));
   } catch (error) {
-    if (error instanceof Busy) return page(c, c.get("t")("form_busy"), null, 503);
-    throw error;
+    if (!(error instanceof FormError)) throw error;
+    return refuseForm(c, error.status);
   }
 }
 

@@ -1,10 +1,11 @@
 /** Runs a submitted form: one task, the same prompt on several models, or a chat. An error is shown beside its field. */
 
+import type { ConsoleContext } from "../context.ts";
 import { shortLabel } from "../messages/playground-fields.ts";
 import { toSentence } from "./problem.ts";
-import { sha256Hex } from "../../ids.ts";
+import { sha256Hex } from "../../base/ids.ts";
 import { readError, readPrice, readTask, readTaskId } from "../answers.ts";
-import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { askGateway } from "../frame.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { type Images, picturesIn } from "./body.ts";
 import { fieldAt } from "./fields.ts";
@@ -68,8 +69,8 @@ export async function readRefused(
 }
 
 /**
- * Downloads images of the account's own tasks as files, because the gateway accepts no URLs of its own host. Throws if one does not exist
- * any more.
+ * Downloads images of the account's own tasks as files, because the gateway accepts no URLs of its own host. Throws if one no longer
+ * exists.
  */
 async function withTaskImages(c: ConsoleContext, { typed }: Shown, images: Images): Promise<Images | Refused> {
   const all = new Map(images);

@@ -1,6 +1,7 @@
 /** The runs beside the form: refreshing and cancelling them; and the account's images for the tray. */
 
-import { askGateway, type ConsoleContext, nothingHere } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
+import { askGateway, nothingHere } from "../frame.tsx";
 import { taskImages, taskPrompt, readTasks, type TaskData } from "../answers.ts";
 import { Icon } from "../parts/icon.tsx";
 import { isGone, isOpen } from "../tasks/answers.ts";

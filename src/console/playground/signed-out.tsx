@@ -1,18 +1,18 @@
 /** Handles a form that arrives after the session has ended: the typed values are restored after signing in. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import type { MiddlewareHandler } from "hono";
-import { type ConsoleContext, type ConsoleEnvironment, person } from "../frame.tsx";
+import { person } from "../frame.tsx";
 import { withReturn } from "../return-to.ts";
 import { readForm } from "./images.ts";
-import { part } from "./page.tsx";
-import { Note } from "../parts/note.tsx";
+import { unsent } from "./page.tsx";
 
 /** Larger forms contain files, which are not read for visitors. */
 const maxFormBytes = 256 * 1024;
 /** A longer URL could be refused by browsers or proxies. */
 const maxAddress = 6_000;
 
-const unsent = new Set(["do", "key", "shown", "run", "kind"]);
+const notKept = new Set(["do", "key", "shown", "run", "kind"]);
 
 /** The playground's URL with the values of a form; without them if they are too long. */
 async function readAddress(c: ConsoleContext): Promise<string> {
@@ -21,7 +21,7 @@ async function readAddress(c: ConsoleContext): Promise<string> {
   const form = await readForm(c.req.raw);
   if (typeof form === "string") return path;
   const query = new URLSearchParams();
-  for (const [name, [text = ""]] of form.typed) if (!unsent.has(name) && text !== "") query.set(name, text);
+  for (const [name, [text = ""]] of form.typed) if (!notKept.has(name) && text !== "") query.set(name, text);
   const full = `${path}?${query}`;
   return full.length <= maxAddress ? full : `${path}?${new URLSearchParams({ model: query.get("model") ?? "" })}`;
 }
@@ -42,16 +42,14 @@ async function answerVisitor(c: ConsoleContext): Promise<Response> {
   const signIn = withReturn("/console/sign-in", await readAddress(c));
   if (c.req.header("hx-request") === undefined) return c.redirect(signIn, 303);
   c.header("hx-redirect", undefined);
-  c.header("hx-reswap", "none");
-  return part(
+  return unsent(
     c,
-    <div id="signed-out" hx-swap-oob="true">
-      <Note tone="warn" role="alert">
-        {c.var.t("signed_out")}{" "}
-        <a href={signIn} target="_blank">
-          {c.var.t("sign_in")}
-        </a>
-      </Note>
-    </div>,
+    "warn",
+    <>
+      {c.var.t("signed_out")}{" "}
+      <a href={signIn} target="_blank">
+        {c.var.t("sign_in")}
+      </a>
+    </>,
   );
 }

@@ -1,9 +1,9 @@
 /** All data of the playground's page: the form with the typed values, its price, the runs beside it. */
 
+import type { ConsoleContext } from "../context.ts";
 import { remaining } from "../../db/ledger.ts";
-import type { TaskData } from "../answers.ts";
-import { taskPrompt, readTask, readTasks } from "../answers.ts";
-import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { type TaskData, taskPrompt, readTask, readTasks } from "../answers.ts";
+import { askGateway } from "../frame.tsx";
 import { readBalance } from "../ledger.ts";
 import { taskPath } from "../parts/ids.ts";
 import { buildBody, computeHold, type Images } from "./body.ts";

@@ -1,19 +1,24 @@
 /** The sidebar: the navigation with the current page marked, and the account with its menu. On phones it is a drawer. */
 
+import type { Role } from "../../base/roles.ts";
+import { mayOpen } from "../access.ts";
 import { exactAmount } from "../amounts.ts";
-import type { Language, Translate } from "../messages.ts";
-import { languageNames } from "../messages.ts";
+import { type Language, type Translate, languageNames } from "../messages.ts";
 import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { useAround } from "../parts/context.ts";
-import type { Theme } from "./theme.ts";
-import { themes } from "./theme.ts";
+import { type Theme, themes } from "./theme.ts";
 
 /** The signed-in user. Amounts in millionths; `remaining` null is no limit. */
 export interface Member {
   email: string;
   isAdmin: boolean;
+  role: Role;
+  /** The account's name. */
+  account: string;
+  /** The user's other accounts. */
+  accounts: { id: string; name: string }[];
   remaining: number | null;
   reserved: number;
   /** The unit of the amounts. */
@@ -35,6 +40,7 @@ const groups = [
     places: [
       { path: "/console/models", name: "models", icon: "cube" },
       { path: "/console/keys", name: "api_keys", icon: "key" },
+      { path: "/console/batches", name: "batches", icon: "layers", also: ["/console/files", "/console/destinations"] },
       { path: "/console/logs", name: "logs", icon: "list" },
       { path: "/console/webhooks", name: "webhooks", icon: "hook" },
       { path: "/docs", name: "docs", icon: "book" },
@@ -44,6 +50,8 @@ const groups = [
     name: "group_manage",
     places: [
       { path: "/console/usage", name: "usage", icon: "bars" },
+      { path: "/console/members", name: "members", icon: "team" },
+      { path: "/console/billing", name: "billing", icon: "card" },
       { path: "/console/account", name: "account", icon: "user" },
       { path: "/console/admin", name: "admin", icon: "shield" },
     ],
@@ -51,9 +59,10 @@ const groups = [
 ] as const;
 
 /** The navigation entry of a path. */
-const isAt = (path: string, place: string) => path === place || (place !== "/console" && path.startsWith(`${place}/`));
+const isAt = (path: string, { path: place, also = [] }: { path: string; also?: readonly string[] }) =>
+  [place, ...also].some((start) => path === start || (start !== "/console" && path.startsWith(`${start}/`)));
 
-const Places = ({ path, isAdmin }: { path: string; isAdmin: boolean }) => {
+const Places = ({ path, isAdmin, role }: { path: string; isAdmin: boolean; role: Role }) => {
   const { t } = useAround();
   return (
     <div class="nav">
@@ -66,10 +75,10 @@ const Places = ({ path, isAdmin }: { path: string; isAdmin: boolean }) => {
           )}
           <ul aria-labelledby={name}>
             {places
-              .filter((place) => place.name !== "admin" || isAdmin)
+              .filter((place) => (place.name === "admin" ? isAdmin : place.name === "docs" || mayOpen(role, "GET", place.path)))
               .map((place) => (
                 <li>
-                  <a href={place.path} aria-current={isAt(path, place.path) ? "page" : undefined}>
+                  <a href={place.path} aria-current={isAt(path, place) ? "page" : undefined}>
                     <Icon name={place.icon} />
                     {t(place.name)}
                   </a>
@@ -132,7 +141,7 @@ interface SidebarProps {
 
 export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
   const { language, t, unit } = useAround();
-  const { email, isAdmin, remaining, reserved } = member;
+  const { email, isAdmin, role, account, accounts, remaining, reserved } = member;
   const exact = (millionths: number) => exactAmount(language, unit, millionths);
   return (
     <nav class="side" id="side" popover="auto" aria-label={t("brand")}>
@@ -140,13 +149,13 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
         <Icon name="gate" />
         {t("brand")}
       </a>
-      <Places path={path} isAdmin={isAdmin} />
+      <Places path={path} isAdmin={isAdmin} role={role} />
       <button class="me" popovertarget="me-menu" type="button">
         <span class="avatar" aria-hidden="true">
           {email.slice(0, 1).toUpperCase()}
         </span>
         <span>
-          <b class="clip">{email}</b>
+          <b class="clip">{account}</b>
           <span class="meta num">
             <Filled
               message="left"
@@ -177,6 +186,19 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
           <span class="meta">{t("language")}</span>
           <Languages class="seg sm full" language={language} t={t} isAnswer={isAnswer} />
         </div>
+        {accounts.length > 0 && (
+          <>
+            <hr />
+            <form method="post" action="/console/switch" aria-label={t("switch_account")}>
+              {accounts.map(({ id, name }) => (
+                <button name="account" value={id}>
+                  <Icon name="team" />
+                  <span class="clip">{t("switch_to", { name })}</span>
+                </button>
+              ))}
+            </form>
+          </>
+        )}
         <hr />
         <a href="/console/account">
           <Icon name="user" />

@@ -1,7 +1,7 @@
 /** The available models for the public pages: from the gateway's own `/v1/models`, cached for a minute. */
 
-import { alert } from "../../log.ts";
-import type { ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
+import { alert } from "../../base/log.ts";
 import { type Choice, readChoices } from "../playground/choices.ts";
 
 /** The available routes change only with a deployment. */

@@ -1,4 +1,4 @@
-/** `/openapi.json`: the description of the API that `npm run openapi` writes. The platform compresses it for clients that accept that. */
+/** `/openapi.json`: the description of the API that `npm run generate` writes. The platform compresses it for clients that accept that. */
 
 import { createHash } from "node:crypto";
 import description from "./openapi.json";

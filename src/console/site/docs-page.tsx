@@ -1,8 +1,8 @@
-/** A page of the documentation: contents left, text, what is on it right, and the ways on below. */
+/** A page of the documentation: the contents on the left, the text, its headings on the right, and links to the next pages below. */
 
+import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
-import { known } from "../../known.ts";
-import type { ConsoleContext } from "../frame.tsx";
+import { known } from "../../base/known.ts";
 import { Note } from "../parts/note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { contents, docPath } from "./contents.ts";
@@ -88,7 +88,7 @@ const Pager = ({ c, previous, next }: { c: ConsoleContext; previous: Place | und
 interface DocsPage extends Omit<Doc, "html" | "name"> {
   /** The name of its group, above the title. */
   group: string;
-  /** What is not translated is English. */
+  /** False or absent: the page is shown in English. */
   isTranslated?: boolean;
   /** Address of the same page as Markdown. */
   markdown?: string;

@@ -1,7 +1,7 @@
-/** The documentation as it was rendered by `npm run site`, with this gateway's own address in every sample. */
+/** The documentation as it was rendered by `npm run generate`, with this gateway's own address in every sample. */
 
-import { known } from "../../known.ts";
-import type { ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
+import { known } from "../../base/known.ts";
 import { hashedPath } from "../static-files.ts";
 import rendered from "./docs.json";
 

@@ -1,6 +1,6 @@
 /** The landing page: one sentence, sample outputs, the request for them, and prices. */
 
-import type { ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Pill } from "../parts/status.tsx";

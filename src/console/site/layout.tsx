@@ -1,8 +1,8 @@
 /** The frame of the public pages: head, navigation bar, footer with the languages. */
 
+import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
 import { getCookie } from "hono/cookie";
-import type { ConsoleContext } from "../frame.tsx";
 import { AroundContext } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { balanceUnit, signup } from "../settings.ts";
@@ -46,6 +46,9 @@ const Bar = ({ c }: { c: ConsoleContext }) => {
       <nav aria-label={t("site_nav")}>
         <a href="/docs">{t("docs")}</a>
         <a href="/docs/models">{t("models")}</a>
+        <a class="hide-s" href="/verify">
+          {t("verify_nav")}
+        </a>
         {c.req.path === "/" && <a href="#prices">{t("prices")}</a>}
       </nav>
       <a class="btn ghost push" href="/console/sign-in">
@@ -82,6 +85,7 @@ export function publicPage(c: ConsoleContext, page: PublicPage, status: 200 | 40
             <a href="/docs">{t("docs")}</a>
             <a href="/docs/reference">{t("docs_reference")}</a>
             <a href="/status">{t("status_page")}</a>
+            <a href="/verify">{t("verify_nav")}</a>
             <a href="/llms.txt">llms.txt</a>
             <Languages class="row push" language={language} t={t} isAnswer={false} />
           </footer>

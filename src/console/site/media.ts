@@ -1,4 +1,4 @@
-/** Samples that the sandbox made (`npm run site:media`): bytes by file name. */
+/** Samples that the sandbox made (`npm run generate -- media`): bytes by file name. */
 
 import lighthouse1 from "./media/lighthouse-1.webp";
 import lighthouse2 from "./media/lighthouse-2.webp";

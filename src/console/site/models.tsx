@@ -1,6 +1,6 @@
 /** The public model pages: the list with prices, and each model with its fields, programs and a sample. */
 
-import type { ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
 import { ActionSection, otherActions } from "../models/page.tsx";
 import { ModelFacts } from "../models/facts.tsx";
 import { listPrices } from "../models/prices.ts";

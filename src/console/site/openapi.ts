@@ -150,7 +150,8 @@ export function words(schema: Schema): string {
   const size = range(one.minLength, one.maxLength);
   const characters = size && `${size} characters`;
   const maximum = one.maximum !== undefined && one.maximum >= Number.MAX_SAFE_INTEGER ? undefined : one.maximum;
-  return [type, one.format, characters, range(one.minimum, maximum)].filter(Boolean).join(", ");
+  const format = /^(?:double|int64)$/.test(one.format ?? "") ? undefined : one.format;
+  return [type, format, characters, range(one.minimum, maximum)].filter(Boolean).join(", ");
 }
 
 /** Examples of a body as JSON; text examples unchanged. */

@@ -1,6 +1,6 @@
 /** Pages for programs: llms.txt (llmstxt.org), robots.txt, the documentation as Markdown. */
 
-import type { ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
 import { contents } from "./contents.ts";
 import { renderedPage, withBase } from "./docs.ts";
 import { markdown } from "./markdown.ts";

@@ -1,6 +1,6 @@
 /** A table of models and prices. */
 
-import type { ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
 import { listPrices, usualTime } from "../models/prices.ts";
 import { Filled } from "../parts/filled.tsx";
 import { Table } from "../parts/table.tsx";

@@ -1,6 +1,6 @@
 /** The reference: a page for each group of operations, generated from the API's description. */
 
-import type { ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
 import { Table } from "../parts/table.tsx";
 import { docsPage } from "./docs-page.tsx";
 import { Html } from "./html.tsx";
@@ -89,7 +89,7 @@ const Success = ({ status, answer, of }: { status: string; answer: api.Answer; o
         ))}
         {content.schema && (
           <details>
-            <summary>Fields</summary>
+            <summary>{type === "text/event-stream" ? "Fields of the JSON in each event's data" : "Fields"}</summary>
             <Body schema={content.schema} label={`${of}, answer ${status}`} />
           </details>
         )}

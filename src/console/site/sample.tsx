@@ -1,6 +1,6 @@
 /** The sandbox's samples of a model's output. */
 
-import type { ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
 import type { Choice } from "../playground/choices.ts";
 import { hashedPath } from "../static-files.ts";
 import { Video } from "./video.tsx";

@@ -1,9 +1,10 @@
 /** The public pages: landing page, documentation, models, reference, and pages for programs. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono, type MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import gate from "../files/gate.svg";
-import { type ConsoleContext, type ConsoleEnvironment, languageCookie, recognize } from "../frame.tsx";
+import { languageCookie, recognize } from "../frame.tsx";
 import { chooseLanguage, translator } from "../messages.ts";
 import { describeApi } from "./description.ts";
 import { docNamed } from "./docs.ts";
@@ -12,6 +13,7 @@ import { landing } from "./landing.tsx";
 import { modelList, modelPage } from "./models.tsx";
 import { referenceIndex, referencePage } from "./reference.tsx";
 import { showStatus } from "./status.tsx";
+import { verifyPage } from "./verify.tsx";
 import { llmsText, markdownPage, robotsText } from "./plain.ts";
 
 /** Sets the language: `?language=`, else the choice at the foot of the pages, else the browser's. Pages depend on language, theme and deployment, so browsers must revalidate them. */
@@ -70,6 +72,7 @@ export const site = new Hono<ConsoleEnvironment>()
   .get("/llms.txt", llmsText)
   .get("/openapi.json", (c) => describeApi(c.req.raw))
   .get("/status", publicFrame, showStatus)
+  .get("/verify", publicFrame, verifyPage)
   .get("/docs/*", publicFrame)
   .get("/docs", written)
   .get("/docs/models", modelList)

@@ -1,10 +1,10 @@
 /** `/status`: the state of the service, for browsers and, by `Accept`, for programs. It shows only sums of all accounts. */
 
+import type { ConsoleContext } from "../context.ts";
 import { percentText } from "../amounts.ts";
 import type { Kind } from "../../catalog/models.ts";
-import { type KindOutcome, readOutcomes } from "../../db/outcome-sums.ts";
-import { alert } from "../../log.ts";
-import type { ConsoleContext } from "../frame.tsx";
+import { type KindOutcome, readOutcomes } from "../../db/settled-sums.ts";
+import { alert } from "../../base/log.ts";
 import { Pill } from "../parts/status.tsx";
 import { Facts, Table } from "../parts/table.tsx";
 import { docsPage } from "./docs-page.tsx";

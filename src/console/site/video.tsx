@@ -1,6 +1,6 @@
 /** The sandbox's sample video, in the browser's own player. */
 
-import type { ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
 import { hashedPath } from "../static-files.ts";
 
 export const Video = ({ c }: { c: ConsoleContext }) => (

@@ -1,6 +1,9 @@
 /** The stylesheet, concatenated from its files. */
 
+import admin from "./admin.css";
 import base from "./base.css";
+import batches from "./batches.css";
+import billing from "./billing.css";
 import buttons from "./buttons.css";
 import charts from "./charts.css";
 import chat from "./chat.css";
@@ -23,10 +26,29 @@ import status from "./status.css";
 import steps from "./steps.css";
 import surfaces from "./surfaces.css";
 import task from "./task.css";
+import team from "./team.css";
 import tokens from "./tokens.css";
+import verify from "./verify.css";
 
 const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, codeTabs, phone];
-const pages = [playground, results, chat, gallery, task, charts, steps, publicPages, docs, helpers, narrow];
+const pages = [
+  playground,
+  results,
+  chat,
+  gallery,
+  task,
+  charts,
+  batches,
+  billing,
+  steps,
+  publicPages,
+  docs,
+  verify,
+  team,
+  admin,
+  helpers,
+  narrow,
+];
 
 /** The whole stylesheet. `toPath` returns the path of a served file, for `url("name")` of fonts. */
 export const style = (toPath: (name: string) => string): string =>

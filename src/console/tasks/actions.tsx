@@ -1,13 +1,13 @@
 /** The actions on a task: cancel it while it runs, download, run again, remix its video, create a character from it, delete it. */
 
 import type { Child } from "hono/jsx";
-import type { Asset } from "../../assets.ts";
+import type { Asset } from "../../storage/assets.ts";
 import type { Translate } from "../messages.ts";
 import type { Submission } from "../../tasks/record.ts";
 import { Icon } from "../parts/icon.tsx";
 import { type ModelEntry, type TaskData, taskVideo } from "../answers.ts";
 import { isGone, isOpen, type Refusal } from "./answers.ts";
-import { isRepeatable } from "./request.ts";
+import { isRepeatable, lacksImages } from "./request.ts";
 import { describeFile } from "./result.tsx";
 
 export type FormName = "again" | "cancel" | "remix" | "character" | "callback";
@@ -222,7 +222,7 @@ export const Actions = (props: ActionsProps) => {
   return (
     <>
       <Row {...props} />
-      {!isRepeatable(props.submission) && <p class="hint gap0">{props.t("images_deleted")}</p>}
+      {lacksImages(props.submission) && <p class="hint gap0">{props.t("images_deleted")}</p>}
       <Remix {...props} />
       <Character {...props} />
     </>

@@ -1,6 +1,7 @@
 /** Tasks and errors in the gateway API's answers. */
 
-import { askGateway, type ConsoleContext } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
+import { askGateway } from "../frame.tsx";
 import { taskCharacter, type ModelEntry, taskPrompt, readError, readModels, type TaskData } from "../answers.ts";
 import type { Translate } from "../messages.ts";
 

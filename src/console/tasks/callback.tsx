@@ -1,7 +1,8 @@
 /** A task's callback: its URL, the outcome of each attempt, and sending it again. */
 
+import type { ConsoleContext } from "../context.ts";
 import { readCallback, type TaskCallback } from "../answers.ts";
-import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { askGateway } from "../frame.tsx";
 import { AttemptResult, CallbackState } from "../parts/callback.tsx";
 import { useAround } from "../parts/context.ts";
 import { TimeOfDay } from "../parts/date-time.tsx";

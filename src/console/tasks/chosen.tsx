@@ -1,6 +1,7 @@
 /** Actions on several tasks selected in the gallery: downloading their files, or deleting the tasks after a confirmation. */
 
-import { askGateway, BadForm, type ConsoleContext, page, readBody } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
+import { askGateway, BadForm, page, readBody } from "../frame.tsx";
 import { readTask } from "../answers.ts";
 import { taskPath } from "../parts/ids.ts";
 import { taskTitle } from "./answers.ts";

@@ -1,13 +1,14 @@
 /** Shown beside a task's result: its details, its timeline, its receipt. */
 
+import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
 import type { TaskData } from "../answers.ts";
 import { formatAmount } from "../amounts.ts";
-import type { ConsoleContext } from "../frame.tsx";
 import { fieldLabel, labelParts, valueLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
+import { taskCredentials } from "../parts/credential.tsx";
 import { ClockTime, TimeOfDay } from "../parts/date-time.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
@@ -55,6 +56,7 @@ export const Details = ({ task, record, keyName }: { task: TaskData; record: Tas
   const { kind, reserved: _reserved, prompt: _prompt, source_task: source, ...parameters } = task.metadata;
   const { characters } = record.submission;
   const { expiresAt } = record;
+  const credentials = taskCredentials(task);
   return (
     <section>
       <h2>{t("task_details")}</h2>
@@ -71,6 +73,7 @@ export const Details = ({ task, record, keyName }: { task: TaskData; record: Tas
             ([name, value]) => [labelParts(fieldLabel(language, name))[0], <Value name={name} value={value} />] as const,
           ),
           record.result?.kind === "video" && [t("pixels"), `${record.result.width} × ${record.result.height}`],
+          credentials && [t("credential"), t(`credential_${credentials}`)],
           keyName !== undefined && [t("task_key"), keyName],
           [
             t("task"),

@@ -1,9 +1,10 @@
 /** Downloads: the file of a task under a name of its own, or the files of several tasks as one archive. */
 
-import { openAsset } from "../../assets.ts";
+import type { ConsoleContext } from "../context.ts";
+import { openAsset } from "../../storage/assets.ts";
 import type { Task } from "../../tasks/record.ts";
-import { listAssets } from "../../tasks/views.ts";
-import { type ConsoleContext, nothingHere } from "../frame.tsx";
+import { listAssets } from "../../tasks/answers/views.ts";
+import { nothingHere } from "../frame.tsx";
 import { zip } from "./zip.ts";
 
 interface File {
@@ -19,7 +20,8 @@ function listFiles({ id, result, expiresAt, finalAt }: Task): File[] {
   if (!result || (expiresAt ?? 0) <= Date.now()) return [];
   const assets = listAssets(result);
   return assets.map(({ key, type, bytes }, at) => {
-    const suffix = assets.length === 1 ? "" : result.kind === "video" ? ["", "-thumbnail"][at] : `-${at + 1}`;
+    const isThumbnail = result.kind === "video" && key === result.thumbnail?.key;
+    const suffix = assets.length === 1 || (result.kind === "video" && at === 0) ? "" : isThumbnail ? "-thumbnail" : `-${at + 1}`;
     return { key, type, bytes, name: `${id}${suffix}${key.slice(key.lastIndexOf("."))}`, at: finalAt ?? 0 };
   });
 }
@@ -31,7 +33,7 @@ export async function download(c: ConsoleContext, ids: string[]): Promise<Respon
   const tasks = await Promise.all(ids.map((id) => c.env.API.record(c.get("account").id, id)));
   const all = tasks.flatMap((task) => (task ? listFiles(task) : []));
   // A single video is downloaded as its file: only archives of several tasks contain the thumbnail.
-  const files = ids.length === 1 && tasks[0]?.result?.kind === "video" ? all.slice(0, 1) : all;
+  const files = ids.length === 1 && tasks[0]?.result?.kind === "video" && !tasks[0].result.files ? all.slice(0, 1) : all;
   const [first] = files;
   if (!first) return nothingHere(c);
   const open = async (key: string) => (await openAsset(c.env.ASSETS, key))?.body;

@@ -1,7 +1,8 @@
 /** The account's tasks as tiles: filtered, searched, selectable, in pages, refreshed while one of them runs. */
 
-import { allModels } from "../../catalog/models.ts";
-import { type ConsoleContext, page } from "../frame.tsx";
+import type { ConsoleContext } from "../context.ts";
+import { liveCatalog } from "../../current-catalog.ts";
+import { page } from "../frame.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Note, Problem } from "../parts/note.tsx";
@@ -19,6 +20,7 @@ const kinds = [
   { value: "video", icon: "film", name: "kinds_video" },
   { value: "character", icon: "face", name: "kinds_character" },
   { value: "remix", icon: "remix", name: "kinds_remix" },
+  { value: "file", icon: "cube", name: "kinds_file" },
 ] as const;
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 
@@ -116,7 +118,7 @@ export async function gallery(c: ConsoleContext) {
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const { toast, kept } = readOutcome(c);
   const here = pathWith(filters, { after });
-  const models = allModels().filter(({ family }) => family !== "chat");
+  const models = (await liveCatalog(c.env.DB)).all.filter(({ family }) => family !== "chat");
   return page(
     c,
     t("tasks"),

@@ -1,8 +1,9 @@
 /** A task in the gallery's lightbox: its files in full, one at a time, with the next actions. */
 
+import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import { taskImages, readTask, taskVideo, taskCharacter } from "../answers.ts";
-import { askGateway, type ConsoleContext, nothingHere } from "../frame.tsx";
+import { askGateway, nothingHere } from "../frame.tsx";
 import { AroundContext } from "../parts/context.ts";
 import { taskPath } from "../parts/ids.ts";
 import { Icon } from "../parts/icon.tsx";

@@ -1,7 +1,8 @@
 /** `/console/tasks`: the gallery, each task's page, and its forms. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { askGateway, type ConsoleContext, type ConsoleEnvironment, readForm, signedIn, nothingHere } from "../frame.tsx";
+import { askGateway, readForm, signedIn, nothingHere } from "../frame.tsx";
 import { readTaskId } from "../answers.ts";
 import { taskPath } from "../parts/ids.ts";
 import { readRefusal } from "./answers.ts";

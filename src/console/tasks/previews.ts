@@ -1,7 +1,7 @@
 /** The preview of a result on a tile: the thumbnail of its first file, and the video that plays on it. */
 
+import type { ConsoleContext } from "../context.ts";
 import { taskCharacter, taskImages, type TaskData, taskVideo } from "../answers.ts";
-import type { ConsoleContext } from "../frame.tsx";
 import { isGone } from "./answers.ts";
 import { thumbnailPath } from "./thumbnails.ts";
 

@@ -1,8 +1,9 @@
 /** Rebuilds a task's request from its record, and submits it so that a double click runs it once. */
 
-import { sha256Hex } from "../../ids.ts";
+import type { ConsoleContext } from "../context.ts";
+import { sha256Hex } from "../../base/ids.ts";
 import type { Submission } from "../../tasks/record.ts";
-import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { askGateway } from "../frame.tsx";
 import type { ModelEntry } from "../answers.ts";
 import { usableModels } from "./answers.ts";
 
@@ -11,13 +12,18 @@ interface ApiRequest {
   body: object;
 }
 
-/** True if the whole request still exists: inline images are deleted when a task ends, and the record has `inline` in their place. */
-export const isRepeatable = ({ parameters: { images = [], image_with_roles = [] } }: Submission) =>
-  ![...images, ...image_with_roles.map(({ url }) => url)].includes("inline");
+/** True if inline images were deleted when the task ended: the record has `inline` in their place. */
+export const lacksImages = ({ parameters: { images = [], image_with_roles = [], input } }: Submission) =>
+  [...images, ...image_with_roles.map(({ url }) => url)].includes("inline") ||
+  (input && JSON.stringify(input).includes('"inline"')) === true;
+
+/** True if the whole request still exists. */
+export const isRepeatable = (submission: Submission) => !submission.isCut && !lacksImages(submission);
 
 /** The request body for the API. Records have the fields of `metadata` on the same level as others; the model's schema identifies them. */
 export async function toApiRequest(c: ConsoleContext, { kind, model, parameters, source }: Submission): Promise<ApiRequest> {
   if (kind === "remix") return { path: `/v1/videos/${source?.taskId}/remix`, body: { model, ...parameters } };
+  if (parameters.input) return { path: "/v1/tasks", body: { model, ...parameters } };
   const entry = (await usableModels(c)).find(({ id }) => id === model);
   return { path: kind === "image" ? "/v1/images/generations" : "/v1/videos/generations", body: { model, ...nested(parameters, entry) } };
 }

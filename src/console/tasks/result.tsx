@@ -1,11 +1,13 @@
 /** The result of a task at the top of its page: its images, its video or its character; or a placeholder. */
 
-import type { Asset } from "../../assets.ts";
+import type { Asset } from "../../storage/assets.ts";
 import type { Task } from "../../tasks/record.ts";
 import { percentText } from "../amounts.ts";
 import { taskCharacter, taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
+import { CredentialBadge, taskCredentials } from "../parts/credential.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { ratioClass } from "../playground/shape.tsx";
 import { isGone, isOpen, taskTitle } from "./answers.ts";
 
 interface Props {
@@ -25,8 +27,9 @@ const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | 
   const { t } = useAround();
   const title = `${taskTitle(task, t)}, ${number} / ${of}`;
   return (
-    <figure>
+    <figure class={ratioClass(task.metadata["size"])}>
       <img src={url} alt={title} />
+      <CredentialBadge of={taskImages(task)[number - 1]?.credentials} id={`credential-${number}`} />
       <figcaption class="acts">
         <a
           class="btn sm"
@@ -103,6 +106,7 @@ export const Result = ({ task, result }: Props) => {
       return (
         <figure class="hero">
           <img src={urls[0]} alt={title} />
+          <CredentialBadge of={taskCredentials(task)} id="credential" />
         </figure>
       );
     }
@@ -110,8 +114,24 @@ export const Result = ({ task, result }: Props) => {
       return (
         <div class="hero">
           <Player task={task} width={result.width} height={result.height} />
+          <CredentialBadge of={taskCredentials(task)} id="credential" />
         </div>
       );
+    case "files": {
+      const shown = task.result && "files" in task.result ? (task.result.files ?? []) : [];
+      return (
+        <div class="stack">
+          <ul>
+            {shown.map(({ url, type }, at) => (
+              <li>
+                <a href={url[0]}>{result.files?.[at]?.key.split("/").at(-1)}</a> <span class="meta">{type}</span>
+              </li>
+            ))}
+          </ul>
+          {result.data && <pre>{JSON.stringify(result.data, null, 2)}</pre>}
+        </div>
+      );
+    }
     case "character":
       return (
         <figure class="hero face">

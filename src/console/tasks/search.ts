@@ -1,7 +1,8 @@
 /** Lists an account's tasks for the gallery, filtered by the API and searched here, because only the tasks' records contain prompts. */
 
+import type { ConsoleContext } from "../context.ts";
 import { taskCharacter, taskPrompt, readTasks, type TaskData } from "../answers.ts";
-import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { askGateway } from "../frame.tsx";
 import { type Refusal, readRefusal } from "./answers.ts";
 
 const tasksOnPage = 24;
@@ -39,13 +40,15 @@ export async function findTasks(c: ConsoleContext, { q, ...filters }: Filters, a
   for (let lists = 0; lists < (text === "" ? 1 : maxLists); lists++) {
     const answer = await askGateway(c, `/v1/tasks?${buildQuery({ ...filters, after: next, limit: String(limit) })}`);
     if (!answer.ok) return { tasks, next: undefined, refusal: await readRefusal(answer) };
-    const { data, has_more: hasMore } = await readTasks(answer);
+    const { data, has_more: hasMore, next_after: nextAfter } = await readTasks(answer);
     for (const [at, task] of data.entries()) {
       next = task.id;
       if (text === "" || matches(task, text)) tasks.push(task);
       if (tasks.length === tasksOnPage) return { tasks, next: hasMore || at < data.length - 1 ? next : undefined, refusal: undefined };
     }
     if (!hasMore) return { tasks, next: undefined, refusal: undefined };
+    // The list has asked as many objects as a request may: a link continues.
+    if (nextAfter !== undefined) return { tasks, next: nextAfter, refusal: undefined };
   }
   return { tasks, next, refusal: undefined };
 }

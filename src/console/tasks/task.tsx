@@ -1,10 +1,11 @@
 /** One task's page: its result first, then its actions; beside it its facts. It refreshes itself while the task runs. */
 
+import type { ConsoleContext } from "../context.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import type { Task } from "../../tasks/record.ts";
-import { listAssets } from "../../tasks/views.ts";
+import { listAssets } from "../../tasks/answers/views.ts";
 import { readTaskCost } from "../ledger.ts";
-import { askGateway, type ConsoleContext, page, nothingHere } from "../frame.tsx";
+import { askGateway, page, nothingHere } from "../frame.tsx";
 import { taskPrompt, readTask, type TaskData } from "../answers.ts";
 import { formatAmount } from "../amounts.ts";
 import { Code } from "../parts/code.tsx";

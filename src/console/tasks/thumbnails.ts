@@ -1,13 +1,14 @@
 /** Thumbnails of outputs: made when one is first shown, and stored under the same prefix as the file, so that deleting the file's prefix deletes its thumbnail. */
 
+import type { ConsoleContext } from "../context.ts";
 import type { Context } from "hono";
-import { isSignedBy, signedUrl } from "../../asset-urls.ts";
-import { describeAsset, openAsset, removeAssets, storeBytes } from "../../assets.ts";
-import { alert } from "../../log.ts";
+import { isSignedBy, signedUrl } from "../../signing/asset-urls.ts";
+import { describeAsset, openAsset, removeAssets, storeBytes } from "../../storage/assets.ts";
+import { alert } from "../../base/log.ts";
 import { detectImageType } from "../../media/image-type.ts";
 import { cutStill } from "../../media/still.ts";
 import { readAll } from "../../net/bounded-body.ts";
-import { type ConsoleContext, nothingHere } from "../frame.tsx";
+import { nothingHere } from "../frame.tsx";
 
 const maxThumbnailBytes = 40_000;
 /** Tried in this order until the file is small enough: noisy images need many bytes. */

@@ -3,6 +3,7 @@
 import { percentText } from "../amounts.ts";
 import { taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
+import { taskCredentials } from "../parts/credential.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { shownStatus, statusWord } from "../parts/status.tsx";
 import { isGone, isOpen, taskTitle } from "./answers.ts";
@@ -14,6 +15,18 @@ function isWide(task: TaskData): boolean {
   const [width = 1, height = 1] = typeof size === "string" ? size.split(":").map(Number) : [];
   return width / height >= 1.4;
 }
+
+/** The seal of a task whose files carry a credential, in words for screen readers and under the pointer. */
+const Seal = ({ task }: { task: TaskData }) => {
+  const { t } = useAround();
+  const credentials = taskCredentials(task);
+  return credentials === undefined || credentials === "none" ? null : (
+    <span class="badge seal" title={t(`credential_${credentials}_title`)}>
+      <Icon name="seal" />
+      <span class="vh">{t(`credential_${credentials}`)}</span>
+    </span>
+  );
+};
 
 /** The number of images, or the duration of a video. */
 const Badge = ({ task }: { task: TaskData }) => {
@@ -70,6 +83,7 @@ export const TileFace = ({ task, preview }: { task: TaskData; preview: Preview |
         <img src={preview.image} alt={title} loading="lazy" />
       )}
       <Badge task={task} />
+      <Seal task={task} />
     </>
   );
 };

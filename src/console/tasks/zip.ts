@@ -10,7 +10,7 @@ export interface ZipEntry {
 }
 
 /**
- * Files that cannot be opened any more are left out. If a file breaks off, so does the download, so that no archive lacks data without an
+ * Files that can no longer be opened are left out. If reading a file fails, so does the download, so that no archive is incomplete without an
  * error.
  */
 export function zip(entries: ZipEntry[]): ReadableStream<Uint8Array> {

@@ -24,7 +24,8 @@ function field(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-const line = (fields: string[]) => `${fields.map(field).join(",")}\r\n`;
+/** A line of a CSV file. */
+export const line = (fields: string[]) => `${fields.map(field).join(",")}\r\n`;
 
 /** All entries that `read` pages through since `since` (milliseconds), newest first. An error while reading breaks the download off, so that no file lacks entries without an error. */
 export function csv(

@@ -1,8 +1,9 @@
 /** Charges by key or by reference, summed by the API; and the API's table for cost tools. */
 
+import type { ConsoleContext } from "../context.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { readUsage } from "../answers.ts";
-import { askGateway, type ConsoleContext, nothingHere } from "../frame.tsx";
+import { askGateway, nothingHere } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";

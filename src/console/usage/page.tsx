@@ -1,10 +1,11 @@
 /** The usage page: balance, charges by day and model, and the ledger's entries. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { type Place, startOfDays } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
 import { readBalance, readEntries, readSpent } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
+import { notYourRole, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
 import { downloadFocus, type Group, Grouped, parseGroup, readGrouped } from "./grouped.tsx";
@@ -31,6 +32,8 @@ function parsePlace(text = ""): Place | undefined {
 
 async function usagePage(c: ConsoleContext) {
   const { t, account } = c.var;
+  // The ledger names the tasks of the whole account.
+  const isMember = c.get("membership").role === "member";
   const days = parseDays(c);
   const since = startOfDays(days, Date.now());
   const after = parsePlace(c.req.query("after"));
@@ -38,10 +41,10 @@ async function usagePage(c: ConsoleContext) {
   const [balance, spent, read, grouped] = await Promise.all([
     readBalance(c, account.id),
     readSpent(c, account.id, since),
-    readEntries(c, account.id),
+    isMember ? undefined : readEntries(c, account.id),
     readGrouped(c, group, since),
   ]);
-  const entries = await read({ since, after, limit: rowsOnPage + 1 });
+  const entries = (await read?.({ since, after, limit: rowsOnPage + 1 })) ?? [];
   const shown = entries.slice(0, rowsOnPage);
   const last = entries.length > rowsOnPage ? shown.at(-1) : undefined;
   const total = spent.reduce((sum, { charged }) => sum + charged, 0);
@@ -65,26 +68,28 @@ async function usagePage(c: ConsoleContext) {
       <section>
         <Grouped group={group} rows={grouped} days={days} />
       </section>
-      <section>
-        <div class="sub">
-          <h2 id="charges">{t("usage_charges")}</h2>
-        </div>
-        <Ledger entries={shown} />
-        {(after || last) && (
-          <p class="pager">
-            {after && (
-              <a class="btn sm" href={`${pathWith(days, group)}#charges`}>
-                {t("usage_newest")}
-              </a>
-            )}
-            {last && (
-              <a class="btn sm push" href={`${pathWith(days, group, last)}#charges`}>
-                {t("usage_older")}
-              </a>
-            )}
-          </p>
-        )}
-      </section>
+      {!isMember && (
+        <section>
+          <div class="sub">
+            <h2 id="charges">{t("usage_charges")}</h2>
+          </div>
+          <Ledger entries={shown} />
+          {(after || last) && (
+            <p class="pager">
+              {after && (
+                <a class="btn sm" href={`${pathWith(days, group)}#charges`}>
+                  {t("usage_newest")}
+                </a>
+              )}
+              {last && (
+                <a class="btn sm push" href={`${pathWith(days, group, last)}#charges`}>
+                  {t("usage_older")}
+                </a>
+              )}
+            </p>
+          )}
+        </section>
+      )}
     </>,
     200,
     { actions: <Actions c={c} days={days} group={group} hasEntries={entries.length > 0} /> },
@@ -121,6 +126,7 @@ const Actions = ({ c, days, group, hasEntries }: { c: ConsoleContext; days: numb
 
 /** Downloads every entry of the period. */
 async function download(c: ConsoleContext) {
+  if (c.get("membership").role === "member") return notYourRole(c);
   const now = Date.now();
   const since = startOfDays(parseDays(c), now);
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);

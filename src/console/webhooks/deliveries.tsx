@@ -1,13 +1,15 @@
 /** The latest callbacks of the account's tasks: the state of each, and sending it again. */
 
+import type { ConsoleContext } from "../context.ts";
+import type { Callback } from "../../tasks/record.ts";
+import { inLanes } from "../../base/concurrency.ts";
 import { taskPrompt, readTasks, type TaskData } from "../answers.ts";
-import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { askGateway } from "../frame.tsx";
 import { AttemptResult, CallbackState } from "../parts/callback.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 import { taskTitle } from "../tasks/answers.ts";
-import type { Callback } from "../../tasks/callback.ts";
 
 /** The number of newest tasks that are read, because a callback is part of its task's record. */
 export const tasksRead = 50;
@@ -21,7 +23,7 @@ export interface Delivery {
 export async function latestDeliveries(c: ConsoleContext): Promise<Delivery[]> {
   const answer = await askGateway(c, `/v1/tasks?limit=${tasksRead}`);
   const { data } = answer.ok ? await readTasks(answer) : { data: [] };
-  const records = await Promise.all(data.map(({ id }) => c.env.API.record(c.get("account").id, id)));
+  const records = await inLanes(data, ({ id }) => c.env.API.record(c.get("account").id, id));
   return data.flatMap((task, at) => {
     const callback = records[at]?.callback;
     return callback && callback.state !== "no_endpoint" ? [{ task, callback }] : [];

@@ -1,9 +1,9 @@
 /** `/console/webhooks`: the account's endpoint, its signing secret, a test event, and the latest deliveries. */
 
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { readWebhookTest } from "../answers.ts";
-import { readWebhook } from "../../db/webhooks.ts";
-import { askGateway, type ConsoleContext, type ConsoleEnvironment, readForm, page, signedIn } from "../frame.tsx";
+import { askGateway, readForm, page, signedIn } from "../frame.tsx";
 import { Code } from "../parts/code.tsx";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
@@ -109,8 +109,7 @@ const Endpoint = ({ url, deliveries, children }: { url: string; deliveries: Deli
 
 async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown = {}) {
   const { t } = c.var;
-  // Read from the database: the API shows the secret only at an explicit request.
-  const [{ url, secret }, deliveries] = await Promise.all([readWebhook(c.env.DB, c.get("account").id), latestDeliveries(c)]);
+  const [{ url, secret }, deliveries] = await Promise.all([c.env.API.webhook(c.get("account").id), latestDeliveries(c)]);
   const onlyFailed = c.req.query("result") === "failed";
   const isChanging = typed !== undefined || c.req.query("change") === "yes";
   const done = c.req.query("done") as keyof typeof outcomes;

@@ -87,14 +87,27 @@ function toFailed(error: Fields): Failed {
   return verdict instanceof ProviderError ? { status: "failed", code: "provider_error" } : verdict;
 }
 
+/** The field names in which `parseMade` looks for a file, at any depth of the result. */
+const isFileAt = (path: JsonPath): boolean =>
+  path.at(-1) === "image" || path.at(-1) === "video" || (path.at(-2) === "images" && path.at(-1) === 0);
+
+/** How the answer of a call is read. */
+export interface Reading<T> {
+  /** The field names in which files may be, as Base64. */
+  isFileAt: (path: JsonPath) => boolean;
+  /** Of an answer that is a file itself. */
+  file: (output: Output) => T;
+  answer: (value: unknown, outputOf: (text: string) => Promise<Output>) => Promise<T | Failed>;
+}
+
 /** Reads the image or video of a result; `outputOf` opens Base64 content. Throws if the result has neither: something may have been generated and billed nevertheless. */
-export async function parseMade(value: unknown, outputOf: (text: string) => Promise<Output>): Promise<Made | Failed> {
+async function parseMade(value: unknown, outputOf: (text: string) => Promise<Output>): Promise<Made | Failed> {
   const result = parseResult(value);
   if ("failed" in result) return result.failed;
   const { fields } = result;
   const task = isFields(fields["task"]) ? fields["task"] : {};
-  if (fields["status"] === "Fail" || task["status"] === "failed" || task["status"] === "cancelled")
-    return toFailed(isFields(task["error"]) ? task["error"] : {});
+  const failed = findFailure(fields);
+  if (failed) return failed;
   const content = isFields(task["content"]) ? task["content"] : {};
   const [first] = Array.isArray(fields["images"]) ? (fields["images"] as unknown[]) : [];
   const text = [fields["image"], fields["video"], first, content["url"]].find((one) => typeof one === "string" && one !== "");
@@ -103,6 +116,47 @@ export async function parseMade(value: unknown, outputOf: (text: string) => Prom
   return { output: await outputOf(text) };
 }
 
-/** The field names in which `parseMade` looks for a file, at any depth of the result. */
-export const isFileAt = (path: JsonPath): boolean =>
-  path.at(-1) === "image" || path.at(-1) === "video" || (path.at(-2) === "images" && path.at(-1) === 0);
+/** The failure that a maker's own answer states. */
+function findFailure(fields: Fields): Failed | undefined {
+  const task = isFields(fields["task"]) ? fields["task"] : {};
+  const hasFailed = fields["status"] === "Fail" || task["status"] === "failed" || task["status"] === "cancelled";
+  return hasFailed ? toFailed(isFields(task["error"]) ? task["error"] : {}) : undefined;
+}
+
+/** Reads the image or video of a call. */
+export const madeReading: Reading<Made> = { isFileAt, file: (output) => ({ output }), answer: parseMade };
+
+/** The fields of an answer to an own input, and the files that are stored already by the texts that stand for them. */
+export interface OwnFields {
+  fields: Fields;
+  kept: Map<string, Output>;
+}
+
+const isOwnFileAt = (path: JsonPath) => isFileAt(path) || path.at(-1) === "audio";
+
+/** Reads all of an answer. */
+export const ownReading: Reading<OwnFields> = {
+  isFileAt: isOwnFileAt,
+  file: (output) => ({ fields: { file: "kept" }, kept: new Map([["kept", output]]) }),
+  async answer(value, outputOf) {
+    const result = parseResult(value);
+    if ("failed" in result) return result.failed;
+    const { fields } = result;
+    const failed = findFailure(fields);
+    if (failed) return failed;
+    const kept = new Map<string, Output>();
+    const find = async (item: unknown, path: (string | number)[]): Promise<void> => {
+      if (typeof item === "string" && item !== "" && isOwnFileAt(path) && !/^(?:https?|data):/.test(item)) {
+        const output = await outputOf(item).catch(notBase64);
+        if (output) kept.set(item, output);
+      } else if (isFields(item))
+        for (const [name, one] of Object.entries(item)) await find(one, [...path, Array.isArray(item) ? Number(name) : name]);
+    };
+    await find(fields, []);
+    return { fields, kept };
+  },
+};
+
+function notBase64(error: unknown): undefined {
+  if (!(error instanceof SyntaxError)) throw error;
+}

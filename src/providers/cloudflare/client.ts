@@ -1,6 +1,6 @@
 /** The two ways to Cloudflare's models: the `AI` binding, and the REST API for gateways without it. */
 
-import { isFileAt, type Made, parseMade, verdictOn } from "./answers.ts";
+import { type Reading, verdictOn } from "./answers.ts";
 import { toCompletion, toEventStream, toInput } from "./chat.ts";
 import { toChatFault } from "../shared/chat-errors.ts";
 import { ask, readJson, jsonPost } from "../shared/http.ts";
@@ -9,7 +9,11 @@ import { type Failed, type Job, type Provider, ProviderError } from "../provider
 
 export interface Client {
   /** One call, which may take minutes; files in its answer are stored as they arrive. Throws `ProviderError`. */
-  run(model: string, input: Record<string, unknown>, signal: AbortSignal, keep: Job["keep"]): Promise<Made | Failed>;
+  run<T>(
+    model: string,
+    input: Record<string, unknown>,
+    to: { signal: AbortSignal; keep: Job["keep"]; read: Reading<T> },
+  ): Promise<T | Failed>;
   chat: NonNullable<Provider["chat"]>;
 }
 
@@ -27,7 +31,7 @@ export function bindingClient(ai: Pick<Ai, "run">): Client {
     return unlessAborted((ai as unknown as Runner).run(model, input, isHosted(model) ? {} : thirdParty), signal);
   };
   return {
-    async run(model, input, signal, keep) {
+    async run(model, input, { signal, keep, read }) {
       let value: unknown;
       try {
         value = await call(model, input, signal);
@@ -37,8 +41,8 @@ export function bindingClient(ai: Pick<Ai, "run">): Client {
         if (verdict instanceof ProviderError) throw verdict;
         return verdict;
       }
-      if (value instanceof ReadableStream) return { output: await keep(value as ReadableStream<Uint8Array>) };
-      return parseMade(value, (text) => keep(decodeBase64(text)));
+      if (value instanceof ReadableStream) return read.file(await keep(value as ReadableStream<Uint8Array>));
+      return read.answer(value, (text) => keep(decodeBase64(text)));
     },
     async chat({ body, stream, signal }) {
       const model = String(body["model"]);
@@ -61,14 +65,14 @@ export function restClient(base: string, account: string, token: string): Client
   const post = (path: string, body: object, signal: AbortSignal) =>
     ask(globalThis, `${base}/accounts/${account}/ai/${path}`, { ...jsonPost(body, headers), signal });
   return {
-    async run(model, input, signal, keep) {
+    async run(model, input, { signal, keep, read }) {
       const response = await post("run", { model, input }, signal);
-      if (response.ok && response.body && response.headers.get("content-type")?.startsWith("image/"))
-        return { output: await keep(response.body) };
-      const { value, outputOf } = await readKept<Errors>(response, keep, isFileAt);
+      if (response.ok && response.body && /^(?:image|video|audio)\//.test(response.headers.get("content-type") ?? ""))
+        return read.file(await keep(response.body));
+      const { value, outputOf } = await readKept<Errors>(response, keep, read.isFileAt);
       // The answer of a failed run has a different envelope, with any status.
       const isVerdict = value?.state === "Failed" && response.status >= 500;
-      if (isVerdict || (response.ok && value?.success !== false)) return parseMade(value, outputOf);
+      if (isVerdict || (response.ok && value?.success !== false)) return read.answer(value, outputOf);
       const verdict = verdictOn(parseTrouble(value), response);
       if (verdict instanceof ProviderError) throw verdict;
       return verdict;

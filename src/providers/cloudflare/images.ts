@@ -56,12 +56,15 @@ const gptSizes: Record<string, string> = { "1:1": "1024x1024", "3:2": "1536x1024
 const gptImage: Family = {
   kind: "image",
   ids: /\/gpt-image-/,
+  outputs: { formats: ["png", "jpeg", "webp"], backgrounds: ["opaque", "transparent"] },
   unsupportedField: ({ size = "1:1" }) => (gptSizes[size] === undefined ? "size" : undefined),
   async input(job) {
     return {
       prompt: job.prompt,
       size: gptSizes[job.size ?? "1:1"],
       quality: isHd(job) ? "high" : "medium",
+      ...(job.outputFormat !== undefined && { output_format: job.outputFormat }),
+      ...(job.background !== undefined && { background: job.background }),
       ...(job.images.length > 0 && { images: await inTurn(job.images, toDataUri) }),
     };
   },
@@ -71,13 +74,14 @@ const gptImage: Family = {
 const nanoBanana: Family = {
   kind: "image",
   ids: /\/nano-banana/,
+  outputs: { formats: ["png", "jpeg", "webp"], backgrounds: ["opaque"] },
   unsupportedField: ({ images }) => (images.length > 3 ? "images" : undefined),
   async input(job) {
     return {
       prompt: job.prompt,
       aspect_ratio: job.size,
       image_size: isHd(job) ? "2K" : "1K",
-      output_format: "png",
+      output_format: job.outputFormat === "jpeg" ? "jpg" : (job.outputFormat ?? "png"),
       ...(job.images.length > 0 && { image_input: await inTurn(job.images, toDataUri) }),
     };
   },

@@ -1,12 +1,21 @@
 /** Cloudflare's models as a provider: Workers AI and the third-party catalogue behind one call that answers when the work is done. */
 
-import type { Made } from "./answers.ts";
+import { type Made, madeReading, ownReading } from "./answers.ts";
 import { bindingClient, type Client, restClient } from "./client.ts";
 import { videoFamilies } from "./videos.ts";
 import { imageFamilies } from "./images.ts";
-import type { Family } from "./inputs.ts";
+import { type Family, toDataUri } from "./inputs.ts";
 import { makeSeveral, outputAt } from "../shared/http.ts";
-import { type InputImage, type Provider, ProviderError, type Succeeded, type GenerationRequest } from "../provider.ts";
+import { readOwnAnswer, writeOwnInput } from "../shared/own-input.ts";
+import {
+  type Failed,
+  type InputImage,
+  type Job,
+  type Provider,
+  ProviderError,
+  type Succeeded,
+  type GenerationRequest,
+} from "../provider.ts";
 
 const defaultBase = "https://api.cloudflare.com/client/v4";
 
@@ -32,6 +41,7 @@ const providerBehind = (client: Client): Provider => ({
   name: "cloudflare",
   repeatable: false,
   reportsProgress: false,
+  takesOwnInput: true,
   answersWhenDone: () => true,
   // One start makes several images. For a video, one of the task's ten minutes remains for storing it.
   startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 540_000),
@@ -41,20 +51,44 @@ const providerBehind = (client: Client): Provider => ({
     return family ? family.unsupportedField(request) : "model";
   },
 
+  labelSwitch: (request) => findFamily(request)?.labelSwitch,
+  imageOutputs: (request) => findFamily(request)?.outputs,
+
   async start(job, signal) {
+    if (job.input) return startOwn(client, job, signal);
     const family = findFamily(job);
-    if (!family) throw new ProviderError("refused", "not a model of this kind");
+    if (!family) throw new ProviderError("refused", "start: the route's model does not make this kind");
     const read = withinBytes();
     const characters = job.characters.map((character) => ({ ...character, image: read(character.image) }));
     const input = await family.input({ ...job, images: job.images.map(read), characters });
-    const made = await makeSeveral(job.n, () => client.run(job.model, input, signal, job.keep));
+    const made = await makeSeveral(job.n, () => client.run(job.model, input, { signal, keep: job.keep, read: madeReading }));
     return Array.isArray(made) ? toSucceeded(made) : made;
   },
 
-  poll: (operation) => Promise.resolve(toSucceeded((JSON.parse(operation) as { urls: string[] }).urls.map((url) => ({ url })))),
+  poll(operation) {
+    const { urls = [], own } = JSON.parse(operation) as { urls?: string[]; own?: object };
+    return Promise.resolve(own ? readOwnAnswer(own, { takesTexts: true }) : toSucceeded(urls.map((url) => ({ url }))));
+  },
 
   chat: (request) => client.chat(request),
 });
+
+/** The longest answer that an operation can contain. */
+const maxOwnAnswer = 32 * 1024;
+
+/** One call with an own input. `poll` can read the answer again if no bytes were in it. */
+async function startOwn(client: Client, job: Job, signal: AbortSignal): Promise<Succeeded | Failed> {
+  const read = withinBytes();
+  const input = await writeOwnInput(job, (image) => toDataUri(read(image)));
+  const answer = await client.run(job.model, input, { signal, keep: job.keep, read: ownReading });
+  if ("status" in answer) return answer;
+  const { fields, kept } = answer;
+  const made = readOwnAnswer(fields, { takesTexts: true, kept });
+  // The call has ended, and is billed: another route must not repeat it.
+  if (made.status === "failed") throw new ProviderError("unclear", "run: nothing in the result");
+  const own = JSON.stringify({ own: fields });
+  return { ...made, ...(kept.size === 0 && own.length <= maxOwnAnswer && { operation: own }) };
+}
 
 /** A call of the binding may have 32 MiB, and an input is in memory completely. Base64 adds a third. */
 const maxImageBytes = 22 * 1024 * 1024;
@@ -67,7 +101,7 @@ function withinBytes(): (image: InputImage) => InputImage {
     read: (use) =>
       image.read((read) => {
         total += read.bytes.byteLength;
-        if (total > maxImageBytes) throw new ProviderError("refused", "start: more images than it takes");
+        if (total > maxImageBytes) throw new ProviderError("refused", "start: the images have more than 22 MiB together");
         return use(read);
       }),
   });

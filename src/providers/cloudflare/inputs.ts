@@ -1,6 +1,6 @@
 /** Shared by Cloudflare's model families: recognising a family, and adding images to its input. */
 
-import type { GenerationRequest, InputImage, Job } from "../provider.ts";
+import type { GenerationRequest, ImageOutputs, InputImage, Job } from "../provider.ts";
 
 /** Models with the same input format, recognised by their ids, which come from the routes. */
 export interface Family {
@@ -8,6 +8,10 @@ export interface Family {
   ids: RegExp;
   /** The request field that these models do not support. */
   unsupportedField(request: GenerationRequest): string | undefined;
+  /** The options of an image's file that these models honour. */
+  outputs?: ImageOutputs;
+  /** Set if these models have a switch for a visible label: `always` if it cannot be left out. */
+  labelSwitch?: "switch" | "always";
   /** The `input` of one call. */
   input(job: Job): Promise<Record<string, unknown>>;
 }

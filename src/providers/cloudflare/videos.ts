@@ -62,6 +62,7 @@ const seedanceResolutions = (model: string) =>
 const seedance: Family = {
   kind: "video",
   ids: /\/seedance-/,
+  labelSwitch: "always",
   unsupportedField(request) {
     const { duration = 0, resolution = "720p", size = "" } = request;
     const { first, last, references } = splitByRole(request);
@@ -87,7 +88,7 @@ const seedance: Family = {
       aspect_ratio: fixedRatio(job.size),
       fps: 24,
       camera_fixed: false,
-      watermark: job.watermark ?? false,
+      watermark: job.watermark ?? job.label === "on",
       ...(first && { image: await toUrl(first) }),
       ...(last && { last_frame_image: await toUrl(last) }),
       ...(references.length > 0 && { reference_images: await inTurn(references, toUrl) }),
@@ -152,4 +153,55 @@ const h3: Family = {
   },
 };
 
-export const videoFamilies: Family[] = [veo, seedance, hailuo, h3];
+const klingSizes = toSet("16:9", "9:16", "1:1", "auto");
+
+/** v3 and v3-omni: one image, the first frame, in bare Base64. Every other field is required. */
+const kling: Family = {
+  kind: "video",
+  ids: /\/kling-v3(?:-omni)?$/,
+  unsupportedField(request) {
+    const { duration = 0 } = request;
+    const { last, references } = splitByRole(request);
+    if (!klingSizes.has(request.size ?? "")) return "size";
+    if (duration < 3 || duration > 15) return "duration";
+    if (request.resolution !== undefined) return "metadata.resolution";
+    if (request.watermark) return "metadata.watermark";
+    if (last !== undefined || references.length > 0) return "images";
+    return request.promptOptimizer ? "metadata.prompt_optimizer" : undefined;
+  },
+  async input(job) {
+    const { first } = frameImages(job);
+    const input = { prompt: toPrompt(job), duration: job.duration, aspect_ratio: fixedRatio(job.size), sound: "on" };
+    return { ...input, ...(first && { image_input: await toBase64(first) }) };
+  },
+};
+
+const wanSizes = toSet("16:9", "9:16", "1:1", "4:3", "3:4");
+const wanResolutions = toSet("480p", "720p", "1080p");
+const maxWanPrompt = 2500;
+
+/** 3.0 and its prime, from text only here, and at most half as long as at its maker. */
+const wan: Family = {
+  kind: "video",
+  ids: /\/wan-3\.0(?:-prime)?$/,
+  unsupportedField(request) {
+    const { duration = 0, resolution = "720p", size = "" } = request;
+    const { first, last, references } = splitByRole(request);
+    if (isLong(request, maxWanPrompt)) return "prompt";
+    if (first !== undefined || last !== undefined || references.length > 0) return "images";
+    if (!wanSizes.has(size)) return "size";
+    if (duration < 1 || duration > 15) return "duration";
+    if (!wanResolutions.has(resolution)) return "metadata.resolution";
+    if (request.watermark) return "metadata.watermark";
+    return request.promptOptimizer ? "metadata.prompt_optimizer" : undefined;
+  },
+  input: (job) =>
+    Promise.resolve({
+      prompt: toPrompt(job, maxWanPrompt),
+      duration: job.duration,
+      resolution: (job.resolution ?? "720p").toUpperCase(),
+      ratio: job.size,
+    }),
+};
+
+export const videoFamilies: Family[] = [veo, seedance, hailuo, h3, kling, wan];

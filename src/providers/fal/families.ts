@@ -1,6 +1,6 @@
 /** Chooses the endpoint and input of the fal queue for a request, or names the field that the route does not support. Pure. */
 
-import { planHailuo, planOtherVideo, planSeedance, planVeo } from "./videos.ts";
+import { planHailuo, planKling, planOtherVideo, planSeedance, planVeo, planWan } from "./videos.ts";
 import { planImage } from "./images.ts";
 import type { Plan, Unsupported } from "./plan.ts";
 import type { GenerationRequest } from "../provider.ts";
@@ -18,9 +18,11 @@ export function toPlan(request: GenerationRequest): Plan | Unsupported {
   if (/\/hailuo-/.test(family)) return planHailuo(request, family);
   if (request.promptOptimizer) return { unsupported: "metadata.prompt_optimizer" };
   if (/\/veo/.test(family)) return planVeo(request, family);
+  if (family.endsWith("/wan-3.0")) return planWan(request, family);
+  if (/\/kling-video\/v3\//.test(family)) return planKling(request, family);
   return /\/seedance[-/]/.test(family) ? planSeedance(request, family) : planOtherVideo(request, family);
 }
 
 const lastPart = /\/(?:text-to-image|edit(?:-image)?|(?:text|image|reference|first-last-frame)-to-video)$/;
 const imageFamilies = /\/(?:seedream|gpt-image|nano-banana|gemini-[^/]*image)/;
-const videoFamilies = /\/(?:seedance|veo|hailuo|sora)/;
+const videoFamilies = /\/(?:seedance|veo|hailuo|sora|wan-|kling-)/;

@@ -4,7 +4,8 @@ import { ask, toFault, readJson, laterFault, outputAt } from "../shared/http.ts"
 import { toPlan } from "./families.ts";
 import type { Plan } from "./plan.ts";
 import { jsonPieces, measurePieces, type Piece, type PostInit, postPieces } from "../shared/streamed-body.ts";
-import { type Failed, type InputImage, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import { ownPieces, readOwnAnswer } from "../shared/own-input.ts";
+import { type Failed, type InputImage, type Job, type Provider, ProviderError, type Succeeded } from "../provider.ts";
 import { isSigned } from "./webhook.ts";
 
 interface Config {
@@ -18,6 +19,8 @@ interface Urls {
   status: string;
   result: string;
   cancel: string;
+  /** True if the request was an own input, whose result may have any shape. */
+  own?: true;
 }
 
 interface Submitted {
@@ -64,30 +67,35 @@ export function fal({ key, baseUrl }: Config): Provider {
     // The queue answers a submission at once; the time is for reading the callers' images before that.
     startTimeoutMs: (kind) => (kind === "image" ? 45_000 : 90_000),
     reportsProgress: false,
+    takesOwnInput: true,
 
     unsupportedField(request) {
       const plan = toPlan(request);
       return "unsupported" in plan ? plan.unsupported : undefined;
     },
 
+    imageOutputs(request) {
+      const plan = toPlan(request);
+      return "unsupported" in plan ? undefined : plan.outputs;
+    },
+
     async start(job, signal) {
-      const plan = toPlan(job);
-      if ("unsupported" in plan) throw new ProviderError("refused", `cannot honour ${plan.unsupported}`);
-      const pieces = toPieces(plan, [...job.images, ...job.characters.map(({ image }) => image)]);
+      const { endpoint, pieces } = job.input ? { endpoint: job.model, pieces: ownPieces(job) } : plannedCall(job);
       const headers = { "x-fal-object-lifecycle-preference": lifecycle };
       const query = job.callbackUrl === undefined ? "" : `?fal_webhook=${encodeURIComponent(job.callbackUrl)}`;
-      const send = (init: PostInit) => call(`${base}/${plan.endpoint}${query}`, init, init.headers);
+      const send = (init: PostInit) => call(`${base}/${endpoint}${query}`, init, init.headers);
       const response = await postPieces(send, pieces, { headers, length: await measurePieces(pieces), signal });
       if (!response.ok) {
         const { status } = response;
-        const verdict = status === 400 || status === 422 ? await parseVerdict(response) : await response.body?.cancel();
+        const verdict =
+          status === 400 || status === 422 ? await parseVerdict(response, job.input !== undefined) : await response.body?.cancel();
         if (verdict) return verdict;
         throw toFault(response, "submit");
       }
-      const urls = requestUrls((await readJson<Submitted>(response)) ?? {}, base, plan.endpoint);
+      const urls = requestUrls((await readJson<Submitted>(response)) ?? {}, base, endpoint);
       // The work was accepted, but these URLs must not get the key.
-      Object.values(urls).forEach(checkOrigin);
-      return { status: "accepted", operation: JSON.stringify(urls) };
+      [urls.status, urls.result, urls.cancel].forEach(checkOrigin);
+      return { status: "accepted", operation: JSON.stringify(job.input ? { ...urls, own: true } : urls) };
     },
 
     async poll(operation) {
@@ -98,9 +106,11 @@ export function fal({ key, baseUrl }: Config): Provider {
         if ([400, 404, 410, 422].includes(response.status)) return failed("provider_error");
         throw toLaterFault(response, "status");
       }
-      const status = await readJson<{ status?: string }>(response);
+      const status = await readJson<{ status?: string; metrics?: { inference_time?: number | null } | null }>(response);
       // `COMPLETED` means ended: only the result shows whether it succeeded.
-      return status?.status === "COMPLETED" ? parseResult(await call(urls.result)) : { status: "pending" };
+      if (status?.status !== "COMPLETED") return { status: "pending" };
+      const seconds = status.metrics?.inference_time ?? undefined;
+      return { ...(await parseResult(await call(urls.result), urls.own)), usage: { seconds } };
     },
 
     readCallback: isSigned,
@@ -110,8 +120,16 @@ export function fal({ key, baseUrl }: Config): Provider {
       await response.body?.cancel();
       // 400 and 404: it has ended already.
       if (!response.ok && response.status !== 400 && response.status !== 404) throw toFault(response, "cancel");
+      return response.ok;
     },
   };
+}
+
+/** The endpoint and body for a request of the interface. */
+function plannedCall(job: Job): { endpoint: string; pieces: Piece[] } {
+  const plan = toPlan(job);
+  if ("unsupported" in plan) throw new ProviderError("refused", `cannot honour ${plan.unsupported}`);
+  return { endpoint: plan.endpoint, pieces: toPieces(plan, [...job.images, ...job.characters.map(({ image }) => image)]) };
 }
 
 /** The JSON body: the plan's input, and its images as URLs or data URIs in their fields. */
@@ -136,11 +154,12 @@ function requestUrls(submitted: Submitted, base: string, endpoint: string): Urls
   return { status: status_url ?? `${request}/status`, result: response_url ?? request, cancel: cancel_url ?? `${request}/cancel` };
 }
 
-async function parseResult(response: Response): Promise<Succeeded | Failed> {
+async function parseResult(response: Response, isOwn = false): Promise<Succeeded | Failed> {
   if (response.ok) {
     const result = await readJson<Result>(response);
     // The video is generated and paid for: an HTML page from a proxy is not the queue's answer.
     if (!result) throw new ProviderError("unreachable", "the result is not JSON");
+    if (isOwn) return readOwnAnswer(result);
     const files = [result.images, result.image, result.video, result.videos].flat();
     const urls = files.flatMap((file) => (file?.url && /^https?:/.test(file.url) ? [file.url] : []));
     return urls.length > 0 ? { status: "succeeded", outputs: urls.map((url) => outputAt(url)) } : failed("provider_error");
@@ -150,7 +169,7 @@ async function parseResult(response: Response): Promise<Succeeded | Failed> {
     await response.body?.cancel();
     throw toLaterFault(response, "result");
   }
-  const verdict = await parseVerdict(response);
+  const verdict = await parseVerdict(response, isOwn);
   if (verdict) return verdict;
   // A server error without fal's error fields comes from the queue itself and is retryable, and so is a redirect; every other answer is
   // about this request.
@@ -162,13 +181,13 @@ async function parseResult(response: Response): Promise<Succeeded | Failed> {
 const toLaterFault = (response: Response, what: string) => laterFault(toFault(response, what), true);
 
 /** Reads the verdict on the request from an error; undefined if it has none. Error texts are not interpreted. */
-async function parseVerdict(response: Response): Promise<Failed | undefined> {
+async function parseVerdict(response: Response, isOwn: boolean): Promise<Failed | undefined> {
   const { status, headers } = response;
   const { detail, error_type } = (await readJson<Trouble>(response)) ?? {};
   if (Array.isArray(detail)) {
     if (detail.some((error) => error?.type === "content_policy_violation")) return failed("content_policy_violation");
-    // The caller's input is in the prompt and the images only. The gateway sets all other fields, so another route may succeed.
-    const isCallers = detail.length > 0 && detail.every((error) => /^prompt$|_urls?$/.test(String(error?.loc?.[1])));
+    // The caller's input is in the prompt and the images only, or is an own input. The gateway sets all other fields, so another route may succeed.
+    const isCallers = detail.length > 0 && (isOwn || detail.every((error) => /^prompt$|_urls?$/.test(String(error?.loc?.[1]))));
     const mayPass = headers.get("x-fal-retryable") === "true";
     return failed(status < 500 && isCallers && !mayPass ? "invalid_input" : "provider_error");
   }

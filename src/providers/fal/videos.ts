@@ -105,6 +105,43 @@ export function planHailuo(request: GenerationRequest, family: string): Plan | U
   };
 }
 
+/** The longest prompt that Wan 3.0 takes at Cloudflare; fal states none. */
+const maxWanPrompt = 2500;
+
+/** 2 to 30 seconds (fal.ai/models/alibaba/wan-3.0). Its default resolution is the most expensive one. A first frame sets the ratio. */
+export function planWan(request: GenerationRequest, family: string): Plan | Unsupported {
+  const { size = "16:9", duration = 5, resolution = "720p" } = request;
+  const { first, last, references } = splitByRole(request);
+  if (countCharacters(request.prompt) > maxWanPrompt) return no("prompt");
+  if (last !== undefined && first === undefined) return no("images");
+  if (duration < 2 || duration > 30) return no("duration");
+  if (!["16:9", "4:3", "1:1", "3:4", "9:16", "auto"].includes(size) || (first !== undefined && size !== "auto")) return no("size");
+  if (!["480p", "720p", "1080p"].includes(resolution)) return no("metadata.resolution");
+  const input = { prompt: toPrompt(request, maxWanPrompt), duration, resolution };
+  const ratio = { aspect_ratio: size === "auto" ? "adaptive" : size };
+  if (references.length > 0) {
+    if (first !== undefined || references.length > 10) return no("images");
+    return { endpoint: `${family}/reference-to-video`, input: { ...input, ...ratio }, images: { reference_image_urls: references } };
+  }
+  if (first === undefined) return { endpoint: `${family}/text-to-video`, input: { ...input, ...ratio }, images: {} };
+  const images = { start_image_url: first, ...(last !== undefined && { end_image_url: last }) };
+  return { endpoint: `${family}/image-to-video`, input, images };
+}
+
+/** Kling v3: the tier in its endpoint decides the resolution, and no page says which. A first frame sets the ratio. */
+export function planKling(request: GenerationRequest, family: string): Plan | Unsupported {
+  const { size = "16:9", duration = 5, resolution } = request;
+  const { first, last, references } = splitByRole(request);
+  if (!Number.isInteger(duration) || duration < 3 || duration > 15) return no("duration");
+  if (resolution !== undefined) return no("metadata.resolution");
+  if (references.length > 0 || (last !== undefined && first === undefined)) return no("images");
+  if (first !== undefined ? size !== "auto" : !["16:9", "9:16", "1:1"].includes(size)) return no("size");
+  const input = { prompt: toPrompt(request), duration: String(duration) };
+  if (first === undefined) return { endpoint: `${family}/text-to-video`, input: { ...input, aspect_ratio: size }, images: {} };
+  const images = { start_image_url: first, ...(last !== undefined && { end_image_url: last }) };
+  return { endpoint: `${family}/image-to-video`, input, images };
+}
+
 /** An unknown family: gets the fields that most endpoints share, and only what most support. */
 export function planOtherVideo(request: GenerationRequest, family: string): Plan | Unsupported {
   const { size, duration, resolution } = request;

@@ -1,6 +1,6 @@
 /** Verifies fal's signature of a webhook: Ed25519, with keys that fal publishes (fal.ai/docs, "Webhooks"). */
 
-import { sha256Hex } from "../../ids.ts";
+import { sha256Hex } from "../../base/ids.ts";
 import { ask } from "../shared/http.ts";
 import { fetchedKeys, readText, recentHeaders } from "../shared/callbacks.ts";
 

@@ -59,7 +59,7 @@ async function freshToken(account: string): Promise<{ token: string; seconds: nu
       throw new ProviderError(retryable ? "busy" : "account", message, { retryAfterMs });
     }
     const answer = await readJson<{ access_token?: string; expires_in?: number | string }>(response);
-    if (!answer?.access_token) throw new ProviderError("unreachable", "token: none in the answer");
+    if (!answer?.access_token) throw new ProviderError("unreachable", "token: the answer has no access_token");
     return { token: answer.access_token, seconds: Number(answer.expires_in ?? assertionSeconds) };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;

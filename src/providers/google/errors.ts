@@ -58,7 +58,7 @@ export async function refusedStart(response: Response, hasImages: boolean): Prom
   throw fault;
 }
 
-/** Returns the verdict of a refused poll: work that the upstream does not know any more is lost. Throws if polling again may help. */
+/** Returns the verdict of a refused poll: work that the upstream no longer knows is lost. Throws if polling again may help. */
 export async function refusedPoll(response: Response): Promise<Failed> {
   const { status } = response;
   const { fault } = await parseRefusal(response, "poll");

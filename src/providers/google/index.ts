@@ -65,7 +65,7 @@ export function google({ gemini, vertex }: GoogleSettings): Provider {
 
     async cancel(operation) {
       const { part, handle } = accepted(operation);
-      await part.cancel?.(handle);
+      return (await part.cancel?.(handle)) ?? false;
     },
   };
 }

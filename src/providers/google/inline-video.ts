@@ -3,6 +3,7 @@
 import { JsonBodyError } from "../../media/json-error.ts";
 import { decodeString, type JsonPart, JsonScanner } from "../../media/json-scanner.ts";
 import { readText } from "../../media/json-text.ts";
+import { largeReads } from "../../media/large-reads.ts";
 import { ProviderError } from "../provider.ts";
 
 const maxAnswerBytes = 768 * 1024 * 1024;
@@ -81,7 +82,7 @@ async function* readParts(body: ReadableStream<Uint8Array>): AsyncGenerator<Json
   let head = "";
   let isStart = true;
   try {
-    for await (const text of readText(body, { maxBytes: maxAnswerBytes }))
+    for await (const text of readText(largeReads(body), { maxBytes: maxAnswerBytes }))
       for (const part of scanner.parts(text)) {
         if (part.kind !== "string") {
           yield part;

@@ -104,8 +104,9 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
     async cancel(handle) {
       const response = await ask(globalThis, `${at(handle)}/cancel`, jsonPost({}, headers));
       // 400 and 404: the work has ended already.
-      if (response.ok || response.status === 400 || response.status === 404) await response.body?.cancel();
-      else throw (await parseRefusal(response, "cancel")).fault;
+      if (!response.ok && response.status !== 400 && response.status !== 404) throw (await parseRefusal(response, "cancel")).fault;
+      await response.body?.cancel();
+      return response.ok;
     },
   };
 

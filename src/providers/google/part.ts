@@ -14,7 +14,7 @@ export interface Part {
   unsupportedField(request: GenerationRequest): string | undefined;
   start(job: Job, signal: AbortSignal): Promise<Accepted | Succeeded | Failed>;
   poll?(handle: Handle): Promise<Pending | Succeeded | Failed>;
-  cancel?(handle: Handle): Promise<void>;
+  cancel?(handle: Handle): Promise<boolean>;
 }
 
 /** A parsed operation: the part that accepted it, its name there, and the model if polling needs it. */

@@ -17,6 +17,6 @@ export function media(binding: MediaBinding): Provider {
 
     start: async (job): Promise<Succeeded> => ({ status: "succeeded", ...(await makePortrait(job, binding)) }),
 
-    poll: () => Promise.reject(new ProviderError("unclear", "media: it has no operations")),
+    poll: () => Promise.reject(new ProviderError("unclear", "poll: the media binding has no operations")),
   };
 }

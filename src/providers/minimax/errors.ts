@@ -51,6 +51,7 @@ export function parseRefusal(
   // removed.
   const sentence = body.base_resp?.status_msg ?? body.error?.message ?? "";
   if (hasImages && code === "2013" && /image|frame|image/i.test(sentence)) return { status: "failed", code: "invalid_input" };
+  if (code === "2013" && /\bmodel\b/i.test(sentence)) return new ProviderError("model", `${step}: ${code}`);
   return toFault({ status: toStatus(response, code), headers: response.headers }, code === undefined ? step : `${step}: ${code}`);
 }
 

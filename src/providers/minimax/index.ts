@@ -11,6 +11,9 @@ import { type Accepted, type Failed, type Output, type Pending, type Provider, P
 interface Created extends Refusable {
   task_id?: string;
 }
+interface Cancelled extends Refusable {
+  action?: string | null;
+}
 interface QueryV1 extends Refusable {
   status?: string;
   file_id?: string;
@@ -90,6 +93,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     startTimeoutMs: () => 60_000,
     reportsProgress: false,
     unsupportedField,
+    labelSwitch: () => "switch",
 
     async start(job, signal): Promise<Accepted | Failed> {
       const version = isV2(job.model) ? "v2" : "v1";
@@ -104,7 +108,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
       const refusal = parseRefusal("start", response, body, { hasImages: job.images.length > 0 });
       if (refusal instanceof ProviderError) throw refusal;
       if (refusal) return refusal;
-      if (!body.task_id) throw new ProviderError("unclear", "start: no task id");
+      if (!body.task_id) throw new ProviderError("unclear", "start: the answer has no task_id");
       return { status: "accepted", operation: `${version}/${body.task_id}` };
     },
 
@@ -118,10 +122,13 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     /** v2 cancels work that has not started. Work that has started, and all work of v1, cannot be cancelled. */
     async cancel(operation) {
       const [version, id] = parseOperation(operation);
-      if (version !== "v2") return;
+      if (version !== "v2") return false;
       const response = await call(`/v2/video_generation/${encodeURIComponent(id)}`, { method: "DELETE" });
-      const refusal = parseLaterRefusal("cancel", response, (await readAnswer<Refusable>(response)) ?? {});
+      const answer = (await readAnswer<Cancelled>(response)) ?? {};
+      const refusal = parseLaterRefusal("cancel", response, answer);
       if (refusal instanceof ProviderError) throw refusal;
+      // The same call deletes work that has ended, with another action.
+      return refusal === undefined && answer.action !== "deleted";
     },
   };
 }

@@ -58,9 +58,11 @@ const wireRoles = { first_frame: "first_frame", last_frame: "last_frame", refere
 
 /** The body of `POST /v1/video_generation` or `POST /v2/video_generation`; `urls` are those of the request's images and then its characters'. */
 export function toBody(request: GenerationRequest, urls: string[]): Record<string, unknown> {
-  const { model, duration, resolution, watermark, promptOptimizer, size, images } = request;
+  const { model, duration, resolution, watermark, label, promptOptimizer, size, images } = request;
   const withRoles = urls.map((url, at) => ({ role: images[at]?.role ?? "reference", url }));
-  const common = { model, duration, ...(watermark !== undefined && { aigc_watermark: watermark }) };
+  // It is off by default.
+  const isLabelled = watermark ?? (label === "on" || undefined);
+  const common = { model, duration, ...(isLabelled !== undefined && { aigc_watermark: isLabelled }) };
   if (!isV2(model))
     return {
       ...common,

@@ -1,5 +1,6 @@
 /** Seedream: the capabilities of its versions, and the body of an image request. */
 
+import { wantsLabel } from "../shared/label.ts";
 import type { GenerationRequest } from "../provider.ts";
 
 /** The "2K" row of docs.byteplus.com/en/docs/ModelArk/1541523: 4.5 and 5.0 refuse sizes below 3,686,400 pixels. */
@@ -38,6 +39,12 @@ export const imageBody = (request: GenerationRequest, urls: string[]) => ({
   ...(urls.length > 0 && { image: urls }),
   size: chooseSize(request),
   response_format: "url",
-  // The watermark is on by default.
-  watermark: request.watermark ?? false,
+  // It is on by default.
+  ...withWatermark(request),
 });
+
+/** The visible label "AI generated" in a corner. */
+export function withWatermark(request: GenerationRequest): { watermark?: boolean } {
+  const watermark = wantsLabel(request);
+  return watermark === undefined ? {} : { watermark };
+}

@@ -18,6 +18,7 @@ interface WireTask {
   status?: string | null;
   content?: { video_url?: string | null; last_frame_url?: string | null } | null;
   error?: WireError | null;
+  usage?: { completion_tokens?: number } | null;
 }
 
 /** A video's task id, or the URLs of completed images. */
@@ -44,6 +45,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
     startTimeoutMs: (kind) => (kind === "image" ? 80_000 : 60_000),
     reportsProgress: false,
 
+    labelSwitch: () => "switch",
     unsupportedField: (request) =>
       request.kind === "image" ? unsupportedImage(request) : request.kind === "video" ? unsupportedVideo(request) : "model",
     start: (job, signal) => (job.kind === "image" ? makeImages(job, call, signal) : startVideo(job, call, signal)),
@@ -63,11 +65,12 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
 
     async cancel(operation) {
       const handle = JSON.parse(operation) as Handle;
-      if ("urls" in handle) return;
+      if ("urls" in handle) return false;
       const response = await call(`${tasks}/${handle.task}`, { method: "DELETE" });
       await response.body?.cancel();
       // 409: the task is already running and cannot be cancelled (InvalidAction.RunningTaskDeletion).
       if (!response.ok && ![400, 404, 409].includes(response.status)) throw toFault(response, "cancel");
+      return response.ok;
     },
   };
 }
@@ -104,7 +107,7 @@ async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Ac
   const response = await postPieces((init) => call(tasks, init), pieces, { length: await measurePieces(pieces), signal });
   if (!response.ok) return readRefusal(response, "start", job.images.length > 0);
   const task = (await readJson<WireTask>(response))?.id;
-  if (!task) throw new ProviderError("unclear", "start: no task");
+  if (!task) throw new ProviderError("unclear", "start: the answer has no task id");
   return { status: "accepted", operation: JSON.stringify({ task } satisfies Handle) };
 }
 
@@ -114,7 +117,8 @@ function parseVerdict(task: WireTask | undefined): Pending | Succeeded | Failed 
     case "succeeded": {
       const { video_url: url, last_frame_url: lastFrame } = task.content ?? {};
       if (!url) return ownFailure;
-      return { status: "succeeded", outputs: [{ ...outputAt(url), ...(lastFrame && { thumbnail: outputAt(lastFrame) }) }] };
+      const usage = { outputTokens: task.usage?.completion_tokens };
+      return { status: "succeeded", outputs: [{ ...outputAt(url), ...(lastFrame && { thumbnail: outputAt(lastFrame) }) }], usage };
     }
     case "failed":
       return toFailure(task.error) ?? ownFailure;

@@ -1,5 +1,6 @@
 /** Seedance: the capabilities of its versions, and the body of a video request. */
 
+import { withWatermark } from "./images.ts";
 import { splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
 import type { GenerationRequest } from "../provider.ts";
@@ -61,7 +62,7 @@ export function unsupportedVideo(request: GenerationRequest): string | undefined
 
 /** The body of POST /contents/generations/tasks; `urls` are those of the request's images and then its characters'. */
 export function videoBody(request: GenerationRequest, urls: string[]) {
-  const { model, images, size = defaultRatio, resolution = "720p", duration = 5, watermark = false } = request;
+  const { model, images, size = defaultRatio, resolution = "720p", duration = 5 } = request;
   const isSetByFrame = detectVersion(model).isRatioOfFrame && images.some(({ role }) => role === "first_frame");
   return {
     model,
@@ -74,7 +75,7 @@ export function videoBody(request: GenerationRequest, urls: string[]) {
     resolution,
     duration,
     // It is on by default in some versions.
-    watermark,
+    ...withWatermark(request),
     ...(request.thumbnail === true && { return_last_frame: true }),
   };
 }

@@ -26,7 +26,7 @@ export async function startCharacter(
 ): Promise<Succeeded | Failed> {
   const { outputs, character } = await makePortrait(job, media);
   const clip = await clipFor(job, media);
-  if (signal.aborted) throw new ProviderError("busy", "start: too late");
+  if (signal.aborted) throw new ProviderError("busy", "start: the start took too long before the clip was sent");
   const part = (name: string, more: string) => `--${job.key}\r\nContent-Disposition: form-data; name="${name}"${more}`;
   const response = await postPieces(
     (init) => ask(globalThis, `${base}/videos/characters`, init),

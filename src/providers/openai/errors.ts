@@ -32,7 +32,7 @@ async function parseRefusal(response: Response, what: string): Promise<Failed | 
   const message = code ? `${what} (${code})` : what;
   if (moneyCodes.has(code)) return new ProviderError("account", `${message}: ${status}`);
   // A retired model is 404, or 403 if the project has no access to it: neither is about the credentials.
-  if (code === "model_not_found") return new ProviderError("refused", `${message}: ${status}`);
+  if (code === "model_not_found") return new ProviderError("model", `${message}: ${status}`);
   return toFault(response, message);
 }
 

@@ -5,7 +5,15 @@ import { readKept } from "../shared/kept.ts";
 import { type Piece, postPieces } from "../shared/streamed-body.ts";
 import { readRefusal } from "./errors.ts";
 import type { Upstream } from "./upstream.ts";
-import { type Failed, type Job, type Output, ProviderError, type Succeeded, type GenerationRequest } from "../provider.ts";
+import {
+  type Failed,
+  type Job,
+  type Output,
+  ProviderError,
+  type Succeeded,
+  type GenerationRequest,
+  type ImageOutputs,
+} from "../provider.ts";
 
 /** Rounds sides to multiples of 16, which gpt-image-2 and later accept (openai 7.55.0, `ImageGenerateParams.size`): 1365 becomes 1360. */
 const sizes: Record<string, string> = {
@@ -26,15 +34,28 @@ const chooseSize = ({ model, size = "1:1" }: GenerationRequest) =>
 /** The field of an image request that is not supported. */
 export const unsupportedImage = (request: GenerationRequest) => (chooseSize(request) === undefined ? "size" : undefined);
 
+/** Options of its own image models (openai 7.55.0, `ImageGenerateParams`); other models of this format may not have them. */
+export const openAiOutputs = ({ model }: GenerationRequest): ImageOutputs | undefined =>
+  /^(?:gpt|chatgpt)-image/.test(model) ? { formats: ["png", "jpeg", "webp"], backgrounds: ["opaque", "transparent"] } : undefined;
+
 interface WireImages {
   data?: ({ b64_json?: string | null; url?: string | null } | null)[] | null;
+  usage?: { input_tokens?: number; output_tokens?: number } | null;
 }
 
 export async function startImage(job: Job, signal: AbortSignal, { base, headers }: Upstream): Promise<Succeeded | Failed> {
   const size = chooseSize(job);
-  if (size === undefined) throw new ProviderError("refused", "start: no such size");
-  const { model, prompt, n } = job;
-  const fields = { model, prompt, n, size, quality: job.quality === "hd" ? "high" : "medium" };
+  if (size === undefined) throw new ProviderError("refused", "start: the model does not make this size");
+  const { model, prompt, n, outputFormat, background } = job;
+  const fields = {
+    model,
+    prompt,
+    n,
+    size,
+    quality: job.quality === "hd" ? "high" : "medium",
+    ...(outputFormat !== undefined && { output_format: outputFormat }),
+    ...(background !== undefined && { background }),
+  };
   const post = (path: string, type: string, pieces: Piece[]) =>
     postPieces((init) => ask(globalThis, base + path, init), pieces, { headers: { ...headers, "content-type": type }, signal });
   const response =
@@ -55,7 +76,9 @@ export async function startImage(job: Job, signal: AbortSignal, { base, headers 
   }
   // OpenAI always answers with Base64; other upstreams may answer with URLs, which can be opened again.
   if (outputs.length === 0 && urls.length > 0) return outputsAt(urls);
-  return outputs.length > 0 ? { status: "succeeded", outputs } : { status: "failed", code: "provider_error" };
+  const { input_tokens: inputTokens, output_tokens: outputTokens } = made.usage ?? {};
+  const usage = { inputTokens, outputTokens };
+  return outputs.length > 0 ? { status: "succeeded", outputs, usage } : { status: "failed", code: "provider_error", usage };
 }
 
 /** A form, because the JSON body of `/images/edits` supports only three sizes (openai/openai-openapi, August 2026). */

@@ -1,11 +1,12 @@
 /** OpenAI and upstreams with its format: chat, images, and videos and characters by `/v1/videos`. Checked against openai 7.55.0. */
 
-import { chatAt } from "./chat.ts";
+import { chatAt } from "../shared/chat-at.ts";
 import { startCharacter } from "./characters.ts";
 import { type VideoOperation, videoStartMs, pollVideo, startVideo } from "./videos.ts";
 import { unsupportedVideo } from "./video-request.ts";
-import { outputsAt, startImage, unsupportedImage } from "./images.ts";
+import { openAiOutputs, outputsAt, startImage, unsupportedImage } from "./images.ts";
 import { type Operation, type Provider, ProviderError } from "../provider.ts";
+import { lookUp } from "../shared/listed.ts";
 import type { Upstream } from "./upstream.ts";
 
 const makersBase = "https://api.openai.com/v1";
@@ -57,8 +58,12 @@ export function openai({
           return unsupportedVideo(request, parseVideoOperation(request.sourceOperation), isMaker);
         case "character":
           return media ? undefined : "model";
+        case "file":
+          return "model";
       }
     },
+
+    imageOutputs: openAiOutputs,
 
     async start(job, signal) {
       if (job.kind === "image") return startImage(job, signal, upstream);
@@ -73,6 +78,11 @@ export function openai({
       if (!video) throw new ProviderError("unclear", "poll: not an operation");
       return pollVideo(video, upstream);
     },
+
+    // `shutdown_date` is a day, or null (developers.openai.com, "Deprecations"). Other services with this format need not list what they serve.
+    ...(isMaker && {
+      lookUpModel: (model) => lookUp(`${base}/models/${encodeURIComponent(model)}`, upstream.headers, (entry) => entry["shutdown_date"]),
+    }),
 
     chat: chatAt(base, upstream.headers),
   };

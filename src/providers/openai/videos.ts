@@ -19,46 +19,26 @@ interface WireVideo {
   id?: string | null;
   status?: string | null;
   progress?: number | string | null;
-  created_at?: number | string | null;
-  model?: string | null;
-  prompt?: string | null;
-  seconds?: string | number | null;
-  size?: string | null;
-  remixed_from_video_id?: string | null;
   error?: { code?: string | null } | null;
 }
 
-/** The maximum difference between the two clocks. */
-const clocksMs = 5_000;
-const lookupMs = 10_000;
-/** The time limit of the submission itself; the look-up after it has its own. */
-const submitMs = 75_000;
-export const videoStartMs = submitMs + lookupMs + 5_000;
+export const videoStartMs = 80_000;
 
+/** A start whose answer is lost is not looked up: nothing in the list of videos is unique to the task, and an equal one may be another caller's. */
 export async function startVideo(
   job: Job,
   source: VideoOperation | undefined,
   signal: AbortSignal,
   upstream: Upstream,
 ): Promise<Accepted | Failed> {
-  const askedAt = Date.now();
   const facts = job.kind === "remix" && source ? { model: source.model, seconds: source.seconds, size: source.size } : requestFacts(job);
-  const accepted = (id: string): Accepted => ({
-    status: "accepted",
-    operation: JSON.stringify({ id, ...facts, ...(job.thumbnail && { thumbnail: true }) } satisfies VideoOperation),
-  });
-  try {
-    const response = await submit(job, facts, source, AbortSignal.any([signal, AbortSignal.timeout(submitMs)]), upstream);
-    if (!response.ok) return await readRefusal(response, "start");
-    const video = await readJson<WireVideo>(response);
-    if (typeof video?.id !== "string") throw new ProviderError("unclear", "start: no id");
-    return video.status === "failed" ? toFailure(video) : accepted(video.id);
-  } catch (fault) {
-    if (!(fault instanceof ProviderError) || fault.nothingAccepted) throw fault;
-    const id = await lookUp(job, facts, source, askedAt, upstream);
-    if (id === undefined) throw fault;
-    return accepted(id);
-  }
+  const response = await submit(job, facts, source, signal, upstream);
+  if (!response.ok) return readRefusal(response, "start");
+  const video = await readJson<WireVideo>(response);
+  if (typeof video?.id !== "string") throw new ProviderError("unclear", "start: no id");
+  if (video.status === "failed") return toFailure(video);
+  const operation: VideoOperation = { id: video.id, ...facts, ...(job.thumbnail && { thumbnail: true }) };
+  return { status: "accepted", operation: JSON.stringify(operation) };
 }
 
 function submit(
@@ -70,7 +50,7 @@ function submit(
 ): Promise<Response> {
   const prompt = toPrompt(job);
   if (job.kind === "remix") {
-    if (!source) throw new ProviderError("refused", "start: no source");
+    if (!source) throw new ProviderError("refused", "start: a remix without the operation of its source video");
     return ask(globalThis, `${base}/videos/${encodeURIComponent(source.id)}/remix`, { ...jsonPost({ prompt }, headers), signal });
   }
   // openai 7.55.0 has no type for `characters`; OpenAI's guide to video generation documents the field.
@@ -86,42 +66,6 @@ function submit(
   });
   const pieces = jsonPieces(job.images, toBody, { passesUrl: (url) => url.startsWith("https://") });
   return postPieces((init) => ask(globalThis, `${base}/videos`, init), pieces, { headers, signal });
-}
-
-/**
- * Finds the video of a submission whose answer was lost: the only one in the list that matches. If none matches, the request may still be
- * running, so nothing is submitted again. With images this returns undefined, because a video from another image could match.
- */
-async function lookUp(
-  job: Job,
-  facts: VideoFacts,
-  source: VideoOperation | undefined,
-  askedAt: number,
-  { base, headers }: Upstream,
-): Promise<string | undefined> {
-  if (job.images.length > 0) return undefined;
-  try {
-    const signal = AbortSignal.timeout(lookupMs);
-    const response = await ask(globalThis, `${base}/videos?limit=100&order=desc`, { headers, signal });
-    if (!response.ok) {
-      await response.body?.cancel();
-      return undefined;
-    }
-    const list = await readJson<{ data?: WireVideo[] | null }>(response);
-    const fitting = (list?.data ?? []).filter(
-      (video) =>
-        Number(video.created_at) * 1000 >= askedAt - clocksMs &&
-        video.prompt === toPrompt(job) &&
-        video.model === facts.model &&
-        String(video.seconds) === facts.seconds &&
-        video.size === facts.size &&
-        (video.remixed_from_video_id ?? undefined) === source?.id,
-    );
-    return fitting.length === 1 ? (fitting[0]?.id ?? undefined) : undefined;
-  } catch {
-    // The submission's own fault is reported instead.
-    return undefined;
-  }
 }
 
 const toFailure = (video: WireVideo): Failed => ({

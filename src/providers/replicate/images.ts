@@ -22,23 +22,30 @@ const hasResolution = (model: string) => /nano-banana-(?:pro|[2-9])/.test(model)
 export const nanoBanana: Family = {
   of: /^google\/nano-banana/,
   kind: "image",
+  outputs: { formats: ["png", "jpeg"], backgrounds: ["opaque"] },
   unsupportedField: ({ model, quality, size }) =>
     quality === "hd" && !hasResolution(model) ? "quality" : aspectRatios.has(size ?? "1:1") ? undefined : "size",
-  input: ({ model, size, quality }, images) => ({
+  input: ({ model, size, quality, outputFormat }, images) => ({
     aspect_ratio: size,
+    output_format: outputFormat === "jpeg" ? "jpg" : outputFormat,
     ...(hasResolution(model) && { resolution: quality === "hd" ? "2K" : "1K" }),
     ...(images.length > 0 && { image_input: images }),
   }),
 };
 
-/** replicate.com/openai/gpt-image-2: five ratios, and a count that is limited to 1. */
+/** replicate.com/openai/gpt-image-2: one prediction makes up to ten images. */
 export const gptImage: Family = {
   of: /^openai\/gpt-image/,
   kind: "image",
-  unsupportedField: ({ size }) => (["1:1", "3:2", "2:3", "16:9", "9:16"].includes(size ?? "1:1") ? undefined : "size"),
-  input: ({ size, quality }, images) => ({
+  makesSeveral: true,
+  // It has no field for the background, which the model chooses by the prompt.
+  outputs: { formats: ["png", "jpeg", "webp"], backgrounds: [] },
+  unsupportedField: ({ size }) => (["1:1", "3:2", "2:3", "4:3", "3:4", "16:9", "9:16"].includes(size ?? "1:1") ? undefined : "size"),
+  input: ({ size, quality, n, outputFormat }, images) => ({
     aspect_ratio: size,
+    output_format: outputFormat,
     quality: quality === "hd" ? "high" : "medium",
+    ...(n > 1 && { number_of_images: n }),
     ...(images.length > 0 && { input_images: images }),
   }),
 };

@@ -1,8 +1,8 @@
-/** Replicate's predictions: created by model name, polled, cancelled; several images are several predictions. */
+/** Replicate's predictions: created by model name, polled, cancelled; several images are several predictions with most models. */
 
 import { ask, toFault, readJson, laterFault, outputAt, toOutput, makeSeveral } from "../shared/http.ts";
 import { fetchedKeys } from "../shared/callbacks.ts";
-import { toInput, unsupportedField } from "./inputs.ts";
+import { countPredictions, imageOutputs, modelId, toInput, unsupportedField } from "./inputs.ts";
 import { leftBy, type Prediction } from "./lookup.ts";
 import {
   type Accepted,
@@ -14,6 +14,8 @@ import {
   ProviderError,
   type Succeeded,
 } from "../provider.ts";
+import { readOwnAnswer, writeOwnInput } from "../shared/own-input.ts";
+import { lookUp } from "../shared/listed.ts";
 import { isSignedBy } from "./webhook.ts";
 
 /** The limit of the official client for images within a request (replicate 1.4.0, `MAX_DATA_URI_SIZE`). */
@@ -35,7 +37,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     const response = await call(`/models/${model}/predictions`, { method: "POST", headers, body, signal });
     if (!response.ok) throw await parseRefusal(response, "start");
     const id = (await readJson<Prediction>(response))?.id;
-    if (!id) throw new ProviderError("unreachable", "start: no id");
+    if (!id) throw new ProviderError("unreachable", "start: the answer has no id");
     return id;
   }
 
@@ -55,14 +57,22 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     name: "replicate",
     repeatable: true,
     reportsProgress: false,
+    takesOwnInput: true,
     startTimeoutMs: (kind) => (kind === "image" ? 45_000 : 60_000),
     unsupportedField,
+    imageOutputs,
+    lookUpModel: (model) => lookUp(`${base}/models/${model}`, { authorization }),
 
     async start(job, signal): Promise<Accepted | Failed> {
-      const { model, n, askedAt, callbackUrl } = job;
-      const input = toInput(job, await imageUrls(job));
-      const accepted = (ids: string[]): Accepted => ({ status: "accepted", operation: JSON.stringify(ids) });
-      const left = askedAt !== undefined && (await leftBy({ model, input, n, askedAt }, (cursor) => listed(cursor, signal)));
+      const { model, askedAt, callbackUrl } = job;
+      const isOwn = job.input !== undefined;
+      if (isOwn && !modelId.test(model)) throw new ProviderError("model", "start: the model's name is not owner/name");
+      const n = isOwn ? 1 : countPredictions(job);
+      const urls = await imageUrls(job);
+      const input = isOwn ? await writeOwnInput(job, async (image) => urls[job.images.indexOf(image)] ?? "") : toInput(job, urls);
+      const accepted = (ids: string[]): Accepted => ({ status: "accepted", operation: JSON.stringify(isOwn ? { own: ids } : ids) });
+      const asked = askedAt !== undefined && { model, input, n, askedAt, webhook: callbackUrl };
+      const left = asked && (await leftBy(asked, (cursor) => listed(cursor, signal)));
       if (left) return accepted(left);
       const body = JSON.stringify({ input, webhook: callbackUrl, webhook_events_filter: callbackUrl && ["completed"] });
       const made = await makeSeveral(n, () => create(model, body, signal));
@@ -72,8 +82,10 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     /** Stops at the first prediction that has not ended: the following ones are polled later. */
     async poll(operation): Promise<Pending | Succeeded | Failed> {
       const outputs: Output[] = [];
+      let seconds: number | undefined = 0;
       let failure: Failed = { status: "failed", code: "provider_error" };
-      for (const id of JSON.parse(operation) as string[]) {
+      const { ids, isOwn } = readOperation(operation);
+      for (const id of ids) {
         const response = await call(predictionPath(id));
         const isGone = [400, 404, 410].includes(response.status);
         if (!response.ok && !isGone) {
@@ -83,8 +95,12 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
         const prediction = await readJson<Prediction>(response);
         if (isGone) continue;
         if (!prediction) throw new ProviderError("unreachable", "poll: not JSON");
+        const { predict_time: time } = prediction.metrics ?? {};
+        seconds = seconds !== undefined && typeof time === "number" ? seconds + time : undefined;
         switch (prediction.status) {
           case "succeeded":
+            // A file may be named by nothing but its URL.
+            if (isOwn) return readOwnAnswer(prediction.output, { takesTexts: true });
             outputs.push(...toOutputs(prediction.output));
             break;
           case "failed":
@@ -98,7 +114,8 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
             return { status: "pending" };
         }
       }
-      return outputs.length > 0 ? { status: "succeeded", outputs } : failure;
+      const usage = { usage: { seconds } };
+      return outputs.length > 0 ? { status: "succeeded", outputs, ...usage } : { ...failure, ...usage };
     },
 
     async readCallback(request) {
@@ -107,13 +124,23 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     },
 
     async cancel(operation) {
-      for (const id of JSON.parse(operation) as string[]) {
+      let isStopped = true;
+      for (const id of readOperation(operation).ids) {
         const response = await call(`${predictionPath(id)}/cancel`, { method: "POST" });
-        await response.body?.cancel();
+        const prediction = await readJson<Prediction>(response);
         if (!response.ok && response.status !== 404) throw toFault(response, "cancel");
+        // An image that is made is billed, although the others are stopped.
+        if (!response.ok || prediction?.status === "succeeded") isStopped = false;
       }
+      return isStopped;
     },
   };
+}
+
+/** The predictions of an operation, and whether they are one with an own input. */
+function readOperation(operation: string): { ids: string[]; isOwn: boolean } {
+  const read = JSON.parse(operation) as string[] | { own: string[] };
+  return Array.isArray(read) ? { ids: read, isOwn: false } : { ids: read.own, isOwn: true };
 }
 
 const toText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
@@ -139,7 +166,10 @@ async function imageUrls(job: Job): Promise<string[]> {
     const url = await image.read(async ({ bytes, type }) => {
       inlineBytes += bytes.byteLength;
       if (inlineBytes > maxInlineBytes)
-        throw new ProviderError(job.askedAt === undefined ? "refused" : "unclear", "start: more inline images than it takes");
+        throw new ProviderError(
+          job.askedAt === undefined ? "refused" : "unclear",
+          "start: the inline images have more than 10 MB together",
+        );
       return `data:${type};base64,${bytes.toBase64()}`;
     });
     urls.push(url);

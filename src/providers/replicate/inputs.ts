@@ -1,13 +1,13 @@
 /** Chooses the family of a route's model on Replicate: its input, and the fields that it does not support. */
 
 import { toPrompt } from "../shared/prompt.ts";
-import type { GenerationRequest } from "../provider.ts";
+import type { GenerationRequest, ImageOutputs } from "../provider.ts";
 import type { Family, Input } from "./family.ts";
 import { hailuo, hasReferences, seedance, veo } from "./videos.ts";
 import { gptImage, nanoBanana, seedream } from "./images.ts";
 
 /** A model's name on Replicate, `owner/name`. */
-const modelId = /^[\w.-]+\/[\w.-]+$/;
+export const modelId = /^[\w.-]+\/[\w.-]+$/;
 
 const families = [seedream, nanoBanana, gptImage, seedance, hailuo, veo];
 
@@ -31,6 +31,12 @@ export function unsupportedField(request: GenerationRequest): string | undefined
   if (request.promptOptimizer && family !== hailuo) return "metadata.prompt_optimizer";
   return family.unsupportedField(request);
 }
+
+/** The options of an image's file that the model honours. */
+export const imageOutputs = (request: GenerationRequest): ImageOutputs | undefined => findFamily(request).outputs;
+
+/** The number of predictions for a request. */
+export const countPredictions = (request: GenerationRequest): number => (findFamily(request).makesSeveral ? 1 : request.n);
 
 /** The input of a prediction. Undefined fields are left out. */
 export function toInput(request: GenerationRequest, images: string[]): Input {

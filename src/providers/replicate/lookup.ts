@@ -1,6 +1,6 @@
 /**
- * Finds predictions that were accepted although the answer was lost: by model, input and time, because Replicate accepts no idempotency
- * keys.
+ * Finds predictions that were accepted although the answer was lost: by the task's webhook, because Replicate accepts no idempotency keys,
+ * and an equal input may be another caller's.
  */
 
 import { ProviderError } from "../provider.ts";
@@ -14,6 +14,10 @@ export interface Prediction {
   output?: unknown;
   error?: unknown;
   created_at?: string | null;
+  /** Seconds of its machine. */
+  metrics?: { predict_time?: number | null } | null;
+  /** Declared by the types, not shown in the documentation's examples. */
+  webhook?: string | null;
 }
 
 interface Page {
@@ -27,48 +31,43 @@ const slackMs = 5_000;
 const maxPages = 5;
 
 /**
- * Returns the ids of the predictions that an earlier start created, or undefined if it created none. Throws a permanent fault if that is
- * uncertain: other tasks may have submitted the same input at the same time.
+ * Returns the ids of the predictions that an earlier start created, or undefined if it created none. `webhook` is the task's own URL, which
+ * no other task has. Throws a permanent fault if it is uncertain: there are similar predictions, and Replicate does not say whose they are.
  */
 export async function leftBy(
-  asked: { model: string; input: object; n: number; askedAt: number },
+  asked: { model: string; input: object; n: number; askedAt: number; webhook: string | undefined },
   page: (cursor: string | undefined) => Promise<Page>,
 ): Promise<string[] | undefined> {
   const toFault = (why: string) => new ProviderError("unclear", `start: outcome unknown, ${why}`);
   const found: string[] = [];
-  let alike = 0;
+  let unclear = 0;
   let cursor: string | undefined;
   for (let pages = 0; ; pages++) {
     if (pages === maxPages) throw toFault("too many predictions since");
     const { results, next } = await page(cursor);
     let isOlder = false;
-    for (const { id, model, input, created_at } of results ?? []) {
+    for (const { id, model, input, created_at, webhook } of results ?? []) {
       const createdAt = Date.parse(created_at ?? "");
       isOlder ||= createdAt < asked.askedAt - slackMs;
       if (createdAt < asked.askedAt - slackMs || (model ?? asked.model) !== asked.model) continue;
-      const likeness = compareInputs(asked.input, input);
-      if (likeness === "same" && id && !Number.isNaN(createdAt)) found.push(id);
-      if (likeness !== "other") alike++;
+      if (asked.webhook === undefined || !webhook) unclear += isSimilar(asked.input, input) ? 1 : 0;
+      else if (webhook === asked.webhook && id) found.push(id);
     }
     // Only the cursor is taken from the URL: an answer must not decide where the credentials are sent.
     cursor = next && URL.canParse(next) ? (new URL(next).searchParams.get("cursor") ?? undefined) : undefined;
     if (isOlder || cursor === undefined) break;
   }
-  if (alike === 0) return undefined;
-  if (found.length === asked.n && alike === asked.n) return found;
-  throw toFault(`${found.length} of ${alike} similar predictions match, ${asked.n} wanted`);
+  if (found.length === asked.n) return found;
+  if (found.length === 0 && unclear === 0) return undefined;
+  throw toFault(`${found.length} predictions of the task, ${asked.n} wanted, ${unclear} similar ones`);
 }
 
-/** "similar" if it is uncertain: the upstream may have changed inline images, filled in defaults or removed data. */
-function compareInputs(sent: object, given: unknown): "same" | "similar" | "other" {
-  if (typeof given !== "object" || given === null || Object.keys(given).length === 0) return "similar";
+/** False if the input is certainly another one. The upstream may have changed inline images, filled in defaults or removed the data. */
+function isSimilar(sent: object, given: unknown): boolean {
+  if (typeof given !== "object" || given === null || Object.keys(given).length === 0) return true;
   const theirs = given as Record<string, unknown>;
-  let isSame = Object.keys(theirs).length === Object.keys(sent).length;
-  for (const [name, ours] of Object.entries(sent)) {
-    if (JSON.stringify(ours) === JSON.stringify(theirs[name])) continue;
+  return Object.entries(sent).every(([name, ours]) => {
     const isInline = [ours].flat().some((value) => typeof value === "string" && value.startsWith("data:"));
-    if (!isInline || theirs[name] === undefined) return "other";
-    isSame = false;
-  }
-  return isSame ? "same" : "similar";
+    return isInline ? theirs[name] !== undefined : JSON.stringify(ours) === JSON.stringify(theirs[name]);
+  });
 }

@@ -1,7 +1,7 @@
 /** Verifies Replicate's signature of a webhook, which follows Standard Webhooks (replicate.com/docs, "Verify webhooks"). */
 
-import { secretsEqual } from "../../ids.ts";
-import { signMessage } from "../../webhook-signature.ts";
+import { secretsEqual } from "../../base/ids.ts";
+import { signMessage } from "../../signing/webhooks.ts";
 import { readText, recentHeaders } from "../shared/callbacks.ts";
 
 /** True if the secret (`whsec_` and Base64) signed the request. The comparison takes constant time. */

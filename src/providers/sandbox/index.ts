@@ -1,7 +1,7 @@
 /** The built-in sandbox Worker as a provider. `src/sandbox/worker.ts` documents its wire format. */
 
-import type { FailureCode } from "../../errors.ts";
-import { sha256Hex } from "../../ids.ts";
+import type { FailureCode } from "../../base/errors.ts";
+import { sha256Hex } from "../../base/ids.ts";
 import { readChatFault } from "../shared/chat-errors.ts";
 import { sourceClip } from "../shared/clip.ts";
 import { fixedRatio } from "../shared/frames.ts";
@@ -30,10 +30,13 @@ const failureCodes: Record<string, FailureCode> = { content_policy_violation: "c
 /** The sandbox behind its service binding. It accepts idempotency keys: a repeated start generates nothing twice. */
 export function sandbox(fetcher: Fetcher): Provider {
   const call = (path: string, init: RequestInit = {}) => ask(fetcher, base + path, init);
-  const json = async (path: string, init: RequestInit = {}): Promise<WireOperation> => {
-    const response = await call(path, init);
-    if (!response.ok) throw toFault(response, path.split("/")[2] ?? path);
-    return response.json();
+  /** Ends the operation, and deletes its record with the prompt. Returns its last status, undefined if nothing of it was left. */
+  const remove = async (id: string): Promise<string | undefined> => {
+    const response = await call(`/v1/operations/${id}`, { method: "DELETE" });
+    if (response.ok) return (await response.json<{ status: string }>()).status;
+    await response.body?.cancel();
+    if (response.status !== 404) throw toFault(response, "erase");
+    return undefined;
   };
   const output = (wire: WireOutput): Output => ({
     async open() {
@@ -51,6 +54,11 @@ export function sandbox(fetcher: Fetcher): Provider {
     startTimeoutMs: () => 45_000,
     reportsProgress: true,
     typicalSeconds: { image: 2, video: 6, remix: 6, character: 3 },
+
+    imageOutputs: () => ({ formats: ["png"], backgrounds: ["opaque"] }),
+
+    // It draws no labels, and takes every wish, like `watermark`: its results are for tests.
+    labelSwitch: () => "switch",
 
     refuses: (prompt) => prompt.includes("sandbox:reject"),
 
@@ -97,7 +105,11 @@ export function sandbox(fetcher: Fetcher): Provider {
     },
 
     async cancel(id) {
-      await json(`/v1/operations/${id}`, { method: "DELETE" });
+      return (await remove(id)) === "cancelled";
+    },
+
+    async erase(id) {
+      await remove(id);
     },
 
     async chat({ body, signal }) {

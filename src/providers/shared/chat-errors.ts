@@ -1,6 +1,7 @@
 /** Converts an error in OpenAI's format to a fault of a chat, before its answer or inside its stream. The upstream's text is never kept. */
 
 import { ProviderError } from "../provider.ts";
+import type { FieldReason } from "../provider-error.ts";
 import { readJson, toFault } from "./http.ts";
 
 /** `ResponseError.code` in openai 7.55.0's types, and the codes of its images, videos and Azure's chat. */
@@ -15,6 +16,25 @@ export const moneyCodes = new Set(["insufficient_quota", "billing_hard_limit_rea
 /** Codes for a field or value that this model refuses and others with the same format accept. */
 const modelCodes = new Set(["unsupported_parameter", "unsupported_value", "unknown_parameter"]);
 
+/** Why a field was refused, by the upstream's code: seen in OpenAI's answers, and in those of upstreams with the same format. */
+const reasons: [RegExp, FieldReason][] = [
+  [/^invalid_(?:function_parameters|json_schema|schema)$/, "bad_schema"],
+  [/^(?:unsupported|unknown)_parameter$|^extra_forbidden$/, "field_not_supported"],
+  [/^unsupported_value$/, "value_not_supported"],
+  [/^(?:string|array|object)_above_max_(?:length|properties)$|^too_long$/, "longer_than_accepted"],
+  [/^(?:integer|decimal|number)_(?:above_max|below_min)_value$/, "value_out_of_range"],
+  [/^invalid_type$/, "not_of_this_type"],
+  [/^missing(?:_required_parameter)?$/, "required"],
+];
+/** The fields that hold a caller's JSON Schema: some upstreams name the field and give no code. */
+const schemaFields = /^(?:tools\[\d+\]\.(?:function\.)?parameters|functions\[\d+\]\.parameters|response_format\.json_schema\.schema)\b/;
+
+const toReason = (code: string, param: string): FieldReason | undefined =>
+  reasons.find(([codes]) => codes.test(code))?.[1] ?? (schemaFields.test(param) ? "bad_schema" : undefined);
+
+/** A field's path in the notation of our own errors: `tools.0.function` and `messages.[0]` become `tools[0].function` and `messages[0]`. */
+const toPath = (param: string) => param.replaceAll(".[", "[").replace(/\.(\d{1,6})(?=[.[]|$)/g, "[$1]");
+
 /** Only codes and field paths match: both appear in answers and logs. */
 const word = (value: unknown, form: RegExp) => (typeof value === "string" && form.test(value) ? value : "");
 
@@ -26,13 +46,13 @@ export function toChatFault(error: unknown, { status, headers }: { status: numbe
   if (contentCodes.has(code)) return new ProviderError("content", message);
   if (moneyCodes.has(code)) return new ProviderError("account", message);
   // A retired model is 404, or 403 if the project has no access to it: neither is about the credentials.
-  if (code === "model_not_found") return new ProviderError("refused", message);
+  if (code === "model_not_found") return new ProviderError("model", message);
   if (code === "context_length_exceeded" || [400, 413, 422].includes(status)) {
-    const path = word(param, /^\w{1,60}(?:\.?(?:\w{1,60}|\[\d{1,6}\])){0,20}$/).replaceAll(".[", "[");
+    const path = toPath(word(param, /^\w{1,60}(?:\.?(?:\w{1,60}|\[\d{1,6}\])){0,20}$/));
     return new ProviderError("refused", message, {
       malformed: {
         code: code === "context_length_exceeded" ? code : "invalid_request",
-        ...(path && { param: path }),
+        ...(path && { param: path, reason: toReason(code, path) }),
         onlyHere: modelCodes.has(code),
       },
     });

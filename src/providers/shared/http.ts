@@ -17,6 +17,7 @@ function kindOfStatus(status: number): ProviderErrorKind {
   if (status === 401 || status === 402 || status === 403) return "account";
   if (status === 429 || status === 503) return "busy";
   if (status === 408 || status >= 500) return "unreachable";
+  if (status === 404 || status === 410) return "model";
   return status >= 400 ? "refused" : "unclear";
 }
 

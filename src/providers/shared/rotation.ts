@@ -1,6 +1,6 @@
 /** A provider with two secrets while one replaces the other. */
 
-import { alert } from "../../log.ts";
+import { alert } from "../../base/log.ts";
 import { type Provider, ProviderError } from "../provider.ts";
 
 /** The provider with its current secret, and with the previous one if the upstream refuses that (401, 402, 403): nothing was accepted then, so the call is repeated. */
@@ -19,6 +19,7 @@ export function withOlder(provider: Provider, older: Provider): Provider {
     start: (job, signal) => ask((one) => one.start(job, signal)),
     poll: (operation) => ask((one) => one.poll(operation)),
     ...(provider.cancel && { cancel: (operation) => ask((one) => one.cancel!(operation)) }),
+    ...(provider.lookUpModel && { lookUpModel: (model) => ask((one) => one.lookUpModel!(model)) }),
     ...(provider.chat && { chat: (request) => ask((one) => one.chat!(request)) }),
   };
 }

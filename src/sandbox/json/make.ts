@@ -15,9 +15,12 @@ const FULL_DEPTH = 3;
 const MAX_ITEMS = 10_000;
 const MAX_CONJUNCTS = 500;
 
-/** Returns the value. Throws `Unmakeable` for a schema without valid values, or one that is too deep, too large, or not supported. */
-export function makeValue(schema: Schema): Json {
-  const attempt = new Attempt(schema);
+/**
+ * Returns the value. References are resolved in `root`, the caller's whole schema. Throws `Unmakeable` for a schema without valid values, or
+ * one that is too deep, too large, or not supported.
+ */
+export function makeValue(schema: Schema, root = schema): Json {
+  const attempt = new Attempt(root);
   for (const maxDepth of DEPTHS) {
     const maker = new Maker(attempt, maxDepth);
     for (const value of maker.valuesFor(schema, 0, "")) return value;

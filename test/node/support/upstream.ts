@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { encode } from "fast-png";
+import { named } from "../../media/signed.ts";
 import type { Script } from "../../support/script.ts";
 
 interface Operation {
@@ -13,6 +14,8 @@ interface Operation {
   thumbnail: boolean;
   /** The requested name of the character. */
   name?: string;
+  /** True once a poll has reported its end: deleting it cancels nothing. */
+  isEnded?: boolean;
 }
 
 const png = encode({ width: 8, height: 8, data: new Uint8Array(8 * 8 * 3).fill(120), channels: 3, depth: 8 });
@@ -21,12 +24,14 @@ const video = readFileSync(new URL("../../../src/sandbox/data/16x9-480.mp4", imp
 const scripts: Script[] = [];
 const operations = new Map<string, Operation>();
 const calls: { call: string; text: string }[] = [];
+/** How each accepted operation ended, by its id: a work that was not cancelled is billed, as a failure or as a success. */
+const ends = new Map<string, { operation: Operation; end: "open" | "made" | "failed" | "cancelled" }>();
 
 const readScript = ({ text, model }: { text: string; model: string }) =>
   scripts.find((script) => text.includes(script.match) && (script.model ?? model) === model);
 const json = (body: unknown, status = 200) => Response.json(body, { status });
 
-/** The service binding's target: `POST /__script`, `GET /__calls?match=` and the sandbox's own API. */
+/** The service binding's target: `POST /__script`, `GET /__calls?match=`, `GET /__ends?match=`, `GET /__operations?match=` (those that were not deleted) and the sandbox's own API. */
 export async function upstream(request: Request): Promise<Response> {
   const url = new URL(request.url);
   const path = url.pathname;
@@ -35,6 +40,9 @@ export async function upstream(request: Request): Promise<Response> {
     return json({});
   }
   if (path === "/__calls") return json(calls.filter(({ text }) => text.includes(url.searchParams.get("match") ?? "")));
+  if (path === "/__ends") return json(readEnds(url.searchParams.get("match") ?? ""));
+  if (path === "/__operations")
+    return json([...operations.values()].filter(({ text }) => text.includes(url.searchParams.get("match") ?? "")));
   if (path === "/v1/operations" && request.method === "POST") {
     const body = (await request.json()) as { key: string; kind: string; model: string; prompt: string; n?: number; thumbnail?: boolean };
     return start({
@@ -65,17 +73,29 @@ export async function upstream(request: Request): Promise<Response> {
   const operation = operations.get(id);
   if (!operation) return json({ error: { code: "not_found" } }, 404);
   if (output) return download(operation, output);
-  calls.push({ call: request.method === "DELETE" ? "cancel" : "poll", text: `${operation.text} ${operation.model}` });
+  const isCancelled = request.method === "DELETE" && !operation.isEnded;
+  if (request.method !== "DELETE" || isCancelled)
+    calls.push({ call: isCancelled ? "cancel" : "poll", text: `${operation.text} ${operation.model}` });
   if (request.method !== "DELETE") return poll(operation);
   const refused = readScript(operation)?.cancels?.shift();
+  if (!refused) operations.delete(id);
+  if (!refused && isCancelled) ends.set(id, { operation, end: "cancelled" });
   return refused ? json({ error: { code: "scripted" } }, refused) : json({ id, status: "cancelled" });
 }
+
+/** The ends of accepted work, by its model. Work that nobody asks for any more is made. */
+const readEnds = (match: string) =>
+  [...ends.values()]
+    .filter(({ operation }) => operation.text.includes(match))
+    .map(({ operation: { model, n }, end }) => ({ model, n, end: end === "open" ? "made" : end }));
 
 function start(operation: Operation): Response {
   calls.push({ call: "start", text: `${operation.text} ${operation.model}` });
   const fault = readScript(operation)?.starts?.shift();
+  if (fault === 422) ends.set(operation.id, { operation, end: "failed" });
   if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
   operations.set(operation.id, operation);
+  ends.set(operation.id, { operation, end: "open" });
   if (fault === "hang up") throw new Error("scripted: the connection broke after acceptance");
   return json({ id: operation.id, status: "queued", poll_after_ms: 1000 }, 202);
 }
@@ -85,6 +105,8 @@ function poll(operation: Operation): Response {
   const next = script?.polls?.shift();
   const { id } = operation;
   if (typeof next === "number") return json({ error: { code: "scripted" } }, next);
+  operation.isEnded = !next || "failed" in next;
+  if (operation.isEnded) ends.set(id, { operation, end: next ? "failed" : "made" });
   if (next && "failed" in next) return json({ id, status: "failed", progress: 50, error: { code: next.failed } });
   if (next) return json({ id, status: "running", progress: next.progress, poll_after_ms: 1000 });
   const count = operation.kind === "image" ? (script?.images ?? operation.n) : 1;
@@ -108,7 +130,12 @@ function download(operation: Operation, path: string): Response {
   const fault = readScript(operation)?.downloads?.shift();
   if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
   const isVideo = (operation.kind === "video" || operation.kind === "remix") && !path.endsWith("/thumbnail");
-  const bytes = fault === "garbage" ? new TextEncoder().encode("this is neither an image nor a video") : isVideo ? video : png;
+  const bytes =
+    fault === "garbage"
+      ? new TextEncoder().encode("this is neither an image nor a video")
+      : isVideo
+        ? named.mp4(video, operation.id + path)
+        : named.png(png, operation.id + path);
   if (fault === "truncated") {
     const half = bytes.subarray(0, bytes.length >> 1);
     const body = new ReadableStream({
@@ -119,7 +146,7 @@ function download(operation: Operation, path: string): Response {
     });
     return new Response(body, { headers: { "content-type": "application/octet-stream" } });
   }
-  return new Response(bytes as Uint8Array<ArrayBuffer>, {
+  return new Response(bytes, {
     headers: { "content-type": isVideo ? "video/mp4" : "image/png", "content-length": String(bytes.length) },
   });
 }
@@ -127,12 +154,23 @@ function download(operation: Operation, path: string): Response {
 interface ChatBody {
   model: string;
   stream?: boolean;
-  messages: { content: string }[];
+  messages: { content: string | object[] | null }[];
+  tools?: object[];
+  tool_choice?: unknown;
 }
 
-/** Answers "Hello there". `sandbox:fail` 500, `sandbox:reject` 422, `break` cuts the stream, `no-usage` reports no usage. */
+/**
+ * Answers "Hello there". `sandbox:fail` 500, `sandbox:reject` 422, `break` cuts the stream, `no-usage` reports no usage, `echo-request` answers
+ * with the messages and tools as JSON, `call-tool:NAME` calls a tool.
+ */
 function chat(body: ChatBody): Response {
-  const text = body.messages.at(-1)?.content ?? "";
+  const last = body.messages.at(-1)?.content;
+  const text = typeof last === "string" ? last : "";
+  const { messages, tools, tool_choice } = body;
+  const name = /call-tool:([\w-]+)/.exec(text)?.[1];
+  const content = text.includes("echo-request") ? JSON.stringify({ messages, tools, tool_choice }) : "Hello there";
+  const said =
+    name === undefined ? { content } : { tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name, arguments: "{}" } }] };
   calls.push({ call: "chat", text });
   if (text.includes("sandbox:fail")) return json({ error: { code: "provider_error" } }, 500);
   if (text.includes("sandbox:reject")) return json({ error: { code: "content_policy_violation" } }, 422);
@@ -142,7 +180,7 @@ function chat(body: ChatBody): Response {
     return json({
       ...base,
       object: "chat.completion",
-      choices: [{ index: 0, message: { role: "assistant", content: "Hello there" }, finish_reason: "stop" }],
+      choices: [{ index: 0, message: { role: "assistant", content: null, ...said }, finish_reason: "stop" }],
       usage,
     });
   const chunk = (delta: object, finish_reason: string | null = null) => ({
@@ -153,11 +191,11 @@ function chat(body: ChatBody): Response {
   });
   const events = [
     chunk({ role: "assistant", content: "" }),
-    chunk({ content: "Hello" }),
+    chunk(name === undefined ? { content: content.slice(0, "Hello".length) } : said),
     ...(text.includes("break")
       ? []
       : [
-          chunk({ content: " there" }),
+          ...(name === undefined ? [chunk({ content: content.slice("Hello".length) })] : []),
           chunk({}, "stop"),
           ...(usage ? [{ ...base, object: "chat.completion.chunk", choices: [], usage }] : []),
           "[DONE]",

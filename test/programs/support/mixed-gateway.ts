@@ -4,7 +4,8 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { V4WorkerOptions } from "miniflare";
-import { unstable_getMiniflareWorkerOptions, unstable_splitSqlQuery } from "wrangler";
+import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import { applyMigration, readMigration } from "../../../scripts/support/migrations.ts";
 import { root } from "../../../scripts/support/wrangler.ts";
 
 // Wrangler's own miniflare: it matches this project's workerd.
@@ -38,7 +39,7 @@ interface Revisions {
 }
 
 const support = join(root, "test/programs/support");
-const classes = { TASKS: "TaskObject", CLAIMS: "ClaimObject", WALLETS: "WalletObject", HOLDS: "HoldObject", TOKENS: "TokenObject" };
+const classes = { TASKS: "TaskObject", CLAIMS: "ClaimObject", WALLETS: "WalletObject", TOKENS: "TokenObject" };
 
 export class MixedGateway {
   readonly #folder: string;
@@ -146,10 +147,12 @@ export class MixedGateway {
   /** Applies migrations, like a deployment does before the code. */
   async migrate(names: string[]): Promise<void> {
     const db = await this.#running.getD1Database("DB", "gateway");
-    for (const name of names) {
-      const statements = unstable_splitSqlQuery(await readFile(join(root, "migrations", name), "utf8"));
-      await db.batch(statements.map((statement) => db.prepare(statement)));
-    }
+    for (const name of names)
+      await applyMigration(name, readMigration(await readFile(join(root, "migrations", name), "utf8")), {
+        applied: async () => [],
+        hasRow: async (query) => (await db.prepare(query).first()) !== null,
+        commit: (statements) => db.batch(statements.map((sql) => db.prepare(sql))),
+      });
   }
 
   async rows<T>(sql: string, ...values: unknown[]): Promise<T[]> {

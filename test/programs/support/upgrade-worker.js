@@ -42,7 +42,7 @@ export class WalletObject extends classes.WalletObject {
   }
 }
 
-export { ClaimObject, HoldObject, TokenObject } from "./worker.js";
+export { ClaimObject, TokenObject } from "./worker.js";
 
 /** The methods of each object that can be called from outside, with the number of arguments that they need. */
 const calls = () =>

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { providerSecrets } from "../../../scripts/deploy/parts.ts";
-import { builtInRoutes } from "../../../src/catalog/routes.ts";
+import { builtInRoutes } from "../../support/models.ts";
 import { call, deliver, newAccount, pass } from "../../support/gateway.ts";
 import { images, videos } from "./support.ts";
 
@@ -16,7 +16,7 @@ const alone = {
   MEDIA: undefined,
 } as unknown as Partial<Env>;
 
-/** The models with a Cloudflare route in `routes.txt`. */
+/** The models with a Cloudflare route in `models.txt`. */
 const models = Object.entries(builtInRoutes())
   .filter(([, routes]) => routes.some(({ provider }) => provider === "cloudflare"))
   .map(([model]) => model);

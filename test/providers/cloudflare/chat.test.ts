@@ -1,12 +1,12 @@
 /** Chats through Cloudflare: Workers AI's format through the binding, OpenAI's through REST. */
 
-import { env } from "cloudflare:workers";
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import worker from "../../../src/worker.ts";
-import { readBalance, holdTime, newAccount, unique } from "../../support/gateway.ts";
+import { holdTime, newAccount, settledBalance, unique } from "../../support/gateway.ts";
 import { asked } from "../support.ts";
 import { type Door, doors, readVars } from "./support.ts";
+import { toEnv } from "../../support/models.ts";
 
 holdTime();
 
@@ -23,7 +23,7 @@ async function say(door: Door, content: string, more: object = {}, models = [hos
     headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "textA-1", messages: [{ role: "user", content }], ...more }),
   });
-  const response = await worker.fetch(request, { ...env, ...readVars(door), ROUTES }, context);
+  const response = await worker.fetch(request, toEnv({ ...readVars(door), ROUTES }), context);
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
   const text = await response.text().catch(() => "broken");
   await waitOnExecutionContext(context);
@@ -40,7 +40,7 @@ test.each(doors)("through the %s an answer has OpenAI's format, and is charged b
   expect(body).toMatchObject({ object: "chat.completion", model: "textA-1", usage });
   expect(body.choices).toEqual([{ index: 0, message: { role: "assistant", content: "Hello there." }, finish_reason: "stop" }]);
   expect((await asked(word)).map(({ call, body: sent }) => [call, (sent as { door: string }).door])).toEqual([["chat", door]]);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.000038 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0.000038 });
 });
 
 test.each(doors)("through the %s a stream has OpenAI's events, with the usage last", async (door) => {
@@ -51,7 +51,7 @@ test.each(doors)("through the %s a stream has OpenAI's events, with the usage la
   expect(chunks.at(-2).choices[0].finish_reason).toBe("stop");
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage });
   for (const chunk of chunks) expect(chunk).toMatchObject({ object: "chat.completion.chunk", model: "textA-1" });
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.000038 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0.000038 });
 });
 
 test("hosted models get requests in Workers AI's format, with an explicit limit where their default is low", async () => {
@@ -101,7 +101,7 @@ test.each([false, true])("the answer of a model with OpenAI's format is passed o
 test("a stream that breaks off breaks off for the caller, who is charged for what arrived", async () => {
   const { account, text } = await say("binding", `${unique()} [break]`, { stream: true });
   expect(text).toBe("broken");
-  const { reserved, used } = await readBalance(account);
+  const { reserved, used } = await settledBalance(account);
   expect(reserved).toBe(0);
   expect(used).toBeGreaterThan(0);
 });
@@ -119,7 +119,7 @@ for (const door of doors)
     const answer = await say(door, `${unique()} ${order}`);
     expect(answer.status).toBe(status);
     expect(answer.body.error.code).toBe(code);
-    expect(await readBalance(answer.account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await settledBalance(answer.account)).toMatchObject({ reserved: 0, used: 0 });
     vi.restoreAllMocks();
   });
 

@@ -41,6 +41,14 @@ const asked: [string, { model: string; [field: string]: unknown }, Record<string
     { model: "vidA-2", metadata: { watermark: true, thumbnail: true } },
     { ...seedance, watermark: true, duration: 10, resolution: "720p", aspect_ratio: "16:9" },
   ],
+  ["klingai/kling-v3", { model: "vidA-2", size: "1:1" }, { duration: 10, aspect_ratio: "1:1", sound: "on" }],
+  ["klingai/kling-v3-omni", { model: "vidA-2", images: [inline] }, { duration: 10, aspect_ratio: "16:9", sound: "on", image_input: bare }],
+  ["alibaba/wan-3.0", { model: "vidA-2-pro", duration: 15 }, { duration: 15, resolution: "720P", ratio: "16:9" }],
+  [
+    "alibaba/wan-3.0-prime",
+    { model: "vidC-1-0-pro-quality", duration: 2, size: "3:4", metadata: { resolution: "1080p" } },
+    { duration: 2, resolution: "1080P", ratio: "3:4" },
+  ],
   [
     "minimax/hailuo-2.3",
     { model: "vidD-02", duration: 10, metadata: { prompt_optimizer: false } },

@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { toObjectId } from "../../../src/ids.ts";
+import { toObjectId } from "../../../src/base/ids.ts";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { alarm, readBalance, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { readFiles, toSubmission } from "./support.ts";

@@ -35,6 +35,20 @@ const cases: [string, string, object, string, object][] = [
     { ...made, image_size: { width: 2508, height: 3762 } },
   ],
   [
+    "imgA-4",
+    "bytedance/seedream/v5/pro",
+    { size: "4:3" },
+    "bytedance/seedream/v5/pro/text-to-image",
+    { ...made, image_size: { width: 1365, height: 1024 } },
+  ],
+  [
+    "imgA-4",
+    "bytedance/seedream/v5/pro",
+    { size: "4:3", images: [url], ...hd },
+    "bytedance/seedream/v5/pro/edit",
+    { ...made, image_size: { width: 2364, height: 1772 }, image_urls: [url] },
+  ],
+  [
     "imgB-4o-image",
     "fal-ai/gpt-image-1.5",
     { size: "3:2" },

@@ -21,6 +21,8 @@ const veo = "fal-ai/veo3.1";
 const seedance = "fal-ai/bytedance/seedance/v1/pro";
 const hailuo = "fal-ai/minimax/hailuo-02";
 const second = "bytedance/seedance-2.0";
+const wan = "alibaba/wan-3.0";
+const kling = "fal-ai/kling-video/v3";
 const veoInput = { aspect_ratio: "16:9", duration: "8s" };
 const seedanceInput = { aspect_ratio: "16:9", duration: "5", resolution: "720p" };
 const [vidB, vidC, vidD] = ["vidB-3.1-fast", "vidC-1-0-pro-fast", "vidD-02"];
@@ -91,6 +93,23 @@ const cases: [string, string, object, string, object][] = [
     "bytedance/seedance-2.5/text-to-video",
     { aspect_ratio: "16:9", duration: "25" },
   ],
+  ["vidA-2-pro", wan, { duration: 25, size: "9:16" }, `${wan}/text-to-video`, { aspect_ratio: "9:16", duration: 25, resolution: "720p" }],
+  [
+    "vidA-2-pro",
+    wan,
+    { images: [url, other], duration: 15 },
+    `${wan}/reference-to-video`,
+    { aspect_ratio: "16:9", duration: 15, resolution: "720p", reference_image_urls: [url, other] },
+  ],
+  [
+    vidC,
+    wan,
+    { image_with_roles: [last, first], metadata: { resolution: "480p" } },
+    `${wan}/image-to-video`,
+    { duration: 5, resolution: "480p", start_image_url: url, end_image_url: other },
+  ],
+  ["vidA-2", `${kling}/pro`, { size: "1:1" }, `${kling}/pro/text-to-video`, { aspect_ratio: "1:1", duration: "10" }],
+  ["vidA-2", `${kling}/standard`, { images: [url] }, `${kling}/standard/image-to-video`, { duration: "10", start_image_url: url }],
   ["vidA-2", second, { duration: 15, size: "1:1" }, `${second}/text-to-video`, { aspect_ratio: "1:1", duration: "15" }],
 ];
 
@@ -140,6 +159,13 @@ test("a style is added to the prompt", async () => {
 const small = { metadata: { resolution: "512p" } };
 const large = { metadata: { resolution: "1080p" } };
 test.each<[string, string, object, string]>([
+  [vidC, wan, { size: "21:9" }, "size"],
+  [vidC, wan, { images: [url], size: "9:16" }, "size"],
+  [vidC, wan, { image_with_roles: [last] }, "image_with_roles"],
+  [vidC, wan, { prompt: "x".repeat(2501) }, "prompt"],
+  ["vidA-2-pro", `${kling}/pro`, { duration: 25 }, "duration"],
+  ["vidA-2", `${kling}/pro`, { images: [url, other] }, "images"],
+  [vidC, `${kling}/pro`, {}, "metadata.resolution"],
   ["vidA-2", veo, {}, "duration"],
   ["vidA-2", second, { metadata: { watermark: true } }, "metadata.watermark"],
   [vidB, `${veo}/lite`, { images: [url, other, third] }, "images"],

@@ -142,7 +142,7 @@ test("a character is named by its display name, and its image is a reference of 
     displayName: "Ann Lee",
     pictureType: "image/png",
     pictureDigest: "x",
-    provider: null,
+    provider: "sandbox",
     handle: null,
   };
   await env.ASSETS.put(`characters/${character.id}`, Uint8Array.fromBase64(inlineImage.split(",")[1]!));

@@ -154,7 +154,7 @@ test("[renamed]: prompts contain the name that the upstream gave it", async () =
   expect(await sent(word)).toMatchObject([{ prompt: `${word} Mossy $& Teapot` }]);
 });
 
-test("without the media binding there is neither image nor clip: refused by model, nothing reserved", async () => {
+test("without the media binding a character is refused for its model, and nothing is reserved", async () => {
   const account = await newAccount();
   const vars = { ROUTES: to("openai"), MEDIA: undefined as never };
   const { status, body } = await call(videos, { key: account.key, body: byUrl, vars });

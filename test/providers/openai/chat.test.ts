@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { readBalance, call, holdTime, newAccount, unique } from "../../support/gateway.ts";
+import { call, holdTime, newAccount, settledBalance, unique } from "../../support/gateway.ts";
 import { asked, capture, routesTo } from "../support.ts";
 
 holdTime();
@@ -32,7 +32,7 @@ test("a whole answer has our id and model name, and is charged by the upstream's
   expect((await asked(prompt)).map((entry) => entry.body)).toEqual([
     { model: "gpt-5.5", messages, max_completion_tokens: 50, temperature: 0.5, reasoning_effort: "none" },
   ]);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.000048 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0.000048 });
 });
 
 test("stream_options without a stream is not sent: the upstream refuses it", async () => {
@@ -53,7 +53,7 @@ test.each([true, false])("a stream ends with [DONE]; the usage is passed on only
   expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe("Good morning.");
   expect(chunks.some(({ usage }) => usage?.total_tokens === 15)).toBe(include_usage);
   expect((await asked(prompt))[0]!.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
-  await vi.waitFor(async () => expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.000048 }));
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0.000048 });
 });
 
 test.each([
@@ -68,7 +68,7 @@ test.each([
     const { account, ...answer } = await chat(`${order} ${unique()}`, { stream });
     expect(answer).toMatchObject({ status, body: { error: { code } } });
     expect(JSON.stringify(answer.body)).not.toMatch(/openai|gpt-5|quota, please/i);
-    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   }
 });
 
@@ -109,7 +109,7 @@ test("without a limit of the caller's the reserved 4096 is sent, and no model wr
   const { account, body } = await chat(prompt);
   expect((await sentTo(prompt))[0].max_completion_tokens).toBe(4096);
   expect(body.usage.completion_tokens).toBe(4096);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: (12 * 2 + 4096 * 8) / 1e6 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: (12 * 2 + 4096 * 8) / 1e6 });
 });
 
 test.each([
@@ -154,7 +154,7 @@ test.each([
   const { account, status, body } = await chat(prompt, more);
   expect([status, body.error]).toMatchObject([400, { type: "invalid_request", code: "unsupported_parameter", param }]);
   expect(await asked(prompt)).toEqual([]);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a route that cannot honour the chat is skipped for one that can", async () => {
@@ -172,20 +172,29 @@ test("an operator's family overrides the built-in one", async () => {
 });
 
 test.each([
-  ["[too-long]", "context_length_exceeded", "messages"],
-  ["[bad-schema]", "invalid_request", "tools[0].function.parameters"],
-])("%s is the caller's error: 400 with its field, no fallback and no alert", async (order, code, param) => {
+  ["[too-long]", "context_length_exceeded", "messages", "is longer than the model can read"],
+  ["[bad-schema]", "invalid_request", "tools[0].function.parameters", "is not a JSON Schema that the model accepts"],
+  ["[bad-type]", "invalid_request", "messages[0].content", "does not have the type that the model expects"],
+])("%s is the caller's error: 400 with its field and the reason, no fallback and no alert", async (order, code, param, reason) => {
   for (const stream of [false, true]) {
     const prompt = `${order} ${unique()}`;
     const lines = capture();
     const { account, ...answer } = await chat(prompt, { stream, tools: [clock] }, { ROUTES: to("gpt-5.5", "gpt-4.1") });
     vi.restoreAllMocks();
-    expect(answer).toMatchObject({ status: 400, body: { error: { type: "invalid_request", code, param } } });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: { type: "invalid_request", code, param, message: `${param}: ${reason}` } },
+    });
     expect(JSON.stringify(answer.body)).not.toMatch(/1050000|clock'/);
     expect(await asked(prompt)).toHaveLength(1);
     expect(lines.join("\n")).not.toMatch(/"outcome":"(?:fault|internal_error)"/);
-    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
   }
+});
+
+test("a field that the upstream names and the caller did not send is not named to the caller", async () => {
+  const { status, body } = await chat(`[strange-field] ${unique()}`);
+  expect([status, body.error]).toMatchObject([400, { code: "invalid_request", param: null, message: "The request is invalid." }]);
 });
 
 test("a prompt too long for one model is sent to a route with a larger stated window", async () => {
@@ -264,12 +273,41 @@ test.each([
   const error = { message: expect.any(String), type: code, code, param: null };
   expect(JSON.parse(events.at(-1)!.slice("data: ".length))).toEqual({ error });
   expect(events.join("\n") + lines.join("\n")).not.toMatch(/SecretMaker|sk-secret|DONE/);
-  await vi.waitFor(async () => expect(await readBalance(account)).toMatchObject({ reserved: 0, used: expect.any(Number) }));
-  expect((await readBalance(account)).used).toBeGreaterThan(0);
+  expect((await settledBalance(account)).reserved).toBe(0);
+  expect((await settledBalance(account)).used).toBeGreaterThan(0);
 });
 
 test("an error inside a whole answer is an error, and costs nothing", async () => {
   const { account, status, body } = await chat(`[fails-inside] ${unique()}`);
   expect([status, body.error.code, JSON.stringify(body).includes("SecretMaker")]).toEqual([500, "internal_error", false]);
-  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+const tools = [{ type: "function", function: { name: "clock", parameters: { type: "object", properties: {} } } }];
+
+test.each([
+  ["gpt-6.1-sol", {}, { max_completion_tokens: 4096 }],
+  ["gpt-6.1-sol", { temperature: 1, reasoning_effort: "xhigh" }, { reasoning_effort: "xhigh" }],
+  ["gpt-6.1-terra", { reasoning_effort: "none" }, { reasoning_effort: "none" }],
+  ["gpt-6-luna", { tools }, { tools, reasoning_effort: "none" }],
+])("%s is sent only what it takes: %o", async (id, asked, expected) => {
+  const prompt = unique();
+  expect((await chat(prompt, asked, { ROUTES: to(id) })).status).toBe(200);
+  expect((await sentTo(prompt))[0]).toMatchObject({ model: id, ...expected });
+  expect((await sentTo(prompt))[0].temperature).toBeUndefined();
+});
+
+test.each([
+  ["gpt-6.1-sol", { tools }, "tools"],
+  ["gpt-6.1-sol", { reasoning_effort: "none" }, "reasoning_effort"],
+  ["gpt-6.1-terra", { tools, reasoning_effort: "none" }, "tools"],
+  ["gpt-6-luna", { tools, reasoning_effort: "high" }, "tools"],
+  ["gpt-6-luna", { temperature: 0.2 }, "temperature"],
+])("%s cannot honour %o: alone it is refused by field, beside gpt-5.5 that answers", async (id, asked, param) => {
+  const { status, body } = await chat(unique(), asked, { ROUTES: to(id) });
+  expect([status, body.error]).toMatchObject([400, { code: "unsupported_parameter", param }]);
+  if ("tools" in asked && "reasoning_effort" in asked && asked.reasoning_effort === "high") return;
+  const prompt = unique();
+  expect((await chat(prompt, asked, { ROUTES: to(id, "gpt-5.5") })).status).toBe(200);
+  expect((await sentTo(prompt)).map(({ model }) => model)).toEqual(["gpt-5.5"]);
 });

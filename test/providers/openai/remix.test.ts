@@ -49,16 +49,17 @@ test.each([
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used });
 });
 
-test("[moderated] and [drop]: a refused remix costs nothing, a remix without an answer is found by its source", async () => {
+test("[moderated] and [drop]: a refused remix costs nothing, nor does a remix without an answer, which is not repeated", async () => {
   const account = await newAccount();
   const source = await video(account);
   const { used } = await readBalance(account);
   const refused = await remix(account, source, { prompt: `[moderated] ${unique()}` });
   expect((await finish(account, refused.body.id)).body.data.error.code).toBe("content_policy_violation");
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used });
-  const prompt = `[drop] [at ${Math.floor(Date.now() / 1000)}] ${unique()}`;
+  const prompt = `[drop] ${unique()}`;
   const dropped = await remix(account, source, { prompt });
-  expect((await finish(account, dropped.body.id)).body.data.status).toBe("completed");
+  expect((await finish(account, dropped.body.id)).body.data.error.code).toBe("provider_error");
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used });
   expect((await asked(prompt)).filter((entry) => entry.call === "remix")).toHaveLength(1);
 });
 

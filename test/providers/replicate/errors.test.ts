@@ -18,7 +18,7 @@ const readModels = async (match: string) => (await sent(match)).map((body) => bo
 const ends: [why: string, order: string, code: string][] = [
   ["a failure whose text says flagged as sensitive and E005", "[moderated-later]", "content_policy_violation"],
   ["a failure of its own", "[fails]", "provider_error"],
-  ["a prediction that somebody cancelled there", "[canceled]", "provider_error"],
+  ["a prediction that was cancelled at Replicate", "[canceled]", "provider_error"],
   ["aborted: its deadline before it started", "[aborted]", "provider_error"],
   ["404 after data removal", "[removed]", "provider_error"],
   ["a success without output after data removal", "[emptied]", "provider_error"],
@@ -41,7 +41,7 @@ const passing: [why: string, order: string, polls: number][] = [
   ["a poll that is throttled", "[poll-limit 2]", 4],
   ["a poll that breaks", "[poll-broken 2]", 4],
   ["a poll that is denied", "[poll-denied 2]", 4],
-  ["a status that nobody knows", "[odd 2]", 4],
+  ["an unknown status", "[odd 2]", 4],
 ];
 
 test.each(passing)("%s does not end the task", async (_, order, polls) => {

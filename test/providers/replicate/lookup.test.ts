@@ -33,7 +33,8 @@ const predict = (input: object, model = id) =>
     body: JSON.stringify({ input }),
   });
 
-const lost = { data: { status: "failed", error: { code: "provider_error" } }, used: 0, reserved: 0 };
+const failed = { data: { status: "failed", error: { code: "provider_error" } } };
+const lost = { ...failed, used: 0, reserved: 0 };
 const made = { data: { status: "completed" }, used: 0.03, reserved: 0 };
 
 test("accepted, and the connection broke: it is found and not repeated", async () => {
@@ -62,12 +63,45 @@ test("an earlier prediction with the same input is not adopted", async () => {
   expect(await countAll(`${prompt} [unreached 1]`, "start")).toBe(2);
 });
 
-test("two equal predictions for one request: ambiguous, so nothing is repeated, also not on other routes", async () => {
+test("accepted, beside an equal prediction of another client: the task's own is adopted", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   const twin = () => predict({ prompt, size: "2K", aspect_ratio: "1:1" });
-  expect(await run(prompt, {}, twin, to(id, second))).toMatchObject(lost);
+  expect(await run(prompt, {}, twin)).toMatchObject(made);
   expect(await countAll(prompt, "start")).toBe(2);
 });
+
+test("never accepted, and another account's task has an equal prediction: it is not adopted, and the start is repeated", async () => {
+  const prompt = `${unique()} ${createdAt(0)} [unreached 1]`;
+  const first = await submitTo(to(id), images, { model: "imgA-4", prompt });
+  const second = await submitTo(to(id), images, { model: "imgA-4", prompt });
+  await deliver(second.body.id); // the connection breaks before anything is accepted
+  await deliver(first.body.id); // accepted, with an equal input
+  await pass(second.body.id, 2);
+  const files: string[] = [];
+  for (const { account, body } of [first, second]) {
+    const { data } = (await finish(account, body.id, 30)).body;
+    files.push(data.result.images[0].url[0]);
+    expect((await readBalance(account)).used).toBe(0.03);
+  }
+  expect(new Set(files).size).toBe(2);
+  expect(await countAll(prompt, "start")).toBe(3);
+});
+
+test.each(["a list without webhooks", "no callbacks"])(
+  "%s: an equal prediction may be another task's, so nothing is adopted or repeated",
+  async (reason) => {
+    const isBare = reason !== "no callbacks";
+    const prompt = `${unique()} ${createdAt(0)} [drop 1]${isBare ? " [list-bare]" : ""}`;
+    const { account, body } = await submitTo(to(id, second), images, { model: "imgA-4", prompt });
+    const vars: Partial<Env> = isBare ? {} : { UPSTREAM_CALLBACKS: "off" };
+    await deliver(body.id, "gateway-dispatch", vars);
+    await pass(body.id, 2);
+    await deliver(body.id, "gateway-dispatch", vars);
+    expect((await finish(account, body.id, 30)).body).toMatchObject(failed);
+    expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
+    expect(await countAll(prompt, "start")).toBe(1);
+  },
+);
 
 test("the same prompt with another size or model is not adopted", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
@@ -85,12 +119,12 @@ test("a prediction with additional fields is ambiguous: nothing is adopted or re
   expect(await run(prompt, {}, () => predict(more))).toMatchObject(lost);
 });
 
-test("with an inline image: found by its bytes, and ambiguous beside another one", async () => {
+test("with an inline image: found, also beside another one", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
-  expect(await run(prompt, { images: [png] })).toMatchObject(made);
-  const again = `${unique()} ${createdAt(0)} [drop 1]`;
-  const input = { prompt: again, size: "2K", aspect_ratio: "1:1", image_input: ["https://replicate.delivery/a.png"] };
-  expect(await run(again, { images: [png] }, () => predict(input))).toMatchObject(lost);
+  const input = { prompt, size: "2K", aspect_ratio: "1:1", image_input: ["https://replicate.delivery/a.png"] };
+  expect(await run(prompt, { images: [png] }, () => predict(input))).toMatchObject(made);
+  const never = `${unique()} ${createdAt(0)} [unreached 1]`;
+  expect(await run(never, { images: [png] }, () => predict({ ...input, prompt: never }))).toMatchObject(lost);
 });
 
 test("three images of which one was made before the connection broke: fewer than requested", async () => {

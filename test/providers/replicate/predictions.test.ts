@@ -24,6 +24,8 @@ const imageCases: Case[] = [
   ["imgA-4", "bytedance/seedream-4.5", { size: "16:9" }, { size: "2K", aspect_ratio: "16:9" }],
   ["imgA-4", "bytedance/seedream-4", { quality: "hd", images: [image] }, { size: "4K", aspect_ratio: "1:1", image_input: [image] }],
   ["imgB-4o-image", "openai/gpt-image-2", { size: "3:2" }, { aspect_ratio: "3:2", quality: "medium" }],
+  ["imgB-4o-image", "openai/gpt-image-2", { size: "4:3" }, { aspect_ratio: "4:3", quality: "medium" }],
+  ["imgB-4o-image", "openai/gpt-image-2", { size: "3:4" }, { aspect_ratio: "3:4", quality: "medium" }],
   [
     "imgB-4o-image",
     "openai/gpt-image-2",
@@ -181,6 +183,14 @@ test("three images are three predictions of one task", async () => {
   expect(calls.filter((name) => name === "start")).toHaveLength(3);
   expect(calls.filter((name) => name === "file")).toHaveLength(3);
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.09 });
+});
+
+test("three images of gpt-image-2 are one prediction", async () => {
+  const prompt = unique();
+  const { account, data } = await generate(to("imgB-4o-image", "openai/gpt-image-2"), imagePath, { model: "imgB-4o-image", prompt, n: 3 });
+  expect(data.result.images).toHaveLength(3);
+  expect(await readInputs(prompt)).toEqual([{ prompt, aspect_ratio: "1:1", quality: "medium", number_of_images: 3 }]);
+  expect((await readBalance(account)).reserved).toBe(0);
 });
 
 test("if one of three images is refused, two are delivered and charged", async () => {

@@ -17,7 +17,6 @@ const cases: [model: string, id: string, fields: object, param: string][] = [
   ["imgA-4", "someone/painter", { quality: "hd" }, "quality"],
   ["imgA-4", "not-a-name", {}, "model"],
   ["imgA-4", "google/veo-3.1", {}, "model"],
-  ["imgB-4o-image", "openai/gpt-image-2", { size: "4:3" }, "size"],
   ["imgC-3-pro-image-preview", "google/nano-banana", { quality: "hd" }, "quality"],
   ["vidA-2", "bytedance/seedance-1-pro", { duration: 15 }, "duration"],
   ["vidA-2", "bytedance/seedance-2.0", { metadata: { watermark: true } }, "metadata.watermark"],

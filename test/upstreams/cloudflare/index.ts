@@ -7,7 +7,7 @@
 
 import { Hono } from "hono";
 import { Dropped, hasDirective, record } from "../emulator.ts";
-import { image, publish } from "../files.ts";
+import { makeFile, others, publish } from "../files.ts";
 import { refusal, refused } from "./refusals.ts";
 import { chat, runText } from "./chat.ts";
 import { type Schema, schemas, wrongWith } from "./schemas.ts";
@@ -69,7 +69,10 @@ export const cloudflare: Hono = new Hono()
     if (hasDirective(prompt, "drop")) throw new Dropped();
     const answer = readAnswer(schema, prompt, model, c.req.header(filesHeader) ?? "");
     cache.set(key, answer);
-    if (schema.result === "stream") return new Response(image(), { headers: { "content-type": "image/png" } });
+    if (schema.result === "stream") {
+      const { type, bytes } = makeFile(prompt, "image");
+      return new Response(bytes, { headers: { "content-type": type } });
+    }
     return Response.json(answer);
   });
 
@@ -80,7 +83,7 @@ function readAnswer(schema: Schema, prompt: string, model: string, files: string
   if (hasDirective(prompt, "fails"))
     return { state: "Failed", error: { code: "provider_unavailable", message: "The model provider is not available" }, model };
   const result = readResult(schema, prompt, files);
-  if (schema.result === "base64") return { result, success: true, errors: [], messages: [] };
+  if (schema.result === "base64" || schema.result === "audio") return { result, success: true, errors: [], messages: [] };
   if (hasDirective(prompt, "bare")) return result;
   const envelope = { state: "Completed", result, gatewayMetadata };
   return hasDirective(prompt, "nested") ? { result: envelope, success: true, errors: [], messages: [] } : envelope;
@@ -89,7 +92,8 @@ function readAnswer(schema: Schema, prompt: string, model: string, files: string
 function readResult(schema: Schema, prompt: string, files: string): object {
   const task_id = "388509844320343";
   if (hasDirective(prompt, "unfinished")) return { task_id, status: "Processing" };
-  if (schema.result === "base64") return { image: Buffer.from(image()).toString("base64") };
+  if (schema.result === "base64") return { image: Buffer.from(makeFile(prompt, "image").bytes).toString("base64") };
+  if (schema.result === "audio") return { audio: Buffer.from(others.audio.bytes).toString("base64") };
   const url = files + publish("cloudflare", prompt, schema.makes);
   switch (schema.result) {
     case "images":

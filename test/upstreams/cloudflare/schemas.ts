@@ -7,9 +7,9 @@ export interface Schema {
   fields: Record<string, Check>;
   /** Unknown fields are accepted. */
   open?: boolean;
-  makes: "image" | "video";
+  makes: "image" | "video" | "audio";
   /** The name of the result's field. */
-  result: "image" | "images" | "video" | "hailuo" | "h3" | "base64" | "stream";
+  result: "image" | "images" | "video" | "hailuo" | "h3" | "base64" | "audio" | "stream";
 }
 
 const text: Check = (value) => typeof value === "string" && value !== "";
@@ -71,6 +71,32 @@ const veo: Schema = {
   result: "video",
 };
 
+const kling: Schema = {
+  required: ["prompt", "duration", "aspect_ratio", "sound"],
+  fields: {
+    prompt: text,
+    negative_prompt: text,
+    image_input: bare,
+    duration: whole(3, 15),
+    aspect_ratio: oneOf("16:9", "9:16", "1:1"),
+    sound: oneOf("on", "off"),
+  },
+  makes: "video",
+  result: "video",
+};
+
+const wan: Schema = {
+  required: ["prompt"],
+  fields: {
+    prompt: (value) => text(value) && (value as string).length <= 2500,
+    resolution: oneOf("480P", "720P", "1080P"),
+    ratio: oneOf("adaptive", "16:9", "9:16", "1:1", "4:3", "3:4"),
+    duration: whole(1, 15),
+  },
+  makes: "video",
+  result: "video",
+};
+
 const isH3Part: Check = (value) => {
   const {
     type,
@@ -91,6 +117,7 @@ const image = (result: Schema["result"], fields: Record<string, Check>, open = f
 });
 
 export const schemas: Record<string, Schema> = {
+  "@cf/myshell-ai/melotts": { required: ["prompt"], fields: { prompt: text, lang: text }, makes: "audio", result: "audio" },
   "bytedance/seedream-4.0": image("image", {
     size: oneOf("1K", "2K", "4K", "custom"),
     aspect_ratio: oneOf(...imageRatios),
@@ -104,6 +131,14 @@ export const schemas: Record<string, Schema> = {
     image_input: list(14, address),
     max_images: whole(1, 15),
     sequential_image_generation: oneOf("disabled", "auto"),
+  }),
+  "bytedance/seedream-5-lite": image("images", {
+    size: oneOf("2K", "3K"),
+    aspect_ratio: oneOf(...imageRatios),
+    image_input: list(14, address),
+    max_images: whole(1, 15),
+    sequential_image_generation: oneOf("disabled", "auto"),
+    output_format: oneOf("png", "jpeg"),
   }),
   "bytedance/seedream-5-pro": image("images", {
     size: (value) => /^(?:[12]K|\d{4}x\d{4})$/.test(value as string),
@@ -134,6 +169,10 @@ export const schemas: Record<string, Schema> = {
   "bytedance/seedance-2.0": seedance(["480p", "720p", "1080p", "4k"], 12),
   "bytedance/seedance-2.0-fast": seedance(["480p", "720p"], 12),
   "bytedance/seedance-2.5": seedance(["480p", "720p"], 30),
+  "klingai/kling-v3": kling,
+  "klingai/kling-v3-omni": kling,
+  "alibaba/wan-3.0": wan,
+  "alibaba/wan-3.0-prime": wan,
   "minimax/hailuo-2.3": {
     required: ["prompt_optimizer", "fast_pretreatment", "duration", "resolution"],
     fields: {

@@ -92,15 +92,19 @@ export const fal = new Hono()
     if (hasDirective(prompt, "fails"))
       return modelError(c, 500, [{ loc: ["body"], msg: "Internal server error", type: "internal_server_error" }]);
     if (hasDirective(prompt, "empty")) return c.json({ images: [], seed: 1 });
+    if (hasDirective(prompt, "private-file")) return c.json({ audio: { url: "http://169.254.169.254/latest/meta-data" } });
+    if (hasDirective(prompt, "no-files")) return c.json({ images: [], transcript: "a quiet sea", words: [{ at: 0.5, word: "a" }] });
     request.result ??= readResult(c, endpoint, prompt, input.num_images ?? 1);
     record({ upstream: "fal", call: "made", prompt, body: request.result });
     return c.json(request.result, 200, { "x-fal-request-id": c.req.param("id") });
   })
   .post("/*", async (c) => {
     const endpoint = c.req.path.split("/").slice(2).join("/");
-    const input = await c.req.json<{ prompt?: string; num_images?: number }>().catch(() => undefined);
+    const input = await c.req
+      .json<{ prompt?: string; text?: string; input_image_url?: string; num_images?: number }>()
+      .catch(() => undefined);
     if (!input || c.req.header("content-type")?.startsWith("application/json") !== true) return text(c, 400, "Invalid JSON");
-    const prompt = String(input.prompt);
+    const prompt = String(input.prompt ?? input.text ?? input.input_image_url);
     const lifecycle = JSON.parse(c.req.header("x-fal-object-lifecycle-preference") ?? "null") as unknown;
     record({ upstream: "fal", call: "start", prompt, body: { endpoint, input, lifecycle } });
     const app = endpoint.split("/").slice(0, 2).join("/");
@@ -144,10 +148,14 @@ function readOrigin(c: Context): string {
 }
 
 function readResult(c: Context, endpoint: string, prompt: string, count: number): object {
-  const file = (kind: "image" | "video") => ({
+  const file = (kind: "image" | "video" | "audio" | "mesh") => ({
     url: `${c.req.header("x-emulator-files")}${publish("fal", prompt, kind)}`,
     file_size: null,
   });
+  if (endpoint.includes("/tts/"))
+    return { audio: { ...file("audio"), content_type: "audio/mpeg", file_name: "speech.mp3" }, timestamps: null };
+  if (endpoint.includes("3d"))
+    return { model_mesh: { ...file("mesh"), file_name: "white.glb" }, preview: { ...file("image"), content_type: "image/png" }, seed: 7 };
   if (/video|veo/.test(endpoint)) return { video: { ...file("video"), content_type: "video/mp4" }, seed: 42 };
   return { images: Array.from({ length: count }, () => ({ ...file("image"), content_type: "image/png", width: null })), seed: 42 };
 }

@@ -15,6 +15,7 @@ const imageSizes: [RegExp, z.ZodMiniType][] = [
   [/seedream\/v4\//, area(960 * 960, 4096 * 4096)],
   [/seedream\/v4\.5\//, area(2560 * 1440, 4096 * 4096)],
   [/seedream\/v5\/lite\//, area(2560 * 1440, 3072 * 3072)],
+  [/seedream\/v5\/pro\//, area(1024 * 1024, 2048 * 2048)],
   [/gpt-image-2/, multiplesOf16],
 ];
 
@@ -23,6 +24,7 @@ const limits: [endpoint: RegExp, field: string, max: number][] = [
   [/seedance-2/, "image_urls", 9],
   [/veo/, "image_urls", 3],
   [/\/edit$/, "image_urls", 10],
+  [/wan-3/, "reference_image_urls", 10],
   [/hailuo/, "prompt", 2000],
 ];
 
@@ -35,6 +37,7 @@ function toSchema(endpoint: string, field: string, type: string): z.ZodMiniType 
   if (words.length > 0) return z.enum(words);
   if (type.startsWith("Array")) return z.array(url).check(z.minLength(1));
   if (field.endsWith("_url")) return url;
+  if (type === "2 to 30") return z.int().check(z.gte(2), z.lte(30));
   return type === "number" ? z.number() : type === "boolean" ? z.boolean() : z.string().check(z.minLength(1));
 }
 
@@ -58,6 +61,14 @@ const upTo720 = "'480p' | '720p'";
 const upTo1080 = `${upTo720} | '1080p'`;
 const seedance25 = { "duration?": secondsTo30, "resolution?": upTo720 };
 const gptImage15 = { "image_size?": "'1024x1024' | '1536x1024' | '1024x1536'" };
+const wan = { prompt: "string", "duration?": "2 to 30", "resolution?": upTo1080 };
+const wanRatio = { "aspect_ratio?": "'adaptive' | '16:9' | '4:3' | '1:1' | '3:4' | '9:16'" };
+const klingSeconds = Array.from({ length: 13 }, (_, at) => `'${at + 3}'`).join(" | ");
+const kling = { "prompt?": "string", "duration?": klingSeconds, "generate_audio?": "boolean" };
+const klingEndpoints = (tier: string) => ({
+  [`fal-ai/kling-video/v3/${tier}/text-to-video`]: { ...kling, "aspect_ratio?": "'16:9' | '9:16' | '1:1'" },
+  [`fal-ai/kling-video/v3/${tier}/image-to-video`]: { ...kling, start_image_url: "string", "end_image_url?": "string" },
+});
 const seedream = "fal-ai/bytedance/seedream/v4.5";
 const seedanceFast = "fal-ai/bytedance/seedance/v1/pro/fast";
 
@@ -67,6 +78,15 @@ const others: Record<string, Record<string, string>> = {
   "fal-ai/bytedance/seedream/v4/edit": like(`${seedream}/edit`),
   "fal-ai/bytedance/seedream/v5/lite/text-to-image": like(`${seedream}/text-to-image`),
   "fal-ai/bytedance/seedream/v5/lite/edit": like(`${seedream}/edit`),
+  "bytedance/seedream/v5/lite/text-to-image": like(`${seedream}/text-to-image`),
+  "bytedance/seedream/v5/lite/edit": like(`${seedream}/edit`),
+  "bytedance/seedream/v5/pro/text-to-image": like(`${seedream}/text-to-image`),
+  "bytedance/seedream/v5/pro/edit": like(`${seedream}/edit`),
+  "alibaba/wan-3.0/text-to-video": { ...wan, ...wanRatio },
+  "alibaba/wan-3.0/image-to-video": { ...wan, start_image_url: "string", "end_image_url?": "string" },
+  "alibaba/wan-3.0/reference-to-video": { ...wan, ...wanRatio, reference_image_urls: "Array<string>" },
+  ...klingEndpoints("standard"),
+  ...klingEndpoints("pro"),
   "fal-ai/gpt-image-1.5": like("openai/gpt-image-2", gptImage15),
   "fal-ai/gpt-image-1.5/edit": like("openai/gpt-image-2/edit", gptImage15),
   "fal-ai/nano-banana": like("fal-ai/nano-banana-pro"),
@@ -78,7 +98,14 @@ const others: Record<string, Record<string, string>> = {
   "fal-ai/wan/v2.7/text-to-video": like(`${seedanceFast}/text-to-video`, { "resolution?": upTo1080 }),
   "fal-ai/wan/v2.7/image-to-video": like(`${seedanceFast}/image-to-video`, { "resolution?": upTo1080 }),
 };
-const schemas = new Map(Object.entries({ ...known, ...others }).map(([endpoint, fields]) => [endpoint, toShape(endpoint, fields)]));
+/** Endpoints that only models with their own input use (fal.ai, pages of the models). */
+const ownInputs: Record<string, Record<string, string>> = {
+  "fal-ai/elevenlabs/tts/multilingual-v2": { text: "string", "voice?": "string", "stability?": "number", "style?": "number" },
+  "fal-ai/hunyuan3d/v2": { input_image_url: "string", "textured_mesh?": "boolean", "seed?": "number" },
+};
+const schemas = new Map(
+  Object.entries({ ...known, ...others, ...ownInputs }).map(([endpoint, fields]) => [endpoint, toShape(endpoint, fields)]),
+);
 
 /** One violated rule, in FastAPI's format. */
 export interface Violation {

@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { Dropped, hasDirective, record } from "../emulator.ts";
-import { image } from "../files.ts";
+import { image, makeFile } from "../files.ts";
 import { answerTo, checkKey, checkImage, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
 
 const models = new Set(["gemini-3-pro-image", "gemini-3.1-flash-image", "gemini-nano-banana-2.1"]);
@@ -52,9 +52,10 @@ function check(body: Request): void {
   for (const modality of body.generationConfig?.responseModalities ?? []) oneOf(modality, "response_modalities", ["TEXT", "IMAGE"]);
 }
 
-const inline = (width: number, height: number) => ({
-  inlineData: { mimeType: "image/png", data: Buffer.from(image(width, height)).toString("base64") },
-});
+function inline(prompt: string, width: number, height: number) {
+  const { type, bytes } = makeFile(prompt, "image", () => image(width, height));
+  return { inlineData: { mimeType: type, data: Buffer.from(bytes).toString("base64") } };
+}
 
 function answer(prompt: string, body: Request): object {
   const ended = (finishReason: string, parts: object[] = []) => ({
@@ -67,8 +68,8 @@ function answer(prompt: string, body: Request): object {
   if (reason) return { candidates: [{ finishReason: reason, index: 0 }] };
   if (hasDirective(prompt, "words")) return ended("STOP", [{ text: "I would rather talk." }]);
   const scale = body.generationConfig?.imageConfig?.imageSize === "2K" ? 2 : 1;
-  const made = hasDirective(prompt, "large") ? inline(2048, 1024) : inline(64 * scale, 64 * scale);
-  const draft = { ...inline(8, 8), thought: true };
+  const made = hasDirective(prompt, "large") ? inline(prompt, 2048, 1024) : inline(prompt, 64 * scale, 64 * scale);
+  const draft = { ...inline("", 8, 8), thought: true };
   return ended(
     "STOP",
     hasDirective(prompt, "thought") ? [{ text: "Let me think.", thought: true }, draft, { text: "Here." }, made] : [made],

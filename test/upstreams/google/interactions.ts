@@ -2,7 +2,7 @@
 
 import { type Context, Hono } from "hono";
 import { Dropped, hasDirective, record } from "../emulator.ts";
-import { filesHeader, videoBytes, publish } from "../files.ts";
+import { filesHeader, makeFile, publish } from "../files.ts";
 import { answerTo, checkKey, checkImage, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
 
 const models = new Set(["gemini-omni-1.1-flash", "gemini-omni-1.2-flash"]);
@@ -125,7 +125,7 @@ function get(c: Context): Response {
   if (hasDirective(prompt, "empty")) return c.json(output({ type: "text", text: "Done." }, 5000));
   if (hasDirective(prompt, "inline")) {
     const text = JSON.stringify(
-      output({ type: "video", mime_type: "video/mp4", data: Buffer.from(videoBytes()).toString("base64") }, 5000),
+      output({ type: "video", mime_type: "video/mp4", data: Buffer.from(makeFile(prompt, "video").bytes).toString("base64") }, 5000),
     );
     const whole = hasDirective(prompt, "truncated") ? text.slice(0, text.length / 2) : text;
     return new Response(whole, { headers: { "content-type": "application/json" } });
@@ -161,13 +161,13 @@ function file(c: Context): Response {
     if (hasDirective(prompt, "gone")) throw gone();
     record({ upstream: "google", call: "file-state", prompt });
     const state = hasDirective(prompt, "processing") ? "PROCESSING" : hasDirective(prompt, "file-fails") ? "FAILED" : "ACTIVE";
-    return c.json({ name: `files/${name}`, mimeType: "video/mp4", sizeBytes: String(videoBytes().byteLength), state });
+    return c.json({ name: `files/${name}`, mimeType: "video/mp4", sizeBytes: String(makeFile(prompt, "video").bytes.byteLength), state });
   }
   if (method !== "download" || c.req.query("alt") !== "media") throw invalid("Invalid method.");
   if (hasDirective(prompt, "redirect")) return c.redirect(c.req.header(filesHeader) + publish("google", prompt, "video"));
   record({ upstream: "google", call: "file", prompt });
   if (hasDirective(prompt, "expired")) throw gone();
-  const bytes = videoBytes();
+  const { bytes } = makeFile(prompt, "video");
   const sent = hasDirective(prompt, "truncated") ? bytes.slice(0, bytes.byteLength / 2) : bytes;
   return new Response(sent, { headers: { "content-type": "video/mp4" } });
 }

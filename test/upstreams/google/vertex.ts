@@ -3,7 +3,7 @@
 import { verify } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { Dropped, hasDirective, record } from "../emulator.ts";
-import { videoBytes } from "../files.ts";
+import { makeFile, videoBytes } from "../files.ts";
 import { answerTo, checkImage, errorInfo, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
 import { serviceAccountPublicKey } from "../keys.ts";
 
@@ -146,7 +146,11 @@ function fetchOperation(c: Context, name: string): Response {
     if (hasDirective(prompt, "filtered"))
       return done({ response: { ...response, raiMediaFilteredCount: 1, raiMediaFilteredReasons: ["58061214"] } });
     if (hasDirective(prompt, "empty")) return done({ response });
-    const bytes = hasDirective(prompt, "large") ? readVideo(12_000_000) : readVideo(16);
+    const bytes = hasDirective(prompt, "large")
+      ? readVideo(12_000_000)
+      : hasDirective(prompt, "signed mp4")
+        ? Buffer.from(makeFile(prompt, "video").bytes)
+        : readVideo(16);
     const text = JSON.stringify({
       name,
       done: true,

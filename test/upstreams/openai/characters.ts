@@ -39,7 +39,7 @@ async function create(c: Context): Promise<Response> {
   if (hasDirective(clip, "accepted-500")) throw new Refusal(500, "server_error", "The server had an error.", { type: "server_error" });
   if (hasDirective(clip, "nothing")) return c.json({ object: "character" });
   if (!hasDirective(clip, "renamed")) return c.json(character);
-  // As gateways in front of the Sora app answer.
+  // The format in which services in front of the Sora app answer.
   const { id } = character;
   return c.json({ id, username: "mossy.teapot", display_name: "Mossy $& Teapot", profile_picture_url: "https://images.example/m.png" });
 }

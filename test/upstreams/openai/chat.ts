@@ -1,7 +1,8 @@
 /**
- * OpenAI's chat completions emulated, with the refusals of gpt-5.x while it reasons. Its directives beside the common ones: `[long]` writes up to
+ * OpenAI's chat completions emulated, with the refusals of gpt-5.x while it reasons, and of gpt-6.x. Its directives beside the common ones: `[long]` writes up to
  * 100,000 tokens, `[tool]` calls a tool, `[reason]` shows its reasoning, `[marks]` adds fields of other gateways, `[alive]` begins with a comment, `[garbled]` sends a line
- * that is not JSON, `[fails-inside]`, `[filtered-inside]` and `[breaks]` end a stream half-way, `[too-long]` and `[bad-schema]` are refused.
+ * that is not JSON, `[fails-inside]`, `[filtered-inside]` and `[breaks]` end a stream half-way, `[too-long]`, `[bad-schema]`,
+ * `[bad-type]` and `[strange-field]` are refused.
  */
 
 import type { Context } from "hono";
@@ -45,6 +46,22 @@ function refuseWhileReasoning(body: Record<string, unknown>): void {
     });
 }
 
+/**
+ * From reports about the real API and the models' pages: gpt-6.x takes no temperature; Astra and 6.1 take tools only through Responses,
+ * Luna and Sol of 6 with `reasoning_effort: "none"`, which Astra and 6.1 Sol refuse.
+ */
+function refuseSixth(model: string, body: Record<string, unknown>): void {
+  const effort = body["reasoning_effort"];
+  if (effort === "minimal" || (effort === "none" && /-astra|^gpt-6\.1-sol/.test(model)))
+    throw new Refusal(400, "unsupported_value", `Unsupported value: '${effort}'.`, { param: "reasoning_effort" });
+  for (const name of ["temperature", "top_p", "stop", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs"])
+    if (body[name] !== undefined) throw new Refusal(400, "unsupported_parameter", `Unsupported parameter: '${name}'.`, { param: name });
+  if ((body["tools"] ?? body["functions"]) && !(effort === "none" && /^gpt-6-(?:luna|sol)/.test(model)))
+    throw new Refusal(400, null, `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions.`, {
+      param: "reasoning_effort",
+    });
+}
+
 export function chat(c: Context, body: Record<string, unknown>): Response {
   const {
     model,
@@ -58,9 +75,10 @@ export function chat(c: Context, body: Record<string, unknown>): Response {
   if (!texts.test(model)) throw noModel(model);
   if (options && !stream)
     throw new Refusal(400, null, "The 'stream_options' parameter is only allowed when 'stream' is enabled.", { param: "stream_options" });
-  if (/^(?:gpt-5|o\d)/.test(model) && body["max_tokens"] !== undefined)
+  if (/^(?:gpt-[56]|o\d)/.test(model) && body["max_tokens"] !== undefined)
     throw new Refusal(400, "unsupported_parameter", "Use 'max_completion_tokens' instead.", { param: "max_tokens" });
   if (/^gpt-5\.\d/.test(model)) refuseWhileReasoning(body);
+  if (model.startsWith("gpt-6")) refuseSixth(model, body);
   record({ upstream: "openai", call: "chat", prompt, body });
   obey(prompt, model);
   if (hasDirective(prompt, "moderated"))
@@ -71,6 +89,10 @@ export function chat(c: Context, body: Record<string, unknown>): Response {
     throw new Refusal(400, "invalid_function_parameters", "Invalid schema for function 'clock'.", {
       param: "tools[0].function.parameters",
     });
+  if (hasDirective(prompt, "bad-type"))
+    throw new Refusal(400, "invalid_type", "Invalid type for 'messages[0].content'.", { param: "messages.0.content" });
+  if (hasDirective(prompt, "strange-field"))
+    throw new Refusal(400, "unknown_parameter", "Unknown parameter: 'secret_route'.", { param: "secret_route" });
   return stream ? streamed(c, prompt, body, options?.include_usage === true) : whole(c, prompt, body);
 }
 

@@ -3,7 +3,8 @@
 import { type Context, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Dropped, hasDirective, record } from "../emulator.ts";
-import { image, publish } from "../files.ts";
+import { makeFile, publish } from "../files.ts";
+import { signedFile } from "../signed.ts";
 import { providerKeys } from "../keys.ts";
 import { fields, noModel, obey, Refusal } from "./fields.ts";
 import { chat } from "./chat.ts";
@@ -48,12 +49,17 @@ function made(c: Context, body: Record<string, unknown>, call: string): Response
   if (hasDirective(prompt, "moderated")) throw moderated();
   if (hasDirective(prompt, "drop")) throw new Dropped();
   if (hasDirective(prompt, "nothing")) return c.json({ created: 1, data: [] });
-  const bytes = Buffer.from(image()).toString("base64");
+  const { output_format: format = "png", background = "auto" } = body as { output_format?: string; background?: string };
+  if (!/^(?:png|jpeg|webp)$/.test(format)) throw new Refusal(400, "invalid_value", "Invalid format.", { param: "output_format" });
+  if (!/^(?:auto|opaque|transparent)$/.test(background) || (background === "transparent" && format === "jpeg"))
+    throw new Refusal(400, "invalid_value", "Invalid background.", { param: "background" });
+  const file = format === "png" ? makeFile(prompt, "image").bytes : signedFile(format as "jpeg" | "webp");
+  const bytes = Buffer.from(file).toString("base64");
   const count = hasDirective(prompt, "fewer") ? 1 : (n ?? 1);
   return c.json({
     created: Math.floor(Date.now() / 1000),
-    background: "opaque",
-    output_format: "png",
+    background: background === "auto" ? "opaque" : background,
+    output_format: format,
     quality: quality ?? "auto",
     size: size ?? "1024x1024",
     // As other services of this format answer; the maker itself never does.
@@ -131,6 +137,15 @@ export const openai = new Hono()
     if (c.req.header("authorization") !== `Bearer ${providerKeys.OPENAI_API_KEY}`)
       throw new Refusal(401, "invalid_api_key", "Incorrect API key provided: wrong***key.");
     await next();
+  })
+  // `[retired]` and `[ends 2027-01-14]` in the id, which no real one has.
+  .get("/v1/models/:id", (c) => {
+    const id = c.req.param("id");
+    record({ upstream: "openai", call: "model", prompt: id });
+    if (retired.has(id) || id.includes("[retired]")) throw noModel(id);
+    if (id.includes("[broken]")) throw new Refusal(500, "server_error", "The server had an error.", { type: "server_error" });
+    const [, shutdown_date = null] = /\[ends (.*)\]/.exec(id) ?? [];
+    return c.json({ id, object: "model", created: 1, owned_by: "system", shutdown_date });
   })
   .post("/v1/chat/completions", async (c) => chat(c, await json(c)))
   .post("/v1/images/generations", async (c) => made(c, await json(c), "start"))

@@ -3,7 +3,7 @@
 import { type Context, Hono } from "hono";
 import { characters, hasCharacter } from "./characters.ts";
 import { Dropped, hasDirective, record } from "../emulator.ts";
-import { videoBytes, publish } from "../files.ts";
+import { makeFile, publish } from "../files.ts";
 import { fields, noModel, obey, Refusal } from "./fields.ts";
 
 interface Video {
@@ -27,9 +27,6 @@ const made = new Map<string, Video>();
 const still = Buffer.from("UklGRhwAAABXRUJQVlA4TA8AAAAvBUACAAcQ/Y/+ByKi/wEA", "base64");
 const soraSizes = new Set(["720x1280", "1280x720", "1024x1792", "1792x1024"]);
 
-/** The upstream's clock: the real time, or the prompt's directive `[at 1763700000]`. */
-const clock = (prompt: string) => Number(/\[at (\d+)\]/.exec(prompt)?.[1] ?? Math.floor(Date.now() / 1000));
-
 async function body(c: Context): Promise<Record<string, unknown>> {
   if (!c.req.header("content-type")?.startsWith("application/json")) return c.req.parseBody();
   return c.req.json<Record<string, unknown>>().catch(() => {
@@ -38,7 +35,7 @@ async function body(c: Context): Promise<Record<string, unknown>> {
 }
 
 function make(prompt: string, model: string, seconds: string, size: string, source: string | null): Video {
-  const at = clock(prompt);
+  const at = Math.floor(Date.now() / 1000);
   const video: Video = {
     id: `video_${crypto.randomUUID().replaceAll("-", "")}`,
     object: "video",
@@ -148,7 +145,7 @@ function content(c: Context): Response {
   // Gateways return URLs of their own storage, which must not get the key.
   if (hasDirective(video.prompt, "elsewhere"))
     return c.redirect(c.req.header("x-emulator-files")! + publish("openai", video.prompt, "video"));
-  const bytes = videoBytes();
+  const { bytes } = makeFile(video.prompt, "video");
   const headers = { "content-type": "video/mp4" };
   if (!hasDirective(video.prompt, "truncated")) return new Response(bytes, { headers });
   // Fewer bytes than declared: this is how a broken connection is detected.

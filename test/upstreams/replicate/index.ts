@@ -19,6 +19,7 @@ interface Prediction {
   metrics: object;
   data_removed: boolean;
   source: "api";
+  webhook?: string;
   created_at: string;
   started_at: string | null;
   completed_at: string | null;
@@ -37,7 +38,7 @@ const throttled = (c: Context, seconds: number) =>
 
 /**
  * Its directives beside the common ones: `[created 2030-01-01T00:00:00Z]` (its clock, for tests that hold their time), `[unreached]` (the connection
- * breaks before anything is accepted), `[no-id]`, `[limit-long]`, `[poll-denied]`, `[poll-limit]`, `[poll-broken]`, `[list-broken]`, `[list-limit]`,
+ * breaks before anything is accepted), `[no-id]`, `[limit-long]`, `[poll-denied]`, `[poll-limit]`, `[poll-broken]`, `[list-broken]`, `[list-limit]`, `[list-bare]` (without webhooks),
  * `[odd]` (an undocumented status), `[canceled]`, `[aborted]`, `[removed]` (404 after its data was removed), `[emptied]` (the output was removed).
  */
 export const replicate = new Hono()
@@ -46,6 +47,10 @@ export const replicate = new Hono()
       return problem(c, 401, "Unauthenticated", "You did not pass a valid authentication token");
     return next();
   })
+  .get("/v1/models/:owner/:name", (c) => {
+    const [owner, name] = [c.req.param("owner"), c.req.param("name")];
+    return replicateModels[`${owner}/${name}`] ? c.json({ owner, name, visibility: "public" }) : notFound(c);
+  })
   .post("/v1/models/:owner/:name/predictions", async (c) => {
     const {
       webhook,
@@ -53,7 +58,7 @@ export const replicate = new Hono()
       ...body
     } = (await c.req.json().catch(() => ({}))) as { input?: Input; webhook?: string; webhook_events_filter?: string[] };
     const { input } = body;
-    const prompt = typeof input?.["prompt"] === "string" ? input["prompt"] : "";
+    const prompt = readPrompt(input);
     const name = `${c.req.param("owner")}/${c.req.param("name")}`;
     record({ upstream: "replicate", call: "start", prompt, body: { model: name, ...body } });
     const model = replicateModels[name];
@@ -68,7 +73,7 @@ export const replicate = new Hono()
     const problems = readProblems(model, body);
     if (problems.length > 0)
       return problem(c, 422, "Input validation failed", problems.map((line) => `- ${line}\n`).join(""), { invalid_fields: problems });
-    const prediction = newPrediction(name, input!, new URL(c.req.url).origin);
+    const prediction = { ...newPrediction(name, input!, new URL(c.req.url).origin), ...(webhook !== undefined && { webhook }) };
     predictions.unshift(prediction);
     if (webhook !== undefined) {
       const ended = () => ({ ...prediction, status: "succeeded", output: "https://files.emulated.example/announced.mp4" });
@@ -87,19 +92,22 @@ export const replicate = new Hono()
     const from = Number(atob(c.req.query("cursor") ?? btoa("0")));
     // Newest first, by the real clock or the prompt's.
     const results = predictions.toSorted((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at)).slice(from, from + pageSize);
-    const prompts = results.map(({ input }) => String(input["prompt"]));
+    const prompts = results.map(({ input }) => readPrompt(input));
     record({ upstream: "replicate", call: "list", prompt: prompts.join("\n") });
     if (prompts.some((prompt) => hasDirective(prompt, "list-broken"))) return problem(c, 500, "Internal server error", "");
     if (prompts.some((prompt) => hasDirective(prompt, "list-limit"))) return throttled(c, 1);
     const cursor = from + pageSize < predictions.length ? btoa(String(from + pageSize)) : undefined;
     // A client that follows this link sends its token to another host.
     const next = cursor === undefined ? null : `https://stolen.example/v1/predictions?cursor=${encodeURIComponent(cursor)}`;
-    return c.json({ previous: null, next, results });
+    const shown = results.map(({ webhook, ...rest }) =>
+      webhook === undefined || hasDirective(readPrompt(rest.input), "list-bare") ? rest : { ...rest, webhook },
+    );
+    return c.json({ previous: null, next, results: shown });
   })
   .get("/v1/predictions/:id", (c) => {
     const prediction = predictions.find(({ id }) => id === c.req.param("id"));
     if (!prediction) return notFound(c);
-    const prompt = String(prediction.input["prompt"]);
+    const prompt = readPrompt(prediction.input);
     record({ upstream: "replicate", call: "poll", prompt });
     if (hasDirective(prompt, "poll-denied")) return problem(c, 401, "Unauthenticated", "You did not pass a valid authentication token");
     if (hasDirective(prompt, "poll-limit")) return throttled(c, 1);
@@ -112,14 +120,16 @@ export const replicate = new Hono()
   .post("/v1/predictions/:id/cancel", (c) => {
     const prediction = predictions.find(({ id }) => id === c.req.param("id"));
     if (!prediction) return notFound(c);
-    record({ upstream: "replicate", call: "cancel", prompt: String(prediction.input["prompt"]) });
+    record({ upstream: "replicate", call: "cancel", prompt: readPrompt(prediction.input) });
     if (prediction.completed_at === null) end(prediction, { status: "canceled" });
     return c.json(prediction);
   });
 
+const readPrompt = ({ prompt, text }: Input = {}): string => [prompt, text].find((one) => typeof one === "string") ?? "";
+
 function newPrediction(model: string, input: Input, origin: string): Prediction {
   const id = crypto.randomUUID().replaceAll("-", "").slice(0, 26);
-  const at = /\[created ([^\]]+)\]/.exec(String(input["prompt"]))?.[1];
+  const at = /\[created ([^\]]+)\]/.exec(readPrompt(input))?.[1];
   const url = `${origin}/v1/predictions/${id}`;
   return {
     id,
@@ -145,7 +155,7 @@ const end = (prediction: Prediction, outcome: Partial<Prediction>) =>
 
 /** The next state of a prediction: one poll further. */
 function advance(prediction: Prediction, model: ReplicateModel | undefined, files: string): void {
-  const prompt = String(prediction.input["prompt"]);
+  const prompt = readPrompt(prediction.input);
   if (hasDirective(prompt, "queued")) return;
   if (hasDirective(prompt, "running"))
     return void Object.assign(prediction, { status: "processing", started_at: new Date().toISOString() });
@@ -158,6 +168,9 @@ function advance(prediction: Prediction, model: ReplicateModel | undefined, file
   if (hasDirective(prompt, "aborted")) return void end(prediction, { status: "aborted" });
   if (hasDirective(prompt, "emptied"))
     return void end(prediction, { status: "succeeded", data_removed: true, input: {}, output: null, logs: "" });
-  const url = files + publish("replicate", prompt, model!.makes);
-  end(prediction, { status: "succeeded", output: model!.output === "array" ? [url] : url });
+  const urls = Array.from(
+    { length: Number(prediction.input["number_of_images"] ?? 1) },
+    () => files + publish("replicate", prompt, model!.makes),
+  );
+  end(prediction, { status: "succeeded", output: model!.output === "array" ? urls : urls[0] });
 }

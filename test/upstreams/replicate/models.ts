@@ -6,7 +6,9 @@ export type Input = Record<string, unknown>;
 type Rule = { one: unknown[] } | { least: number; most: number } | "boolean" | "text" | "file" | { files: number };
 
 export interface ReplicateModel {
-  makes: "image" | "video";
+  makes: "image" | "video" | "audio";
+  /** The field with the text that it works on; `prompt` by default. */
+  named?: string;
   output: "string" | "array";
   fields: Record<string, Rule>;
   /** Rules between fields. */
@@ -95,10 +97,10 @@ export const replicateModels: Record<string, ReplicateModel> = {
     makes: "image",
     output: "array",
     fields: {
-      aspect_ratio: { one: ["1:1", "3:2", "2:3", "16:9", "9:16"] },
+      aspect_ratio: { one: ["1:1", "3:2", "2:3", "4:3", "3:4", "16:9", "9:16"] },
       quality: { one: ["low", "medium", "high", "auto"] },
       input_images: { files: 10 },
-      number_of_images: { least: 1, most: 1 },
+      number_of_images: { least: 1, most: 10 },
       output_format: { one: ["webp", "png", "jpeg"] },
     },
   },
@@ -115,6 +117,7 @@ export const replicateModels: Record<string, ReplicateModel> = {
   "minimax/hailuo-2.3": hailuo({ resolution: { one: ["768p", "1080p"] } }),
   "google/veo-3.1": veo({ reference_images: { files: 3 } }),
   "google/veo-3.1-fast": veo({}),
+  "minimax/speech-02-hd": { makes: "audio", output: "string", named: "text", fields: { voice_id: "text", speed: { least: 0, most: 2 } } },
   // A user's own model, which adapters do not know.
   "someone/painter": { makes: "image", output: "string", fields: { aspect_ratio: ratios } },
 };
@@ -137,11 +140,12 @@ export function readProblems(model: ReplicateModel, body: unknown): string[] {
   if (typeof body !== "object" || body === null || !("input" in body)) return ["input: required"];
   const known = new Set(["input", "webhook", "webhook_events_filter"]);
   const input = body.input as Input;
-  const fields: ReplicateModel["fields"] = { prompt: "text", ...model.fields };
+  const { named = "prompt" } = model;
+  const fields: ReplicateModel["fields"] = { [named]: "text", ...model.fields };
   const cross = model.cross?.(input);
   return [
     ...Object.keys(body).flatMap((name) => (known.has(name) ? [] : [`${name}: unknown`])),
-    ...["prompt", ...(model.required ?? [])].flatMap((name) => (input[name] === undefined ? [`${name}: required`] : [])),
+    ...[named, ...(model.required ?? [])].flatMap((name) => (input[name] === undefined ? [`${name}: required`] : [])),
     ...Object.entries(input).flatMap(([name, value]) => {
       const rule = fields[name];
       const wrong = rule === undefined ? "unknown" : complaint(rule, value);

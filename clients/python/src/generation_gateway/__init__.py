@@ -1,34 +1,37 @@
-"""Client of the generation gateway: the whole API in `generated`, and from a submission to its files here."""
+"""Client of the generation gateway: images, videos, characters, batches and chats. Bodies and answers are plain dicts with types."""
 
-from .generated.client import AuthenticatedClient
-from .tasks import (
-    GatewayError,
-    TaskFailed,
-    download,
-    download_async,
-    submit_and_wait,
-    submit_and_wait_async,
-    wait_for_task,
-    wait_for_task_async,
+from ._async import (
+    AsyncDownload as AsyncDownload,
+    AsyncGateway as AsyncGateway,
+    AsyncList as AsyncList,
+    AsyncStream as AsyncStream,
 )
-from .verify import verify_callback, verify_receipt
-
-__all__ = [
-    "AuthenticatedClient",
-    "GatewayError",
-    "TaskFailed",
-    "connect",
-    "download",
-    "download_async",
-    "submit_and_wait",
-    "submit_and_wait_async",
-    "verify_callback",
-    "verify_receipt",
-    "wait_for_task",
-    "wait_for_task_async",
-]
-
-
-def connect(base_url: str, api_key: str) -> AuthenticatedClient:
-    """A client of the gateway with an API key, for every function of this package."""
-    return AuthenticatedClient(base_url=base_url, token=api_key, timeout=60)
+from ._errors import (
+    APIConnectionError as APIConnectionError,
+    APIError as APIError,
+    APITimeoutError as APITimeoutError,
+    ContentPolicyError as ContentPolicyError,
+    DeliveryFailedError as DeliveryFailedError,
+    GatewayError as GatewayError,
+    InsufficientQuotaError as InsufficientQuotaError,
+    InternalError as InternalError,
+    InvalidRequestError as InvalidRequestError,
+    NotFoundError as NotFoundError,
+    RateLimitError as RateLimitError,
+    TaskFailedError as TaskFailedError,
+    UnauthorizedError as UnauthorizedError,
+)
+from ._shared import (
+    BatchResult as BatchResult,
+)
+from ._sync import (
+    Download as Download,
+    Gateway as Gateway,
+    List as List,
+    Stream as Stream,
+)
+from .generated.types import *  # noqa: F403
+from .verify import (
+    verify_callback as verify_callback,
+    verify_receipt as verify_receipt,
+)

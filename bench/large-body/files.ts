@@ -1,0 +1,120 @@
+/**
+ * `npm run bench -- files`: the CPU time of storing a video of 100 MB with the gateway's code and with a bare `put`, and of its SHA-256 alone;
+ * and with the gateway's code and a signature; the same of an image of 4 MB; then of a range of 1 MB through the gateway and with a bare read. Each taking turns.
+ */
+
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newTestChain } from "../../scripts/support/test-chain.ts";
+import { quantile } from "../comparison.ts";
+import { canReadCpu } from "../process-tree.ts";
+import { startMeasured } from "./measured.ts";
+
+const videoBytes = 100_000_000;
+const imageBytes = 4_000_000;
+const rangeBytes = 1_000_000;
+/** Images of a kind in a round. */
+const imageTimes = 5;
+/** Ranges of a kind in a round, one after the other. */
+const ranges = 50;
+
+if (!canReadCpu) throw new Error("processor time is read from /proc, which only Linux has");
+
+const gateway = await startMeasured({ entry: "bench/large-body/files-worker.ts", bindings: await newTestChain() });
+const { url } = gateway.server;
+const file = Buffer.alloc(videoBytes, "a video is not compressible, this text is, and R2 does not look");
+file.set([0, 0, 0, 16, ...Buffer.from("ftypisom"), 0, 0, 0, 0]);
+file.writeUInt32BE(videoBytes - 16, 16);
+file.write("mdat", 20);
+const image = Buffer.alloc(imageBytes, "an image");
+image.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, ...Buffer.from("IHDR")]);
+const upstream = createServer(({ url: path }, response) => {
+  const served = path === "/image" ? image : file;
+  response.writeHead(200, { "content-length": served.length }).end(served);
+});
+upstream.listen(0, "127.0.0.1");
+await once(upstream, "listening");
+const from = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/`;
+
+async function times(count: number, work: () => Promise<void>): Promise<void> {
+  for (let at = 0; at < count; at++) await work();
+}
+
+async function store(way: "bare" | "hash" | "gateway"): Promise<void> {
+  const answer = await (await fetch(`${url}/store/${way}?from=${from}&length=${videoBytes}`)).text();
+  if (answer !== String(videoBytes) || (way !== "hash" && !gateway.bucket.files.get(way)?.bytes.equals(file)))
+    throw new Error(`${way}: the stored file is another: ${answer}`);
+  await sleep(50);
+}
+
+/** Stores a file with a signature, or an image with and without. The signed video begins with the upstream's bytes. */
+async function storeAs(way: "signed" | "image" | "signed-image"): Promise<void> {
+  const [name, type, original] = way === "signed" ? ["", "video/mp4", file] : ["image", "image/png", image];
+  const answer = await (await fetch(`${url}/store/${way}?from=${from}${name}&type=${type}&length=${original.length}`)).text();
+  const stored = gateway.bucket.files.get(way)?.bytes;
+  const isLonger = way !== "image" && stored !== undefined && stored.length > original.length;
+  if (answer !== String(stored?.length) || !(way === "image" || isLonger)) throw new Error(`${way}: ${answer}`);
+  if (way === "signed" && !stored?.subarray(0, original.length).equals(original)) throw new Error("the signed video is another");
+  await sleep(50);
+}
+
+async function readRanges(way: string, address: string): Promise<void> {
+  for (let number = 0; number < ranges; number++) {
+    const start = number * rangeBytes;
+    const answer = await fetch(address, { headers: { range: `bytes=${start}-${start + rangeBytes - 1}` } });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    if (answer.status !== 206 || !bytes.equals(file.subarray(start, start + rangeBytes)))
+      throw new Error(`${way}: ${answer.status} with ${bytes.length} bytes, not the range from ${start}`);
+  }
+  await sleep(20);
+}
+
+const spread = (values: number[], digits: number) => {
+  const [middle, low, high] = [0.5, 0.25, 0.75].map((part) => quantile(values, part).toFixed(digits));
+  return `${middle} (${low} to ${high})`;
+};
+
+interface Measure<Way extends string> {
+  what: string;
+  rounds: number;
+  /** How often each way does it in a round. */
+  times: number;
+  ways: Record<Way, () => Promise<void>>;
+}
+
+/** Measures the ways in turn, after one warm-up of each, and prints the microseconds of each. Returns those of every round. */
+async function measure<Way extends string>({ what, rounds, times, ways }: Measure<Way>): Promise<Record<Way, number>[]> {
+  const names = Object.keys(ways) as Way[];
+  const turns: Record<Way, number>[] = [];
+  for (let round = -1; round < rounds; round++) {
+    const turn = {} as Record<Way, number>;
+    for (const name of names) turn[name] = (await gateway.usedIn(ways[name])).us / times;
+    if (round >= 0) turns.push(turn);
+  }
+  for (const name of names) {
+    const us = turns.map((turn) => turn[name]);
+    console.log(`${name}: ${spread(us, 0)} us of CPU for ${what}`);
+  }
+  return turns;
+}
+
+const printRatio = (name: string, ratios: number[]) => console.log(`${name} / bare: ${spread(ratios, 2)}`);
+
+await gateway.measure(async () => {
+  const ways = { bare: () => store("bare"), hash: () => store("hash"), gateway: () => store("gateway"), signed: () => storeAs("signed") };
+  const stored = await measure({ what: "100 MB", rounds: 12, times: 1, ways });
+  printRatio("bare + hash", stored.map(({ bare, hash }) => (bare + hash) / bare)); // prettier-ignore
+  printRatio("gateway", stored.map(({ bare, gateway }) => gateway / bare)); // prettier-ignore
+  printRatio("signed / gateway, not bare", stored.map(({ signed, gateway }) => signed / gateway)); // prettier-ignore
+  const images = { image: () => times(imageTimes, () => storeAs("image")), signed: () => times(imageTimes, () => storeAs("signed-image")) };
+  await measure({ what: "an image of 4 MB", rounds: 12, times: imageTimes, ways: images });
+  const bare = `${url}/bare/assets/bench/0.mp4`;
+  const signed = await (await fetch(bare, { method: "PUT", body: file })).text();
+  const readers = { bare: () => readRanges("bare", bare), gateway: () => readRanges("gateway", signed) };
+  const read = await measure({ what: "a range of 1 MB", rounds: 20, times: ranges, ways: readers });
+  printRatio("gateway", read.map(({ bare, gateway }) => gateway / bare)); // prettier-ignore
+  upstream.closeAllConnections();
+  upstream.close();
+});

@@ -1,0 +1,112 @@
+/**
+ * `npm run bench -- accounts`: CPU per chat of many accounts as a multiple of one account's: a hundred accounts that chat in turn, and a
+ * thousand with one chat each. Each case has a server of its own, whose work after the answers counts too. `--quick` is a smoke run.
+ */
+
+import { fork } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { bundle, root } from "../build.ts";
+import { freshHeaders, gatewayBindings } from "../calls.ts";
+import { quantile } from "../comparison.ts";
+import { type Call, Client } from "../load.ts";
+import { cpuUs } from "../process-tree.ts";
+import { type Server, startServer } from "../server.ts";
+import { makeTempDir } from "../temporary.ts";
+import { toBody } from "./chats.ts";
+
+const isQuick = process.argv.includes("--quick");
+const rounds = isQuick ? 1 : 12;
+const turnMs = isQuick ? 200 : 1_000;
+const coldAccounts = isQuick ? 20 : 1_000;
+const connections = 16;
+/** Longer than a wallet waits before it writes settled chats to D1. */
+const writtenMs = 7_000;
+const rateLimit = 999_999_999;
+
+const memory = "/dev/shm";
+const tempDir = await makeTempDir(existsSync(memory) ? memory : undefined);
+const script = await bundle("wrangler.toml", "src/worker.ts", join(tempDir, "gateway"), "bench/peers/gateway.ts");
+const upstream = fork(fileURLToPath(new URL("upstream.ts", import.meta.url)), { execArgv: ["--no-warnings"] });
+const port = await new Promise<number>((resolve) => upstream.once("message", resolve));
+
+const toChat = (headers: Record<string, string>): Call => ({
+  method: "POST",
+  path: "/v1/chat/completions",
+  headers,
+  body: toBody("textA-1-mini", "whole"),
+});
+
+/** A server with accounts of its own, and their chats. */
+interface Case {
+  server: Server;
+  client: Client;
+  calls: Call[];
+}
+
+async function open(accounts: number): Promise<Case> {
+  const server = await startServer(tempDir, {
+    configPath: join(root, "wrangler.toml"),
+    script,
+    consumes: true,
+    network: true,
+    rateLimit,
+    bindings: {
+      ...gatewayBindings,
+      RATE_LIMITS: "on",
+      SUBMISSIONS_PER_MINUTE: String(rateLimit),
+      ACCOUNT_SUBMISSIONS_PER_MINUTE: String(rateLimit),
+      OPENAI_API_KEY: "bench",
+      OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
+    },
+  });
+  const client = new Client(server.url, connections);
+  const calls: Call[] = [];
+  for (let account = 0; account < accounts; account++) {
+    calls.push(toChat(await freshHeaders(client, `bench-${account}@example.com`)));
+  }
+  return { server, client, calls };
+}
+
+const readCpu = ({ server }: Case) => cpuUs(server.processes);
+const [one, hundred, cold] = [await open(1), await open(100), await open(coldAccounts)];
+// Compiles the code of each server, and loads the wallets of those whose chats repeat.
+for (const { client, calls } of [one, hundred]) await client.run(calls, 4 * Math.max(100, calls.length));
+const warmUp = await freshHeaders(cold.client, "warm@example.com");
+await cold.client.run([toChat(warmUp)], isQuick ? 20 : 1_000);
+await sleep(writtenMs);
+
+const pair = [one, hundred] as const;
+/** CPU per chat of the one account, by round; and of the hundred as a multiple of it. */
+const costs: number[] = [];
+const ratios: number[] = [];
+for (let round = 0; round < rounds; round++) {
+  const before = [await readCpu(one), await readCpu(hundred)] as const;
+  const chats = [0, 0] as [number, number];
+  for (const at of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+    const { client, calls } = pair[at];
+    chats[at] = (await client.run(calls, Infinity, turnMs)).length;
+  }
+  const mine = ((await readCpu(one)) - before[0]) / chats[0];
+  const others = ((await readCpu(hundred)) - before[1]) / chats[1];
+  costs.push(mine);
+  ratios.push(others / mine);
+}
+const before = await readCpu(cold);
+await cold.client.run(cold.calls, coldAccounts);
+await sleep(writtenMs);
+const coldCost = ((await readCpu(cold)) - before) / coldAccounts;
+
+const warm = quantile(costs, 0.5);
+const spread = `${quantile(ratios, 0.25).toFixed(2)}-${quantile(ratios, 0.75).toFixed(2)}`;
+console.log(`a chat of one account: ${warm.toFixed(0)} us of CPU over ${connections} connections`);
+console.log(`of a hundred accounts: ${quantile(ratios, 0.5).toFixed(2)} (${spread}) times that`);
+console.log(`the only chat of each of ${coldAccounts} accounts: ${coldCost.toFixed(0)} us, ${(coldCost / warm).toFixed(2)} times`);
+
+for (const { client, server } of [one, hundred, cold]) {
+  client.close();
+  await server.stop();
+}
+upstream.disconnect();

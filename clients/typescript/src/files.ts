@@ -1,0 +1,96 @@
+/** Files of the caller for requests, and files of results: names, types, and bytes as streams. */
+
+import { ConnectionError } from "./errors.js";
+
+type Builtin = {
+  openAsBlob(path: string): Promise<Blob>;
+  createWriteStream(path: string): unknown;
+  promises: { unlink(path: string): Promise<void> };
+};
+/** Node's own modules, where they exist (Node, Deno, Bun): without an import, which bundlers for browsers would refuse. */
+function builtin(name: string): unknown {
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
+  const module = process?.getBuiltinModule?.(name);
+  if (!module) throw new TypeError(`There is no ${name} here: use toFile, stream() or blob().`);
+  return module;
+}
+const baseName = (path: string) => path.split(/[/\\]/).at(-1) || "file";
+
+/** A file on the disk, which is read when it is sent. */
+export const file = async (path: string, options: { type?: string } = {}): Promise<File> =>
+  toFile(await (builtin("node:fs") as Builtin).openAsBlob(path), baseName(path), options);
+
+/** A file of bytes, a blob, or an answer of `fetch`. */
+export async function toFile(
+  data: Blob | ArrayBuffer | ArrayBufferView<ArrayBuffer> | string | Response,
+  name = "file",
+  { type }: { type?: string } = {},
+): Promise<File> {
+  const part = data instanceof Response ? await data.blob() : data;
+  return new File([part], name, { type: type ?? (part instanceof Blob ? part.type : "") });
+}
+
+/** A file of a result whose head has arrived. Read it once: as a stream, bytes or a blob, or save it. */
+export class Download {
+  readonly name: string;
+  readonly type: string;
+  /** Bytes; undefined if the answer does not say. */
+  readonly size: number | undefined;
+  constructor(
+    readonly url: string,
+    private readonly head: Response,
+    /** Asks for the rest of the file after a cut. */
+    private readonly resume: (from: number, etag: string | null) => Promise<Response>,
+  ) {
+    const named = /filename="?([^";]+)/.exec(head.headers.get("content-disposition") ?? "")?.[1];
+    this.name = named ?? decodeURIComponent(baseName(new URL(url).pathname));
+    this.type = head.headers.get("content-type") ?? "application/octet-stream";
+    this.size = Number(head.headers.get("content-length")) || undefined;
+  }
+  /** The bytes as they arrive. A cut connection is continued where it ended. */
+  stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const etag = this.head.headers.get("etag");
+    let reader = this.head.body?.getReader();
+    let received = 0;
+    let cuts = 0;
+    const { resume, size } = this;
+    return new ReadableStream({
+      async pull(controller) {
+        for (;;) {
+          try {
+            const { done, value } = (await reader?.read()) ?? { done: true as const, value: undefined };
+            if (!done) {
+              received += value.length;
+              cuts = 0;
+              return controller.enqueue(value);
+            }
+            if (size === undefined || received === size) return controller.close();
+            throw new ConnectionError("The file was cut.");
+          } catch (error) {
+            if ((error as Error).name === "AbortError" || ++cuts > 3) return controller.error(error);
+            const rest = await resume(received, etag);
+            // Another file by now: the parts do not belong together.
+            if (rest.status !== 206) return controller.error(new ConnectionError("The file was cut, and has changed."));
+            reader = rest.body?.getReader();
+          }
+        }
+      },
+      cancel: async (reason) => reader?.cancel(reason),
+    });
+  }
+  blob = (): Promise<Blob> => new Response(this.stream(), { headers: { "content-type": this.type } }).blob();
+  bytes = async (): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await new Response(this.stream()).arrayBuffer());
+  /** Writes the file to the disk while it arrives, by default under its name in the current folder. A part of a file is not left behind. Returns the path. */
+  async save(path = this.name): Promise<string> {
+    const fs = builtin("node:fs") as Builtin;
+    const { Writable } = builtin("node:stream") as { Writable: { toWeb(stream: unknown): WritableStream } };
+    const target = fs.createWriteStream(path);
+    await this.stream()
+      .pipeTo(Writable.toWeb(target))
+      .catch(async (error: unknown) => {
+        await fs.promises.unlink(path).catch(() => undefined);
+        throw error;
+      });
+    return path;
+  }
+}

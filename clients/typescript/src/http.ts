@@ -1,0 +1,138 @@
+/** Requests to the gateway: options, time limits, retries, errors. */
+
+import { APIError, ConnectionError, GatewayError, TimeoutError, toError } from "./errors.js";
+
+export interface Logger {
+  debug(message: string): void;
+  warn(message: string): void;
+}
+
+export interface GatewayOptions {
+  /** The gateway's URL, with or without `/v1`. Defaults to the variable `GATEWAY_URL`. */
+  baseURL?: string | undefined;
+  /** An API key, or a token for browsers. Defaults to the variable `GATEWAY_KEY`. */
+  apiKey?: string | undefined;
+  /** Milliseconds until an attempt is given up; for streams, until they begin. Default 120,000. */
+  timeout?: number | undefined;
+  /** How often a request is repeated. Default 4. */
+  maxRetries?: number | undefined;
+  /** Headers of every request, such as `Accept-Language`. */
+  headers?: Record<string, string> | undefined;
+  fetch?: typeof globalThis.fetch | undefined;
+  /** Gets a line for each request (`debug`) and each repeat (`warn`); `console`, for example. Keys and bodies are not logged. */
+  logger?: Logger | undefined;
+}
+
+export interface RequestOptions {
+  /** Ends the request, and a pause before its repeat, at once. A task continues. */
+  signal?: AbortSignal | undefined;
+  timeout?: number | undefined;
+  maxRetries?: number | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+interface Call extends RequestOptions {
+  query?: object | undefined;
+  /** A file as it is, anything else as JSON. */
+  body?: object | undefined;
+  /** False if a repeat after an answer that arrived in part could do the work twice. */
+  isRepeatable?: boolean;
+  /** True for an address that is not of the API: no key is sent. */
+  isForeign?: boolean;
+}
+
+const variable = (name: string): string | undefined =>
+  (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];
+
+export class Http {
+  readonly origin: string;
+  private readonly options: GatewayOptions;
+  constructor(options: GatewayOptions) {
+    const { baseURL = variable("GATEWAY_URL"), apiKey = variable("GATEWAY_KEY") } = options;
+    if (!baseURL) throw new TypeError("The gateway's address is missing: baseURL, or the variable GATEWAY_URL.");
+    if (!apiKey) throw new TypeError("The key is missing: apiKey, or the variable GATEWAY_KEY.");
+    this.origin = baseURL.replace(/\/+$/, "").replace(/\/v1$/, "");
+    this.options = { ...options, apiKey };
+  }
+
+  json = <T>(method: string, path: string, call: Call = {}): Promise<T> =>
+    this.send(method, path, call, async (response) => (response.status === 204 ? undefined : JSON.parse(await response.text())) as T);
+
+  /** The answer as soon as its head is there. */
+  open = (method: string, path: string, call: Call = {}): Promise<Response> => this.send(method, path, call, async (response) => response);
+
+  /** Sends, reads, and repeats with growing pauses what did not arrive or was answered as busy or faulty. */
+  private async send<T>(method: string, path: string, call: Call, read: (response: Response) => Promise<T>): Promise<T> {
+    const { signal, maxRetries = this.options.maxRetries ?? 4 } = call;
+    for (let attempt = 0; ; attempt++) {
+      signal?.throwIfAborted();
+      try {
+        return await this.attempt(method, path, attempt > 0 ? withoutWait(call) : call, read);
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (attempt >= maxRetries || !isPassing(error, call)) throw error;
+        const { retryAfter = 2 ** attempt / 2 } = error as { retryAfter?: number };
+        const pause = Math.min(retryAfter, 60) * (1 + Math.random() / 4);
+        this.options.logger?.warn(`${method} ${path}: ${(error as Error).message} Again in ${pause.toFixed(1)} s.`);
+        await sleep(pause * 1000, signal);
+      }
+    }
+  }
+
+  private async attempt<T>(method: string, path: string, call: Call, read: (response: Response) => Promise<T>): Promise<T> {
+    const { signal, timeout = this.options.timeout ?? 120_000, query, body, isForeign } = call;
+    const { apiKey, fetch = globalThis.fetch, logger } = this.options;
+    const url = new URL(path, `${this.origin}/`);
+    for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) url.searchParams.set(name, String(value));
+    const headers = new Headers(isForeign ? {} : { authorization: `Bearer ${apiKey}`, ...this.options.headers });
+    for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
+    const isRaw = body === undefined || body instanceof Blob;
+    if (!isRaw) headers.set("content-type", "application/json");
+    const limit = new AbortController();
+    const end = () => limit.abort(signal?.reason);
+    signal?.addEventListener("abort", end, { once: true });
+    const timer = setTimeout(() => limit.abort(), timeout);
+    const started = Date.now();
+    let response: Response | undefined;
+    try {
+      response = await fetch(url, { method, headers, body: isRaw ? (body ?? null) : JSON.stringify(body), signal: limit.signal });
+      logger?.debug(`${method} ${url.pathname} ${response.status} in ${Date.now() - started} ms, ${response.headers.get("x-request-id")}`);
+      if (!response.ok) throw toError(response.status, response.headers, await response.text());
+      return await read(response);
+    } catch (cause) {
+      if (cause instanceof GatewayError || signal?.aborted) throw cause;
+      if (limit.signal.aborted) throw new TimeoutError(`No answer within ${timeout} ms.`, { cause });
+      // Also an answer that is no JSON: it was cut, or is not the gateway's.
+      const error = new ConnectionError(response ? "The answer was cut." : "The gateway cannot be reached.", { cause });
+      error.hasBegun = response !== undefined;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      if (!response?.ok || response.bodyUsed) signal?.removeEventListener("abort", end);
+    }
+  }
+}
+
+/** True for faults that a repeat may not meet. */
+function isPassing(error: unknown, { isRepeatable = true }: Call): boolean {
+  if (error instanceof APIError) return error.status === 408 || error.status === 429 || error.status >= 500;
+  return error instanceof ConnectionError && (isRepeatable || !(error.hasBegun || error instanceof TimeoutError));
+}
+
+/** A repeat does not wait for the task: the key may have the maximum of waits open. */
+const withoutWait = (call: Call): Call => ({ ...call, query: { ...call.query, wait: undefined } });
+
+/** Ends at once with the signal. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", end);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", end, { once: true });
+  });
+}

@@ -1,0 +1,103 @@
+/** A client of a gateway's admin API: accounts, keys, invitations, the test alert. */
+
+import * as z from "zod/mini";
+import { account, accountList, apiKeyList, invitation, modelEntry, newApiKey, soldModels, testAlert } from "./api-answers.ts";
+
+const requestMs = 30_000;
+
+const refused = z.object({
+  error: z.object({ message: z.string(), details: z.optional(z.array(z.object({ param: z.string(), message: z.string() }))) }),
+});
+
+export class AdminClient {
+  readonly #baseUrl: string;
+  readonly #token: string;
+  readonly #refusal: () => Error;
+
+  /** `refusal` makes the error if the gateway refuses the token. */
+  constructor(baseUrl: string, token: string, refusal = () => new Error("the gateway refused the ADMIN_TOKEN")) {
+    this.#baseUrl = baseUrl;
+    this.#token = token;
+    this.#refusal = refusal;
+  }
+
+  async #send(method: string, path: string, body?: object): Promise<{ status: number; ok: boolean; text: string }> {
+    const response = await fetch(`${this.#baseUrl}/admin${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#token}`, ...(body && { "content-type": "application/json" }) },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(requestMs),
+    });
+    const text = await response.text();
+    if (response.status === 401) throw this.#refusal();
+    return { status: response.status, ok: response.ok, text };
+  }
+
+  async #ask<T>(shape: z.ZodMiniType<T>, method: string, path: string, body?: object): Promise<T> {
+    const { status, ok, text } = await this.#send(method, path, body);
+    if (!ok) throw new Error(`${method} /admin${path} answered ${status}: ${text.slice(0, 300)}`);
+    return shape.parse(text === "" ? undefined : JSON.parse(text));
+  }
+
+  /** The models with their routes. */
+  async soldModels() {
+    return (await this.#ask(soldModels, "GET", "/models")).data;
+  }
+
+  /** The newest revision of a model's entry; 0 if it never had one. */
+  async modelRevision(id: string): Promise<number> {
+    const path = `/models/${encodeURIComponent(id)}`;
+    const { status, ok, text } = await this.#send("GET", path);
+    if (status === 404) return 0;
+    if (!ok) throw new Error(`GET /admin${path} answered ${status}: ${text.slice(0, 300)}`);
+    return modelEntry.parse(JSON.parse(text)).revision;
+  }
+
+  /** Stores a model's entry in place of this revision, or with `isDry` only checks it. Returns why it is refused; undefined if it is not. */
+  async putModel(id: string, entry: object, revision: number, isDry = false): Promise<string | undefined> {
+    const path = `/models/${encodeURIComponent(id)}?revision=${revision}${isDry ? "&dry_run=true" : ""}`;
+    const { status, ok, text } = await this.#send("PUT", path, entry);
+    if (ok) return undefined;
+    const { details = [], message } = refused.parse(JSON.parse(text)).error;
+    if (status !== 400 && status !== 409) throw new Error(`PUT /admin${path} answered ${status}: ${text.slice(0, 300)}`);
+    return details.length > 0 ? details.map((one) => `${one.param} ${one.message}`).join("; ") : message;
+  }
+
+  /** Finds the account of this address, or creates it with this quota; null is unlimited. */
+  async account(email: string, quota: number | null, name?: string) {
+    const found = await this.#ask(accountList, "GET", `/accounts?email=${encodeURIComponent(email)}`);
+    return found.data[0] ?? this.#ask(account, "POST", "/accounts", { email, quota, ...(name !== undefined && { name }) });
+  }
+
+  /** The same with the admin role. */
+  async operatorAccount(email: string, quota: number, name?: string) {
+    const found = await this.account(email, quota, name);
+    if (!found.admin) await this.#ask(z.unknown(), "PATCH", `/accounts/${found.id}`, { admin: true });
+    return found;
+  }
+
+  /** Creates a key of this name, and deletes an earlier one of the same name, which was never shown. */
+  async replaceKey(accountId: string, name: string, quota: number | null): Promise<{ id: string; key: string }> {
+    const { data } = await this.#ask(apiKeyList, "GET", `/accounts/${accountId}/keys`);
+    for (const old of data.filter((one) => one.name === name)) await this.deleteKey(old.id);
+    return this.createKey(accountId, name, quota);
+  }
+
+  async createKey(accountId: string, name: string, quota: number | null): Promise<{ id: string; key: string }> {
+    return this.#ask(newApiKey, "POST", `/accounts/${accountId}/keys`, { name, quota });
+  }
+
+  /** Sends a test alert, and returns how each receiver took it. */
+  async testAlert() {
+    return (await this.#ask(testAlert, "POST", "/alerts/test")).receivers;
+  }
+
+  async deleteKey(id: string): Promise<void> {
+    await this.#ask(z.unknown(), "DELETE", `/keys/${id}`);
+  }
+
+  /** A link with which the user of this account signs up. */
+  async invitation(accountId: string): Promise<string> {
+    return (await this.#ask(invitation, "POST", `/accounts/${accountId}/invitations`)).url;
+  }
+}

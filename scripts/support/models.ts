@@ -1,0 +1,87 @@
+/** The operator's models in files: `models/*.json`, one entry each, named after its model. They are stored through the admin API. */
+
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { AdminClient } from "./admin-client.ts";
+import { errorCode, parseJson } from "./faults.ts";
+import { root } from "./wrangler.ts";
+
+/** An entry, and where it was written. */
+export interface WrittenEntry {
+  id: string;
+  entry: object;
+  source: string;
+}
+
+/** The folder of `npm start` and `npm run deploy`. */
+export const modelsFolder = (environment: NodeJS.ProcessEnv): string => environment["MODELS_DIR"] || join(root, "models");
+
+const asObject = (value: unknown): Record<string, unknown> | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+
+/** Reads the entries of a folder; none if it does not exist. Throws if a file is not a JSON object. */
+export async function readModelFiles(folder: string): Promise<WrittenEntry[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  });
+  return Promise.all(
+    names
+      .filter((name) => name.endsWith(".json"))
+      .sort()
+      .map(async (name) => {
+        const source = join(basename(folder), name);
+        const entry = asObject(parseJson(await readFile(join(folder, name), "utf8")));
+        if (!entry) throw new Error(`${source} is not a JSON object.`);
+        return { id: basename(name, ".json"), entry, source };
+      }),
+  );
+}
+
+/**
+ * The entries that say what `[vars.ROUTES]` and `[vars.PRICES]` of earlier releases said: routes by model, and prices in millionths of a
+ * balance unit. Throws if one of them is not a table.
+ */
+export function readOldVariables(variables: { ROUTES?: unknown; PRICES?: unknown }): WrittenEntry[] {
+  const table = (name: "ROUTES" | "PRICES") => {
+    const value = variables[name];
+    if (value === undefined || value === "") return {};
+    const found = asObject(typeof value === "string" ? parseJson(value) : value);
+    if (!found) throw new Error(`${name} is not a table.`);
+    return found;
+  };
+  const [routes, prices] = [table("ROUTES"), table("PRICES")];
+  const toUnits = ([name, amount]: [string, unknown]) => [name, name.endsWith("_x") ? amount : Number(amount) / 1_000_000];
+  return [...new Set([...Object.keys(routes), ...Object.keys(prices)])].map((id) => {
+    const price = asObject(prices[id]);
+    const given = {
+      ...(routes[id] !== undefined && { routes: routes[id] }),
+      ...(price && { price: Object.fromEntries(Object.entries(price).map(toUnits)) }),
+    };
+    // ROUTES could switch a model off with an empty list.
+    const isOff = Array.isArray(given.routes) && given.routes.length === 0;
+    const { routes: _, ...rest } = given;
+    return { id, entry: isOff ? { ...rest, state: "hidden" } : given, source: "ROUTES and PRICES" };
+  });
+}
+
+/**
+ * Stores entries at a gateway. All are checked before the first is stored. With `isOnlyNew` a model that ever had an entry there keeps
+ * what it has. Throws with each refused entry and the path of each wrong field.
+ */
+export async function applyModels(admin: AdminClient, written: WrittenEntry[], { isOnlyNew = false } = {}): Promise<string> {
+  const revisions = new Map<string, number>();
+  for (const { id } of written) revisions.set(id, await admin.modelRevision(id));
+  const wanted = isOnlyNew ? written.filter(({ id }) => revisions.get(id) === 0) : written;
+  const refusals: string[] = [];
+  for (const { id, entry, source } of wanted) {
+    const refusal = await admin.putModel(id, entry, revisions.get(id) ?? 0, true);
+    if (refusal !== undefined) refusals.push(`${source}: ${refusal}`);
+  }
+  if (refusals.length > 0) throw new Error(`The gateway refuses models, and none was stored.\n${refusals.join("\n")}`);
+  for (const { id, entry, source } of wanted) {
+    const refusal = await admin.putModel(id, entry, revisions.get(id) ?? 0);
+    if (refusal !== undefined) throw new Error(`${source}: ${refusal}`);
+  }
+  return wanted.map(({ id }) => id).join(", ");
+}

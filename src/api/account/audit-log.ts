@@ -1,0 +1,34 @@
+/** `/v1/audit_log`: who did what in the account, newest first. For keys of owners and admins. */
+
+import type { AppContext } from "../request/context.ts";
+import { type AuditPlace, type AuditRow, findAuditPlace, listAuditLog } from "../../db/audit-log.ts";
+import { answer } from "../request/answer.ts";
+import { readQuery, requireRow, toList } from "../request/query.ts";
+import { auditLogQuery } from "../schema/queries.ts";
+
+const view = ({ id, at, act, actor, actorId, actorName, address, target, targetName, before, after }: AuditRow) => ({
+  object: "audit_entry",
+  id,
+  at: Math.floor(at / 1000),
+  act,
+  actor: { kind: actor, id: actorId, name: actorName },
+  address,
+  target: target === null ? null : { id: target, name: targetName },
+  before,
+  after,
+});
+
+export async function listAudit(c: AppContext): Promise<Response> {
+  const { accountId } = c.get("caller");
+  const { limit, after, act, actor, since, until } = readQuery(c, auditLogQuery);
+  let place: AuditPlace | undefined;
+  await requireRow(after, async (id) => (place = await findAuditPlace(c.env.DB, accountId, id)));
+  const filter = {
+    acts: act === undefined ? undefined : [act],
+    actor,
+    since: since === undefined ? undefined : 1000 * since,
+    until: until === undefined ? undefined : 1000 * until,
+  };
+  const rows = await listAuditLog(c.env.DB, accountId, filter, { limit: limit + 1, after: place });
+  return answer(c, toList(rows.slice(0, limit).map(view), rows.length > limit));
+}

@@ -1,0 +1,62 @@
+/** The four balance paths: the key's and the account's balance, with and without `/v1`, open to every origin. */
+
+import { answerPlain, answerPreflight } from "../request/answer.ts";
+import type { AppContext, Handle } from "../request/context.ts";
+import { ApiError } from "../../base/errors.ts";
+import { alert } from "../../base/log.ts";
+import { remaining, toUnits } from "../../db/ledger.ts";
+import { authenticate, bearerToken, countRequest } from "../request/auth.ts";
+import { sentences } from "./balance-sentences.ts";
+import { isBrowserToken } from "../request/browser-tokens.ts";
+import { prepare } from "../request/errors.ts";
+import { readBalances } from "../../wallet/settlements.ts";
+
+type Scope = "key" | "account";
+
+/** Answers every method of a balance path, because its errors have a shape of their own. Pages on any origin may read its answers. */
+export const balance =
+  (scope: Scope): Handle =>
+  async (c) => {
+    c.set("allowOrigin", "*");
+    const { method } = c.req;
+    try {
+      if (method === "OPTIONS") return answerPreflight(c);
+      if (method !== "GET" && method !== "HEAD") throw new ApiError("method_not_allowed", { headers: { allow: "GET, HEAD, OPTIONS" } });
+      return await showBalance(c, scope);
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError)) {
+        alert("request", { request: c.get("requestId"), outcome: "internal_error" }, thrown);
+        return refuse(c, 500, sentences.fault);
+      }
+      const { error, headers } = prepare(c, thrown);
+      const message = error.code === "rate_limit_exceeded" || error.code === "method_not_allowed" ? sentences[error.code] : sentences.fault;
+      return answerPlain(c, { success: false, message }, error.status, headers);
+    }
+  };
+
+async function showBalance(c: AppContext, scope: Scope): Promise<Response> {
+  const unknown = scope === "key" ? sentences.unknownKey : sentences.unknownUser;
+  const token = bearerToken(c);
+  if (token === undefined) return refuse(c, 401, sentences.noHeader);
+  if (isBrowserToken(token)) return refuse(c, 403, sentences.browserToken);
+  const caller = await authenticate(c);
+  if (!caller) return refuse(c, 401, unknown);
+  c.set("caller", caller);
+  await countRequest(c, "read");
+  const { accountId, keyId } = caller;
+  const balances = await readBalances(c.env, c.executionCtx, accountId, scope === "key" ? [keyId] : []);
+  const found = balances[scope === "key" ? keyId : accountId];
+  if (!found) return refuse(c, 401, unknown);
+  const left = remaining(found);
+  return answerPlain(c, {
+    success: true,
+    remain_balance: left === null ? -1 : toUnits(left),
+    used_balance: toUnits(found.used),
+    unlimited_quota: left === null,
+  });
+}
+
+function refuse(c: AppContext, status: 401 | 403 | 500, message: string): Response {
+  c.set("outcome", status === 500 ? "internal_error" : "unauthorized");
+  return answerPlain(c, { success: false, message }, status);
+}

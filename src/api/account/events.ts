@@ -1,0 +1,53 @@
+/** `/v1/events`: the account's final tasks and ended deliveries in the order in which they ended, for clients that were offline. */
+
+import type { AppContext } from "../request/context.ts";
+import { lifeTimes } from "../../config.ts";
+import { deliveryEndedAt, isOfDelivery } from "../../db/delivery-events.ts";
+import { listEndedTasks, settledAt } from "../../db/ledger-reports.ts";
+import { toObjectId } from "../../base/ids.ts";
+import { eventTaskId, eventType, toEventId } from "../../tasks/answers/event.ts";
+import { answer } from "../request/answer.ts";
+import { type OpenWait, openWait } from "../request/open-wait.ts";
+import { readQuery, requireRow, toList } from "../request/query.ts";
+import { eventsQuery } from "../schema/queries.ts";
+
+/** The interval between D1 queries while a caller waits; each reads at most one row. */
+const waitStepMs = 2_000;
+
+export async function listEvents(c: AppContext): Promise<Response> {
+  const { limit, after, wait: seconds = 0 } = readQuery(c, eventsQuery);
+  const { accountId } = c.get("caller");
+  const { DB, OPERATIONS, TASKS, WALLETS } = c.env;
+  await WALLETS.getByName(accountId).writeEnded();
+  let place: number | undefined;
+  await requireRow(after, async (id) => {
+    const { taskId, ofDelivery } = eventTaskId(id) ?? {};
+    if (taskId === undefined || !toObjectId(TASKS, taskId)) return false;
+    if (ofDelivery) place = await deliveryEndedAt(DB, accountId, taskId);
+    else place = (await settledAt(DB, accountId, taskId)) ?? (await OPERATIONS?.findArchived(accountId, taskId))?.closedAt;
+    return place !== undefined;
+  });
+  const until = Date.now() + 1000 * seconds;
+  let wait: OpenWait | undefined;
+  try {
+    for (;;) {
+      const since = Math.max(place ?? 0, Date.now() - lifeTimes(c.env).recordMs);
+      const rows = await listEndedTasks(DB, accountId, since, limit + 1);
+      const left = until - Date.now();
+      if (rows.length > 0 || left <= 0) {
+        const data = rows.slice(0, limit).map(({ taskId, outcome, at }) => ({
+          id: toEventId(taskId, isOfDelivery(outcome)),
+          type: eventType(outcome),
+          at: Math.floor(at / 1000),
+          task: taskId,
+        }));
+        return answer(c, toList(data, rows.length > limit));
+      }
+      wait ??= await openWait(c);
+      await wait.pause(Math.min(waitStepMs, left));
+      await WALLETS.getByName(accountId).writeEnded();
+    }
+  } finally {
+    wait?.end();
+  }
+}

@@ -1,0 +1,176 @@
+/** `/v1/batches`: beginning, listing, reading and cancelling batches, and their results. */
+
+import { inLanes } from "../../base/concurrency.ts";
+import { ApiError, invalid, type Violation } from "../../base/errors.ts";
+import { fileDigest, sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
+import { retry } from "../../base/retry.ts";
+import { deleteBatch, hasBatch, insertBatch, listBatches } from "../../db/batches.ts";
+import { fileById, type StoredFile } from "../../db/files.ts";
+import { copyStored, removeUnder, storeBytes } from "../../storage/assets.ts";
+import { canonicalJson } from "../../media/canonical-json.ts";
+import { answer, respond } from "../request/answer.ts";
+import { readFields } from "../request/body.ts";
+import { type AppContext, assetBase } from "../request/context.ts";
+import { readQuery, requireRow, toList } from "../request/query.ts";
+import { readReceiverUrl } from "../request/references.ts";
+import { requireVariables } from "../request/variable-checks.ts";
+import { allowsPrivateNetwork, ownHosts } from "../../config.ts";
+import { newBatch } from "../schema/bodies.ts";
+import { pageQuery } from "../schema/queries.ts";
+import type { BatchTerms } from "./state.ts";
+import { batchPrefix, type BatchView, inputKey } from "./view.ts";
+
+/** Begins a batch. With an `Idempotency-Key` a repeat returns the same one as long as it exists. */
+export async function createBatch(c: AppContext): Promise<Response> {
+  const { env } = c;
+  requireVariables(env, "task");
+  const body = await readFields(c, newBatch);
+  const { accountId, keyId, keyHash, scope } = c.get("caller");
+  const host = new URL(c.req.url).hostname;
+  const receiver = readReceiverUrl("callback_url", body.callback_url, {
+    allowPrivate: allowsPrivateNetwork(env),
+    ownHosts: [host, ...ownHosts(env)],
+  });
+  const violations: Violation[] = [...receiver.violations];
+  const { input_file: inputFile, requests } = body;
+  if (inputFile !== undefined && requests !== undefined)
+    violations.push({ param: "requests", rule: "not_together", values: { other: "input_file" } });
+  if (inputFile === undefined && requests === undefined)
+    violations.push({ param: "input_file", rule: "one_of_required", values: { fields: "input_file, requests" } });
+  if (violations.length > 0) throw new ApiError("invalid_request", { violations });
+
+  const key = readKey(c);
+  const objectId =
+    key === undefined ? env.BATCHES.newUniqueId() : env.BATCHES.idFromName(await sha256Hex(["batch", accountId, key].join("\n")));
+  const id = toBatchId(objectId);
+  const batch = env.BATCHES.get(objectId);
+  const content = { ...body, ...(inputFile !== undefined && { input_file: fileDigest(inputFile) ?? inputFile }) };
+  const fingerprint = key === undefined ? undefined : await sha256Hex(canonicalJson(content));
+  const earlier = fingerprint === undefined ? null : await batch.find(accountId, fingerprint);
+  if (earlier) return answerCreated(c, earlier, true);
+
+  const input = inputFile === undefined ? undefined : await findInput(c, inputFile);
+  const create = async () => {
+    const inputBytes = await storeInput(env.ASSETS, id, input, requests ?? []);
+    const terms: BatchTerms = {
+      id,
+      accountId,
+      keyId,
+      keyHash,
+      scope,
+      fingerprint,
+      requestId: c.get("requestId"),
+      base: assetBase(c),
+      host,
+      language: c.get("language"),
+      inputBytes,
+      inputFile,
+      // Rounded down, except for the error of the multiplication: 1.005 is 1,005,000 millionths.
+      maxCost: body.max_cost === undefined ? undefined : Math.floor(body.max_cost * 1e6 + 1e-3),
+      concurrency: body.concurrency,
+      callbackUrl: receiver.url,
+      reference: body.reference,
+      createdAt: Date.now(),
+    };
+    // Listed before it exists: an erasure of the account finds it.
+    await insertBatch(env.DB, terms);
+    return retry("batch", id, async () => await batch.create(terms));
+  };
+  const work = create().catch(async (error: unknown) => {
+    const exists = await batch.view(accountId).catch(() => true);
+    if (!exists) {
+      await removeUnder(env.ASSETS, batchPrefix(id));
+      await deleteBatch(env.DB, accountId, id);
+    }
+    throw error;
+  });
+  // Continues after the caller disconnects, so that what is stored belongs to a batch or is removed.
+  c.executionCtx.waitUntil(work.catch(() => undefined)); // reported below
+  return answerCreated(c, await work, false);
+}
+
+function answerCreated(c: AppContext, view: BatchView | "conflict", isReplay: boolean): Response {
+  if (view === "conflict") throw new ApiError("idempotency_conflict");
+  return answer(c, view, 201, { location: `/v1/batches/${view.id}`, ...(isReplay && { "idempotent-replayed": "true" }) });
+}
+
+function readKey(c: AppContext): string | undefined {
+  const key = c.req.header("idempotency-key");
+  if (key !== undefined && !/^[\x20-\x7e]{1,255}$/.test(key)) throw invalid("Idempotency-Key", "bad_idempotency_key");
+  return key;
+}
+
+async function findInput(c: AppContext, id: string): Promise<StoredFile> {
+  const file = fileDigest(id) === undefined ? undefined : await fileById(c.env.DB, c.get("caller").accountId, id, Date.now());
+  if (!file) throw invalid("input_file", "unknown_file");
+  if (file.type !== "application/jsonl") throw invalid("input_file", "file_not_lines");
+  return file;
+}
+
+/** Stores the lines under the batch's own key, because the file may be deleted or expire while the batch runs. Returns their size. */
+async function storeInput(bucket: R2Bucket, id: string, file: StoredFile | undefined, requests: unknown[]): Promise<number> {
+  if (file) {
+    if (!(await copyStored(bucket, file.object, inputKey(id)))) throw invalid("input_file", "unknown_file");
+    return file.bytes;
+  }
+  const bytes = new TextEncoder().encode(requests.map((request) => `${JSON.stringify(request)}\n`).join(""));
+  await storeBytes(bucket, inputKey(id), bytes, "application/jsonl");
+  return bytes.byteLength;
+}
+
+/** The batch's object, and its owner. Throws 404 for an id that was never issued. */
+function openBatch(c: AppContext, id: string) {
+  const { BATCHES } = c.env;
+  const objectId = toBatchObjectId(BATCHES, id);
+  if (!objectId) throw new ApiError("not_found");
+  return { batch: BATCHES.get(objectId), accountId: c.get("caller").accountId };
+}
+
+export async function showBatch(c: AppContext, id: string): Promise<Response> {
+  const { batch, accountId } = openBatch(c, id);
+  const view = await batch.view(accountId);
+  if (!view) throw new ApiError("not_found");
+  return answer(c, view);
+}
+
+export async function showBatches(c: AppContext): Promise<Response> {
+  const { accountId } = c.get("caller");
+  const { limit, after } = readQuery(c, pageQuery);
+  await requireRow(after, (id) => hasBatch(c.env.DB, accountId, id));
+  const ids = await listBatches(c.env.DB, accountId, { limit: limit + 1, after });
+  const views = await inLanes(ids.slice(0, limit), (id) => openBatch(c, id).batch.view(accountId));
+  return answer(
+    c,
+    toList(
+      views.filter((view) => view !== null),
+      ids.length > limit,
+    ),
+  );
+}
+
+export async function cancelBatch(c: AppContext, id: string): Promise<Response> {
+  const { batch, accountId } = openBatch(c, id);
+  const view = await batch.cancel(accountId);
+  if (!view) throw new ApiError("not_found");
+  if (view === "final") throw new ApiError("task_already_final");
+  return answer(c, view);
+}
+
+/** The results of the lines that have ended, in the order of the input, also while the batch runs. */
+export async function showResults(c: AppContext, id: string): Promise<Response> {
+  const { batch, accountId } = openBatch(c, id);
+  const first = await batch.results(accountId, 0);
+  if (!first) throw new ApiError("not_found");
+  const encoder = new TextEncoder();
+  let part: { text: string; next: number | undefined } | null = first;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (part?.text) controller.enqueue(encoder.encode(part.text));
+      if (part?.next === undefined) return controller.close();
+      part = await batch.results(accountId, part.next);
+      // Removed meanwhile: what was sent must not look complete.
+      if (!part) controller.error(new Error("the batch is gone"));
+    },
+  });
+  return respond(c, body, 200, { "content-type": "application/jsonl", "cache-control": "private, no-store" });
+}

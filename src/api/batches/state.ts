@@ -1,0 +1,202 @@
+/** What a batch's object stores: the batch, the pages of its input, and the lines that have ended. */
+
+import type { KeyScope } from "../../db/callers.ts";
+import type { EndedLines, FailureGroup, LineQuery } from "../../tasks/batch-line.ts";
+import type { Language } from "../../messages/index.ts";
+
+/** How many lines a page has: one row is written for all of them before any of them runs. */
+export const pageLines = 32;
+
+type BatchStatus = "validating" | "in_progress" | "completed" | "cancelled" | "failed";
+
+/** Why the lines that have not begun fail. */
+export type StopReason = "cancelled" | "insufficient_quota" | "unauthorized";
+
+/** A line that could not be read, in a batch that failed. `line` counts from 1. */
+export interface LineFault {
+  line: number;
+  code: string;
+  message: string;
+  param: string | null;
+}
+
+/** A batch as it was submitted. Never changes. */
+export interface BatchTerms {
+  id: string;
+  accountId: string;
+  keyId: string;
+  /** Of the API key, which is checked again before each line; missing for a user of the console. */
+  keyHash?: string | undefined;
+  scope?: KeyScope | undefined;
+  /** Identifies the request, for one that is repeated with the same idempotency key. */
+  fingerprint?: string | undefined;
+  requestId: string;
+  base: string;
+  host: string;
+  language: Language;
+  /** The size of the input in the bucket. */
+  inputBytes: number;
+  inputFile?: string | undefined;
+  /** Millionths; undefined without a limit. */
+  maxCost?: number | undefined;
+  concurrency: number;
+  callbackUrl?: string | undefined;
+  reference?: string | undefined;
+  /** Milliseconds */
+  createdAt: number;
+}
+
+export interface Batch {
+  terms: BatchTerms;
+  status: BatchStatus;
+  /** Set once all lines are checked. */
+  total: number;
+  /** The last page of which lines may have begun; -1 before the first. */
+  begun: number;
+  stop?: StopReason | undefined;
+  waiting?: { for: "balance" | "open_tasks"; since: number } | undefined;
+  endedAt?: number | undefined;
+  errors?: LineFault[] | undefined;
+  resultsFile?: string | undefined;
+  /** The usual seconds of the last line that began. */
+  typicalSeconds?: number | undefined;
+  /** What all lines cost if none fails, in millionths, when they were checked; missing in batches of the previous release. */
+  expected?: number | undefined;
+}
+
+/** The id of a line's task, chosen before it is made, its price in millionths, and the line's own id. null: the line was refused when it was checked. */
+export type Assigned = [taskId: string, price: number, customId: string] | null;
+
+export interface Page {
+  n: number;
+  /** The number of its first line. */
+  first: number;
+  /** Where its text begins in the input, and its length. */
+  at: number;
+  bytes: number;
+  assigned: Assigned[];
+}
+
+/** An ended line. `result` is its line of the results. */
+export interface EndedLine {
+  n: number;
+  status: "completed" | "failed";
+  charged: number;
+  result: string;
+}
+
+/** The object's storage. Calls without an `await` between them are one transaction. */
+export class BatchStore {
+  readonly #storage: DurableObjectStorage;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+  }
+
+  read(): Batch | undefined {
+    return this.#storage.kv.get<Batch>("batch");
+  }
+
+  write(batch: Batch): void {
+    this.#storage.kv.put("batch", batch);
+  }
+
+  /** Creates the tables, or empties them: the check of the lines begins again after a crash. */
+  clear(): void {
+    const { sql } = this.#storage;
+    sql.exec("CREATE TABLE IF NOT EXISTS page (n INTEGER PRIMARY KEY, first INTEGER, at INTEGER, bytes INTEGER, assigned TEXT)");
+    sql.exec("CREATE TABLE IF NOT EXISTS line (n INTEGER PRIMARY KEY, status TEXT, charged INTEGER, result TEXT)");
+    sql.exec("DELETE FROM page");
+    sql.exec("DELETE FROM line");
+  }
+
+  putPage({ n, first, at, bytes, assigned }: Page): void {
+    this.#storage.sql.exec("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", n, first, at, bytes, JSON.stringify(assigned));
+  }
+
+  page(n: number): Page | undefined {
+    const [row] = this.#storage.sql.exec<Record<"n" | "first" | "at" | "bytes", number> & { assigned: string }>(
+      "SELECT * FROM page WHERE n = ?",
+      n,
+    );
+    return row && { ...row, assigned: JSON.parse(row.assigned) as Assigned[] };
+  }
+
+  putLine({ n, status, charged, result }: EndedLine): void {
+    this.#storage.sql.exec("INSERT OR IGNORE INTO line VALUES (?, ?, ?, ?)", n, status, charged, result);
+  }
+
+  hasLine(n: number): boolean {
+    return this.#storage.sql.exec("SELECT 1 FROM line WHERE n = ?", n).toArray().length > 0;
+  }
+
+  /** The numbers of the ended lines from `from` to before `to`. */
+  endedLines(from: number, to: number): Set<number> {
+    return new Set(
+      this.#storage.sql
+        .exec<{ n: number }>("SELECT n FROM line WHERE n >= ? AND n < ?", from, to)
+        .toArray()
+        .map(({ n }) => n),
+    );
+  }
+
+  /** How many lines ended, by status, and what they were charged. */
+  sums(): { completed: number; failed: number; charged: number } {
+    const rows = this.#storage.sql
+      .exec<{ status: string; lines: number; charged: number }>(
+        "SELECT status, count(*) AS lines, sum(charged) AS charged FROM line GROUP BY status",
+      )
+      .toArray();
+    const count = (status: string) => rows.find((row) => row.status === status)?.lines ?? 0;
+    return { completed: count("completed"), failed: count("failed"), charged: rows.reduce((sum, row) => sum + row.charged, 0) };
+  }
+
+  /** The ended lines that match, in the order of the input or from its end, and whether there are more of them. */
+  select({ status, code, after, limit, isNewest }: LineQuery): EndedLines {
+    const rows = this.#storage.sql
+      .exec<{ n: number; result: string }>(
+        `SELECT n, result FROM line WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR json_extract(result, '$.error.code') = ?2)
+           AND (?3 IS NULL OR n > ?3) ORDER BY n ${isNewest ? "DESC" : "ASC"} LIMIT ?4`,
+        status ?? null,
+        code ?? null,
+        after ?? null,
+        limit + 1,
+      )
+      .toArray();
+    return { lines: rows.slice(0, limit), hasMore: rows.length > limit };
+  }
+
+  /** The failed lines by the code of their error, the most frequent first. */
+  failures(): FailureGroup[] {
+    const groups = new Map<string, FailureGroup>();
+    let page: Page | undefined;
+    for (const { n, code } of this.#storage.sql.exec<{ n: number; code: string | null }>(
+      "SELECT n, json_extract(result, '$.error.code') AS code FROM line WHERE status = 'failed' ORDER BY n",
+    )) {
+      const at = Math.floor(n / pageLines);
+      if (page?.n !== at) page = this.page(at);
+      const assigned = page?.assigned[n % pageLines];
+      const group = groups.get(code ?? "") ?? { code: code ?? "", lines: 0, repeatable: 0, price: 0 };
+      group.lines++;
+      if (assigned) {
+        group.repeatable++;
+        group.price += assigned[1];
+      }
+      groups.set(group.code, group);
+    }
+    return [...groups.values()].sort((one, other) => other.lines - one.lines);
+  }
+
+  /** The results from line `from` on, in order, of about `maxBytes`; `next` is the line to continue with, undefined at the end. */
+  results(from: number, maxBytes: number): { text: string; next: number | undefined } {
+    let text = "";
+    for (const { n, result } of this.#storage.sql.exec<{ n: number; result: string }>(
+      "SELECT n, result FROM line WHERE n >= ? ORDER BY n",
+      from,
+    )) {
+      if (text !== "" && text.length + result.length > maxBytes) return { text, next: n };
+      text += `${result}\n`;
+    }
+    return { text, next: undefined };
+  }
+}

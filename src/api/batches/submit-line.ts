@@ -1,0 +1,69 @@
+/** A line of a batch as a submission: checked without being made, and made as the task whose id the batch has chosen. */
+
+import { ApiError } from "../../base/errors.ts";
+import { toObjectId } from "../../base/ids.ts";
+import type { Caller } from "../../db/callers.ts";
+import { inputPrefix, removeUnder } from "../../storage/assets.ts";
+import type { CreateAnswer } from "../../tasks/object/creating.ts";
+import type { BatchLine } from "../../tasks/batch-line.ts";
+import { errorBody } from "../request/error-body.ts";
+import { withoutImages } from "../request/large-body.ts";
+import { digestBody, storeInputs, storeVideo } from "../submissions/inputs.ts";
+import { type Checked, readFields, type SubmissionRequest, toSubmission } from "../submissions/submission.ts";
+import type { Line } from "./lines.ts";
+import type { BatchTerms } from "./state.ts";
+
+type Background = Pick<ExecutionContext, "waitUntil">;
+
+/** A line that was checked: what is needed to make its task. */
+export interface CheckedLine extends Checked {
+  request: SubmissionRequest;
+}
+
+/** Checks a line as its own endpoint would. Throws `ApiError`. */
+export async function checkLine(env: Env, background: Background, terms: BatchTerms, caller: Caller, line: Line): Promise<CheckedLine> {
+  const request: SubmissionRequest = {
+    endpoint: line.endpoint,
+    videoId: line.videoId,
+    read: withoutImages(line.body),
+    caller,
+    idempotencyKey: undefined,
+    isDryRun: false,
+    isOpenAi: false,
+    path: line.path,
+    host: terms.host,
+    base: terms.base,
+    requestId: terms.requestId,
+    language: terms.language,
+  };
+  return { ...(await toSubmission(env, background, request, await readFields(env, request))), request };
+}
+
+/**
+ * Makes the line's task. It may be repeated with the same id: the task is made once. Throws 400 if a file of the line is gone, and faults of our
+ * own storage.
+ */
+export async function makeTask(env: Env, taskId: string, checked: CheckedLine, batch: BatchLine): Promise<CreateAnswer> {
+  const { submission, references, files, videoFile, request } = checked;
+  const { source } = submission;
+  const hasInputs = videoFile !== undefined || references.some(({ inline, file }) => inline !== undefined || file !== undefined);
+  const stub = env.TASKS.get(toObjectId(env.TASKS, taskId)!);
+  try {
+    const bodyDigest = await digestBody(env.ASSETS, taskId, request.read);
+    const inputs = await storeInputs(env, taskId, { references, files }, request.read);
+    const video = videoFile && source && { source: await storeVideo(env, taskId, videoFile, source) };
+    const made = await stub.create({ ...submission, bodyDigest, inputs, ...video, batch });
+    if ("refused" in made && hasInputs) await removeUnder(env.ASSETS, inputPrefix(taskId));
+    return made;
+  } catch (error) {
+    // An earlier attempt may have made the task, which then needs its inputs.
+    if (hasInputs && error instanceof ApiError && !(await stub.exists())) await removeUnder(env.ASSETS, inputPrefix(taskId));
+    throw error;
+  }
+}
+
+/** A refusal as the `error` of a result. */
+export function toLineError(error: unknown, { language }: BatchTerms): { code: string; message: string; param: string | null } {
+  const { code, message, param } = errorBody(error instanceof ApiError ? error : new ApiError("internal_error"), language);
+  return { code, message, param };
+}

@@ -1,0 +1,49 @@
+/** A batch as its callers see it, and where its input is stored. */
+
+import { toUnits } from "../../db/ledger.ts";
+import type { Batch } from "./state.ts";
+
+/** What belongs to a batch in the bucket; its object removes it. */
+export const batchPrefix = (id: string) => `batches/${id}/`;
+export const inputKey = (id: string) => `${batchPrefix(id)}input`;
+
+/** Lines by state, and amounts in millionths. */
+interface Sums {
+  running: number;
+  completed: number;
+  failed: number;
+  charged: number;
+  reserved: number;
+}
+
+const seconds = (ms: number) => Math.floor(ms / 1000);
+
+/** `GET /v1/batches/{id}`. */
+export function toView(batch: Batch, { running, completed, failed, charged, reserved }: Sums) {
+  const { terms, status, total, waiting, errors, resultsFile, endedAt, typicalSeconds, expected } = batch;
+  const left = total - completed - failed;
+  return {
+    id: terms.id,
+    object: "batch" as const,
+    status,
+    created_at: seconds(terms.createdAt),
+    counts: { total, queued: Math.max(0, left - running), running, completed, failed },
+    cost: {
+      reserved: toUnits(reserved),
+      charged: toUnits(charged),
+      limit: terms.maxCost === undefined ? null : toUnits(terms.maxCost),
+      ...(expected !== undefined && { expected: toUnits(expected) }),
+    },
+    concurrency: terms.concurrency,
+    ...(terms.inputFile !== undefined && { input_file: terms.inputFile }),
+    ...(terms.reference !== undefined && { reference: terms.reference }),
+    ...(waiting && endedAt === undefined && { waiting_for: waiting.for }),
+    ...(status === "in_progress" &&
+      typicalSeconds !== undefined && { estimated_time: Math.ceil(left / terms.concurrency) * typicalSeconds }),
+    ...(endedAt !== undefined && { ended_at: seconds(endedAt) }),
+    ...(resultsFile !== undefined && { results_file: resultsFile }),
+    ...(errors && { errors }),
+  };
+}
+
+export type BatchView = ReturnType<typeof toView>;

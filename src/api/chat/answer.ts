@@ -1,0 +1,158 @@
+/** The fields of an upstream's chat answer that reach the caller, by allow-list, and its usage. Pure. */
+
+import { byteLength } from "../../base/byte-length.ts";
+import { parseJson } from "../../media/json-limits.ts";
+import { ProviderError } from "../../providers/provider.ts";
+
+/** Tokens to charge. */
+export interface Usage {
+  promptTokens: number;
+  completionTokens: number;
+  /** Those of the prompt that the upstream had cached. */
+  cachedTokens?: number | undefined;
+}
+
+/** More than in requests: with `top_logprobs` an answer has over a hundred values for each token. */
+const maxAnswerValues = 1_000_000;
+
+/** The fault of an answer that cannot be understood; a `cause` that is a `ProviderError` already is returned unchanged. */
+export const toUnclear = (message: string, cause?: unknown): ProviderError =>
+  cause instanceof ProviderError ? cause : new ProviderError("unclear", `chat: ${message}`, { cause });
+
+export type Fields = Record<string, unknown>;
+const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Parses a text as an object. The error does not contain the text, because it is content and errors are logged. */
+export function parseFields(text: string): Fields {
+  let value: unknown;
+  try {
+    value = parseJson(text, maxAnswerValues);
+  } catch {
+    value = undefined;
+  }
+  if (typeof value !== "object" || value === null) throw toUnclear("not a JSON object");
+  return value as Fields;
+}
+
+/** The fields to keep: `true` for fields passed on unchanged; an object for an object, or a list of objects, with these fields. */
+interface Allowed {
+  [field: string]: true | Allowed;
+}
+
+const called: Allowed = { name: true, arguments: true };
+const messageFields: Allowed = {
+  role: true,
+  content: true,
+  refusal: true,
+  reasoning_content: true,
+  tool_calls: { index: true, id: true, type: true, function: called, custom: { name: true, input: true } },
+  function_call: called,
+  annotations: { type: true, url_citation: { start_index: true, end_index: true, title: true, url: true } },
+  audio: { id: true, data: true, expires_at: true, transcript: true },
+};
+const token: Allowed = { token: true, bytes: true, logprob: true };
+const logprobFields: Allowed = { ...token, top_logprobs: token };
+const logprobsFields: Allowed = { content: logprobFields, refusal: logprobFields };
+const usageFields: Allowed = {
+  prompt_tokens: true,
+  completion_tokens: true,
+  total_tokens: true,
+  prompt_tokens_details: { cached_tokens: true, cache_write_tokens: true, audio_tokens: true, image_tokens: true, text_tokens: true },
+  completion_tokens_details: {
+    reasoning_tokens: true,
+    audio_tokens: true,
+    text_tokens: true,
+    accepted_prediction_tokens: true,
+    rejected_prediction_tokens: true,
+  },
+};
+const finishReasons = new Set<unknown>(["stop", "length", "tool_calls", "content_filter", "function_call"]);
+
+function pick(value: unknown, allowed: Allowed): unknown {
+  if (Array.isArray(value)) return value.map((item) => pick(item, allowed));
+  if (!isFields(value)) return value === null ? null : undefined;
+  const kept: Fields = {};
+  for (const name in value) {
+    const rule = Object.hasOwn(allowed, name) ? allowed[name] : undefined;
+    if (rule !== undefined) kept[name] = rule === true ? value[name] : pick(value[name], rule);
+  }
+  return kept;
+}
+
+/** The choices for the caller; `part` is `message` in a whole answer and `delta` in a stream. */
+export function toChoices(choices: unknown[], part: "message" | "delta"): object[] {
+  return choices.filter(isFields).map((choice, at) => {
+    const message = choice[part];
+    const kept = isFields(message) ? (pick(message, messageFields) as Fields) : {};
+    // Some upstreams use this name for the field.
+    if (isFields(message) && typeof message["reasoning"] === "string" && kept["reasoning_content"] === undefined)
+      kept["reasoning_content"] = message["reasoning"];
+    const reason = choice["finish_reason"];
+    const logprobs = choice["logprobs"];
+    return {
+      index: typeof choice["index"] === "number" ? choice["index"] : at,
+      [part]: kept,
+      ...(logprobs !== undefined && { logprobs: pick(logprobs, logprobsFields) }),
+      finish_reason: finishReasons.has(reason) ? reason : reason === null || reason === undefined ? null : "stop",
+    };
+  });
+}
+
+/** A usage report for the caller. */
+export const toUsageReport = (usage: unknown) => pick(usage, usageFields);
+
+/** Seconds since the epoch, from the upstream if it gives them. */
+export const toCreated = (created: unknown) => (typeof created === "number" && created > 0 ? created : Math.floor(Date.now() / 1000));
+
+/** Bytes of generated text in all fields of a message or delta. */
+function generatedBytes(value: unknown): number {
+  if (typeof value === "string") return byteLength(value);
+  if (typeof value !== "object" || value === null) return 0;
+  let bytes = 0;
+  for (const [name, item] of Object.entries(value)) {
+    if (name === "role" || name === "type" || name === "id") continue;
+    // Arguments are a string in this format; some upstreams send an object.
+    const isObject = (name === "arguments" || name === "input") && typeof item === "object";
+    bytes += isObject ? byteLength(JSON.stringify(item)) : generatedBytes(item);
+  }
+  return bytes;
+}
+
+/** The usage of a chat so far: the upstream's last report, and every byte since then. */
+export class ChatMeter {
+  #reported: { prompt: number; completion: number; cached: number | undefined } | undefined;
+  #bytes = 0;
+  /** True once the upstream began to answer. */
+  hasBegun = false;
+
+  /** Counts a whole answer or an event of a stream. A report covers everything up to its event. */
+  add({ choices, usage }: Fields, part: "message" | "delta"): void {
+    if (Array.isArray(choices))
+      for (const choice of choices as unknown[]) {
+        this.hasBegun = true;
+        if (isFields(choice)) this.#bytes += generatedBytes(choice[part]);
+      }
+    if (isFields(usage)) this.#report(usage);
+  }
+
+  /** Counts bytes that could not be parsed. */
+  addBytes(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Reports without tokens are placeholders. Some makers exclude reasoning from `completion_tokens`, but not from the total. */
+  #report({ prompt_tokens: prompt, completion_tokens: completion, total_tokens: total, prompt_tokens_details: details }: Fields): void {
+    const isCount = (value: unknown): value is number => typeof value === "number" && value >= 0 && Number.isFinite(value);
+    if (!isCount(prompt) || prompt === 0 || !(isCount(completion) || isCount(total))) return;
+    this.hasBegun = true;
+    const cached = isFields(details) && isCount(details["cached_tokens"]) ? details["cached_tokens"] : undefined;
+    this.#reported = { prompt, completion: Math.max(isCount(completion) ? completion : 0, isCount(total) ? total - prompt : 0), cached };
+    this.#bytes = 0;
+  }
+
+  /** Tokens to charge. Without an upstream report: the prompt's upper bound, and one token per byte of the answer. */
+  usage(promptTokens: number): Usage {
+    const { prompt = promptTokens, completion = 0, cached } = this.#reported ?? {};
+    return { promptTokens: prompt, completionTokens: completion + this.#bytes, cachedTokens: cached };
+  }
+}

@@ -1,0 +1,226 @@
+/** `/v1/chat/completions`, from the body to the settlement: holds the price, asks the first usable route, returns its answer whole or streamed. */
+
+import { answer, respond } from "../request/answer.ts";
+import { type AppContext, hasQuery } from "../request/context.ts";
+import { type ChatBody, droppedFields, toForwarded } from "../../catalog/chat-schema.ts";
+import { chatReservation, chatDeadlineMs } from "../../catalog/chat-tokens.ts";
+import { parseBody } from "../../catalog/parse.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import { chatPrice } from "../../catalog/prices.ts";
+import { liveCatalog } from "../../current-catalog.ts";
+import { toUnits, type Charge } from "../../db/ledger.ts";
+import { ApiError } from "../../base/errors.ts";
+import { newId } from "../../base/ids.ts";
+import { log } from "../../base/log.ts";
+import { ChatCosts } from "./costs.ts";
+import { holdForChat } from "./hold.ts";
+import { settleChat } from "../../wallet/settlements.ts";
+import { admitToSubmit } from "../request/auth.ts";
+import { type Chat, readWhole, relayStream } from "./relay.ts";
+import { askRoutes, chatRoutes, toChatError } from "./routes.ts";
+import { toErrorObject } from "../request/errors.ts";
+import { requireScope } from "../request/key-scope.ts";
+import { announceEnd } from "../request/model-end.ts";
+import { withChat } from "../request/large-body.ts";
+import { answerDryRun, isDryRun, optionViolations, requireMaxCost } from "../request/options.ts";
+import { readQuery } from "../request/query.ts";
+import { chatQuery } from "../schema/queries.ts";
+import { withSpan } from "../../tracing.ts";
+import { chargeVersion } from "../../base/versions.ts";
+import { requireVariables } from "../request/variable-checks.ts";
+
+export async function completeChat(c: AppContext): Promise<Response> {
+  await admitToSubmit(c);
+  requireVariables(c.env, "chat");
+  if (hasQuery(c)) readQuery(c, chatQuery);
+  const catalog = await liveCatalog(c.env.DB);
+  return withChat(c, async (body) => {
+    const order = check(c, body, catalog);
+    if (isDryRun(c)) return dryRun(c, order);
+    const answered = answerChat(c, openChat(c, order), order);
+    // A caller that disconnects ends the answer but not the accounting: everything generated is settled. Nor does it end a call of the
+    // wallet that this request makes for others too.
+    c.executionCtx.waitUntil(answered.catch(() => undefined)); // its fault is answered
+    return answered;
+  });
+}
+
+/** Answers what the chat with this body would answer with `?dry_run=true`. */
+export const previewChat = (c: AppContext, body: Record<string, unknown>, catalog: Catalog): Promise<Response> =>
+  dryRun(c, check(c, body, catalog));
+
+/** A chat that may be held. */
+type Order = ReturnType<typeof check>;
+
+/** Checks a body. Throws an `ApiError`. */
+function check(c: AppContext, raw: Record<string, unknown>, catalog: Catalog) {
+  const trace: Chat["trace"] = {};
+  const parsed = withSpan("validate", { kind: "chat", trace }, () => parseBody(raw, "chat", { catalog }));
+  const violations = raw["max_cost"] === undefined ? parsed.violations : [...parsed.violations, ...optionViolations(raw, "chat")];
+  if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
+  const { model } = parsed;
+  c.set("model", model.id);
+  announceEnd(c, model);
+  requireScope(c.get("caller"), "chat", model.id);
+  const body = parsed.output as ChatBody;
+  const { price } = model;
+  const fields = toForwarded(body);
+  const { promptTokens, maxTokens, amount } = chatReservation(price, body, fields);
+  const isStream = body.stream === true;
+  // Usage is always requested.
+  const forwarded = { ...fields, ...(isStream && { stream: true, stream_options: { include_usage: true } }) };
+  const routes = chatRoutes(c.env, model, forwarded, maxTokens);
+  requireMaxCost(raw, amount);
+  return {
+    model: model.id,
+    price,
+    routes,
+    isStream,
+    wantsUsage: body.stream_options?.include_usage === true,
+    promptTokens,
+    maxTokens,
+    /** Millionths. */
+    held: amount,
+    typicalSeconds: model.typicalSeconds,
+    /** Names of the caller's fields, and of those that no route gets. */
+    given: Object.keys(raw),
+    ignored: droppedFields(raw),
+    /** Shared by the chat's spans. */
+    trace,
+  };
+}
+
+function dryRun(c: AppContext, { model, held, typicalSeconds, promptTokens, maxTokens }: Order): Promise<Response> {
+  const metadata = { kind: "chat", prompt_tokens: promptTokens, max_completion_tokens: maxTokens, reserved: toUnits(held) };
+  return answerDryRun(c, { kind: "chat", model, price: held, typicalSeconds, metadata });
+}
+
+/** A chat that is held, asked, answered and settled. Its closures do not refer to the body, which would otherwise stay in memory while the answer is streamed. */
+function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTokens, held, given, trace }: Order): HeldChat {
+  const { env } = c;
+  const { accountId, keyId } = c.get("caller");
+  const id = `chatcmpl-${newId("")}`;
+  const charge: Charge = { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model };
+  const spans = { kind: "chat", model, task: id, trace } as const;
+  const caller = new Caller(c.req.raw.signal);
+  const started = Date.now();
+  const costs = new ChatCosts(promptTokens);
+  return {
+    id,
+    model,
+    costs,
+    promptTokens,
+    wantsUsage,
+    caller,
+    trace,
+    toError: (fault) => toChatError(fault, c, given),
+    describe: (fault) => toErrorObject(toChatError(fault, c, given), c),
+    hold: () => withSpan("reserve", spans, () => holdForChat(env, c.executionCtx, charge, held)),
+    settle(usage) {
+      caller.endWatch();
+      const charged = usage ? chatPrice(price, usage.promptTokens, usage.completionTokens) : 0;
+      const attempts = costs.attempts(usage);
+      const settlement = {
+        charge,
+        held,
+        charged,
+        outcome: usage ? "completed" : "provider_error",
+        ...(attempts.length > 0 && { attempts }),
+      };
+      const settled = withSpan("settle", spans, () => settleChat(env, settlement));
+      if (settled) c.executionCtx.waitUntil(settled);
+      // The line of a whole answer follows, and says it too.
+      if (!isStream && !caller.isGone()) return c.set("settled", { task: id, charged });
+      const outcome = usage ? "completed" : "failed";
+      log("settle", { request: c.get("requestId"), task: id, charged, account: accountId, model, outcome, ms: Date.now() - started });
+    },
+  };
+}
+
+interface HeldChat extends Chat {
+  caller: Caller;
+  /** Holds the price. Throws an `ApiError`; then nothing is held. */
+  hold(): Promise<void>;
+  /** The caller's error for a fault. */
+  toError(fault: unknown): ApiError;
+}
+
+/** Holds the price, asks the routes and answers. Each way out after the hold settles it, once. */
+async function answerChat(c: AppContext, chat: HeldChat, { routes, isStream, ignored }: Order): Promise<Response> {
+  try {
+    await chat.hold();
+    chat.caller.watch();
+    if (chat.caller.isGone()) {
+      // Nothing is generated for a caller who has gone before an upstream was asked.
+      chat.settle(undefined);
+      throw new ApiError("unavailable");
+    }
+    const { response, dropped } = await askRoutes(c, chat, routes, isStream).catch((error: unknown) => {
+      // If the upstream had no time to answer before the caller left, at least the prompt is charged.
+      const isLeft = chat.caller.isGone() && chat.caller.signal.aborted;
+      chat.settle(isLeft ? { promptTokens: chat.promptTokens, completionTokens: 0 } : undefined);
+      throw error;
+    });
+    const names = [...ignored, ...dropped];
+    const more = names.length > 0 ? { "x-dropped-params": names.join(", ") } : undefined;
+    if (!isStream) return answer(c, await readWhole(response, chat), 200, more);
+    const { body, done } = relayStream(response, chat);
+    c.executionCtx.waitUntil(done);
+    return respond(c, body, 200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache", ...more });
+  } catch (error) {
+    throw chat.toError(error);
+  }
+}
+
+/** After the caller disconnects the platform allows thirty more seconds; the time left after this delay is for settling. */
+const drainMs = 20_000;
+/** A chat that is answered sooner never listens for its caller's disconnection: a listener keeps the request in memory until the next full garbage collection. */
+const calmMs = 2_000;
+
+/** The caller of a chat: whether it is still there, and until when its upstream is read. */
+class Caller {
+  readonly #request: AbortSignal;
+  readonly #stop = new AbortController();
+  readonly #timers: ReturnType<typeof setTimeout>[] = [];
+  #isGone = false;
+  #isSettled = false;
+
+  constructor(request: AbortSignal) {
+    this.#request = request;
+  }
+
+  /** Aborted when the answer takes too long, or some seconds after the caller disconnected: then the bytes received so far are settled. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  isGone(): boolean {
+    return this.#isGone || this.#request.aborted;
+  }
+
+  /** The caller has disconnected, perhaps `sinceMs` ago. */
+  hangUp(sinceMs = 0): void {
+    if (!this.#isGone && !this.#isSettled) this.#after(drainMs - sinceMs, () => this.#stop.abort());
+    this.#isGone = true;
+  }
+
+  /** From the hold on. */
+  watch(): void {
+    this.#after(calmMs, () => {
+      this.#after(chatDeadlineMs - calmMs, () => this.#stop.abort());
+      // It may have disconnected right after the hold.
+      if (this.#request.aborted) this.hangUp(calmMs);
+      else this.#request.addEventListener("abort", () => this.hangUp());
+    });
+  }
+
+  /** From the settlement on. */
+  endWatch(): void {
+    this.#isSettled = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  #after(ms: number, work: () => void): void {
+    this.#timers.push(setTimeout(work, ms));
+  }
+}

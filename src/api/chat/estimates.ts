@@ -1,0 +1,46 @@
+/** `POST /v1/estimates`: the dry run of any submission or chat. The body is that of its path; `model` says which path it is. */
+
+import { admitToSubmit } from "../request/auth.ts";
+import type { AppContext, Handle } from "../request/context.ts";
+import { readLargeBody } from "../request/large-body.ts";
+import { requireVariables } from "../request/variable-checks.ts";
+import { previewChat } from "./chat.ts";
+import { previewSubmission } from "../submissions/submit.ts";
+import { liveCatalog } from "../../current-catalog.ts";
+import { ApiError, invalid } from "../../base/errors.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+
+export const estimate: Handle = async (c) => {
+  c.set("isEstimate", true);
+  await admitToSubmit(c, "browser tokens");
+  const read = await readLargeBody(c, "", { keepsImages: false });
+  const catalog = await liveCatalog(c.env.DB);
+  const family = findFamily(catalog, read.body["model"]);
+  if (family === "chat") return estimateChat(c, read.body, catalog);
+  requireVariables(c.env, "task");
+  const { video_id: videoId } = read.body;
+  if (videoId === undefined || family === "file") return previewSubmission(c, "task", read);
+  if (family === "image") throw invalid("video_id", "unsupported_parameter");
+  if (typeof videoId !== "string") throw invalid("video_id", "wrong_type", { expected: "string" });
+  return previewSubmission(c, "remix", read, videoId);
+};
+
+/** A token for browsers makes no chats, so it learns no prices of theirs. */
+function estimateChat(c: AppContext, body: Record<string, unknown>, catalog: Catalog): Promise<Response> {
+  if (c.get("caller").token) throw new ApiError("key_scope");
+  requireVariables(c.env, "chat");
+  return previewChat(c, body, catalog);
+}
+
+/** The family of the named model. Throws 400 with all names that are sold. */
+function findFamily(catalog: Catalog, name: unknown) {
+  const model = typeof name === "string" ? catalog.named(name) : undefined;
+  if (model) return model.family;
+  const allowed = catalog.live.flatMap(({ id, aliases }) => [id, ...aliases]);
+  if (name === undefined) throw new ApiError("invalid_request", { violations: [{ param: "model", rule: "required", allowed }] });
+  if (typeof name !== "string")
+    throw new ApiError("invalid_request", {
+      violations: [{ param: "model", rule: "wrong_type", values: { expected: "string" }, allowed }],
+    });
+  throw new ApiError("model_not_found", { violations: [{ param: "model", rule: "unknown_model", allowed }] });
+}

@@ -1,0 +1,257 @@
+/** Relays a chat's answer, whole or as it arrives, and settles its cost in every case. */
+
+import { toStreamFault } from "../../providers/shared/chat-errors.ts";
+import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUnclear, toUsageReport, type Usage } from "./answer.ts";
+import type { ChatCosts } from "./costs.ts";
+import { EventTranslator } from "./events.ts";
+
+/** The caller of a chat. */
+export interface ChatCaller {
+  /** Aborted when the answer takes too long, or some seconds after the caller disconnected: then the bytes received so far are settled. */
+  signal: AbortSignal;
+  isGone(): boolean;
+  /** To be called when a write fails. */
+  hangUp(): void;
+}
+
+/** A running chat. */
+export interface Chat {
+  id: string;
+  model: string;
+  /** An upper bound of the prompt's tokens, for upstreams without a usage report. */
+  promptTokens: number;
+  /** True if the caller requested the usage chunk; otherwise it is removed. */
+  wantsUsage: boolean;
+  caller: ChatCaller;
+  costs: ChatCosts;
+  /** Shared by the chat's spans. */
+  trace: { isOff?: boolean };
+  /** Ends the hold: with the usage, or without a charge. Call it once, when nothing is read any more; the answer does not wait for it. */
+  settle(usage: Usage | undefined): void;
+  /** The caller's error object for a fault. */
+  describe(fault: unknown): object;
+}
+
+/** Maximum bytes of a whole answer. */
+const maxAnswer = 32 * 1024 * 1024;
+/** The buffer of a stream: larger than a moment of text, and small because many streams run at once. */
+const readBytes = 16 * 1024;
+/** For answers that arrive in one part. */
+const wholeText = new TextDecoder();
+/** After this silence a comment keeps the connection alive; its write fails if the caller has disconnected. */
+const heartbeatMs = 15_000;
+
+/**
+ * The charge once the upstream has answered 200. It is 0 only if the upstream reported a failure before any output and the caller was still
+ * connected.
+ */
+const toCharge = (meter: ChatMeter, chat: Chat, isRefused: boolean) =>
+  isRefused && !meter.hasBegun && !chat.caller.isGone() ? undefined : meter.usage(chat.promptTokens);
+
+/** Reads the upstream's whole answer, replaces id and model name, and settles it. */
+export async function readWhole(response: Response, chat: Chat): Promise<object> {
+  const meter = new ChatMeter();
+  let isRefused = false;
+  try {
+    const whole = await readFields(response, meter);
+    const { choices, usage, created, error } = whole;
+    meter.add(whole, "message");
+    isRefused = Boolean(error);
+    if (isRefused) throw toStreamFault(error);
+    if (!Array.isArray(choices)) throw toUnclear("no choices");
+    return {
+      id: chat.id,
+      object: "chat.completion",
+      created: toCreated(created),
+      model: chat.model,
+      choices: toChoices(choices, "message"),
+      ...(usage !== undefined && usage !== null && { usage: toUsageReport(usage) }),
+    };
+  } finally {
+    chat.settle(toCharge(meter, chat, isRefused));
+  }
+}
+
+/** The answer's fields. Counts the bytes of an answer that breaks off or cannot be parsed, because the upstream generated them. */
+async function readFields(response: Response, meter: ChatMeter): Promise<Fields> {
+  const { headers } = response;
+  const length = headers.has("content-encoding") ? Number.NaN : Number(headers.get("content-length") ?? Number.NaN);
+  // At a length that is known nothing is left to be read: each read costs a turn of the event loop.
+  const reader = openReader(response.body ?? new Blob([]).stream(), length);
+  let decoder: TextDecoder | undefined;
+  let text = "";
+  let bytes = 0;
+  try {
+    for (let part = await reader.read(); part; part = await reader.read()) {
+      bytes += part.byteLength;
+      if (bytes > maxAnswer) throw toUnclear("too long an answer");
+      if (part.byteLength === length) return parseFields(wholeText.decode(part));
+      text += (decoder ??= new TextDecoder()).decode(part, { stream: true });
+      if (bytes === length) break;
+    }
+    return parseFields(text + (decoder?.decode() ?? ""));
+  } catch (error) {
+    reader.cancel();
+    meter.addBytes(bytes);
+    throw toUnclear("the answer broke off", error);
+  }
+}
+
+interface ByteReader {
+  /** The next bytes, valid until the next call; undefined at the end. */
+  read(): Promise<Uint8Array | undefined>;
+  cancel(): void;
+}
+
+/** Reads a stream into a single buffer if possible, no larger than the stream: a buffer for each read costs more than its processing. */
+function openReader(stream: ReadableStream<Uint8Array>, length = Number.NaN): ByteReader {
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = stream.getReader({ mode: "byob" });
+  } catch {
+    const plain = stream.getReader(); // a stream made by a script, as from the adapter of the `AI` binding
+    return { read: async () => (await plain.read()).value, cancel: () => void plain.cancel().catch(() => undefined) };
+  }
+  let buffer = new ArrayBuffer(length > 0 && length < readBytes ? length : readBytes);
+  return {
+    async read() {
+      const { value, done } = await reader.read(new Uint8Array(buffer));
+      if (done || !value) return undefined;
+      buffer = value.buffer;
+      return value;
+    },
+    cancel: () => void reader.cancel().catch(() => undefined),
+  };
+}
+
+/**
+ * Relays events as they arrive. `done` resolves at the end: pass it to `waitUntil`. The upstream is read to its end even if
+ * the caller has disconnected, because its last event contains the usage.
+ */
+export function relayStream(response: Response, chat: Chat): { body: ReadableStream<Uint8Array>; done: Promise<void> } {
+  const out = new IdentityTransformStream();
+  const writer = out.writable.getWriter();
+  writer.closed.catch(() => chat.caller.hangUp());
+  const sender = openSender(writer, chat.caller);
+  const events = new EventTranslator(chat);
+  const reader = openReader(response.body ?? new Blob([]).stream());
+  // Neither a caller that stops reading without disconnecting, nor an upstream that stops sending, may delay the settlement.
+  chat.caller.signal.addEventListener("abort", () => {
+    reader.cancel();
+    writer.abort(new Error("too late")).catch(() => undefined);
+  });
+
+  const heartbeat = setInterval(() => void sender.add(":\n\n"), heartbeatMs);
+
+  /** Runs until the answer is complete or there is a fault; the last events are left to be sent together with the end. */
+  const relay = async (): Promise<string> => {
+    for (;;) {
+      const bytes = await reader.read();
+      const text = events.push(bytes);
+      if (events.isDone) return text;
+      await sender.add(text);
+      if (events.fault !== undefined) throw events.fault;
+      if (bytes === undefined) throw toUnclear("the stream broke off");
+    }
+  };
+  const run = async () => {
+    const end = await relay().catch((error: unknown) => {
+      // The message of a broken connection may contain the upstream's name.
+      events.fault ??= toUnclear("the stream broke off", error);
+      return "";
+    });
+    clearInterval(heartbeat);
+    reader.cancel();
+    // Everything sent was generated, so it is charged even if the stream broke.
+    chat.settle(toCharge(events.meter, chat, events.isRefused));
+    const { fault } = events;
+    void sender.add(fault === undefined ? `${end}data: [DONE]\n\n` : `data: ${JSON.stringify({ error: chat.describe(fault) })}\n\n`);
+    await sender.flush();
+    // After a break the caller's connection breaks too, so that an incomplete answer does not look complete.
+    await (fault === undefined || events.isRefused ? writer.close() : writer.abort(fault));
+  };
+  // Writes to a disconnected caller fail.
+  const done = run().catch((error: unknown) => writer.abort(error).catch(() => undefined));
+  return { body: out.readable, done };
+}
+
+/**
+ * The time between two writes of a stream in a busy isolate, about a frame of a screen: a write costs the runtime as much as reading a chunk
+ * does. Otherwise text is written at once.
+ */
+const gatherMs = 16;
+/** An isolate is busy if more texts than that came within that time, for all its streams together. */
+const busyTexts = 64;
+/** Characters that wait for a slow caller before the upstream is read no further. */
+const maxHeld = 64 * 1024;
+
+/** The texts of the isolate's streams in the current time of gathering, and whether it was busy in the one before. */
+const load = { since: 0, texts: 0, wasBusy: false };
+
+/** Counts a text. */
+function countText(): void {
+  const now = Date.now();
+  const passed = now - load.since;
+  // Less than 0: the clock was set back.
+  if (passed < 0 || passed >= gatherMs) {
+    load.wasBusy = load.texts > busyTexts && passed >= 0 && passed < 2 * gatherMs;
+    load.texts = 0;
+    load.since = now;
+  }
+  load.texts++;
+}
+
+export interface ChatSender {
+  /** Sends text. If too much is waiting for the caller, returns a promise for the end of the running write, which resolves if it fails too. */
+  add(text: string): Promise<void> | undefined;
+  /** Writes everything that waits. The promise resolves when it is written, or the caller has disconnected. */
+  flush(): Promise<void> | undefined;
+}
+
+/** Opens a sender that writes to `writer`: at once, or together with what comes while a write runs or the isolate is busy. At most one write runs at a time. */
+export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, caller: Omit<ChatCaller, "signal">): ChatSender {
+  const encoder = new TextEncoder();
+  let held = "";
+  let writing: Promise<void> | undefined;
+  let writtenAt = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const end = () => {
+    writing = undefined;
+    if (held !== "") plan();
+  };
+  const write = () => {
+    if (timer !== undefined) clearTimeout(timer);
+    timer = undefined;
+    if (writing || held === "" || caller.isGone()) return;
+    const bytes = encoder.encode(held);
+    held = "";
+    writtenAt = Date.now();
+    writing = writer.write(bytes).then(end, () => {
+      caller.hangUp();
+      held = "";
+      end();
+    });
+  };
+  /** Writes now or with the next text. After a running write, `end` plans the next. */
+  const plan = () => {
+    if (writing) return;
+    const isBusy = load.wasBusy || load.texts > busyTexts;
+    if (!isBusy || Date.now() - writtenAt >= gatherMs || held.length > maxHeld) write();
+    else timer ??= setTimeout(write, gatherMs);
+  };
+  const flush = (): Promise<void> | undefined => {
+    write();
+    return writing?.then(flush);
+  };
+  return {
+    flush,
+    add(text) {
+      if (text === "" || caller.isGone()) return undefined;
+      held += text;
+      countText();
+      plan();
+      return held.length > maxHeld ? writing : undefined;
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/** `/v1/files`: the account's own files, which bodies can name in place of URLs. */
+
+import { endFile, fileById, listFiles as listStored, type StoredFile } from "../../db/files.ts";
+import { fileDigest } from "../../base/ids.ts";
+import { ApiError } from "../../base/errors.ts";
+import { removeExpiredFiles } from "../../storage/files.ts";
+import { alert } from "../../base/log.ts";
+import { answer, respond } from "../request/answer.ts";
+import type { AppContext } from "../request/context.ts";
+import { isOpenAi } from "../request/origin.ts";
+import { checkQuery, readQuery, requireRow, toList } from "../request/query.ts";
+import { sendStored } from "../request/send-stored.ts";
+import { fileQuery, pageQuery } from "../schema/queries.ts";
+import { receiveFile } from "./receive.ts";
+
+const daySeconds = 86_400;
+const maxSeconds = 7 * daySeconds;
+/** How many expired files are removed after a deletion: its own, and some that expired by themselves. */
+const maxRemoved = 20;
+
+export async function createFile(c: AppContext): Promise<Response> {
+  const { expires_in: seconds } = readQuery(c, fileQuery);
+  // Continues after the caller disconnects, so that what is stored belongs to a file or is removed.
+  const work = receiveFile(c, (fields) => checkQuery(toLifetime(c, fields), fileQuery).expires_in ?? seconds ?? defaultSeconds(c));
+  c.executionCtx.waitUntil(work.catch(() => undefined)); // reported below
+  const file = await work;
+  return answer(c, view(c, file), 201, { location: `/v1/files/${file.id}` });
+}
+
+/** OpenAI's files have no expiry by default, and may have one of 30 days: here they exist as long as a file can. */
+const defaultSeconds = (c: AppContext) => (isOpenAi(c.req.raw) ? maxSeconds : daySeconds);
+
+/** The lifetime in a form's fields; OpenAI's name for it on its paths only. */
+function toLifetime(c: AppContext, fields: Record<string, string>): Record<string, unknown> {
+  const openAi = isOpenAi(c.req.raw) ? fields["expires_after[seconds]"] : undefined;
+  if (openAi === undefined) return { expires_in: fields["expires_in"] };
+  return { expires_in: Number(openAi) > maxSeconds ? String(maxSeconds) : openAi };
+}
+
+export async function listFiles(c: AppContext): Promise<Response> {
+  const { accountId } = c.get("caller");
+  const page = readQuery(c, pageQuery);
+  const now = Date.now();
+  await requireRow(page.after, (id) => fileById(c.env.DB, accountId, id, now));
+  const found = await listStored(c.env.DB, accountId, { ...page, limit: page.limit + 1 }, now);
+  const data = found.slice(0, page.limit).map((file) => view(c, file));
+  return answer(c, toList(data, found.length > page.limit));
+}
+
+export async function showFile(c: AppContext, id: string): Promise<Response> {
+  return answer(c, view(c, await findFile(c, id)));
+}
+
+/** The file's bytes, whole or in ranges. */
+export async function downloadFile(c: AppContext, id: string): Promise<Response> {
+  // The bytes may have moved between the two reads, because the same ones were uploaded again.
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const file = await findFile(c, id);
+    const digest = fileDigest(id)!;
+    const sent = await sendStored(c, file.object, `"${digest}"`, {
+      "cache-control": "private, no-cache",
+      "content-disposition": "attachment",
+      "repr-digest": `sha-256=:${Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toBase64()}:`,
+    });
+    if (sent) return sent;
+  }
+  throw new ApiError("not_found");
+}
+
+export async function deleteFile(c: AppContext, id: string): Promise<Response> {
+  const { DB } = c.env;
+  const { accountId } = c.get("caller");
+  const now = Date.now();
+  if (fileDigest(id) === undefined || !(await endFile(DB, accountId, id, now))) throw new ApiError("not_found");
+  // If this fails, the regular removal of expired files repeats it.
+  await removeExpiredFiles(c.env, now, maxRemoved, accountId).catch((error: unknown) => alert("file", { outcome: "not_removed" }, error));
+  return respond(c, null, 204);
+}
+
+/** The account's file. Throws 404 also for one that has expired or belongs to another account. */
+async function findFile(c: AppContext, id: string): Promise<StoredFile> {
+  const file = fileDigest(id) === undefined ? undefined : await fileById(c.env.DB, c.get("caller").accountId, id, Date.now());
+  if (!file) throw new ApiError("not_found");
+  return file;
+}
+
+const view = (c: AppContext, { id, type, bytes, name, createdAt, expiresAt }: StoredFile) => ({
+  id,
+  object: "file",
+  type,
+  bytes,
+  sha256: Uint8Array.fromBase64(fileDigest(id)!, { alphabet: "base64url" }).toHex(),
+  created_at: Math.floor(createdAt / 1000),
+  expires_at: Math.floor(expiresAt / 1000),
+  // OpenAI's paths show it.
+  ...(isOpenAi(c.req.raw) && { filename: name }),
+});

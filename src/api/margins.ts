@@ -1,0 +1,66 @@
+/** `GET /admin/margins`: what the operator earned and paid, by model, route, account or day. */
+
+import { invalid } from "../base/errors.ts";
+import { toUnits } from "../db/ledger.ts";
+import { type Margin, type MarginGroup, readMargins } from "../db/margins.ts";
+import { answer, respond } from "./request/answer.ts";
+import type { AppContext } from "./request/context.ts";
+import { readQuery } from "./request/query.ts";
+import { marginsQuery, toDate } from "./schema/queries.ts";
+
+const dayMs = 86_400_000;
+const defaultDays = 30;
+const maxDays = 366;
+
+export async function showMargins(c: AppContext): Promise<Response> {
+  const { from, to, group_by: group, format } = readQuery(c, marginsQuery);
+  const last = to ?? Math.floor(Date.now() / dayMs) * dayMs;
+  const first = from ?? last - (defaultDays - 1) * dayMs;
+  if (last < first) throw invalid("to", "before_from");
+  if (last - first >= maxDays * dayMs) throw invalid("to", "too_many_days", { maximum: maxDays - 1 }, { maximum: maxDays - 1 });
+  const margins = await readMargins(c.env.DB, { first, last }, group);
+  if (format === "csv")
+    return respond(c, toCsv(group, margins), 200, {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="margins-${toDate(first)}-${toDate(last)}.csv"`,
+    });
+  return answer(c, {
+    object: "list",
+    data: margins.map((margin) => toRow(group, margin)),
+    total: toAmounts(margins.reduce(add, { revenue: 0, cost: 0, completed: 0, failed: 0, uncosted: 0 })),
+  });
+}
+
+type Sums = Omit<Margin, "name">;
+
+const add = (sum: Sums, one: Sums): Sums => ({
+  revenue: sum.revenue + one.revenue,
+  cost: sum.cost + one.cost,
+  completed: sum.completed + one.completed,
+  failed: sum.failed + one.failed,
+  uncosted: sum.uncosted + one.uncosted,
+});
+
+const toAmounts = ({ revenue, cost, ...counts }: Sums) => ({
+  revenue: toUnits(revenue),
+  cost: toUnits(cost),
+  margin: toUnits(revenue - cost),
+  ...counts,
+});
+
+const toRow = (group: MarginGroup, { name, ...sums }: Margin) => ({
+  [group]: group === "day" ? toDate(Number(name)) : name,
+  ...toAmounts(sums),
+});
+
+/** The rows as a table (RFC 4180). */
+function toCsv(group: MarginGroup, margins: readonly Margin[]): string {
+  const columns = [group, "revenue", "cost", "margin", "completed", "failed", "uncosted"];
+  const toCell = (value: string | number | undefined) =>
+    typeof value === "number" ? String(value) : `"${(value ?? "").replaceAll('"', '""')}"`;
+  const rows = margins.map((margin) => {
+    const row: Record<string, string | number> = toRow(group, margin);
+    return columns.map((column) => toCell(row[column])).join(",");
+  });
+  return [columns.join(","), ...rows].map((line) => `${line}\r\n`).join("");
+}

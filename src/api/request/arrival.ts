@@ -1,0 +1,82 @@
+/** How the large bodies of callers arrive: measured by the caller's pace, and without holding anything that other accounts need. */
+
+import { Semaphore } from "../../base/concurrency.ts";
+import { ApiError, statusAndType } from "../../base/errors.ts";
+import { largeReader } from "../../media/large-reads.ts";
+import { NetError } from "../../net/net-error.ts";
+import { callersPace, pace } from "../../net/pace.ts";
+import type { Receive } from "../../rpc/gateway-api.ts";
+import { spool, type Spooled } from "../../storage/spool.ts";
+
+/** A body up to this size is not counted, because many of them fit into memory. */
+export const smallEnough = 64 * 1024;
+
+/** The larger ones that are arriving, of which an account may have 16 at once. Other accounts never wait for them. */
+const arrivals = new Semaphore({ maxAtOnce: Infinity, maxOfOne: 16, maxHoldMs: 300_000, maxWaitMs: 0 });
+
+/** A body of an account while it arrives. */
+export interface Arrival {
+  /**
+   * The next bytes, up to `maxBytes` if so many have arrived; valid until the next call. undefined at the end. Throws `body_too_slow`, `invalid_json` if the caller disconnects, and
+   * `unavailable` if too many bodies of the account are arriving.
+   */
+  read(maxBytes?: number): Promise<Uint8Array | undefined>;
+  /** The rest of the body, which is collected without holding what others need. Throws what `read` throws, and `body_too_large`. */
+  rest(): Promise<Spooled>;
+  /** Ends the arrival; the rest is not read. */
+  end(): void;
+}
+
+/** Begins to read a body. The rest of it is collected up to `maxBytes`. */
+export function arrive(bucket: R2Bucket, accountId: string, body: ReadableStream<Uint8Array>, maxBytes: number): Arrival {
+  const reader = largeReader(body, smallEnough);
+  const wait = pace(callersPace);
+  const permit = arrivals.open(accountId);
+  let bytes = 0;
+  const read = async (maxBytes?: number) => {
+    const chunk = await wait(reader.read(maxBytes).catch(disconnected)).catch(refuse);
+    bytes += chunk?.length ?? 0;
+    if (bytes >= smallEnough && !permit.resize(1)) throw new ApiError("unavailable");
+    return chunk;
+  };
+  const end = () => {
+    permit.release();
+    reader.cancel().catch(() => undefined); // it has been read, or the rest is not wanted
+  };
+  return { read, rest: () => spool(bucket, accountId, read, maxBytes).catch(refuse), end };
+}
+
+/** Reads a body of an account to its end. Throws what `Arrival.rest` throws. */
+async function receive(bucket: R2Bucket, accountId: string, body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Spooled> {
+  const arrival = arrive(bucket, accountId, body, maxBytes);
+  try {
+    return await arrival.rest();
+  } finally {
+    arrival.end();
+  }
+}
+
+function disconnected(cause: unknown): never {
+  throw new NetError("interrupted", { cause });
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof NetError)) throw error;
+  const code = error.reason === "timeout" ? "body_too_slow" : error.reason === "too_large" ? "body_too_large" : "invalid_json";
+  throw new ApiError(code, { cause: error });
+}
+
+/** `receive` for another Worker: a refusal is an answer too, because errors lose their class between Workers. */
+export const receiver =
+  (bucket: R2Bucket, ctx: Pick<ExecutionContext, "waitUntil">): Receive =>
+  (accountId, body, maxBytes) => {
+    const received = receive(bucket, accountId, body, maxBytes).then(
+      (arrived) => new Response(arrived.open(), { headers: { "content-length": String(arrived.bytes) } }),
+      (error: unknown) => {
+        if (!(error instanceof ApiError)) throw error;
+        return new Response(error.code, { status: statusAndType(error.code).status });
+      },
+    );
+    ctx.waitUntil(received.catch(() => undefined)); // what has been stored is deleted also if the caller disconnects
+    return received;
+  };

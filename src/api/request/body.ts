@@ -1,0 +1,114 @@
+/** Reads a request's JSON body: content type, size, structure. */
+
+import type { AppContext } from "./context.ts";
+import type * as z from "zod/mini";
+import { toViolations } from "../../catalog/parse.ts";
+import { findOversized, toOversized } from "../../catalog/sizes.ts";
+import { ApiError } from "../../base/errors.ts";
+import { NetError } from "../../net/net-error.ts";
+import { readAll, readKnown } from "../../net/bounded-body.ts";
+import { paceTimeMs, within } from "../../net/pace.ts";
+import { JsonBodyError } from "../../media/json-error.ts";
+import { parseJson } from "../../media/json-limits.ts";
+
+const MiB = 1024 * 1024;
+/** The size limits of bodies: of those that `large-body.ts` reads (chats and submissions, without their inline images), and of all others. */
+export const largeBody = 10 * MiB;
+export const smallBody = 1 * MiB;
+
+/** The body as it was sent. Throws 400, 413 or 415. */
+export async function readObject(c: AppContext, maxBytes: number): Promise<Record<string, unknown>> {
+  requireJson(c);
+  return parseObject(await readBytes(c, maxBytes));
+}
+
+/** Throws 415 for anything except uncompressed JSON: a compressed body could expand a thousandfold. */
+export function requireJson(c: AppContext): void {
+  requireUncompressed(c);
+  const type = (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
+  if (type !== "application/json") throw new ApiError("unsupported_media_type");
+}
+
+/** Throws 415 for a compressed body. */
+export function requireUncompressed(c: AppContext): void {
+  const encoding = c.req.header("content-encoding")?.trim().toLowerCase();
+  if (encoding && encoding !== "identity") throw new ApiError("unsupported_media_type");
+}
+
+/** Reads a small body and validates it with a schema; `null` counts as absent, except in the fields `nullable`. Throws 400, 413 or 415. */
+export async function readFields<T extends z.ZodMiniType>(
+  c: AppContext,
+  schema: () => T,
+  nullable: readonly string[] = [],
+): Promise<z.output<T>> {
+  const sent = await readObject(c, smallBody);
+  const kept = Object.entries(sent).filter(([name, value]) => value === null && nullable.includes(name));
+  const body = { ...withoutNulls(sent, 4), ...Object.fromEntries(kept) };
+  const oversized = findOversized(body);
+  if (oversized) throw new ApiError("invalid_request", { violations: [oversized] });
+  const result = schema().safeParse(body);
+  if (!result.success) throw new ApiError("invalid_request", { violations: toViolations(result.error, body) });
+  return result.data;
+}
+
+/** For endpoints that need no body: nothing, or a JSON object. */
+export async function readNoBody(c: AppContext): Promise<void> {
+  requireUncompressed(c);
+  const bytes = await readBytes(c, smallBody);
+  if (bytes.byteLength === 0) return;
+  parseObject(bytes);
+}
+
+async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
+  const { body } = c.req.raw;
+  if (!body) return new Uint8Array();
+  const header = c.req.header("content-length");
+  const length = header === undefined ? undefined : Number(header);
+  if (length !== undefined && length > maxBytes) throw new ApiError("body_too_large");
+  const bytes = length === undefined ? readAll(body, maxBytes) : readKnown(body, length);
+  try {
+    return await within(paceTimeMs(length ?? maxBytes), bytes);
+  } catch (error) {
+    if (error instanceof NetError && error.reason === "too_large") throw new ApiError("body_too_large");
+    if (error instanceof NetError && error.reason === "timeout") throw new ApiError("body_too_slow");
+    throw new ApiError("invalid_json"); // the caller disconnected
+  }
+}
+
+/** The refusal of a body that is not acceptable JSON. */
+export function toJsonError(cause: unknown): ApiError {
+  const oversized = cause instanceof JsonBodyError && cause.list && toOversized(cause.list);
+  return oversized ? new ApiError("invalid_request", { violations: [oversized] }) : new ApiError("invalid_json", { cause });
+}
+
+const strictText = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
+/** The bytes of a body as an object. Throws 400. */
+export function parseObject(bytes: Uint8Array): Record<string, unknown> {
+  let body: unknown;
+  try {
+    body = parseJson(strictText.decode(bytes));
+  } catch (error) {
+    throw toJsonError(error);
+  }
+  return asObject(body);
+}
+
+/** Requires a JSON value to be an object. */
+export function asObject(value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ApiError("invalid_json");
+  return value as Record<string, unknown>;
+}
+
+const hasNull = (value: unknown, depth: number): boolean =>
+  value === null || (depth > 0 && typeof value === "object" && Object.values(value).some((item) => hasNull(item, depth - 1)));
+
+/** Removes nulls to the depth of known fields: deeper values are the caller's own. A value without nulls is returned itself. */
+export function withoutNulls<T>(value: T, depth: number): T;
+export function withoutNulls(value: unknown, depth: number): unknown {
+  if (depth === 0 || typeof value !== "object" || value === null || !hasNull(value, depth)) return value;
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth - 1));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, item]) => (item === null ? [] : [[name, withoutNulls(item, depth - 1)]])),
+  );
+}

@@ -1,0 +1,70 @@
+/** Converts anything thrown into the error of its family: the only place that builds error answers, except for the balances. */
+
+import type { AppContext } from "./context.ts";
+import { HTTPException } from "hono/http-exception";
+import { ApiError, type ErrorCode } from "../../base/errors.ts";
+import { alert } from "../../base/log.ts";
+import { answer } from "./answer.ts";
+import { errorBody } from "./error-body.ts";
+
+const byStatus: Record<number, ErrorCode> = {
+  400: "invalid_request",
+  401: "unauthorized",
+  404: "not_found",
+  405: "method_not_allowed",
+  413: "body_too_large",
+};
+
+/** Converts anything thrown into an `ApiError`. Unexpected errors are logged and become `internal_error`. */
+function toApiError(error: unknown, requestId: string): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof HTTPException) return new ApiError(byStatus[error.status] ?? "invalid_request", { cause: error });
+  // Errors that the platform marks as temporary faults of an object's machine.
+  const passing =
+    typeof error === "object" &&
+    error !== null &&
+    (("retryable" in error && error.retryable) || ("overloaded" in error && error.overloaded));
+  alert("request", { request: requestId, outcome: passing ? "unavailable" : "internal_error" }, error);
+  return new ApiError(passing ? "unavailable" : "internal_error", { cause: error });
+}
+
+/** The error of anything thrown, and its headers; the family gives the body. */
+export function prepare(c: AppContext, thrown: unknown): { error: ApiError; headers: Record<string, string> } {
+  const error = toApiError(thrown, c.get("requestId"));
+  c.set("outcome", error.code);
+  // With rate limits off only the limit of open tasks is left, and no answer has headers about limits.
+  const isOff = error.code === "too_many_open_tasks" && c.get("limit") === undefined;
+  return {
+    error,
+    headers: {
+      ...error.headers,
+      ...(error.retryAfter !== undefined && { "retry-after": String(error.retryAfter) }),
+      ...(error.status === 429 && !isOff && { "x-ratelimit-reset-requests": `${error.retryAfter}s` }),
+    },
+  };
+}
+
+/**
+ * `{"error": {...}}`, and in `/v1/tasks` the same beside `code` and `message`. The path is checked here, so that it holds for unknown paths
+ * and wrong methods too.
+ */
+export function onError(thrown: unknown, c: AppContext, more: Record<string, string> = {}): Response {
+  const { error, headers } = prepare(c, thrown);
+  const { status } = error;
+  const body = errorBody(error, c.get("language"));
+  const isOfTasks = /^\/v1\/tasks(\/|$)/.test(c.req.path);
+  return answer(c, isOfTasks ? { code: status, message: body.message, error: body } : { error: body }, status, { ...headers, ...more });
+}
+
+/** The `error` object inside a stream, whose status has already been sent. */
+export function toErrorObject(error: ApiError, c: AppContext): object {
+  c.set("outcome", error.code);
+  return errorBody(error, c.get("language"));
+}
+
+/** For unknown paths. If `/v1` is missing or slashes are doubled, the message says where the API begins. */
+export function pathNotFound(c: AppContext): ApiError {
+  const { origin, pathname } = new URL(c.get("url"));
+  if (/^\/(v1|admin)(\/|$)/.test(pathname) && !pathname.includes("//")) return new ApiError("not_found");
+  return new ApiError("not_found", { sentence: { key: "not_found_here", values: { base: `${origin}/v1/` } } });
+}

@@ -1,0 +1,26 @@
+/** Validates query parameters, which are defined for each path in `schema/queries.ts`; answers of lists. */
+
+import { type AppContext, hasQuery } from "./context.ts";
+import type * as z from "zod/mini";
+import { toViolations } from "../../catalog/parse.ts";
+import { ApiError, invalid } from "../../base/errors.ts";
+
+/** The parameters of a request's query, checked; unknown ones are ignored. Throws 400, also for a known one that is repeated. */
+export function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => T): z.output<T> {
+  const given = Object.entries(hasQuery(c) ? c.req.queries() : {});
+  return checkQuery(Object.fromEntries(given.map(([name, values]) => [name, values.length === 1 ? values[0] : values])), schema);
+}
+
+/** These parameters of a query, checked. Throws 400. */
+export function checkQuery<T extends z.ZodMiniType>(query: Record<string, unknown>, schema: () => T): z.output<T> {
+  const result = schema().safeParse(query);
+  if (!result.success) throw new ApiError("invalid_request", { violations: toViolations(result.error, query) });
+  return result.data;
+}
+
+/** Refuses an `after` without a row in the list, which would otherwise look like the end of the list. `find` returns something truthy if the row exists. Throws 400. */
+export async function requireRow(after: string | undefined, find: (after: string) => Promise<unknown>): Promise<void> {
+  if (after !== undefined && (after === "" || !(await find(after)))) throw invalid("after", "unknown_row");
+}
+
+export const toList = <T>(data: T[], hasMore: boolean) => ({ object: "list", data, has_more: hasMore });

@@ -1,0 +1,63 @@
+/** Before work is accepted, checks every variable that it needs until its end: a wrong one found later would fail work whose price is reserved. */
+
+import * as config from "../../config.ts";
+import { isOn, providerNames } from "../../providers/index.ts";
+
+type Read = (env: Env) => unknown;
+
+/** Read for every submission and chat: at its admission, its price, its log lines and its budget alerts. */
+const common: Read[] = [
+  config.isLocal,
+  config.lifeTimes,
+  config.limitsRates,
+  (env) => config.limitsRates(env) && [config.perMinute(env, "submission"), config.perMinute(env, "read")],
+  config.balanceUnit,
+  config.logsSteps,
+  config.statusLogShare,
+  config.keepsRequests,
+  config.assetBaseUrl,
+  config.allowsPrivateNetwork,
+];
+
+/** Read for one of the two, also by objects and consumers. The base URLs of providers are read with the routes of each model. */
+const needed: Record<"task" | "chat", Read[]> = {
+  task: [
+    ...common,
+    config.maxOpenTasks,
+    config.proofDays,
+    config.marks,
+    config.visibleLabel,
+    config.chargesCancelled,
+    config.hedging,
+    config.allowsCallbacks,
+    config.signingSecret,
+  ],
+  chat: [...common, config.chatFamilies],
+};
+
+const checked = { task: new WeakSet<Env>(), chat: new WeakSet<Env>() };
+
+/** Throws the error of the first wrong variable that a task or chat needs; checked once per isolate. */
+export function requireVariables(env: Env, work: "task" | "chat"): void {
+  if (checked[work].has(env)) return;
+  for (const read of needed[work]) read(env);
+  checked[work].add(env);
+}
+
+/** A message for each wrong variable of the gateway: its name and the allowed values, never its value. */
+export function wrongVariables(env: Env): string[] {
+  const addresses = providerNames.map(
+    (name): Read =>
+      (env) =>
+        isOn(env, name),
+  );
+  const messages = [...needed.task, ...needed.chat, ...addresses].flatMap((read) => {
+    try {
+      read(env);
+      return [];
+    } catch (error) {
+      return [(error as Error).message];
+    }
+  });
+  return [...new Set(messages)];
+}

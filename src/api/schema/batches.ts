@@ -1,0 +1,43 @@
+/** Schemas of answers about batches. */
+
+import * as z from "zod/mini";
+import { amount, count, listAnswer, time } from "./shared.ts";
+
+const lineFault = z.strictObject({
+  line: z.int().check(z.gte(1), z.describe("The number of the line, from 1.")),
+  code: z.string(),
+  message: z.string(),
+  param: z.nullable(z.string()),
+});
+
+export const batch = z.strictObject({
+  id: z.string().check(z.regex(/^batch_[A-Za-z0-9_-]{43}$/)),
+  object: z.literal("batch"),
+  status: z.enum(["validating", "in_progress", "completed", "cancelled", "failed"]),
+  created_at: time,
+  ended_at: z.optional(time),
+  counts: z
+    .strictObject({ total: count, queued: count, running: count, completed: count, failed: count })
+    .check(z.describe("Lines by state; all 0 until every line is checked.")),
+  cost: z
+    .strictObject({ reserved: amount, charged: amount, limit: z.nullable(amount), expected: z.optional(amount) })
+    .check(
+      z.describe(
+        "Of its lines, in balance units; `limit` is `max_cost`, `expected` what all lines cost if none fails, once they are checked.",
+      ),
+    ),
+  concurrency: z.int().check(z.gte(1), z.lte(100)),
+  input_file: z.optional(z.string()),
+  reference: z.optional(z.string()),
+  waiting_for: z.optional(z.enum(["balance", "open_tasks"]).check(z.describe("Why nothing begins at the moment."))),
+  estimated_time: z.optional(count.check(z.describe("Seconds still expected."))),
+  results_file: z.optional(z.string().check(z.describe("The id of the file with the results, once the batch has ended."))),
+  errors: z.optional(z.array(lineFault).check(z.maxLength(100), z.describe("Of a failed batch: why no line could be read."))),
+});
+export const batchList = listAnswer(batch);
+/** The body of the callback at a batch's end. */
+export const batchEvent = z.strictObject({
+  type: z.literal("batch.completed"),
+  timestamp: z.iso.datetime().check(z.describe("ISO 8601: when the batch ended.")),
+  data: batch,
+});

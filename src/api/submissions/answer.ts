@@ -1,0 +1,45 @@
+/** The answer to an accepted submission: the task as it was accepted, or with `?wait=` in its state when the wait is over. */
+
+import { ApiError } from "../../base/errors.ts";
+import { alert } from "../../base/log.ts";
+import type { Task } from "../../tasks/record.ts";
+import { awaitedSubmissionView, submissionView, type TaskData } from "../../tasks/answers/views.ts";
+import type { AppContext } from "../request/context.ts";
+import { answer } from "../request/answer.ts";
+import type { OpenWait } from "../request/open-wait.ts";
+import { askSubmitted, awaitTask, waitSeconds } from "../tasks/status.ts";
+
+/** The task of a submission, and the wait that was opened for a new one. */
+export interface Accepted {
+  task: Task;
+  /** True if an earlier request with the same idempotency key has made the task. */
+  isReplay: boolean;
+  wait: OpenWait | undefined;
+}
+
+export async function answerAccepted(c: AppContext, { task, isReplay, wait }: Accepted): Promise<Response> {
+  const data = await awaitSubmitted(c, task.id, wait);
+  const isFinal = data?.status === "completed" || data?.status === "failed";
+  return answer(c, data ? awaitedSubmissionView(data) : submissionView(task), 200, {
+    location: `/v1/tasks/${task.id}`,
+    ...(!isFinal && { "retry-after": task.submission.kind === "image" ? "2" : "5" }),
+    ...(isReplay && { "idempotent-replayed": "true" }),
+  });
+}
+
+/**
+ * `data` of the task once it is final or the seconds of `?wait=` have passed; undefined without `wait`, or if the wait failed: the task was
+ * accepted, so an error would lead the caller to submit it again.
+ */
+async function awaitSubmitted(c: AppContext, taskId: string, wait: OpenWait | undefined): Promise<TaskData | undefined> {
+  const seconds = waitSeconds(c);
+  if (seconds === 0) return undefined;
+  try {
+    const { text } = await awaitTask(c, () => askSubmitted(c, taskId), Date.now() + 1000 * seconds, wait);
+    return (JSON.parse(text) as { data: TaskData }).data;
+  } catch (error) {
+    // The key has ended, the caller has disconnected or deleted the task, or a repeat has too many waits.
+    if (!(error instanceof ApiError)) alert("wait", { request: c.get("requestId"), task: taskId, outcome: "fault" }, error);
+    return undefined;
+  }
+}

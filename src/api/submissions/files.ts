@@ -1,0 +1,51 @@
+/** The account's files that a submission names in place of URLs: found when it is checked, copied to the task's inputs when it is accepted. */
+
+import { filesWithIds, fileById, type StoredFile } from "../../db/files.ts";
+import type { Caller } from "../../db/callers.ts";
+import type { FileKind } from "../../catalog/own-schema.ts";
+import { fileDigest } from "../../base/ids.ts";
+import { invalid, type Violation } from "../../base/errors.ts";
+import { copyStored } from "../../storage/assets.ts";
+
+/** A field that names a file, and what the file has to be. */
+export interface NamedFile {
+  param: string;
+  id: string;
+  is: FileKind;
+  /** The largest file that can be sent as part of a body. */
+  maxBytes?: number;
+}
+
+/**
+ * The files that the fields name, by id. An unknown one, one of another account, an expired one, and for a browser token one that its key did
+ * not name are the same violation.
+ */
+export async function findFiles(
+  { DB }: Env,
+  { accountId, token }: Caller,
+  named: NamedFile[],
+): Promise<{ files: Map<string, StoredFile>; violations: Violation[] }> {
+  const isAllowed = (id: string) => fileDigest(id) !== undefined && (!token || token.files.includes(id));
+  const ids = [...new Set(named.map(({ id }) => id).filter(isAllowed))];
+  const found = ids.length > 0 ? await filesWithIds(DB, accountId, ids, Date.now()) : [];
+  const files = new Map(found.map((file) => [file.id, file]));
+  const violations = named.flatMap(({ param, id, is, maxBytes = Infinity }): Violation[] => {
+    const file = files.get(id);
+    if (!file) return [{ param, rule: "unknown_file" }];
+    if (file.bytes > maxBytes) return [{ param, rule: "image_too_large", values: { maximum: Math.floor(maxBytes / 1024 / 1024) } }];
+    if (is === "any" || file.type.startsWith(`${is}/`)) return [];
+    return [{ param, rule: is === "image" ? "file_not_image" : is === "video" ? "file_not_video" : "file_not_audio" }];
+  });
+  return { files, violations };
+}
+
+/**
+ * Copies a file to a task's input, which exists until the task has ended: the caller may delete the file, and it may expire, before the task
+ * starts. Throws 400 at the field if the file is gone since it was found.
+ */
+export async function copyFile({ DB, ASSETS }: Env, file: StoredFile, param: string, to: string): Promise<void> {
+  if (await copyStored(ASSETS, file.object, to)) return;
+  // The bytes have moved if the same ones were uploaded again.
+  const moved = await fileById(DB, file.accountId, file.id, Date.now());
+  if (!moved || !(await copyStored(ASSETS, moved.object, to))) throw invalid(param, "unknown_file");
+}

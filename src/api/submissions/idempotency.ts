@@ -1,0 +1,88 @@
+/** `Idempotency-Key`: checking it, comparing bodies, and finding the task of an earlier request. */
+
+import { ApiError } from "../../base/errors.ts";
+import { fileDigest, sha256Hex, toObjectId } from "../../base/ids.ts";
+import type { LargeBody } from "../request/large-body.ts";
+import { decodeImage } from "../../media/base64-image.ts";
+import { canonicalJson } from "../../media/canonical-json.ts";
+import { maxImageBytes } from "../../catalog/fields.ts";
+import type { Task } from "../../tasks/record.ts";
+import type { SubmissionRequest } from "./submission.ts";
+
+/** An idempotency key in use: the name of its object, and the identity of the request that it was sent with. */
+export interface Claim {
+  name: string;
+  fingerprint: string;
+}
+
+/** The claim of a request, or undefined without a key. Throws if the key is empty, too long or not printable ASCII. */
+export async function toClaim({
+  idempotencyKey: key,
+  caller: { accountId, token },
+  path,
+  read,
+}: Pick<SubmissionRequest, "idempotencyKey" | "caller" | "path" | "read">): Promise<Claim | undefined> {
+  if (key === undefined) return undefined;
+  if (!/^[\x20-\x7e]{1,255}$/.test(key))
+    throw new ApiError("invalid_request", { violations: [{ param: "Idempotency-Key", rule: "bad_idempotency_key" }] });
+  // A browser token has separate idempotency keys: those of its account could refer to tasks that it may not see.
+  const name = await sha256Hex([accountId, ...(token ? [token.id] : []), key].join("\n"));
+  return { name, fingerprint: await fingerprint(path, read) };
+}
+
+/** The task that the key was used for, or undefined if it was not. Throws if it was used for another request. */
+export async function findReplay({ CLAIMS, TASKS }: Env, claim: Claim, accountId: string): Promise<Task | undefined> {
+  const earlier = await CLAIMS.getByName(claim.name).find(claim.fingerprint);
+  if (earlier === "conflict") throw new ApiError("idempotency_conflict");
+  const id = earlier && toObjectId(TASKS, earlier.taskId);
+  return (id && (await TASKS.get(id).read(accountId))) ?? undefined;
+}
+
+/**
+ * The identity of a request: its path and its body with sorted fields. Images count by the digest of their bytes, whether or not they were
+ * extracted while the body was read, because that depends on how the body was sent; so do files, whose ids contain the digest.
+ */
+async function fingerprint(path: string, { body, images }: LargeBody): Promise<string> {
+  const identify = async (value: unknown): Promise<unknown> => {
+    if (typeof value !== "string" || /^\s*https?:/i.test(value)) return value;
+    const digest = fileDigest(value.trim());
+    if (digest !== undefined) return Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toHex();
+    const extracted = images.get(value);
+    if (extracted) return "problem" in extracted ? extracted.problem : toHash(extracted);
+    const image = decodeImage(value, { allowBare: true, maxBytes: maxImageBytes });
+    return "problem" in image ? value : sha256Hex(image.bytes);
+  };
+  const { images: list, image_with_roles: roles, url, metadata } = body;
+  const { first_frame_image: first, last_frame_image: last } = (typeof metadata === "object" ? metadata : {}) as Record<string, unknown>;
+  const identified = {
+    ...body,
+    ...(isFile(url) && { url: await identify(url) }),
+    ...((isFile(first) || isFile(last)) && {
+      metadata: {
+        ...(metadata as object),
+        ...(isFile(first) && { first_frame_image: await identify(first) }),
+        ...(isFile(last) && { last_frame_image: await identify(last) }),
+      },
+    }),
+    ...(isShort(list) && { images: await Promise.all(list.map(identify)) }),
+    ...(isShort(roles) && {
+      image_with_roles: await Promise.all(
+        roles.map(async (item: unknown) =>
+          typeof item === "object" && item !== null && "url" in item ? { ...item, url: await identify(item.url) } : item,
+        ),
+      ),
+    }),
+  };
+  return sha256Hex(`${path}\n${canonicalJson(identified)}`);
+}
+
+/** Images are hashed while they are read only if the request has an idempotency key. */
+function toHash({ sha256 }: { sha256: string | undefined }): string {
+  if (sha256 === undefined) throw new Error("an image of the body was not hashed");
+  return sha256;
+}
+
+const isFile = (value: unknown) => typeof value === "string" && fileDigest(value.trim()) !== undefined;
+
+/** A longer list of images is refused anyway, so it needs no digests. */
+const isShort = (list: unknown): list is unknown[] => Array.isArray(list) && list.length <= 16;

@@ -1,0 +1,167 @@
+/** Submissions of images, videos, characters, remixes and files: the HTTP request as a value, the steps to its task, the answer. */
+
+import { announceEnd } from "../request/model-end.ts";
+import { type AppContext, assetBase } from "../request/context.ts";
+import { inputPrefix, removeUnder } from "../../storage/assets.ts";
+import { ApiError, budgetExceeded } from "../../base/errors.ts";
+import { toTaskId } from "../../base/ids.ts";
+import { retry } from "../../base/retry.ts";
+import type { ClaimAnswer } from "../../tasks/object/claim-object.ts";
+import type { Submission, Task } from "../../tasks/record.ts";
+import { toMetadata } from "../../tasks/answers/views.ts";
+import { withSpan } from "../../tracing.ts";
+import { readObject, smallBody } from "../request/body.ts";
+import { countRefusal } from "../request/browser-tokens.ts";
+import { type Claim, findReplay, toClaim } from "./idempotency.ts";
+import { digestBody, storeInputs, storeVideo } from "./inputs.ts";
+import { type LargeBody, readLargeBody, withoutImages } from "../request/large-body.ts";
+import { isOpenAi } from "../request/origin.ts";
+import { type OpenWait, openWait } from "../request/open-wait.ts";
+import { answerDryRun, isDryRun } from "../request/options.ts";
+import { waitSeconds } from "../tasks/status.ts";
+import { type Accepted, answerAccepted } from "./answer.ts";
+import { type Checked, readFields, type SubmissionRequest, toSubmission } from "./submission.ts";
+
+type Endpoint = SubmissionRequest["endpoint"];
+
+/** Answers the submission of an image, a video or character, a task of any kind, or a remix of the task `videoId`. */
+export async function submit(c: AppContext, endpoint: "image" | "video" | "task"): Promise<Response>;
+export async function submit(c: AppContext, endpoint: "remix", videoId: string): Promise<Response>;
+export async function submit(c: AppContext, endpoint: Endpoint, videoId?: string): Promise<Response> {
+  const work = accept(c, endpoint, videoId)
+    .catch(async (error: unknown) => {
+      await countRefusal(c, error);
+      throw error;
+    })
+    // Outside `accept`, so that its request can be released from memory while the answer waits.
+    .then((accepted) => (accepted instanceof Response ? accepted : answerAccepted(c, accepted)));
+  // Continues after the caller disconnects: everything stored then belongs to a task or is deleted.
+  c.executionCtx.waitUntil(work.catch(() => undefined)); // reported below
+  return work;
+}
+
+/** Reads the request. The images in its body are stored under the task's inputs, unless it is a dry run. */
+async function readRequest(c: AppContext, taskId: string, endpoint: Endpoint, videoId: string | undefined): Promise<SubmissionRequest> {
+  const read =
+    videoId === undefined ? readLargeBody(c, taskId, { keepsImages: !isDryRun(c) }) : readObject(c, smallBody).then(withoutImages);
+  return toRequest(c, endpoint, videoId, await read);
+}
+
+const toRequest = (c: AppContext, endpoint: Endpoint, videoId: string | undefined, read: LargeBody): SubmissionRequest => ({
+  endpoint,
+  videoId,
+  read,
+  caller: c.get("caller"),
+  idempotencyKey: c.req.header("idempotency-key"),
+  isDryRun: isDryRun(c),
+  isOpenAi: isOpenAi(c.req.raw),
+  path: c.req.path,
+  host: new URL(c.req.url).hostname,
+  base: assetBase(c),
+  requestId: c.get("requestId"),
+  language: c.get("language"),
+});
+
+/** Answers what `submit` would answer to this body with `?dry_run=true` and no idempotency key. No image of the body is stored. */
+export async function previewSubmission(c: AppContext, endpoint: Endpoint, read: LargeBody, videoId?: string): Promise<Response> {
+  const request = toRequest(c, endpoint, videoId, read);
+  const fields = await checkFields(c, request);
+  return preview(c, (await toSubmission(c.env, c.executionCtx, request, fields)).submission);
+}
+
+/** Accepts the submission, or answers a dry run. */
+async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undefined): Promise<Response | Accepted> {
+  const { env } = c;
+  const objectId = env.TASKS.newUniqueId();
+  const taskId = toTaskId(objectId);
+  const removeInputs = () => retry("remove", taskId, () => removeUnder(env.ASSETS, inputPrefix(taskId)));
+  const removeAndThrow = (hasInputs: boolean) => async (error: unknown) => {
+    if (hasInputs) await removeInputs();
+    throw error;
+  };
+
+  const request = await readRequest(c, taskId, endpoint, videoId);
+  const { read } = request;
+  const prepared = await withSpan("validate", { kind: endpoint === "task" ? "file" : endpoint, task: taskId }, () =>
+    prepare(c, request),
+  ).catch(removeAndThrow(read.hasInputs));
+  if ("replay" in prepared) {
+    if (read.hasInputs) await removeInputs();
+    return request.isDryRun
+      ? preview(c, { ...prepared.replay.submission, price: 0 }, true)
+      : { task: prepared.replay, isReplay: true, wait: undefined };
+  }
+  const { submission, references, files, videoFile, claim } = prepared;
+  if (request.isDryRun) {
+    if (read.hasInputs) await removeInputs();
+    return preview(c, submission);
+  }
+
+  const hasInputs =
+    read.hasInputs || videoFile !== undefined || references.some(({ inline, file }) => inline !== undefined || file !== undefined);
+  const complete = async (): Promise<Submission> => {
+    const bodyDigest = await digestBody(env.ASSETS, taskId, read);
+    const inputs = await storeInputs(env, taskId, { references, files }, read);
+    const { source } = submission;
+    return { ...submission, bodyDigest, inputs, ...(videoFile && source && { source: await storeVideo(env, taskId, videoFile, source) }) };
+  };
+  let wait: OpenWait | undefined;
+  try {
+    // Opened first: a submission that is refused because of too many waits leaves no task.
+    if (waitSeconds(c) > 0) wait = await openWait(c).catch(removeAndThrow(hasInputs));
+    const completed = await complete().catch(removeAndThrow(hasInputs));
+    const made = await retry("create", taskId, async (): Promise<ClaimAnswer> =>
+      claim
+        ? await env.CLAIMS.getByName(claim.name).submit(taskId, claim.fingerprint, completed)
+        : await env.TASKS.get(objectId).create(completed),
+    ).catch(async (error: unknown) => {
+      // The outcome is unknown: the task may exist and need the files. If that is unknown too, the bucket's rule deletes them in a day.
+      const mayExist = retry("exists", taskId, async () =>
+        claim ? env.CLAIMS.getByName(claim.name).exists(claim.fingerprint) : env.TASKS.get(objectId).exists(),
+      ).catch(() => true);
+      return removeAndThrow(hasInputs && !(await mayExist))(error);
+    });
+    const isNew = "task" in made && made.created;
+    if (!isNew && hasInputs) await removeInputs();
+    if ("refused" in made) throw refusals[made.refused](made.until);
+    if (isNew) {
+      c.set("task", made.task.id);
+      c.set("isAccepted", true);
+    }
+    return { task: made.task, isReplay: !isNew, wait };
+  } catch (error) {
+    wait?.end();
+    throw error;
+  }
+}
+
+/** The steps before anything is stored or reserved. Returns the task that the idempotency key belongs to, or the checked submission. Throws if the submission is refused. */
+async function prepare(c: AppContext, request: SubmissionRequest): Promise<{ replay: Task } | (Checked & { claim: Claim | undefined })> {
+  const { env } = c;
+  const claim = await toClaim(request);
+  // The key is looked up first: a repeat is answered even if the submission would be refused now.
+  const replay = claim && (await findReplay(env, claim, request.caller.accountId));
+  if (replay) return { replay };
+  const fields = await checkFields(c, request);
+  return { ...(await toSubmission(env, c.executionCtx, request, fields)), claim };
+}
+
+async function checkFields(c: AppContext, request: SubmissionRequest): Promise<Awaited<ReturnType<typeof readFields>>> {
+  const fields = await readFields(c.env, request);
+  c.set("model", fields.model.id);
+  announceEnd(c, fields.model);
+  return fields;
+}
+
+/** Answers a dry run; the price of a replay is 0. */
+const preview = (c: AppContext, submission: Omit<Submission, "inputs" | "bodyDigest">, isReplay = false) =>
+  answerDryRun(c, { ...submission, metadata: toMetadata(submission), isReplay });
+
+const refusals = {
+  insufficient: () => new ApiError("insufficient_quota"),
+  token: () => new ApiError("token_exhausted"),
+  too_many: () => new ApiError("too_many_open_tasks"),
+  budget: (until?: number) => budgetExceeded(until),
+  unavailable: () => new ApiError("unavailable"),
+  conflict: () => new ApiError("idempotency_conflict"),
+};

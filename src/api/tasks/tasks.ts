@@ -1,0 +1,34 @@
+/** Cancels and deletes tasks. */
+
+import type { AppContext } from "../request/context.ts";
+import { ApiError } from "../../base/errors.ts";
+import { toObjectId } from "../../base/ids.ts";
+import { maySee } from "../request/browser-tokens.ts";
+import { readNoBody } from "../request/body.ts";
+import { answer, respond } from "../request/answer.ts";
+import { forgetAnswers, readQuestion } from "./status.ts";
+
+export async function cancelTask(c: AppContext, taskId: string): Promise<Response> {
+  await readNoBody(c);
+  const id = maySee(c.get("caller"), taskId) ? toObjectId(c.env.TASKS, taskId) : undefined;
+  const done = id && (await c.env.TASKS.get(id).cancel(readQuestion(c, "generic")));
+  if (!done) throw new ApiError("task_not_found");
+  c.set("task", taskId);
+  if (done === "final") throw new ApiError("task_already_final");
+  return answer(c, JSON.parse(done.text) as object);
+}
+
+/** Deletes a final task's files and record; its entry in the ledger stays. */
+export async function deleteTask(c: AppContext, taskId: string): Promise<Response> {
+  await readNoBody(c);
+  const id = toObjectId(c.env.TASKS, taskId);
+  if (!id) throw new ApiError("task_not_found");
+  // Also if the RPC fails: the object may have deleted the task before its answer was lost.
+  const removal = c.env.TASKS.get(id).remove(c.get("caller").accountId);
+  const done = await removal.finally(() => forgetAnswers(taskId));
+  if (!done) throw new ApiError("task_not_found");
+  c.set("task", taskId);
+  if (done === "open") throw new ApiError("task_not_final");
+  if (done === "unavailable") throw new ApiError("unavailable");
+  return respond(c, null, 204);
+}

@@ -1,0 +1,120 @@
+/** Identifiers and API keys: creating, encoding and recognising them. */
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** A random identifier, `prefix` and 22 base62 characters (131 bits). */
+export const newId = (prefix: string) => prefix + randomBase62(22);
+
+/** Random base62 text without modulo bias: bytes from 248 on are discarded. */
+function randomBase62(length: number): string {
+  let text = "";
+  while (text.length < length)
+    for (const byte of crypto.getRandomValues(new Uint8Array(length - text.length))) if (byte < 248) text += base62[byte % 62];
+  return text;
+}
+
+/** The 32 bytes of an object's id as 43 URL-safe characters. */
+const encodeId = (objectId: DurableObjectId) =>
+  Uint8Array.fromHex(objectId.toString()).toBase64({ alphabet: "base64url", omitPadding: true });
+
+/** A task's public id from its object's id. */
+export const toTaskId = (objectId: DurableObjectId) => `task_${encodeId(objectId)}`;
+
+/**
+ * The object's id of a public task id, or undefined for an id that was never issued. The platform signs the ids that it issues, so a forged
+ * one is detected here and starts no object.
+ */
+export function toObjectId<T extends Rpc.DurableObjectBranded | undefined>(
+  namespace: DurableObjectNamespace<T>,
+  taskId: string,
+): DurableObjectId | undefined {
+  return taskId.startsWith("task_") ? decodeId(namespace, taskId.slice("task_".length)) : undefined;
+}
+
+function decodeId<T extends Rpc.DurableObjectBranded | undefined>(
+  namespace: DurableObjectNamespace<T>,
+  text: string,
+): DurableObjectId | undefined {
+  // 43 characters have two bits more than 32 bytes: only the spelling that ends in zeros is valid.
+  if (!/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(text)) return undefined;
+  try {
+    return namespace.idFromString(Uint8Array.fromBase64(text, { alphabet: "base64url" }).toHex());
+  } catch {
+    return undefined; // not signed by this namespace
+  }
+}
+
+const secretLength = 43;
+const checksumLength = 6;
+
+/** A new API key: `sk-`, 43 random base62 characters (256 bits), 6 of checksum. */
+export function newApiKey(): string {
+  const secret = randomBase62(secretLength);
+  return `sk-${secret}${checksum(secret)}`;
+}
+
+/** True if the text can be a key, so that a mistyped one is refused without a look-up. */
+export function isWellFormedKey(key: string): boolean {
+  if (!/^sk-[0-9A-Za-z]{49}$/.test(key)) return false;
+  const secret = key.slice(3, 3 + secretLength);
+  return key.slice(3 + secretLength) === checksum(secret);
+}
+
+/** A new browser token: `st-`, the id of its object, 22 random base62 characters (131 bits), 6 of checksum. */
+export function newBrowserToken(objectId: DurableObjectId): string {
+  const secret = encodeId(objectId) + randomBase62(22);
+  return `st-${secret}${checksum(secret)}`;
+}
+
+/** The object's id in a browser token; undefined if the token is mistyped or its object was never issued. */
+export function toTokenObjectId<T extends Rpc.DurableObjectBranded | undefined>(
+  namespace: DurableObjectNamespace<T>,
+  token: string,
+): DurableObjectId | undefined {
+  const secret = token.slice(3, -checksumLength);
+  return /^st-[\w-]{71}$/.test(token) && token.endsWith(checksum(secret)) ? decodeId(namespace, secret.slice(0, 43)) : undefined;
+}
+
+/** CRC-32 (ISO 3309) in base62, as in GitHub's tokens: it detects typing errors and has no security value. */
+function checksum(text: string): string {
+  let crc = 0xffffffff;
+  for (let at = 0; at < text.length; at++) {
+    crc ^= text.charCodeAt(at);
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  let rest = (crc ^ 0xffffffff) >>> 0;
+  let out = "";
+  for (let digit = 0; digit < checksumLength; digit++, rest = Math.floor(rest / 62)) out = base62[rest % 62] + out;
+  return out;
+}
+
+/** SHA-256 in hexadecimal, of a text in UTF-8 or of bytes. A 256-bit random key needs no slow hash. */
+export async function sha256Hex(data: string | BufferSource): Promise<string> {
+  const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+}
+
+/** Compares two secrets in constant time: their digests have equal lengths. */
+export async function secretsEqual(a: string, b: string): Promise<boolean> {
+  const digest = (text: string) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const [left, right] = await Promise.all([digest(a), digest(b)]);
+  return crypto.subtle.timingSafeEqual(left, right);
+}
+
+/** A batch's public id from its object's id, and back; undefined for an id that was never issued. */
+export const toBatchId = (objectId: DurableObjectId) => `batch_${encodeId(objectId)}`;
+export const toBatchObjectId = <T extends Rpc.DurableObjectBranded | undefined>(
+  namespace: DurableObjectNamespace<T>,
+  batchId: string,
+): DurableObjectId | undefined => (batchId.startsWith("batch_") ? decodeId(namespace, batchId.slice("batch_".length)) : undefined);
+
+/**
+ * A new id of a caller's file: `file_`, the 43 characters (base64url) of the SHA-256 of its bytes, and 12 random ones. With the digest in it, a
+ * repeated request that names a file can be compared by content after the file has expired.
+ */
+export const newFileId = (digest: string) =>
+  `file_${digest}${crypto.getRandomValues(new Uint8Array(9)).toBase64({ alphabet: "base64url" })}`;
+
+/** The digest (base64url) in a file's id; undefined for a text that is no such id. */
+export const fileDigest = (id: string): string | undefined =>
+  /^file_[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048][A-Za-z0-9_-]{12}$/.test(id) ? id.slice(5, 48) : undefined;

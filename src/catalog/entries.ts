@@ -1,0 +1,177 @@
+/** Checks an operator's entry as strictly as code: what it would break is refused when it is saved. Pure. */
+
+import * as z from "zod/mini";
+import { once } from "../base/once.ts";
+import type { Violation } from "../base/errors.ts";
+import { builtInCatalog, type Catalog, likeOf } from "./catalog.ts";
+import { reportedCosts, splitCost } from "./costs.ts";
+import { day } from "./fields.ts";
+import type { Entry, Model } from "./models.ts";
+import { checkOwnPrice } from "./own-price.ts";
+import { type JsonSchema, prepareSchema } from "./own-schema.ts";
+import { toViolations } from "./parse.ts";
+
+/** Names of models stand in paths and in JSON of other systems. */
+const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** The longest deadline of the built-in models: the operations Worker counts on it. */
+const maxDeadlineSeconds = 600;
+
+const setting = () => z.union([z.string().check(z.maxLength(2_000)), z.number(), z.boolean(), z.array(z.string()).check(z.maxLength(64))]);
+
+/** A price or cost: amounts by name, and rules that read fields of an own input. */
+const amounts = () => z.record(z.string(), z.union([z.number(), z.string(), z.record(z.string(), z.record(z.string(), z.number()))]));
+
+const routeFields = once(() =>
+  z.object({
+    provider: z.string(),
+    model: z.string().check(z.minLength(1), z.maxLength(200)),
+    settings: z.optional(z.record(z.string(), setting())),
+    retires: z.optional(day()),
+    cost: z.optional(amounts()),
+    bills_failures: z.optional(z.boolean()),
+  }),
+);
+
+/** The fields of an entry. */
+export const entryFields = once(() =>
+  z.object({
+    id: z.optional(z.string()),
+    kind: z.optional(z.enum(["text", "image", "video", "file"])),
+    aliases: z.optional(z.array(z.string()).check(z.maxLength(16))),
+    body: z.optional(z.union([z.string(), z.record(z.string(), z.unknown())])),
+    price: z.optional(amounts()),
+    typical_seconds: z.optional(z.int().check(z.gte(1), z.lte(maxDeadlineSeconds))),
+    deadline_seconds: z.optional(z.int().check(z.gte(30), z.lte(maxDeadlineSeconds))),
+    state: z.optional(z.enum(["live", "hidden"])),
+    routes: z.optional(z.array(routeFields()).check(z.minLength(1), z.maxLength(32))),
+  }),
+);
+
+const limited =
+  (rule: string) =>
+  (param: string, allowed: readonly string[]): Violation => ({
+    param,
+    rule,
+    values: { allowed: allowed.join(", ") },
+    allowed,
+  });
+const oneOf = limited("not_one_of");
+const unknownField = limited("unknown_field");
+const required = (param: string): Violation => ({ param, rule: "required" });
+
+/** What an entry is checked against: the models beside it, and the names of the providers. */
+interface Surroundings {
+  catalog: Catalog;
+  providers: readonly string[];
+}
+
+/** An entry with this id, or every rule that it violates. */
+export function checkEntry(raw: Record<string, unknown>, id: string, around: Surroundings): { entry: Entry; violations: Violation[] } {
+  const result = entryFields().safeParse(raw);
+  const entry: Entry = { ...(result.success ? (result.data as Omit<Entry, "id">) : {}), id };
+  const malformed = [...(result.success ? [] : toViolations(result.error, raw)), ...unknownFields(raw)];
+  if (malformed.length > 0) return { entry, violations: malformed };
+  const base = builtInCatalog().all.find((model) => model.id === id);
+  const violations = [
+    ...(raw["id"] === undefined || raw["id"] === id ? [] : [oneOf("id", [id])]),
+    ...checkNames(entry, around.catalog),
+    ...(base ? fixedFields(entry) : requiredFields(entry)),
+    ...(entry.routes ?? []).flatMap(({ provider }, at) =>
+      around.providers.includes(provider) ? [] : [oneOf(`routes[${at}].provider`, around.providers)],
+    ),
+  ];
+  if (!base && typeof entry.body === "object") return { entry, violations: [...violations, ...checkOwn(entry, entry.body)] };
+  const named = base ?? builtInCatalog().named(likeOf(entry));
+  const like = base || named?.family === (entry.kind === "text" ? "chat" : entry.kind) ? named : undefined;
+  return {
+    entry,
+    violations: like ? [...violations, ...checkPrice(entry, like, base !== undefined), ...checkCosts(entry, like)] : violations,
+  };
+}
+
+/** The schema of an own input, and the price and costs that read its fields. */
+function checkOwn({ price, routes = [] }: Entry, body: JsonSchema): Violation[] {
+  const { schema, violations } = prepareSchema(structuredClone(body), "body");
+  if (violations.length > 0) return violations;
+  const costs = routes.flatMap(({ cost = {} }, at) => {
+    const field = `routes[${at}].cost`;
+    const { own, reported } = splitCost(cost);
+    const wrong = own ? checkOwnPrice({ ...own }, schema) : [];
+    return [
+      ...wrong.map((one) => ({ ...one, param: one.param.replace(/^price/, field) })),
+      ...checkAmounts(reported, field, reportedCosts),
+    ];
+  });
+  return [...(price ? checkOwnPrice({ ...price }, schema) : []), ...costs];
+}
+
+/** A field that is not known would be a mistake that has no effect. */
+function unknownFields(raw: Record<string, unknown>): Violation[] {
+  const unknown = (value: unknown, prefix: string, { shape }: { shape: object }): Violation[] => {
+    if (typeof value !== "object" || value === null) return [];
+    const allowed = Object.keys(shape);
+    return Object.keys(value)
+      .filter((name) => !allowed.includes(name))
+      .map((name) => unknownField(`${prefix}${name.slice(0, 64)}`, allowed));
+  };
+  const { routes } = raw;
+  return [
+    ...unknown(raw, "", entryFields()),
+    ...(Array.isArray(routes) ? routes.flatMap((route, at) => unknown(route, `routes[${at}].`, routeFields())) : []),
+  ];
+}
+
+/** The id and aliases: their form, and that no other model has them. */
+function checkNames({ id, aliases = [] }: Entry, catalog: Catalog): Violation[] {
+  const names = [["id", id] as const, ...aliases.map((alias, at) => [`aliases[${at}]`, alias] as const)];
+  return names.flatMap(([param, name], at): Violation[] => {
+    if (!nameForm.test(name)) return [{ param, rule: "bad_model_name" }];
+    const owner = catalog.named(name);
+    const isTwice = names.findIndex((other) => other[1] === name) < at;
+    if ((!owner || owner.id === id) && !isTwice) return [];
+    return [{ param, rule: "name_taken", values: { model: owner?.id ?? id } }];
+  });
+}
+
+/** What callers of a built-in model rely on stays. */
+const fixedFields = (entry: Entry): Violation[] =>
+  (["kind", "body", "aliases"] as const).flatMap((param) => (entry[param] === undefined ? [] : [{ param, rule: "fixed_built_in" }]));
+
+function requiredFields({ kind, body, price, routes }: Entry): Violation[] {
+  const allowed = [...builtInCatalog().all.flatMap(({ id, family }) => (family === kind ? [`like:${id}`] : [])), "{JSON Schema}"];
+  const missing = [...(kind ? [] : [required("kind")]), ...(price ? [] : [required("price")]), ...(routes ? [] : [required("routes")])];
+  if (kind === undefined) return missing;
+  if (kind === "text") return body === undefined ? missing : [...missing, { param: "body", rule: "no_body_of_text" }];
+  return typeof body === "object" || (body !== undefined && allowed.slice(0, -1).includes(body))
+    ? missing
+    : [...missing, oneOf("body", allowed)];
+}
+
+/** Every action must have a price, and every price must be exact in millionths. */
+function checkPrice({ price }: Entry, like: Model, isChange: boolean): Violation[] {
+  if (!price) return [];
+  const known = Object.keys(like.price);
+  const missing = isChange ? [] : known.filter((name) => !name.endsWith("_x") && (price as Record<string, unknown>)[name] === undefined);
+  return [...missing.map((name) => required(`price.${name}`)), ...checkAmounts({ ...price }, "price", known)];
+}
+
+/** The cost of each route: what the model's price may be made of, or measures that the maker reports. None is required. */
+const checkCosts = ({ routes = [] }: Entry, like: Model): Violation[] =>
+  routes.flatMap(({ cost = {} }, at) =>
+    checkAmounts({ ...cost }, `routes[${at}].cost`, [...new Set([...Object.keys(like.price), ...reportedCosts])]),
+  );
+
+/** Amounts must have a known name and be exact in millionths. */
+const checkAmounts = (given: Record<string, unknown>, field: string, known: readonly string[]): Violation[] =>
+  Object.entries(given).flatMap(([name, amount]): Violation[] => {
+    const param = `${field}.${name.slice(0, 64)}`;
+    if (!known.includes(name)) return [unknownField(param, known)];
+    if (typeof amount !== "number") return [{ param, rule: "wrong_type", values: { expected: "number" } }];
+    if (name.endsWith("_x"))
+      return Number.isSafeInteger(amount) && amount >= 1 && amount <= 100
+        ? []
+        : [{ param, rule: "out_of_range", values: { minimum: 1, maximum: 100 }, allowed: { minimum: 1, maximum: 100 } }];
+    const isExact = amount >= 0 && amount <= 1e6 && Math.abs(amount * 1e6 - Math.round(amount * 1e6)) < 1e-3;
+    return isExact ? [] : [{ param, rule: "bad_price", allowed: { minimum: 0, maximum: 1e6 } }];
+  });

@@ -1,0 +1,7 @@
+/** Amounts of entries as the gateway counts them. Pure. */
+
+const isFactor = (name: string) => name.endsWith("_x");
+
+/** Prices or costs of an entry, in balance units, as millionths; factors stay as they are. */
+export const toMillionths = (units: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(units).map(([name, amount]) => [name, isFactor(name) ? amount : Math.round(amount * 1_000_000)]));

@@ -1,0 +1,218 @@
+/** Bodies of models with their own input: `{model, prompt?, input}`, checked by the upstream's own JSON Schema. Pure. */
+
+import { type OutputUnit, Validator } from "@cfworker/json-schema";
+import { maxViolations, type Violation } from "../base/errors.ts";
+import { findInInput, type FoundFile, type JsonSchema, prepareSchema, type Step } from "./own-schema.ts";
+import { type OwnPrice, priceInput, withPricedDefaults } from "./own-price.ts";
+
+/** What a model with its own input has in place of a body of the interface. */
+export interface OwnInput {
+  /** The schema as the operator stored it. */
+  schema: JsonSchema;
+  /** Amounts in millionths. */
+  price: OwnPrice;
+}
+
+/** The fields beside `input` that every submission has. */
+const commonFields = ["model", "prompt", "input", "callback_url", "reference", "max_cost", "deliver_to", "store"];
+/** The input is in the task's record, without inline files. */
+const maxInputLength = 64 * 1024;
+
+interface Compiled {
+  schema: JsonSchema;
+  validator: Validator;
+}
+
+const compiled = new WeakMap<JsonSchema, Compiled>();
+
+/** The prepared schema and its validator, made once in an isolate and only when first needed: few models of a large catalogue are asked for. */
+function compile({ schema: source }: Pick<OwnInput, "schema">): Compiled {
+  const known = compiled.get(source);
+  if (known) return known;
+  // The validator notes addresses in the schema's objects.
+  const { schema } = prepareSchema(structuredClone(source), "body");
+  const made = { schema, validator: new Validator(schema, "2020-12", false) };
+  compiled.set(source, made);
+  return made;
+}
+
+/** True if the upstream takes a prompt in the field of that name. */
+export const takesPrompt = (own: OwnInput): boolean => {
+  const { properties } = compile(own).schema as { properties?: object };
+  return properties !== undefined && Object.hasOwn(properties, "prompt");
+};
+
+export interface OwnBody {
+  /** The whole input with the prompt, and with the defaults that the price depends on. */
+  input: JsonSchema;
+  /** Files that the input names, with their paths in it. */
+  files: FoundFile[];
+  violations: Violation[];
+}
+
+/** `["frames", 0, "url"]` -> `input.frames[0].url`; the prompt may stand beside the input. */
+const toParam = (at: readonly Step[]) =>
+  at.reduce<string>((text, step) => (typeof step === "number" ? `${text}[${step}]` : `${text}.${step.slice(0, 64)}`), "input");
+
+/** Parses a body without nulls. `more` are further fields that the request may have. */
+export function parseOwnBody(own: OwnInput, body: Record<string, unknown>, more: readonly string[] = []): OwnBody {
+  const { schema, validator } = compile(own);
+  const allowed = [...commonFields, ...more];
+  const violations: Violation[] = Object.keys(body)
+    .filter((name) => !allowed.includes(name))
+    .map((name) => unknownField(name.slice(0, 64), allowed));
+  const { prompt, input: given = {} } = body;
+  const refuse = (...found: Violation[]): OwnBody => ({
+    input: {},
+    files: [],
+    violations: [...violations, ...found].slice(0, maxViolations),
+  });
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    return refuse({ param: "input", rule: "wrong_type", values: { expected: "object" } });
+  const written = given as JsonSchema;
+  if (prompt !== undefined && Object.hasOwn(written, "prompt"))
+    return refuse({ param: "prompt", rule: "not_together", values: { other: "input.prompt" } });
+  if (prompt !== undefined && !takesPrompt(own))
+    return refuse(
+      unknownField(
+        "prompt",
+        commonFields.filter((name) => name !== "prompt"),
+      ),
+    );
+  const input = withPricedDefaults(own.price, schema, { ...written, ...(prompt !== undefined && { prompt }) });
+  const { files, unknown } = findInInput(schema, input);
+  // Inline files are stored apart from the record.
+  const length = JSON.stringify(input).length - files.reduce((sum, { value }) => sum + value.length, 0);
+  if (length > maxInputLength)
+    return refuse({ param: "input", rule: "too_long", values: { maximum: maxInputLength }, allowed: { maximum: maxInputLength } });
+  const found = [
+    ...unknown.map(({ at, allowed: names }) => unknownField(toParam(at), names)),
+    ...toViolations(validator.validate(input).errors, schema, input).filter(({ param }) =>
+      unknown.every(({ at }) => toParam(at) !== param),
+    ),
+  ].map((one) => (prompt !== undefined && one.param === "input.prompt" ? { ...one, param: "prompt" } : one));
+  if (violations.length + found.length > 0) return refuse(...found);
+  const priced = priceInput(own.price, input);
+  return "rule" in priced ? refuse(priced) : { input, files, violations };
+}
+
+const unknownField = (param: string, allowed: readonly string[]): Violation => ({
+  param,
+  rule: "unknown_field",
+  values: { allowed: allowed.join(", ") },
+  allowed,
+});
+
+/** The path of a file that an input names. */
+export const fileParam = ({ at }: Pick<FoundFile, "at">): string => toParam(at);
+
+/** Keywords whose errors only say that there are errors inside. */
+const outer = new Set([
+  "properties",
+  "patternProperties",
+  "items",
+  "prefixItems",
+  "allOf",
+  "anyOf",
+  "if",
+  "then",
+  "else",
+  "additionalProperties",
+]);
+
+/** The validator's errors: one for each place, the most telling one. */
+function toViolations(errors: OutputUnit[], schema: JsonSchema, input: JsonSchema): Violation[] {
+  const found = new Map<string, Violation>();
+  for (const { keyword, keywordLocation, instanceLocation } of errors) {
+    if (outer.has(keyword)) continue;
+    const at = steps(instanceLocation, input);
+    const rule = valueAt(schema, keywordLocation.split("/").slice(1).map(decode));
+    for (const one of toViolation(keyword, rule, at, valueAt(input, at))) {
+      const earlier = found.get(one.param);
+      // Of alternatives, one with the right type says more than one with another type.
+      if (!earlier || (earlier.rule === "wrong_type" && one.rule !== "wrong_type")) found.set(one.param, one);
+    }
+    if (found.size >= maxViolations) break;
+  }
+  // Nothing inside an alternative was wrong by itself, such as two that match where one may.
+  if (found.size === 0 && errors.length > 0)
+    found.set("input", { param: toParam(steps(errors.at(-1)!.instanceLocation, input)), rule: "wrong_form" });
+  return [...found.values()];
+}
+
+const decode = (step: string) => {
+  const text = step.replaceAll("~1", "/").replaceAll("~0", "~");
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** A pointer as steps; those into lists are numbers. */
+function steps(pointer: string, input: unknown): Step[] {
+  let value = input;
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((text) => {
+      const step = Array.isArray(value) ? Number(text) : decode(text);
+      value = valueAt(value, [step]);
+      return step;
+    });
+}
+
+const valueAt = (value: unknown, at: readonly Step[]): unknown =>
+  at.reduce<unknown>(
+    (found, step) => (typeof found === "object" && found !== null ? (found as Record<Step, unknown>)[step] : undefined),
+    value,
+  );
+
+function toViolation(keyword: string, rule: unknown, at: readonly Step[], value: unknown): Violation[] {
+  const param = toParam(at);
+  const limited = (name: string, limit: "minimum" | "maximum"): Violation[] => {
+    const values = { [limit]: Number(rule) };
+    return [{ param, rule: name, values, allowed: values }];
+  };
+  switch (keyword) {
+    case "type":
+      // Null is an absent field.
+      return rule === "null"
+        ? []
+        : [
+            {
+              param,
+              rule: "wrong_type",
+              values: {
+                expected: [rule]
+                  .flat()
+                  .filter((one) => one !== "null")
+                  .join(", "),
+              },
+            },
+          ];
+    case "enum":
+    case "const": {
+      const allowed = keyword === "const" ? [rule] : (rule as unknown[]);
+      return [{ param, rule: "not_one_of", values: { allowed: allowed.map(String).join(", ") }, allowed }];
+    }
+    case "required": {
+      const has = (name: string) => typeof value === "object" && value !== null && Object.hasOwn(value, name);
+      return (rule as string[]).filter((name) => !has(name)).map((name) => ({ param: toParam([...at, name]), rule: "required" }));
+    }
+    case "minimum":
+      return limited("too_small", "minimum");
+    case "maximum":
+      return limited("too_big", "maximum");
+    case "maxLength":
+      return limited("too_long", "maximum");
+    case "minItems":
+      return limited("too_small_list", "minimum");
+    case "maxItems":
+      return limited("too_big_list", "maximum");
+    case "minLength":
+      return value === "" ? [{ param, rule: "blank" }] : [{ param, rule: "wrong_form" }];
+    default:
+      return [{ param, rule: "wrong_form" }];
+  }
+}

@@ -1,0 +1,161 @@
+/** Prices of models with their own input: rules that read fields of the input. A price is known before anything is asked upstream. Pure. */
+
+import type { Violation } from "../base/errors.ts";
+import { type JsonSchema, merged } from "./own-schema.ts";
+
+/** What an entry says, with amounts in balance units; in a model's rule they are millionths. Exactly one of the three amounts. */
+export interface OwnPrice {
+  /** per task */
+  task?: number;
+  /** per image; `count` is the field with their number, without it there is one */
+  image?: number;
+  count?: string;
+  /** per second; `seconds` is the field with their number: 5, "5", or "5s" */
+  second?: number;
+  seconds?: string;
+  /** Field -> its value as text -> factor of the amount. `*` is every other value. */
+  factors?: Record<string, Record<string, number>>;
+}
+
+const amounts = ["task", "image", "second"] as const;
+const fields = [...amounts, "count", "seconds", "factors"];
+/** Numbers of images and seconds that can be priced. */
+const maxNumber = 3_600;
+const maxPrice = 1e6;
+const isExact = (value: number) => Math.abs(value * 1e6 - Math.round(value * 1e6)) < 1e-3;
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The rule with millionths, from a checked entry. */
+export function toRule(price: Record<string, unknown>): OwnPrice {
+  const rule = { ...(price as OwnPrice) };
+  for (const name of amounts) if (rule[name] !== undefined) rule[name] = Math.round(rule[name] * 1e6);
+  return rule;
+}
+
+/** The amount of a rule, in balance units, as `/v1/models` and receipts show it. */
+export const shownOwnPrice = (rule: OwnPrice): Record<string, number> =>
+  Object.fromEntries(amounts.flatMap((name) => (rule[name] === undefined ? [] : [[name, rule[name] / 1e6]])));
+
+/** The whole rule in balance units. */
+export const shownRule = (rule: OwnPrice): OwnPrice => ({ ...rule, ...shownOwnPrice(rule) });
+
+/** The fields that a rule reads. */
+const readFields = ({ count, seconds, factors = {} }: OwnPrice): string[] =>
+  [count, seconds, ...Object.keys(factors)].filter((name) => name !== undefined);
+
+/** The input with the defaults of the fields that the price depends on: the upstream may change its own defaults. */
+export function withPricedDefaults(rule: OwnPrice, schema: JsonSchema, input: JsonSchema): JsonSchema {
+  const missing = readFields(rule).filter((name) => input[name] === undefined && fieldSchema(schema, name)?.["default"] != null);
+  return missing.length === 0
+    ? input
+    : { ...input, ...Object.fromEntries(missing.map((name) => [name, fieldSchema(schema, name)!["default"]])) };
+}
+
+/** The price of an input and of one of its images, in whole millionths, rounded up; or the field that has no price. */
+export function priceInput(rule: OwnPrice, input: JsonSchema): { price: number; imagePrice?: number } | Violation {
+  let factor = 1;
+  for (const [field, values] of Object.entries(rule.factors ?? {})) {
+    const found = factorFor(values, input[field]);
+    if (found === undefined) return { param: `input.${field}`, rule: "no_price" };
+    factor *= found;
+  }
+  const { task, image, second, count, seconds } = rule;
+  const round = (millionths: number) => Math.ceil(millionths - 1e-6);
+  if (task !== undefined) return { price: round(task * factor) };
+  const field = image === undefined ? seconds : count;
+  const number = field === undefined ? 1 : toNumber(input[field], image !== undefined);
+  if (number === undefined) return { param: `input.${field}`, rule: "no_price" };
+  if (image === undefined) return { price: round((second ?? 0) * number * factor) };
+  const imagePrice = round(image * factor);
+  return { price: imagePrice * number, imagePrice };
+}
+
+const factorFor = (values: Record<string, number>, value: unknown): number | undefined => {
+  const text = typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+  return text !== undefined && Object.hasOwn(values, text) ? values[text] : values["*"];
+};
+
+/** A number of seconds or images, also as text. */
+function toNumber(value: unknown, isWhole: boolean): number | undefined {
+  const text =
+    typeof value === "number" ? String(value) : typeof value === "string" ? /^(\d{1,6}(?:\.\d{1,6})?)\s?s?$/.exec(value)?.[1] : undefined;
+  const number = Number(text);
+  return text !== undefined && number > 0 && number <= maxNumber && (!isWhole || Number.isInteger(number)) ? number : undefined;
+}
+
+/** The schema of a field of the input, without null as an alternative. */
+function fieldSchema({ properties }: JsonSchema, name: string): JsonSchema | undefined {
+  const found = isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return isRecord(found) ? merged(found) : undefined;
+}
+
+/** The values that a schema allows, if it lists them. */
+function listed({ enum: words, const: word, type }: JsonSchema): unknown[] | undefined {
+  if (Array.isArray(words)) return words.filter((one) => one !== null);
+  if (word !== undefined) return [word];
+  return type === "boolean" ? [true, false] : undefined;
+}
+
+/**
+ * Checks the price of an entry against the prepared schema of its input: its form, and that every value that the schema allows has a
+ * price, as far as the schema tells. A field that may be missing needs a default.
+ */
+export function checkOwnPrice(price: Record<string, unknown>, schema: JsonSchema): Violation[] {
+  const violations: Violation[] = [];
+  const add = (param: string, rule: string, allowed?: readonly string[] | Record<string, number>) => {
+    const values = Array.isArray(allowed) ? { allowed: allowed.join(", ") } : (allowed as Record<string, number> | undefined);
+    violations.push({ param: `price.${param}`.slice(0, 256), rule, ...(values && { values }), ...(allowed && { allowed }) });
+  };
+  for (const name of Object.keys(price)) if (!fields.includes(name)) add(name.slice(0, 64), "unknown_field", fields);
+  const given = amounts.filter((name) => price[name] !== undefined);
+  if (given.length !== 1)
+    violations.push({ param: "price", rule: "one_of_required", values: { fields: amounts.join(", ") }, allowed: amounts });
+  for (const name of given) {
+    const amount = price[name];
+    if (typeof amount !== "number" || amount < 0 || amount > maxPrice || !isExact(amount))
+      add(name, "bad_price", { minimum: 0, maximum: maxPrice });
+  }
+  const [amount] = given;
+  const { count, seconds, factors = {} } = price;
+  if (amount === "second" && seconds === undefined) add("seconds", "required");
+  for (const [name, value, of] of [
+    ["count", count, "image"],
+    ["seconds", seconds, "second"],
+  ] as const) {
+    if (value === undefined) continue;
+    if (amount !== of) add(name, "not_together", undefined);
+    else checkField(name, value, (one) => toNumber(one, of === "image") !== undefined);
+  }
+  if (!isRecord(factors)) add("factors", "wrong_type");
+  else
+    for (const [field, values] of Object.entries(factors)) {
+      const wrong = isRecord(values)
+        ? Object.entries(values).filter(([, one]) => typeof one !== "number" || one < 0 || one > 1_000 || !isExact(one))
+        : [];
+      if (!isRecord(values)) add(`factors.${field}`, "wrong_type");
+      else if (wrong.length > 0) for (const [value] of wrong) add(`factors.${field}.${value}`, "bad_price", { minimum: 0, maximum: 1_000 });
+      else checkField(`factors.${field}`, field, (one) => factorFor(values as Record<string, number>, one) !== undefined, "*" in values);
+    }
+  return violations.map((one) =>
+    one.rule === "not_together"
+      ? { ...one, values: { other: `price.${amount ?? ""}` } }
+      : one.rule === "wrong_type"
+        ? { ...one, values: { expected: "object" } }
+        : one,
+  );
+
+  function checkField(param: string, name: unknown, hasPrice: (value: unknown) => boolean, takesAll = false): void {
+    const field = typeof name === "string" ? fieldSchema(schema, name) : undefined;
+    if (!field) return add(param, "not_one_of", Object.keys((schema["properties"] as object | undefined) ?? {}));
+    const { default: fallback } = field;
+    const isRequired = (schema["required"] as string[] | undefined)?.includes(name as string) ?? false;
+    if (takesAll) return;
+    if (!isRequired && fallback == null) return add(param, "price_no_default");
+    const values = [...(listed(field) ?? []), ...(fallback == null ? [] : [fallback])];
+    const without = values.filter((value) => !hasPrice(value)).map(String);
+    if (without.length > 0) return add(param, "price_missing_values", without);
+    // A text or list without listed values may be anything; a number is checked when it is given.
+    if (listed(field) === undefined && (param.startsWith("factors.") || !["integer", "number"].includes(field["type"] as string)))
+      add(param, "price_open_values");
+  }
+}

@@ -1,0 +1,226 @@
+/** All models for the operator: state, price, routes, and what ends; filters with counts. */
+
+import type { ConsoleContext } from "../../context.ts";
+import { builtInCatalog } from "../../../catalog/catalog.ts";
+import type { Model } from "../../../catalog/models.ts";
+import { shownPrice } from "../../../catalog/prices.ts";
+import { readCatalog } from "../../../current-catalog.ts";
+import { formatAmount } from "../../amounts.ts";
+import type { PriceName } from "../../models/prices.ts";
+import { useAround } from "../../parts/context.ts";
+import { dateText } from "../../parts/date-time.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Pill } from "../../parts/status.tsx";
+import { Table } from "../../parts/table.tsx";
+import { buildQuery } from "../../tasks/search.ts";
+import { adminPage } from "../frame.tsx";
+import { type Health, readHealth, soonMs } from "../route-state.ts";
+import { path } from "./state.ts";
+
+/** A model with what its row says. */
+interface Row {
+  model: Model;
+  health: Health;
+  /** True if the operator has an entry for it. */
+  isOwn: boolean;
+}
+
+const filters = {
+  live: ({ model }: Row) => model.state === "live",
+  hidden: ({ model }: Row) => model.state === "hidden",
+  changed: ({ isOwn }: Row) => isOwn,
+  unserved: ({ model, health }: Row) => model.state === "live" && health.usable === 0,
+  ending: ({ health }: Row) => endsSoon(health),
+} as const;
+type Filter = keyof typeof filters;
+
+const endsSoon = ({ end }: Health) => end !== undefined && end.at < Date.now() + soonMs;
+
+const pathWith = (asked: { show?: Filter | undefined; q?: string | undefined }) => {
+  const query = buildQuery({ ...asked });
+  return query === "" ? path : `${path}?${query}`;
+};
+
+const familyIcons = { chat: "chat", image: "image", video: "film", file: "cube" } as const;
+
+/** What needs attention about a model; nothing while all is well. */
+const ModelState = ({ state, health }: { state: Model["state"]; health: Health }) => {
+  const { t, language } = useAround();
+  if (state === "hidden") return <Pill icon="ban" text={t("admin_model_hidden")} />;
+  if (health.usable === 0) return <Pill icon="bad" tone="bad" text={t("admin_model_unserved")} />;
+  if (health.healthy < health.usable)
+    return <Pill icon="warn" tone="warn" text={t("admin_model_up", { up: health.healthy, of: health.usable })} />;
+  if (health.end && endsSoon(health))
+    return (
+      <Pill
+        icon="clock"
+        tone={health.end.isLast ? "bad" : "warn"}
+        text={t(health.end.isLast ? "admin_model_ends" : "admin_model_route_ends", { day: dateText(language, health.end.at) })}
+      />
+    );
+  return null;
+};
+
+/** How a model came to be: a small line below its name. */
+const Origin = ({ row: { model, isOwn } }: { row: Row }) => {
+  const { t } = useAround();
+  const isBuiltIn = builtInCatalog().all.some(({ id }) => id === model.id);
+  if (model.own) return <>{t("admin_model_own_input")}</>;
+  if (isBuiltIn) return <>{t(isOwn ? "admin_model_changed" : "admin_model_built_in")}</>;
+  return <>{model.family === "chat" ? t("admin_model_own") : t("admin_model_like", { model: model.like })}</>;
+};
+
+/** Every price with its unit, the first of a model in one line with the others. */
+const Prices = ({ c, model }: { c: ConsoleContext; model: Model }) => {
+  const { t } = useAround();
+  if (model.own) return <span class="meta">{t("admin_model_own_price")}</span>;
+  return (
+    <>
+      {Object.entries(shownPrice(model.price)).map(([name, units]) => (
+        <div>
+          {formatAmount(c, Math.round(units * 1e6))} <span class="meta">{t(`model_price_${name as PriceName}`)}</span>
+        </div>
+      ))}
+    </>
+  );
+};
+
+const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
+  const { t } = useAround();
+  return (
+    <Table
+      label={t("models")}
+      class="priced"
+      columns={[
+        t("model"),
+        { name: t("admin_model_state"), isExtra: true },
+        { name: t("admin_model_price"), isNumber: true },
+        { name: t("admin_routes"), isExtra: true },
+      ]}
+    >
+      {rows.map((row) => (
+        <tr>
+          <th scope="row">
+            <span class="thing">
+              <Icon name={familyIcons[row.model.family]} />
+              <span>
+                <a class="clip" href={`${path}/${encodeURIComponent(row.model.id)}`}>
+                  {row.model.id}
+                </a>
+                <span class="meta">
+                  <Origin row={row} />
+                </span>
+                <span class="only-s">
+                  <ModelState state={row.model.state} health={row.health} />
+                </span>
+              </span>
+            </span>
+          </th>
+          <td class="hide-s">
+            <ModelState state={row.model.state} health={row.health} />
+          </td>
+          <td class="num">
+            <Prices c={c} model={row.model} />
+          </td>
+          <td class="hide-s wrap">
+            {t("admin_model_routes_on", { on: row.health.usable, of: row.health.routes.length })}{" "}
+            <span class="meta">
+              {[
+                ...new Set(row.health.routes.filter(({ state }) => ["used", "last"].includes(state)).map(({ route }) => route.provider)),
+              ].join(", ")}
+            </span>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+};
+
+/** Whether a model is named by the text, or one of its routes. */
+const isFound = ({ model: { id, aliases, routes } }: Row, text: string) =>
+  [id, ...aliases, ...routes.flatMap(({ provider, model }) => [provider, model])].some((name) => name.toLowerCase().includes(text));
+
+/** `GET /console/admin/models?show=&q=` */
+export async function listModels(c: ConsoleContext) {
+  const { t } = c.var;
+  const q = c.req.query("q")?.trim() || undefined;
+  const removedNow = c.req.query("removed");
+  const show = Object.keys(filters).find((name): name is Filter => name === c.req.query("show"));
+  // From the database itself: this isolate may not have seen a change that an admin has just made.
+  const [upstreams, catalog] = await Promise.all([c.env.API.upstreams(), readCatalog(c.env.DB)]);
+  const own = new Set(catalog.stored.filter(({ isRemoved }) => !isRemoved).map(({ entry }) => entry.id));
+  const all = catalog.all
+    .filter(({ state }) => state !== "removed")
+    .map((model): Row => ({ model, health: readHealth(upstreams, model.routes), isOwn: own.has(model.id) }));
+  const found = q === undefined ? all : all.filter((row) => isFound(row, q.toLowerCase()));
+  const rows = show === undefined ? found : found.filter(filters[show]);
+  const removed = catalog.stored.filter(({ entry, isRemoved }) => isRemoved && !builtInCatalog().all.some(({ id }) => id === entry.id));
+  return adminPage(
+    c,
+    t("models"),
+    <>
+      <div class="sub">
+        <nav class="chips" aria-label={t("models")}>
+          <a class="chip" href={pathWith({ q })} aria-current={show === undefined ? "true" : undefined}>
+            {t("any_kind")} <b>{found.length}</b>
+          </a>
+          {(Object.keys(filters) as Filter[]).map((name) => (
+            <a class="chip" href={pathWith({ show: name, q })} aria-current={show === name ? "true" : undefined}>
+              {t(`admin_models_${name}`)} <b>{found.filter(filters[name]).length}</b>
+            </a>
+          ))}
+        </nav>
+        <form class="icon-in search push" role="search" action={path}>
+          <Icon name="search" />
+          <input
+            class="in"
+            type="search"
+            name="q"
+            value={q}
+            maxlength={100}
+            placeholder={t("admin_models_search")}
+            aria-label={t("admin_models_search")}
+            data-slash
+          />
+          {q === undefined && <kbd>/</kbd>}
+          {show && <input type="hidden" name="show" value={show} />}
+        </form>
+      </div>
+      {rows.length === 0 ? (
+        <div class="empty">
+          <Icon name="search" />
+          <h2>{t("admin_models_none")}</h2>
+          <div class="row">
+            <a class="btn" href={path}>
+              {t("admin_models_all")}
+            </a>
+          </div>
+        </div>
+      ) : (
+        <Rows c={c} rows={rows} />
+      )}
+      <p class="meta pt">{t("admin_models_live_soon")}</p>
+      {removed.length > 0 && (
+        <p class="meta">
+          {t("admin_models_removed")}:{" "}
+          {removed.map(({ entry: { id } }, at) => (
+            <>
+              {at > 0 && ", "}
+              <a href={`${path}/${encodeURIComponent(id)}`}>{id}</a>
+            </>
+          ))}
+        </p>
+      )}
+    </>,
+    200,
+    {
+      actions: (
+        <a class="btn primary" href={`${path}/_new`}>
+          <Icon name="plus" />
+          {t("admin_model_add")}
+        </a>
+      ),
+      toast: removedNow === undefined ? undefined : t("admin_model_entry_removed", { model: removedNow }),
+    },
+  );
+}

@@ -1,0 +1,88 @@
+/** The frame of one model's pages: its name and state, and the tabs of its views. */
+
+import type { Child } from "hono/jsx";
+import type { ConsoleContext } from "../../context.ts";
+import { page } from "../../frame.tsx";
+import { DateTime } from "../../parts/date-time.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Pill } from "../../parts/status.tsx";
+import type { Arrangement } from "../../shell/layout.tsx";
+import type { Revision } from "./changes.ts";
+import { builtIn } from "./draft.ts";
+import { path, pathOf } from "./state.ts";
+
+export type Tab = "form" | "json" | "revisions";
+
+interface ModelHead {
+  /** Empty for a model that is being added. */
+  id: string;
+  tab: Tab;
+  revisions: Revision[];
+  /** True if the page has the form `entry`: the other view of the entry gets what was typed. */
+  hasDraft?: boolean;
+  actions?: Child;
+}
+
+/** The path of a view. */
+export const viewPath = (id: string, tab: Tab): string => {
+  const base = id === "" ? `${path}/_new` : pathOf(id);
+  return tab === "form" ? base : `${base}/${tab}`;
+};
+
+const Tabs = ({ c, id, tab, hasDraft }: ModelHead & { c: ConsoleContext }) => {
+  const { t } = c.var;
+  const names = { form: t("admin_model_form"), json: "JSON", revisions: t("admin_model_revisions") };
+  const tabs: Tab[] = id === "" ? ["form", "json"] : ["form", "json", "revisions"];
+  return (
+    <nav class="tabs under" aria-label={t("model")}>
+      {tabs.map((name) =>
+        hasDraft && name !== "revisions" ? (
+          <button form="entry" formaction={viewPath(id, name)} name="act" value="show" aria-current={name === tab ? "page" : undefined}>
+            {names[name]}
+          </button>
+        ) : (
+          <a href={viewPath(id, name)} aria-current={name === tab ? "page" : undefined}>
+            {names[name]}
+          </a>
+        ),
+      )}
+    </nav>
+  );
+};
+
+const Lead = ({ c, revisions: [newest], id }: ModelHead & { c: ConsoleContext }) => {
+  const { t } = c.var;
+  return (
+    <span class="row">
+      <a class="back" href={path}>
+        <Icon name="left" />
+        {t("models")}
+      </a>
+      {newest ? (
+        <span class="meta">
+          {t("admin_model_revision", { revision: newest.revision })}, <DateTime ms={newest.at} />
+        </span>
+      ) : (
+        id !== "" && builtIn(id) && <span class="meta">{t("admin_model_no_entry")}</span>
+      )}
+      {newest?.removed === 1 && !builtIn(id) && <Pill icon="ban" text={t("admin_models_removed")} />}
+      {newest?.removed === 0 && newest.entry["state"] === "hidden" && <Pill icon="ban" text={t("admin_model_hidden")} />}
+    </span>
+  );
+};
+
+export const modelPage = (c: ConsoleContext, head: ModelHead, children: Child, status: 200 | 400 | 409 = 200, more: Arrangement = {}) =>
+  page(
+    c,
+    head.id === "" ? c.var.t("admin_model_add") : head.id,
+    <>
+      {head.hasDraft && (
+        // The first button of a form is the one that Enter presses: not a tab.
+        <button form="entry" name="act" value="check" class="vh" tabindex={-1} aria-hidden="true" />
+      )}
+      <Tabs c={c} {...head} />
+      {children}
+    </>,
+    status,
+    { lead: <Lead c={c} {...head} />, ...(head.actions !== undefined && { actions: head.actions }), ...more },
+  );

@@ -1,0 +1,340 @@
+/** `/console/batches/{id}`: one batch while it runs and after: lines and money as meters, failed lines by their reason, and results. */
+
+import type { ConsoleContext } from "../context.ts";
+import type { FailureGroup } from "../../tasks/batch-line.ts";
+import { formatAmount, percentText } from "../amounts.ts";
+import { type Batch, readBatch } from "../answers.ts";
+import { askGateway, nothingHere, page } from "../frame.tsx";
+import { useAround } from "../parts/context.ts";
+import { Copy } from "../parts/copy.tsx";
+import { ClockTime } from "../parts/date-time.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { cutId } from "../parts/ids.ts";
+import { Money } from "../parts/money.tsx";
+import { Problem } from "../parts/note.tsx";
+import { Facts, Table } from "../parts/table.tsx";
+import { live } from "../tasks/live.ts";
+import { type Line, linePreviews, LineRows, readLines, Reel } from "./lines.tsx";
+import {
+  BatchPill,
+  batchName,
+  batchPath,
+  countText,
+  durationText,
+  hasEnded,
+  Key,
+  LinesMeter,
+  MoneyMeter,
+  reasonText,
+  toMillionths,
+} from "./state.tsx";
+
+const shownFailures = 8;
+const shownResults = 8;
+
+const Work = ({ batch }: { batch: Batch }) => {
+  const { t, language } = useAround();
+  const { completed, failed, running, queued, total } = batch.counts;
+  const done = completed + failed;
+  const elapsed = Date.now() / 1000 - batch.created_at;
+  const perMinute = elapsed > 0 ? Math.round((60 * done) / elapsed) : 0;
+  const time = batch.estimated_time;
+  return (
+    <>
+      <div class="sub">
+        <b class="big num">{percentText(language, total === 0 ? 0 : Math.floor((100 * done) / total) / 100)}</b>
+        <span class="muted">
+          {batch.status === "validating"
+            ? t("batch_checks")
+            : hasEnded(batch) || time === undefined
+              ? t("batch_of", { done: countText(language, completed), total: countText(language, total) })
+              : t(perMinute > 0 ? "batch_left_at" : "batch_left", {
+                  time: durationText(language, time),
+                  rate: countText(language, perMinute),
+                })}
+        </span>
+        <ul class="legend push">
+          {(
+            [
+              ["d2", completed, "batch_done_word"],
+              ["d1", running, "batch_run_word"],
+              ["bad", failed, "batch_failed_word"],
+              ["none", queued, "batch_wait_word"],
+            ] as const
+          ).map(([as, count, word]) => (
+            <Key as={as}>
+              <b>{countText(language, count)}</b> {t(word)}
+            </Key>
+          ))}
+        </ul>
+      </div>
+      <LinesMeter batch={batch} />
+    </>
+  );
+};
+
+const Spending = ({ batch }: { batch: Batch }) => {
+  const { t } = useAround();
+  const { charged, reserved, limit, expected } = batch.cost;
+  return (
+    <>
+      <div class="sub gap">
+        <b class="big num">
+          <Money millionths={toMillionths(charged)} />
+        </b>
+        <span class="muted">
+          {limit === null ? (
+            t("batch_charged_no_limit")
+          ) : (
+            <>
+              {t("batch_charged_of")} <Money millionths={toMillionths(limit)} />
+            </>
+          )}
+        </span>
+        <ul class="legend push">
+          <Key as="held">
+            <b>
+              <Money millionths={toMillionths(reserved)} />
+            </b>{" "}
+            {t("batch_held_word")}
+          </Key>
+          {expected !== undefined && (
+            <Key>
+              {t("batch_all_cost")}{" "}
+              <b>
+                <Money millionths={toMillionths(expected)} />
+              </b>
+            </Key>
+          )}
+        </ul>
+      </div>
+      <MoneyMeter batch={batch} />
+      <p class="meta pt">{t(limit === null ? "batch_no_limit_hint" : "batch_mark_hint")}</p>
+    </>
+  );
+};
+
+interface FailedProps {
+  c: ConsoleContext;
+  batch: Batch;
+  groups: FailureGroup[];
+  code: string | undefined;
+  lines: Line[];
+}
+
+const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
+  const { t, language } = c.var;
+  const path = `/console/batches/${batch.id}`;
+  const chosen = code === undefined ? groups : groups.filter((group) => group.code === code);
+  const sum = (key: "lines" | "repeatable" | "price") => chosen.reduce((total, group) => total + group[key], 0);
+  const query = code === undefined ? "" : `?code=${encodeURIComponent(code)}`;
+  if (groups.length === 0) return null;
+  return (
+    <section>
+      <div class="sub">
+        <h2>{t("batch_failed_lines")}</h2>
+        <span class="tag">{countText(language, sum("lines"))}</span>
+        <span class="push row">
+          {hasEnded(batch) && sum("repeatable") > 0 && (
+            <form method="post" action={`${path}/repeat`}>
+              <input type="hidden" name="code" value={code ?? ""} />
+              <input type="hidden" name="price" value={String(sum("price"))} />
+              <input type="hidden" name="key" value={crypto.randomUUID()} />
+              <button class="btn sm">
+                <Icon name="again" />
+                {t("batch_repeat", { count: countText(language, sum("repeatable")), price: formatAmount(c, sum("price")) })}
+              </button>
+            </form>
+          )}
+          {sum("repeatable") > 0 && (
+            <a class="btn ghost sm" href={`${path}/failed.jsonl${query}`} download>
+              <Icon name="down" />
+              {t("batch_lines_file")}
+            </a>
+          )}
+        </span>
+      </div>
+      <nav class="chips sl" aria-label={t("batch_reason")}>
+        <a class="chip" href={path} aria-current={code === undefined ? "true" : undefined}>
+          {t("any_kind")}{" "}
+          <b>
+            {countText(
+              language,
+              groups.reduce((total, group) => total + group.lines, 0),
+            )}
+          </b>
+        </a>
+        {groups.map((group) => (
+          <a class="chip" href={`${path}?code=${encodeURIComponent(group.code)}`} aria-current={group.code === code ? "true" : undefined}>
+            {reasonText(t, group.code)} <b>{countText(language, group.lines)}</b>
+          </a>
+        ))}
+      </nav>
+      <div class="gap0">
+        <LineRows lines={lines} previews={new Map()} label={t("batch_failed_lines")} />
+      </div>
+      <p class="meta pt">
+        {t("batch_failed_free")}{" "}
+        {sum("lines") > lines.length && (
+          <a href={`${path}/lines${query === "" ? "?status=failed" : `${query}&status=failed`}`}>
+            {t("batch_all_lines", { count: countText(language, sum("lines")) })}
+          </a>
+        )}
+      </p>
+    </section>
+  );
+};
+
+/** Why no line could be read. */
+const Unread = ({ batch }: { batch: Batch }) => {
+  const { t, language } = useAround();
+  const { errors = [] } = batch;
+  if (errors.length === 0) return null;
+  return (
+    <section>
+      <div class="sub">
+        <h2>{t("batch_unread")}</h2>
+      </div>
+      <Table label={t("batch_unread")} columns={[{ name: t("batch_line"), isNumber: true }, t("batch_reason")]}>
+        {errors.map(({ line, message, code }) => (
+          <tr>
+            <th scope="row" class="num">
+              {countText(language, line)}
+            </th>
+            <td class="wrap">
+              {message}
+              <span class="meta path">{code}</span>
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+};
+
+const Details = ({ batch }: { batch: Batch }) => {
+  const { t, language } = useAround();
+  const { id, counts, concurrency, created_at: createdAt, ended_at: endedAt, input_file: input, results_file: results } = batch;
+  const file = (fileId: string) => <a href={`/console/files/${fileId}/content`}>{cutId(fileId)}</a>;
+  return (
+    <aside>
+      <section>
+        <h2>{t("batch_details")}</h2>
+        <Facts
+          of={[
+            input !== undefined && [t("batch_input"), file(input)],
+            [t("batch_lines"), counts.total === 0 ? "–" : countText(language, counts.total)],
+            [t("batch_at_once"), String(concurrency)],
+            [t("batch_began"), <ClockTime ms={1000 * createdAt} />],
+            endedAt !== undefined && [t("batch_ended"), <ClockTime ms={1000 * endedAt} />],
+            results !== undefined && [t("batch_results_file"), file(results)],
+            [
+              t("batch"),
+              <span class="row end">
+                <code class="id" title={id}>
+                  {cutId(id)}
+                </code>
+                <span id="batch-id" hidden>
+                  {id}
+                </span>
+                <Copy of="batch-id" label={t("copy")} isIcon />
+              </span>,
+            ],
+          ]}
+        />
+      </section>
+      <section>
+        <h2>{t("batch_at_end")}</h2>
+        <p class="meta pt">{t("batch_at_end_text")}</p>
+      </section>
+    </aside>
+  );
+};
+
+/** `GET /console/batches/{id}?code=`, and the answer to a refused form of that page. */
+export async function batchPage(c: ConsoleContext, id: string, problem?: string, status: 200 | 400 | 402 | 409 | 429 | 500 = 200) {
+  const { t, language, account } = c.var;
+  const answer = await askGateway(c, batchPath(id));
+  if (!answer.ok) return nothingHere(c);
+  const batch = await readBatch(answer);
+  const code = c.req.method === "GET" ? c.req.query("code") : undefined;
+  const path = `/console/batches/${batch.id}`;
+  const isStarted = batch.status !== "validating" && batch.status !== "failed";
+  const [groups, failed, latest] = isStarted
+    ? await Promise.all([
+        c.env.API.batchFailures(account.id, batch.id),
+        readLines(c, batch.id, { status: "failed", code, limit: shownFailures }),
+        readLines(c, batch.id, { status: "completed", limit: shownResults, isNewest: true }),
+      ])
+    : [[], undefined, undefined];
+  const name = batchName(batch);
+  const hasResults = batch.counts.completed + batch.counts.failed > 0 && isStarted;
+  return page(
+    c,
+    name,
+    <div
+      class="page"
+      {...(hasEnded(batch)
+        ? { id: "batch" }
+        : live(code === undefined ? path : `${path}?code=${encodeURIComponent(code)}`, "batch", "every 3s"))}
+    >
+      <div class="head titled">
+        <a class="btn ghost icon sm" href="/console/batches" aria-label={t("batch_back")}>
+          <Icon name="left" />
+        </a>
+        <h1 class="clip">{name}</h1>
+        <span role="status">
+          <BatchPill batch={batch} />
+        </span>
+        <span class="push row">
+          {hasResults && (
+            <a class="btn" href={`${path}/results.jsonl`} download>
+              <Icon name="down" />
+              <span>{t(hasEnded(batch) ? "batch_results" : "batch_results_so_far")}</span>
+            </a>
+          )}
+          {!hasEnded(batch) && (
+            <a class="btn danger" href={`${path}/cancel`}>
+              <Icon name="stop" />
+              {t("cancel")}
+            </a>
+          )}
+        </span>
+      </div>
+      <Problem text={problem} />
+      {batch.status !== "failed" && (
+        <div class="card">
+          <Work batch={batch} />
+          <Spending batch={batch} />
+        </div>
+      )}
+      <div class="req gap">
+        <div>
+          <Unread batch={batch} />
+          <Failed c={c} batch={batch} groups={groups ?? []} code={code} lines={failed?.lines ?? []} />
+          {latest && latest.lines.length > 0 && (
+            <section>
+              <div class="sub">
+                <h2>{t("batch_latest")}</h2>
+                <a class="push t13" href={`${path}/lines`}>
+                  {t("batch_all_lines", { count: countText(language, batch.counts.completed + batch.counts.failed) })}
+                </a>
+              </div>
+              <Reel lines={latest.lines} previews={await linePreviews(c, latest.lines)} />
+            </section>
+          )}
+          {!hasEnded(batch) && (
+            <noscript>
+              <p>
+                <a href={path}>{t("reload_progress")}</a>
+              </p>
+            </noscript>
+          )}
+        </div>
+        <Details batch={batch} />
+      </div>
+    </div>,
+    status,
+    { width: "bare", bar: t("batch") },
+  );
+}

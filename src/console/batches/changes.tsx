@@ -1,0 +1,111 @@
+/** What can be done with a batch: cancelling it, repeating its failed lines, and downloading lines and results. */
+
+import type { ConsoleContext } from "../context.ts";
+import { readBatch, readError, readFile } from "../answers.ts";
+import { askGateway, nothingHere, page, readForm } from "../frame.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { batchPage } from "./batch.tsx";
+import { batchName, batchPath, hasEnded } from "./state.tsx";
+
+/** The longest reference that the API takes. */
+const longestName = /^.{0,128}/u;
+const json = { "content-type": "application/json" };
+
+/** `GET /console/batches/{id}/cancel`: asks for confirmation. */
+export async function askToCancel(c: ConsoleContext, id: string) {
+  const { t } = c.var;
+  const answer = await askGateway(c, batchPath(id));
+  if (!answer.ok) return nothingHere(c);
+  const batch = await readBatch(answer);
+  if (hasEnded(batch)) return c.redirect(`/console/batches/${batch.id}`, 303);
+  return page(
+    c,
+    t("batch_cancel_ask", { name: batchName(batch) }),
+    <form method="post" class="stack narrow">
+      <p>{t("batch_cancel_warning")}</p>
+      <p class="row">
+        <a class="btn" href={`/console/batches/${batch.id}`}>
+          {t("batch_keep")}
+        </a>
+        <button class="btn danger">
+          <Icon name="stop" />
+          {t("batch_cancel")}
+        </button>
+      </p>
+    </form>,
+    200,
+    { width: "slim" },
+  );
+}
+
+/** `POST /console/batches/{id}/cancel`. A batch that has ended meanwhile is shown as it is. */
+export async function cancelBatch(c: ConsoleContext, id: string) {
+  const answer = await askGateway(c, `${batchPath(id)}/cancel`, { method: "POST" });
+  if (answer.status === 404) return nothingHere(c);
+  if (answer.ok || answer.status === 409) return c.redirect(`/console/batches/${id}`, 303);
+  return batchPage(c, id, (await readError(answer)).message, answer.status === 429 ? 429 : 500);
+}
+
+/** The input of failed lines as a stream of JSON lines; undefined if the account has no such batch. */
+async function openFailed(c: ConsoleContext, id: string, code: string | undefined): Promise<ReadableStream<Uint8Array> | undefined> {
+  const { id: accountId } = c.get("account");
+  const read = (from: number) => c.env.API.failedInput(accountId, id, code, from);
+  let part = await read(0);
+  if (!part) return undefined;
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        // A part of refused lines only has no text.
+        while (part && part.text === "" && part.next !== undefined) part = await read(part.next);
+        if (!part) return controller.error(new Error("the batch is gone"));
+        if (part.text !== "") controller.enqueue(encoder.encode(part.text));
+        if (part.next === undefined) return controller.close();
+        part = await read(part.next);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+const attachment = (name: string) => ({ "content-type": "application/jsonl", "content-disposition": `attachment; filename="${name}"` });
+
+/** `GET /console/batches/{id}/failed.jsonl?code=`: the input of the failed lines that may succeed another time. */
+export async function downloadFailed(c: ConsoleContext, id: string) {
+  const lines = await openFailed(c, id, c.req.query("code"));
+  return lines ? c.body(lines, 200, attachment(`${id}-failed.jsonl`)) : nothingHere(c);
+}
+
+/** `GET /console/batches/{id}/results.jsonl` */
+export async function downloadResults(c: ConsoleContext, id: string) {
+  const answer = await askGateway(c, `${batchPath(id)}/results`);
+  return answer.ok && answer.body ? c.body(answer.body, 200, attachment(`${id}.jsonl`)) : nothingHere(c);
+}
+
+/**
+ * `POST /console/batches/{id}/repeat`: a batch of the failed lines, or of those with one reason, whose limit is the price that the button
+ * named. The same form sent twice is one batch.
+ */
+export async function repeatFailed(c: ConsoleContext, id: string) {
+  const { t } = c.var;
+  const field = await readForm(c);
+  const [found, lines] = await Promise.all([askGateway(c, batchPath(id)), openFailed(c, id, field("code") || undefined)]);
+  if (!found.ok || !lines) return nothingHere(c);
+  const batch = await readBatch(found);
+  const price = Number(field("price"));
+  const stored = await askGateway(c, "/v1/files", { method: "POST", headers: { "content-type": "application/jsonl" }, body: lines });
+  if (!stored.ok) return batchPage(c, id, (await readError(stored)).message, stored.status === 429 ? 429 : 400);
+  const name = t("batch_again_name", { name: batchName(batch) });
+  const begun = await askGateway(c, "/v1/batches", {
+    method: "POST",
+    headers: { ...json, ...(field("key") !== "" && { "idempotency-key": field("key") }) },
+    body: JSON.stringify({
+      input_file: (await readFile(stored)).id,
+      concurrency: batch.concurrency,
+      reference: longestName.exec(name)?.[0],
+      ...(Number.isSafeInteger(price) && price > 0 && { max_cost: price / 1e6 }),
+    }),
+  });
+  if (!begun.ok) return batchPage(c, id, (await readError(begun)).message, begun.status === 402 ? 402 : 400);
+  return c.redirect(`/console/batches/${(await readBatch(begun)).id}`, 303);
+}

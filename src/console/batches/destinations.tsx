@@ -1,0 +1,265 @@
+/** `/console/destinations`: the account's buckets for delivery: listing, adding, replacing, testing and deleting them. */
+
+import { Hono } from "hono";
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { type Destination, type DestinationTest, readDestinations, readDestinationTest, readError } from "../answers.ts";
+import { askGateway, nothingHere, page, readForm, signedIn } from "../frame.tsx";
+import { useAround } from "../parts/context.ts";
+import { DateTime } from "../parts/date-time.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
+import { Table } from "../parts/table.tsx";
+import { readRefusal } from "../tasks/answers.ts";
+import { Tabs } from "./tabs.tsx";
+
+const path = "/console/destinations";
+const fields = ["name", "endpoint", "bucket", "region", "access_key_id", "secret_access_key", "prefix"] as const;
+type FieldName = (typeof fields)[number];
+const optional = new Set<FieldName>(["prefix"]);
+
+interface Shown {
+  test?: DestinationTest;
+  /** A refused form: what was typed, and the errors. */
+  typed?: ((name: string) => string) | undefined;
+  problems?: FieldProblem[];
+  problem?: string;
+  status?: 200 | 400 | 404 | 409 | 429 | 500;
+}
+
+/** A name from a path may be empty or `..`. */
+const apiPath = (name: string) => `/v1/destinations/${/^[a-z0-9][a-z0-9_-]*$/.test(name) ? name : "-"}`;
+
+const steps = ["write", "read", "delete"] as const;
+
+/** The outcome of each step of a test, with the bucket's own words. */
+const Outcome = ({ test }: { test: DestinationTest }) => {
+  const { t } = useAround();
+  return (
+    <Note tone={test.ok ? "good" : "bad"} role="status">
+      <p>
+        <b>{t(test.ok ? "destination_test_good" : "destination_test_bad", { name: test.name })}</b>
+      </p>
+      <ul>
+        {steps.map((step) => {
+          const tried = test[step];
+          if (!tried) return null;
+          const isGood = tried.status !== undefined && tried.status < 300;
+          const answer =
+            tried.fault === undefined
+              ? [`HTTP ${tried.status ?? ""}`, tried.code].filter(Boolean).join(" ")
+              : t(`destination_fault_${tried.fault}`);
+          return (
+            <li>
+              {t(`destination_${step}`)}: {isGood ? "✓ " : ""}
+              {answer} <span class="meta">{tried.ms} ms</span>
+            </li>
+          );
+        })}
+      </ul>
+      {!test.ok && <p>{t("destination_test_hint")}</p>}
+    </Note>
+  );
+};
+
+const Rows = ({ list }: { list: Destination[] }) => {
+  const { t } = useAround();
+  return (
+    <Table
+      label={t("destinations")}
+      class="named"
+      columns={[
+        t("name"),
+        { name: t("destination_where"), isExtra: true },
+        { name: t("destination_changed"), isNumber: true, isExtra: true },
+        "",
+      ]}
+    >
+      {list.map(({ name, bucket, endpoint, prefix = "", changed_at: changedAt }) => (
+        <tr>
+          <th scope="row">
+            <span class="thing">
+              <span>
+                <b class="clip">{name}</b>
+                <span class="meta clip">{`s3://${bucket}/${prefix}`}</span>
+              </span>
+            </span>
+          </th>
+          <td class="hide-s cut" title={endpoint}>
+            {new URL(endpoint).host}
+          </td>
+          <td class="num hide-s">
+            <DateTime ms={1000 * changedAt} />
+          </td>
+          <td class="num">
+            <span class="row end">
+              <form method="post" action={`${path}/${name}/test`}>
+                <button class="btn sm" aria-label={t("destination_test_named", { name })}>
+                  {t("destination_test")}
+                </button>
+              </form>
+              <a class="btn ghost sm hide-s" href={`${path}?change=${name}#form`} aria-label={t("destination_change_named", { name })}>
+                {t("destination_change")}
+              </a>
+              <a class="btn ghost sm danger" href={`${path}/${name}/delete`} aria-label={t("destination_delete_named", { name })}>
+                {t("delete")}
+              </a>
+            </span>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+};
+
+const Form = ({ changed, typed, problems = [] }: { changed: Destination | undefined } & Pick<Shown, "typed" | "problems">) => {
+  const { t } = useAround();
+  const known: { [Name in FieldName]?: string | undefined } = changed ?? { region: "auto" };
+  const of = (name: FieldName) => ({
+    name,
+    label: t(`destination_${name}`),
+    value: typed?.(name) ?? known[name],
+    error: problems.find(({ field }) => field === name)?.text,
+    ...(optional.has(name) ? { opt: t("batch_optional") } : { required: true }),
+    autocomplete: "off",
+    spellcheck: false,
+  });
+  return (
+    <section id="form">
+      <div class="sub">
+        <h2>{t(changed ? "destination_change_title" : "destination_add_title")}</h2>
+      </div>
+      <form method="post" action={path} class="stack narrow wide-form">
+        <TextField {...of("name")} hint={t("destination_name_hint")} readonly={changed !== undefined} pattern="[a-z0-9][a-z0-9_\-]*" />
+        <TextField {...of("endpoint")} type="url" hint={t("destination_endpoint_hint")} />
+        <div class="cols">
+          <TextField {...of("bucket")} />
+          <TextField {...of("region")} hint={t("destination_region_hint")} />
+        </div>
+        <div class="cols">
+          <TextField {...of("access_key_id")} />
+          <TextField {...of("secret_access_key")} type="password" value={undefined} hint={t("destination_secret_hint")} />
+        </div>
+        <TextField {...of("prefix")} hint={t("destination_prefix_hint")} />
+        <p class="row">
+          <button class="btn primary">{t(changed ? "destination_save" : "destination_add")}</button>
+          {changed && (
+            <a class="btn" href={path}>
+              {t("cancel")}
+            </a>
+          )}
+        </p>
+      </form>
+    </section>
+  );
+};
+
+async function destinationsPage(c: ConsoleContext, { test, typed, problems, problem, status = 200 }: Shown = {}) {
+  const { t } = c.var;
+  const answer = await askGateway(c, "/v1/destinations");
+  if (!answer.ok) {
+    const refusal = await readRefusal(answer);
+    return page(c, t("destinations"), <Problem text={refusal.text} />, refusal.status);
+  }
+  const list = await readDestinations(answer);
+  const changing = typed ? typed("name") : c.req.query("change");
+  const done = c.req.query("done");
+  return page(
+    c,
+    t("destinations"),
+    <>
+      <Tabs at="destinations" />
+      {problems && problems.length > 0 ? <FieldProblems problems={problems} /> : <Problem text={problem} />}
+      {test && <Outcome test={test} />}
+      <section>
+        {list.length === 0 ? (
+          <div class="empty">
+            <Icon name="upload" />
+            <h2>{t("destinations_none")}</h2>
+            <p>{t("destinations_none_hint")}</p>
+            <div class="row">
+              <a class="btn" href="/docs/delivery">
+                <Icon name="book" />
+                {t("docs")}
+              </a>
+            </div>
+          </div>
+        ) : (
+          <Rows list={list} />
+        )}
+      </section>
+      <Form changed={list.find(({ name }) => name === changing)} typed={typed} problems={problems ?? []} />
+    </>,
+    status,
+    { lead: t("destinations_lead"), toast: done === "saved" || done === "deleted" ? t(`destination_${done}`) : undefined },
+  );
+}
+
+/** Adds or replaces a destination; a refusal is shown beside its fields. */
+async function save(c: ConsoleContext) {
+  const { t } = c.var;
+  const field = await readForm(c);
+  const name = field("name");
+  const values = fields.filter((one) => one !== "name" && field(one) !== "").map((one) => [one, field(one)]);
+  const answer = await askGateway(c, apiPath(name), {
+    method: "PUT",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ kind: "s3", ...Object.fromEntries(values) }),
+  });
+  if (answer.ok) return c.redirect(`${path}?done=saved`, 303);
+  const { status } = answer;
+  const { message, details = [] } = await readError(answer);
+  const problems = details.flatMap(({ param, message: rule }) => {
+    const known = fields.find((one) => one === param);
+    return known ? [{ field: known, label: t(`destination_${known}`), text: rule }] : [];
+  });
+  const shown = status === 409 || status === 429 ? status : status < 500 ? 400 : 500;
+  return destinationsPage(c, { typed: field, problems, problem: message, status: shown });
+}
+
+async function test(c: ConsoleContext, name: string) {
+  const answer = await askGateway(c, `${apiPath(name)}/test`, { method: "POST" });
+  if (answer.status === 404) return nothingHere(c);
+  if (answer.ok) return destinationsPage(c, { test: await readDestinationTest(answer) });
+  const { text, status } = await readRefusal(answer);
+  return destinationsPage(c, { problem: text, status });
+}
+
+async function askToDelete(c: ConsoleContext, name: string) {
+  const { t } = c.var;
+  if (!(await askGateway(c, apiPath(name))).ok) return nothingHere(c);
+  return page(
+    c,
+    t("destination_delete_ask", { name }),
+    <form method="post" class="stack narrow">
+      <p>{t("destination_delete_warning")}</p>
+      <p class="row">
+        <a class="btn" href={path}>
+          {t("cancel")}
+        </a>
+        <button class="btn danger">
+          <Icon name="bin" />
+          {t("destination_delete_do")}
+        </button>
+      </p>
+    </form>,
+    200,
+    { width: "slim" },
+  );
+}
+
+async function remove(c: ConsoleContext, name: string) {
+  const answer = await askGateway(c, apiPath(name), { method: "DELETE" });
+  if (answer.status === 404) return nothingHere(c);
+  if (answer.ok) return c.redirect(`${path}?done=deleted`, 303);
+  const { text, status } = await readRefusal(answer);
+  return destinationsPage(c, { problem: text, status });
+}
+
+export const destinations = new Hono<ConsoleEnvironment>()
+  .use(signedIn)
+  .get("/", (c) => destinationsPage(c))
+  .post("/", save)
+  .post("/:name/test", (c) => test(c, c.req.param("name")))
+  .get("/:name/delete", (c) => askToDelete(c, c.req.param("name")))
+  .post("/:name/delete", (c) => remove(c, c.req.param("name")));

@@ -1,0 +1,271 @@
+/** `/console/files`: the account's own files: listing, uploading, downloading and deleting them. */
+
+import { Hono } from "hono";
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { fileById, listFiles, type StoredFile, usedFileBytes } from "../../db/files.ts";
+import { readError, readFile } from "../answers.ts";
+import { askGateway, nothingHere, page, signedIn } from "../frame.tsx";
+import type { Language } from "../messages.ts";
+import { useAround } from "../parts/context.ts";
+import { Copy } from "../parts/copy.tsx";
+import { DateTime } from "../parts/date-time.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { cutId } from "../parts/ids.ts";
+import { Problem } from "../parts/note.tsx";
+import { Table } from "../parts/table.tsx";
+import { Tabs } from "./tabs.tsx";
+
+const path = "/console/files";
+const filesOnPage = 50;
+/** Shown beside the name without a thumbnail of its own. */
+const maxShownBytes = 512 * 1024;
+/** Seconds; a day by default. */
+const lifetimes = [3_600, 86_400, 259_200, 604_800] as const;
+
+/** `4.1 MB` */
+function sizeText(language: Language, bytes: number): string {
+  const units = ["B", "KB", "MB", "GB"];
+  const at = bytes === 0 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));
+  return `${(bytes / 1000 ** at).toLocaleString(language, { maximumSignificantDigits: 3 })} ${units[at]}`;
+}
+
+const icons: Record<string, string> = { "application/jsonl": "list", "video/mp4": "film", "video/quicktime": "film" };
+const typeNames: Record<string, string> = {
+  "image/png": "PNG",
+  "image/jpeg": "JPEG",
+  "image/webp": "WebP",
+  "video/mp4": "MP4",
+  "video/quicktime": "MOV",
+  "application/jsonl": "JSONL",
+};
+
+const nameOf = ({ name, id }: StoredFile) => name ?? cutId(id);
+
+const Row = ({ file }: { file: StoredFile }) => {
+  const { t, language } = useAround();
+  const { id, type, bytes, expiresAt } = file;
+  const name = nameOf(file);
+  return (
+    <tr id={id}>
+      <th scope="row">
+        <a class="plain thing" href={`${path}/${id}/content`}>
+          {type.startsWith("image/") && bytes <= maxShownBytes ? (
+            <img class="mini" src={`${path}/${id}/content`} alt="" loading="lazy" />
+          ) : (
+            <span class="mini blank">
+              <Icon name={icons[type] ?? "image"} />
+            </span>
+          )}
+          <span>
+            <b class="clip">{name}</b>
+            <span class="meta">{typeNames[type] ?? type}</span>
+          </span>
+        </a>
+      </th>
+      <td class="num">{sizeText(language, bytes)}</td>
+      <td class="num hide-s">
+        <DateTime ms={expiresAt} />
+      </td>
+      <td class="num hide-s">
+        <span class="row end">
+          <code class="id" title={id}>
+            {cutId(id)}
+          </code>
+          <span id={`id-${id}`} hidden>
+            {id}
+          </span>
+          <Copy of={`id-${id}`} label={t("file_copy", { name })} isIcon />
+        </span>
+      </td>
+      <td class="num">
+        <span class="row end">
+          {type === "application/jsonl" && (
+            <a class="btn ghost sm hide-s" href={`/console/batches/new?file=${id}`} aria-label={t("file_run_named", { name })}>
+              {t("file_run")}
+            </a>
+          )}
+          <a class="btn ghost sm danger" href={`${path}/${id}/delete`} aria-label={t("file_delete_named", { name })}>
+            {t("delete")}
+          </a>
+        </span>
+      </td>
+    </tr>
+  );
+};
+
+const Upload = () => {
+  const { t } = useAround();
+  return (
+    <form method="post" action={path} enctype="multipart/form-data" class="card upload">
+      <div class="field">
+        <label for="f-file">{t("file_upload")}</label>
+        <input
+          class="in"
+          type="file"
+          id="f-file"
+          name="file"
+          accept="image/png,image/jpeg,image/webp,video/mp4,video/quicktime,.jsonl"
+          aria-describedby="f-file-hint"
+          required
+        />
+        <p class="hint" id="f-file-hint">
+          {t("file_upload_hint")}
+        </p>
+      </div>
+      <div class="field">
+        <label for="f-expires_in">{t("file_kept")}</label>
+        <select class="in" id="f-expires_in" name="expires_in">
+          {lifetimes.map((seconds) => (
+            <option value={String(seconds)} selected={seconds === 86_400}>
+              {t(`file_kept_${seconds}`)}
+            </option>
+          ))}
+        </select>
+      </div>
+      <button class="btn primary">
+        <Icon name="upload" />
+        {t("file_upload_do")}
+      </button>
+    </form>
+  );
+};
+
+async function filesPage(c: ConsoleContext, problem?: string, status: 200 | 400 | 408 | 413 | 429 | 500 | 503 = 200) {
+  const { t, account, language } = c.var;
+  const after = c.req.query("after");
+  const now = Date.now();
+  const [found, used] = await Promise.all([
+    listFiles(c.env.DB, account.id, { limit: filesOnPage + 1, after }, now),
+    usedFileBytes(c.env.DB, account.id),
+  ]);
+  const shown = found.slice(0, filesOnPage);
+  const done = c.req.query("done");
+  return page(
+    c,
+    t("files"),
+    <>
+      <Tabs at="files" />
+      <Problem text={problem} />
+      <Upload />
+      <section>
+        {shown.length === 0 ? (
+          <div class="empty">
+            <Icon name="file" />
+            <h2>{t("files_none")}</h2>
+            <p>{t("files_none_hint")}</p>
+            <div class="row">
+              <a class="btn" href="/docs/files">
+                <Icon name="book" />
+                {t("docs")}
+              </a>
+            </div>
+          </div>
+        ) : (
+          <Table
+            label={t("files")}
+            class="named"
+            columns={[
+              t("file"),
+              { name: t("file_size"), isNumber: true },
+              { name: t("file_expires"), isNumber: true, isExtra: true },
+              { name: t("file_id"), isNumber: true, isExtra: true },
+              { name: "" },
+            ]}
+          >
+            {shown.map((file) => (
+              <Row file={file} />
+            ))}
+          </Table>
+        )}
+        {shown.length > 0 && (
+          <div class="pager">
+            <span class="meta">{t("files_used", { size: sizeText(language, used) })}</span>
+            <span class="row">
+              {after !== undefined && (
+                <a class="btn sm" href={path}>
+                  {t("newest")}
+                </a>
+              )}
+              {found.length > filesOnPage && (
+                <a class="btn sm" href={`${path}?after=${shown.at(-1)?.id}`} rel="next">
+                  {t("older")}
+                </a>
+              )}
+            </span>
+          </div>
+        )}
+      </section>
+    </>,
+    status,
+    { lead: t("files_lead"), toast: done === "uploaded" || done === "deleted" ? t(`file_${done}`) : undefined },
+  );
+}
+
+/** The form is passed on as it arrives, because the file may be larger than memory. */
+async function upload(c: ConsoleContext) {
+  const { body, headers } = c.req.raw;
+  const type = headers.get("content-type") ?? "";
+  if (!body || !type.startsWith("multipart/form-data")) return filesPage(c, c.var.t("form_broken"), 400);
+  const answer = await askGateway(c, "/v1/files", { method: "POST", headers: { "content-type": type }, body });
+  if (!answer.ok) {
+    const { status } = answer;
+    const known = ([408, 413, 429, 503] as const).find((one) => one === status);
+    return filesPage(c, (await readError(answer)).message, known ?? (status < 500 ? 400 : 500));
+  }
+  return c.redirect(`${path}?done=uploaded#${(await readFile(answer)).id}`, 303);
+}
+
+/** The bytes, under the file's own name. */
+async function content(c: ConsoleContext, id: string) {
+  const file = await fileById(c.env.DB, c.get("account").id, id, Date.now());
+  const answer = file && (await askGateway(c, `/v1/files/${encodeURIComponent(id)}/content`));
+  if (!file || !answer?.ok || !answer.body) return nothingHere(c);
+  const isImage = file.type.startsWith("image/");
+  return c.body(answer.body, 200, {
+    "content-type": file.type,
+    "content-length": String(file.bytes),
+    "content-disposition": `${isImage ? "inline" : "attachment"}; filename*=UTF-8''${encodeURIComponent(file.name ?? `${id}.${fileEnding(file.type)}`)}`,
+  });
+}
+
+const fileEnding = (type: string) => (typeNames[type] ?? "bin").toLowerCase();
+
+async function askToDelete(c: ConsoleContext, id: string) {
+  const { t } = c.var;
+  const file = await fileById(c.env.DB, c.get("account").id, id, Date.now());
+  if (!file) return nothingHere(c);
+  const name = nameOf(file);
+  return page(
+    c,
+    t("file_delete_ask", { name }),
+    <form method="post" class="stack narrow">
+      <p>{t("file_delete_warning")}</p>
+      <p class="row">
+        <a class="btn" href={path}>
+          {t("cancel")}
+        </a>
+        <button class="btn danger">
+          <Icon name="bin" />
+          {t("file_delete_do")}
+        </button>
+      </p>
+    </form>,
+    200,
+    { width: "slim" },
+  );
+}
+
+async function remove(c: ConsoleContext, id: string) {
+  const answer = await askGateway(c, `/v1/files/${encodeURIComponent(id)}`, { method: "DELETE" });
+  if (answer.status === 404) return nothingHere(c);
+  if (!answer.ok) return filesPage(c, (await readError(answer)).message, answer.status === 429 ? 429 : 500);
+  return c.redirect(`${path}?done=deleted`, 303);
+}
+
+export const files = new Hono<ConsoleEnvironment>()
+  .use(signedIn)
+  .get("/", (c) => filesPage(c))
+  .post("/", upload)
+  .get("/:id/content", (c) => content(c, c.req.param("id")))
+  .get("/:id/delete", (c) => askToDelete(c, c.req.param("id")))
+  .post("/:id/delete", (c) => remove(c, c.req.param("id")));

@@ -1,0 +1,203 @@
+/** The ended lines of a batch: a table with thumbnails in pages, the same rows on the batch's page, and its latest results as a strip. */
+
+import type { ConsoleContext } from "../context.ts";
+import type { LineQuery } from "../../tasks/batch-line.ts";
+import { readBatch, type TaskData } from "../answers.ts";
+import { askGateway, nothingHere, page } from "../frame.tsx";
+import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
+import { StatusPill } from "../parts/status.tsx";
+import { Table } from "../parts/table.tsx";
+import { type Preview, readPreviews } from "../tasks/previews.ts";
+import { batchName, batchPath, countText, reasonText, toMillionths } from "./state.tsx";
+
+const linesOnPage = 50;
+const statuses = ["completed", "failed"] as const;
+
+/** A line of the results. `n` counts from 0. */
+export interface Line {
+  n: number;
+  custom_id: string | null;
+  status: "completed" | "failed";
+  task?: string;
+  response?: TaskData;
+  error?: { code: string; message: string; param?: string | null };
+  cost: { charged: number };
+}
+
+/** Ended lines; undefined if the account has no such batch. */
+export async function readLines(c: ConsoleContext, id: string, query: LineQuery): Promise<{ lines: Line[]; hasMore: boolean } | undefined> {
+  const found = await c.env.API.batchLines(c.get("account").id, id, query);
+  if (!found) return undefined;
+  return {
+    hasMore: found.hasMore,
+    lines: found.lines.map(({ n, result }) => ({ ...(JSON.parse(result) as Omit<Line, "n">), n })),
+  };
+}
+
+/** The thumbnails of the lines' results, by task. */
+export const linePreviews = (c: ConsoleContext, lines: Line[]) =>
+  readPreviews(
+    c,
+    lines.flatMap(({ status, response }) => (status === "completed" && response ? [response] : [])),
+  );
+
+interface RowsProps {
+  lines: Line[];
+  previews: ReadonlyMap<string, Preview>;
+  label: string;
+}
+
+export const LineRows = ({ lines, previews, label }: RowsProps) => {
+  const { t, language } = useAround();
+  return (
+    <Table
+      label={label}
+      columns={[
+        { name: t("batch_line"), isNumber: true },
+        t("batch_own_id"),
+        t("batch_outcome"),
+        { name: t("batch_charged"), isNumber: true, isExtra: true },
+        { name: "", isExtra: true },
+      ]}
+    >
+      {lines.map(({ n, custom_id: id, task, error, status, cost }) => {
+        const preview = task === undefined ? undefined : previews.get(task);
+        return (
+          <tr>
+            <th scope="row" class="num">
+              {countText(language, n + 1)}
+            </th>
+            <td>
+              <span class="thing">
+                {preview?.image !== undefined && <img class="mini" src={preview.image} alt="" loading="lazy" />}
+                <code class="cut">{id ?? "–"}</code>
+              </span>
+            </td>
+            <td class="wrap">
+              {error ? (
+                <>
+                  {error.message}
+                  <span class="meta path">
+                    {error.code}
+                    {error.param ? ` · ${error.param}` : ""}
+                  </span>
+                </>
+              ) : (
+                <StatusPill task={{ status }} />
+              )}
+            </td>
+            <td class="num hide-s">
+              <Money millionths={toMillionths(cost.charged)} />
+            </td>
+            <td class="num hide-s">
+              {task !== undefined && (
+                <a class="btn ghost sm" href={`/console/tasks/${task}`} aria-label={t("batch_open", { id: id ?? String(n + 1) })}>
+                  {t("batch_open_word")}
+                </a>
+              )}
+            </td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+};
+
+/** The latest results as small images, each with a link to its task. */
+export const Reel = ({ lines, previews }: Omit<RowsProps, "label">) => {
+  const { t } = useAround();
+  return (
+    <ul class="reels">
+      {lines.map(({ n, task, custom_id: id }) => {
+        const preview = task === undefined ? undefined : previews.get(task);
+        const name = t("batch_result_of", { id: id ?? String(n + 1) });
+        return (
+          <li>
+            <a href={`/console/tasks/${task}`} title={id ?? undefined} aria-label={name}>
+              {preview?.image === undefined ? (
+                <Icon name={preview ? "film" : "clock"} />
+              ) : (
+                <img src={preview.image} alt="" loading="lazy" />
+              )}
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
+};
+
+/** `GET /console/batches/{id}/lines?status=&code=&after=` */
+export async function linesPage(c: ConsoleContext, id: string) {
+  const { t } = c.var;
+  const status = statuses.find((one) => one === c.req.query("status"));
+  const code = c.req.query("code");
+  const after = /^\d{1,6}$/.test(c.req.query("after") ?? "") ? Number(c.req.query("after")) : undefined;
+  const answer = await askGateway(c, batchPath(id));
+  if (!answer.ok) return nothingHere(c);
+  const batch = await readBatch(answer);
+  const found = batch.status === "validating" ? undefined : await readLines(c, batch.id, { status, code, after, limit: linesOnPage });
+  const lines = found?.lines ?? [];
+  const path = `/console/batches/${batch.id}`;
+  const pathWith = (asked: Record<string, string | undefined>) => {
+    const query = new URLSearchParams(Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+    return query.size === 0 ? `${path}/lines` : `${path}/lines?${query}`;
+  };
+  const chip = (one: (typeof statuses)[number] | undefined, text: string) => (
+    <a class="chip" href={pathWith({ status: one })} aria-current={one === status && code === undefined ? "true" : undefined}>
+      {text}
+    </a>
+  );
+  return page(
+    c,
+    batchName(batch),
+    <>
+      <p class="row">
+        <a class="btn sm" href={path}>
+          <Icon name="left" />
+          {t("batch_to_batch")}
+        </a>
+        <span class="chips push" role="group" aria-label={t("status")}>
+          {chip(undefined, t("any_kind"))}
+          {chip("completed", t("completed"))}
+          {chip("failed", t("failed_status"))}
+          {code !== undefined && (
+            <a class="chip" href={pathWith({ status, code })} aria-current="true">
+              {reasonText(t, code)}
+            </a>
+          )}
+        </span>
+      </p>
+      {lines.length === 0 ? (
+        <div class="empty">
+          <Icon name="list" />
+          <h2>{t("batch_no_lines")}</h2>
+          <p>{t("batch_no_lines_hint")}</p>
+        </div>
+      ) : (
+        <div class="gap0">
+          <LineRows lines={lines} previews={await linePreviews(c, lines)} label={t("batch_lines")} />
+        </div>
+      )}
+      <div class="pager">
+        <span class="meta">{t("batch_in_order")}</span>
+        <span class="row">
+          {after !== undefined && (
+            <a class="btn sm" href={pathWith({ status, code })}>
+              {t("batch_first_page")}
+            </a>
+          )}
+          {found?.hasMore && (
+            <a class="btn sm" href={pathWith({ status, code, after: String(lines.at(-1)!.n) })} rel="next">
+              {t("batch_next_page")}
+            </a>
+          )}
+        </span>
+      </div>
+    </>,
+    200,
+    { lead: t("batch_lines_lead") },
+  );
+}

@@ -1,0 +1,412 @@
+/** `/console/batches/new`: first the lines, as a file, a table or text; then what they will cost, and the form that begins the batch. */
+
+import type { ConsoleContext } from "../context.ts";
+import { decimal, formatAmount, parseQuota } from "../amounts.ts";
+import { readBatch, readError, readFile } from "../answers.ts";
+import { askGateway, page, readForm } from "../frame.tsx";
+import { useAround } from "../parts/context.ts";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
+import { Stats, Table } from "../parts/table.tsx";
+import { type Choice, readChoices } from "../playground/choices.ts";
+import { FormError, inTurn, readForm as readLargeForm } from "../playground/images.ts";
+import { balanceUnit } from "../settings.ts";
+import { type Checked, checkFile } from "./check.ts";
+import { countText } from "./state.tsx";
+import { type TableProblem, toLines } from "./table.ts";
+
+const path = "/console/batches";
+/** Larger tables are made into JSON lines by a program. */
+const maxTableBytes = 16 * 1024 * 1024;
+const defaultConcurrency = 20;
+
+const sample = `custom_id,model,prompt,size
+spring,imgA-4,"Tea fields in spring, morning mist",16:9
+autumn,imgA-4,"Tea fields in autumn, low sun",16:9`;
+
+type Status = 200 | 400 | 402 | 404 | 408 | 409 | 413 | 429 | 500 | 503;
+
+interface Shown {
+  problem?: string | undefined;
+  /** What a refused form contained. */
+  text?: string | undefined;
+  model?: string | undefined;
+  status?: Status;
+}
+
+const Ways = ({ from }: { from: "file" | "text" }) => {
+  const { t } = useAround();
+  return (
+    <nav class="seg" aria-label={t("batch_from")}>
+      {(["file", "text"] as const).map((one) => (
+        <a href={one === "file" ? `${path}/new` : `${path}/new?from=text`} aria-current={one === from ? "true" : undefined}>
+          <Icon name={one === "file" ? "file" : "list"} />
+          {t(`batch_from_${one}`)}
+        </a>
+      ))}
+    </nav>
+  );
+};
+
+const FileForm = () => {
+  const { t } = useAround();
+  return (
+    <form method="post" action={`${path}/file`} enctype="multipart/form-data" class="stack">
+      <div class="field">
+        <label for="f-file">{t("batch_file")}</label>
+        <input
+          class="in"
+          type="file"
+          id="f-file"
+          name="file"
+          accept=".jsonl,.ndjson,application/jsonl"
+          aria-describedby="f-file-hint"
+          required
+        />
+        <p class="hint" id="f-file-hint">
+          {t("batch_file_hint")}
+        </p>
+      </div>
+      <p class="row">
+        <button class="btn primary">{t("batch_check")}</button>
+        <a class="btn ghost" href="/console/files">
+          {t("batch_own_files")}
+        </a>
+      </p>
+    </form>
+  );
+};
+
+const ModelChoice = ({ choices, chosen }: { choices: Choice[]; chosen: string | undefined }) => {
+  const { t } = useAround();
+  const models = [...new Set(choices.filter(({ action }) => action !== "chat").map(({ model }) => model))];
+  return (
+    <div class="field">
+      <div class="row">
+        <label for="f-model">{t("model")}</label>
+        <span class="opt meta">{t("batch_model_opt")}</span>
+      </div>
+      <select class="in" id="f-model" name="model">
+        <option value="">{t("batch_model_column")}</option>
+        {models.map((model) => (
+          <option value={model} selected={model === chosen}>
+            {model}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+};
+
+const TextForm = ({ choices, text, model }: { choices: Choice[]; text: string | undefined; model: string | undefined }) => {
+  const { t } = useAround();
+  return (
+    <form method="post" action={`${path}/lines`} enctype="multipart/form-data" class="stack">
+      <div class="field">
+        <label for="f-text">{t("batch_text")}</label>
+        <textarea
+          class="in code-in"
+          id="f-text"
+          name="text"
+          rows={10}
+          placeholder={sample}
+          spellcheck={false}
+          aria-describedby="f-text-hint"
+        >
+          {text}
+        </textarea>
+        <p class="hint" id="f-text-hint">
+          {t("batch_text_hint")}
+        </p>
+      </div>
+      <div class="cols">
+        <div class="field">
+          <label for="f-table">{t("batch_table")}</label>
+          <input class="in" type="file" id="f-table" name="table" accept=".csv,.tsv,text/csv,text/tab-separated-values" />
+        </div>
+        <ModelChoice choices={choices} chosen={model} />
+      </div>
+      <p class="row">
+        <button class="btn primary">{t("batch_check")}</button>
+      </p>
+    </form>
+  );
+};
+
+async function askForLines(c: ConsoleContext, from: "file" | "text", { problem, text, model, status = 200 }: Shown = {}) {
+  const { t } = c.var;
+  return page(
+    c,
+    t("batch_new"),
+    <div class="stack">
+      <Problem text={problem} />
+      <div>
+        <Ways from={from} />
+      </div>
+      {from === "file" ? <FileForm /> : <TextForm choices={await readChoices(c)} text={text} model={model} />}
+    </div>,
+    status,
+    { width: "slim", lead: t("batch_new_lead") },
+  );
+}
+
+interface Typed {
+  field: (name: string) => string;
+  problems: FieldProblem[];
+  problem: string | undefined;
+  status: Status;
+}
+
+const Faults = ({ checked }: { checked: Checked }) => {
+  const { t, language } = useAround();
+  const { faults, refused } = checked;
+  if (faults.length === 0) return null;
+  return (
+    <section>
+      <div class="sub">
+        <h2>{t("batch_refused_lines")}</h2>
+        <span class="tag">{countText(language, refused)}</span>
+      </div>
+      <Table label={t("batch_refused_lines")} columns={[{ name: t("batch_line"), isNumber: true }, t("batch_own_id"), t("batch_reason")]}>
+        {faults.map(({ line, customId, text }) => (
+          <tr>
+            <th scope="row" class="num">
+              {countText(language, line)}
+            </th>
+            <td class="cut">{customId === undefined ? "–" : <code>{customId}</code>}</td>
+            <td class="wrap">{text}</td>
+          </tr>
+        ))}
+      </Table>
+      {refused > faults.length && <p class="meta pt">{t("batch_first_of", { shown: faults.length, all: countText(language, refused) })}</p>}
+    </section>
+  );
+};
+
+const Models = ({ c, checked }: { c: ConsoleContext; checked: Checked }) => {
+  const { t, language } = useAround();
+  return (
+    <section>
+      <h2 class="vh">{t("models")}</h2>
+      <Table
+        label={t("models")}
+        columns={[t("model"), { name: t("batch_lines"), isNumber: true }, { name: t("batch_price"), isNumber: true }]}
+      >
+        {checked.models.map(({ model, lines, price }) => (
+          <tr>
+            <th scope="row">{model}</th>
+            <td class="num">{countText(language, lines)}</td>
+            <td class="num">{formatAmount(c, price)}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+};
+
+const StartForm = ({ c, file, checked, typed }: { c: ConsoleContext; file: string; checked: Checked; typed: Typed | undefined }) => {
+  const { t } = useAround();
+  const error = (name: string) => typed?.problems.find(({ field }) => field === name)?.text;
+  const value = (name: string, fallback: string) => typed?.field(name) ?? fallback;
+  return (
+    <form method="post" action={path} class="stack gap">
+      <input type="hidden" name="file" value={file} />
+      <input type="hidden" name="key" value={value("key", crypto.randomUUID())} />
+      <TextField
+        name="reference"
+        label={t("name")}
+        opt={t("batch_optional")}
+        maxlength={128}
+        value={value("reference", "")}
+        error={error("reference")}
+      />
+      <div class="cols">
+        <TextField
+          name="max_cost"
+          label={t("batch_limit")}
+          opt={balanceUnit(c.env)}
+          inputmode="decimal"
+          value={value("max_cost", decimal(checked.price))}
+          hint={t("batch_limit_hint")}
+          error={error("max_cost")}
+        />
+        <TextField
+          name="concurrency"
+          type="number"
+          label={t("batch_at_once")}
+          min={1}
+          max={100}
+          value={value("concurrency", String(defaultConcurrency))}
+          hint={t("batch_at_once_hint")}
+          error={error("concurrency")}
+        />
+      </div>
+      <TextField
+        name="callback_url"
+        type="url"
+        label={t("batch_callback")}
+        opt={t("batch_optional")}
+        value={value("callback_url", "")}
+        hint={t("batch_callback_hint")}
+        error={error("callback_url")}
+      />
+      <p class="row">
+        <button class="btn primary">{t("batch_start", { price: formatAmount(c, checked.price) })}</button>
+        <a class="btn" href={`${path}/new`}>
+          {t("batch_other_lines")}
+        </a>
+      </p>
+    </form>
+  );
+};
+
+/** What the lines of a file cost, what is wrong with them, and the form. */
+async function review(c: ConsoleContext, file: string, typed?: Typed) {
+  const { t, language } = c.var;
+  const checked = await checkFile(c, file);
+  if (!checked) return askForLines(c, "file", { problem: t("batch_file_gone"), status: 404 });
+  const runnable = checked.lines - checked.refused;
+  return page(
+    c,
+    t("batch_new"),
+    <>
+      {typed && typed.problems.length > 0 ? <FieldProblems problems={typed.problems} /> : <Problem text={typed?.problem} />}
+      <Stats
+        of={[
+          [t("batch_lines"), countText(language, checked.lines), t("batch_lines_run", { count: countText(language, runnable) })],
+          [t("batch_price"), formatAmount(c, checked.price), t("batch_price_hint")],
+          [t("batch_refused"), countText(language, checked.refused), t("batch_refused_hint")],
+        ]}
+      />
+      {checked.isTooLong && <Note tone="bad">{t("batch_too_long")}</Note>}
+      {runnable === 0 && !checked.isTooLong && <Note tone="bad">{t("batch_nothing_runs")}</Note>}
+      {runnable > 0 && <Models c={c} checked={checked} />}
+      {runnable > 0 && !checked.isTooLong ? (
+        <StartForm c={c} file={file} checked={checked} typed={typed} />
+      ) : (
+        <p class="gap">
+          <a class="btn" href={`${path}/new`}>
+            {t("batch_other_lines")}
+          </a>
+        </p>
+      )}
+      <Faults checked={checked} />
+    </>,
+    typed?.status ?? 200,
+    { width: "slim", lead: t("batch_review_lead") },
+  );
+}
+
+/** `GET /console/batches/new?file=&from=` */
+export function newBatch(c: ConsoleContext) {
+  const file = c.req.query("file");
+  return file === undefined ? askForLines(c, c.req.query("from") === "text" ? "text" : "file") : review(c, file);
+}
+
+/** The message of an error answer, and its status for a page. */
+async function readRefused(answer: Response): Promise<{ problem: string; status: Status }> {
+  const { status } = answer;
+  const known = ([402, 404, 408, 409, 413, 429, 503] as const).find((one) => one === status);
+  return { problem: (await readError(answer)).message, status: known ?? (status < 500 ? 400 : 500) };
+}
+
+/** Stores a form with a file of lines, and shows what they cost. */
+async function keep(c: ConsoleContext, body: BodyInit, type?: string): Promise<Response | { problem: string; status: Status }> {
+  const headers = type === undefined ? {} : { "content-type": type };
+  const answer = await askGateway(c, "/v1/files", { method: "POST", headers, body });
+  if (!answer.ok) return readRefused(answer);
+  const { id, type: found } = await readFile(answer);
+  if (found !== "application/jsonl") return { problem: c.var.t("batch_not_lines"), status: 400 };
+  return c.redirect(`${path}/new?file=${id}`, 303);
+}
+
+/** Lines in memory as a form with a file, named after the table. */
+function toForm(text: string, table: string | undefined): FormData {
+  const form = new FormData();
+  form.set("file", new File([text], `${(table ?? "lines").replace(/\.\w+$/, "")}.jsonl`));
+  return form;
+}
+
+/** `POST /console/batches/file`: the form is passed on as it arrives, because the file may be larger than memory. */
+export async function uploadLines(c: ConsoleContext): Promise<Response> {
+  const { body, headers } = c.req.raw;
+  const type = headers.get("content-type") ?? "";
+  if (!body || !type.startsWith("multipart/form-data")) return askForLines(c, "file", { problem: c.var.t("form_broken"), status: 400 });
+  const kept = await keep(c, body, type);
+  return kept instanceof Response ? kept : askForLines(c, "file", kept);
+}
+
+/** `POST /console/batches/lines`: text, or a table as a file. */
+export async function typeLines(c: ConsoleContext): Promise<Response> {
+  const refuse = (problem: string, status: Status, text?: string, model?: string) =>
+    askForLines(c, "text", { problem, status, text, model });
+  const { t } = c.var;
+  try {
+    return await inTurn(c.req.raw, c.get("caller").accountId, c.env.RECEIVE, async (request) => {
+      const form = await readLargeForm(request);
+      if (form === "too_large") return refuse(t("batch_table_too_large"), 413);
+      if (form === "broken") return refuse(t("form_broken"), 400);
+      const table = form.images.get("table")?.[0];
+      if ((table?.size ?? 0) > maxTableBytes) return refuse(t("batch_table_too_large"), 413);
+      const typed = form.typed.get("text")?.[0] ?? "";
+      const text = table ? readText(table.content) : typed;
+      const model = form.typed.get("model")?.[0] ?? "";
+      const lines = text.trimStart().startsWith("{") ? text : toLines(text, await readChoices(c), model);
+      if (typeof lines === "object" && !Array.isArray(lines)) return refuse(describe(c, lines), 400, typed, model);
+      const kept = await keep(c, toForm(typeof lines === "string" ? lines : `${lines.join("\n")}\n`, table?.name));
+      return kept instanceof Response ? kept : refuse(kept.problem, kept.status, typed, model);
+    });
+  } catch (error) {
+    if (!(error instanceof FormError)) throw error;
+    return refuse(t(error.status === 413 ? "batch_table_too_large" : error.status === 503 ? "form_busy" : "form_broken"), error.status);
+  }
+}
+
+/** The text of a file's pieces. */
+function readText(pieces: Uint8Array[]): string {
+  const decoder = new TextDecoder();
+  return pieces.map((piece) => decoder.decode(piece, { stream: true })).join("") + decoder.decode();
+}
+
+function describe(c: ConsoleContext, problem: TableProblem): string {
+  const { t } = c.var;
+  if (problem.is !== "unknown_columns") return t(`batch_table_${problem.is}`);
+  return t("batch_table_columns", { columns: problem.columns.join(", "), allowed: problem.allowed.join(", ") });
+}
+
+/** `POST /console/batches`: begins the batch. The same form sent twice is one batch. */
+export async function startBatch(c: ConsoleContext): Promise<Response> {
+  const { t } = c.var;
+  const field = await readForm(c);
+  const file = field("file");
+  const limit = parseQuota(field("max_cost"));
+  if (limit === undefined)
+    return review(c, file, { field, problems: [{ field: "max_cost", text: t("batch_bad_limit") }], problem: undefined, status: 400 });
+  const concurrency = field("concurrency");
+  const body = {
+    input_file: file,
+    ...(limit !== null && { max_cost: limit / 1e6 }),
+    ...(concurrency !== "" && { concurrency: Number.isFinite(Number(concurrency)) ? Number(concurrency) : concurrency }),
+    ...(field("callback_url") !== "" && { callback_url: field("callback_url") }),
+    ...(field("reference") !== "" && { reference: field("reference") }),
+  };
+  const answer = await askGateway(c, "/v1/batches", {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(field("key") !== "" && { "idempotency-key": field("key") }) },
+    body: JSON.stringify(body),
+  });
+  if (answer.ok) return c.redirect(`${path}/${(await readBatch(answer)).id}`, 303);
+  const copy = answer.clone();
+  const { details = [] } = await readError(answer);
+  const labels: Record<string, string> = {
+    reference: t("name"),
+    max_cost: t("batch_limit"),
+    concurrency: t("batch_at_once"),
+    callback_url: t("batch_callback"),
+  };
+  const problems = details.flatMap(({ param, message }) =>
+    Object.hasOwn(labels, param) ? [{ field: param, text: `${labels[param]}: ${message}` }] : [],
+  );
+  return review(c, file, { field, problems, ...(await readRefused(copy)) });
+}

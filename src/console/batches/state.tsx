@@ -1,0 +1,153 @@
+/** A batch at a glance: its name, its path, its state as a pill, reasons of failures, its lines and its money as meters, and how long it still takes. */
+
+import type { Child } from "hono/jsx";
+import { roundedAmount } from "../amounts.ts";
+import type { Batch } from "../answers.ts";
+import type { Language, Translate } from "../messages.ts";
+import { useAround } from "../parts/context.ts";
+import { cutId } from "../parts/ids.ts";
+import { Pill } from "../parts/status.tsx";
+
+export const batchName = ({ id, reference }: Batch) => reference ?? cutId(id);
+export const hasEnded = ({ ended_at: endedAt }: Batch) => endedAt !== undefined;
+export const toMillionths = (units: number) => Math.round(units * 1e6);
+
+const looks = {
+  validating: { icon: "spin", tone: "run" },
+  in_progress: { icon: "spin", tone: "run" },
+  completed: { icon: "ok", tone: "good" },
+  cancelled: { icon: "ban", tone: "" },
+  failed: { icon: "bad", tone: "bad" },
+} as const;
+
+export const BatchPill = ({ batch: { status, waiting_for: waiting } }: { batch: Batch }) => {
+  const { t } = useAround();
+  if (waiting !== undefined) return <Pill icon="clock" tone="warn" text={t(`batch_waits_${waiting}`)} />;
+  return <Pill {...looks[status]} text={t(`batch_${status}`)} />;
+};
+
+/** The path of a batch in the API. An id from a path may be empty or `..`. */
+export const batchPath = (id: string) => `/v1/batches/${/^batch_[\w-]+$/.test(id) ? id : "unknown"}`;
+
+const reasons = [
+  "content_policy_violation",
+  "invalid_request",
+  "invalid_input",
+  "model_not_found",
+  "model_not_available",
+  "provider_error",
+  "deadline_exceeded",
+  "cancelled",
+  "insufficient_quota",
+  "cost_limit_exceeded",
+  "unauthorized",
+] as const;
+
+/** A short name for the reason of a failure: that of its code, or the code itself. */
+export function reasonText(t: Translate, code: string): string {
+  const known = reasons.find((one) => one === code);
+  return known ? t(`batch_reason_${known}`) : code.replaceAll("_", " ");
+}
+
+/** `1 hr 30 min`, rounded up to what its length needs. */
+export function durationText(language: Language, seconds: number): string {
+  const unit = (value: number, name: "hour" | "minute" | "second") =>
+    value.toLocaleString(language, { style: "unit", unit: name, unitDisplay: "short" });
+  if (seconds < 90) return unit(Math.max(1, Math.ceil(seconds)), "second");
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes < 60) return unit(minutes, "minute");
+  const left = minutes % 60;
+  return left === 0 ? unit(minutes / 60, "hour") : `${unit(Math.floor(minutes / 60), "hour")} ${unit(left, "minute")}`;
+}
+
+interface MeterProps {
+  label: string;
+  parts: { as: "done" | "bad" | "run" | "held"; value: number }[];
+  /** The value at the end of the track. */
+  of: number;
+  /** The value at which the line is drawn. */
+  mark?: number | undefined;
+  isThin?: boolean;
+}
+
+const track = 1000;
+const gap = 2;
+
+/** Parts of a whole, side by side; a small part stays visible. */
+const Meter = ({ label, parts, of, mark, isThin }: MeterProps) => {
+  let at = 0;
+  const bars = parts
+    .filter(({ value }) => value > 0)
+    .map(({ as, value }) => {
+      const width = Math.min(Math.max(4, Math.round((value / Math.max(of, value)) * track) - gap), Math.max(0, track - at));
+      const bar = <rect class={as} x={at} width={width} height={8} />;
+      at += width + gap;
+      return bar;
+    });
+  return (
+    <svg class={isThin ? "meter thin" : "meter"} viewBox={`0 0 ${track} 8`} preserveAspectRatio="none" role="img" aria-label={label}>
+      <rect width={track} height={8} rx={4} />
+      {bars}
+      {mark !== undefined && (
+        <rect class="cap" x={Math.min(track - 3, Math.round((mark / Math.max(of, mark)) * track))} y={-2} width={3} height={12} />
+      )}
+    </svg>
+  );
+};
+
+/** An entry of a legend: a small square in the part's colour, a figure, and a word. */
+export const Key = ({ as, children }: { as?: string; children?: Child }) => (
+  <li>
+    {as && (
+      <svg class="key" viewBox="0 0 10 10" aria-hidden="true">
+        <rect class={as} width="10" height="10" rx="3" />
+      </svg>
+    )}
+    {children}
+  </li>
+);
+
+export const countText = (language: Language, count: number) => count.toLocaleString(language);
+
+/** The words of the meter of lines. */
+function linesLabel(t: Translate, language: Language, { counts }: Batch): string {
+  const { completed, failed, running, queued } = counts;
+  const count = (value: number) => countText(language, value);
+  return t("batch_lines_label", { done: count(completed), failed: count(failed), run: count(running), wait: count(queued) });
+}
+
+/** Failed lines beside the completed ones, then those that run. */
+export const LinesMeter = ({ batch, isThin = false }: { batch: Batch; isThin?: boolean }) => {
+  const { t, language } = useAround();
+  const { completed, failed, running, total } = batch.counts;
+  return (
+    <Meter
+      label={linesLabel(t, language, batch)}
+      parts={[
+        { as: "done", value: completed },
+        { as: "bad", value: failed },
+        { as: "run", value: running },
+      ]}
+      of={Math.max(1, total)}
+      isThin={isThin}
+    />
+  );
+};
+
+/** The track ends at the limit; without one, at what all lines cost. */
+export const MoneyMeter = ({ batch: { cost } }: { batch: Batch }) => {
+  const { t, language, unit } = useAround();
+  const { charged, reserved, limit, expected } = cost;
+  const amount = (units: number) => roundedAmount(language, unit, toMillionths(units));
+  return (
+    <Meter
+      label={t("batch_money_label", { charged: amount(charged), held: amount(reserved) })}
+      parts={[
+        { as: "done", value: charged },
+        { as: "held", value: reserved },
+      ]}
+      of={Math.max(limit ?? expected ?? 0, charged + reserved, 1e-6)}
+      mark={limit === null ? undefined : expected}
+    />
+  );
+};

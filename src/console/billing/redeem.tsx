@@ -1,0 +1,51 @@
+/** The form for a prepaid code. Attempts are counted for the account and for the network, although codes cannot be guessed. */
+
+import { countAttempt, forgiveAttempt } from "../../db/attempts.ts";
+import type { ConsoleContext } from "../context.ts";
+import { formatAmount } from "../amounts.ts";
+import { actor } from "../frame.tsx";
+import { useAround } from "../parts/context.ts";
+import { TextField } from "../parts/field.tsx";
+
+/** Attempts that fail within an hour. */
+const rule = { window: 3600, max: 10 };
+
+/** What became of a code: the credited amount, or why it was refused, as a message. */
+export type RedeemOutcome = { amount: number } | { refusal: string; status: 400 | 429 };
+
+export async function redeem(c: ConsoleContext, typed: string): Promise<RedeemOutcome> {
+  const { t } = c.var;
+  const { id } = c.get("account");
+  const keys = [`redeem account ${id}`, `redeem network ${c.req.header("cf-connecting-ip") ?? ""}`];
+  // One after the other: an attempt that the first refuses does not count for the network.
+  for (const key of keys) if (!(await countAttempt(c.env.DB, key, rule))) return { refusal: t("billing_too_many"), status: 429 };
+  const done = await c.env.API.redeemCode(id, typed, actor(c));
+  if (done.state !== "redeemed") return { refusal: t(`billing_code_${done.state}`), status: 400 };
+  await Promise.all(keys.map((key) => forgiveAttempt(c.env.DB, key)));
+  return { amount: done.amount };
+}
+
+export const redeemedText = (c: ConsoleContext, amount: number) => c.get("t")("billing_redeemed", { amount: formatAmount(c, amount) });
+
+export const RedeemForm = ({ path, typed, problem }: { path: string; typed: string | undefined; problem: string | undefined }) => {
+  const { t } = useAround();
+  return (
+    <form method="post" action={path} class="stack" id="redeem">
+      <TextField
+        name="code"
+        label={t("billing_code")}
+        hint={t("billing_code_hint")}
+        value={typed}
+        error={problem}
+        autocomplete="off"
+        autocapitalize="characters"
+        spellcheck="false"
+        maxlength={60}
+        required
+      />
+      <p>
+        <button class="btn">{t("billing_redeem")}</button>
+      </p>
+    </form>
+  );
+};

@@ -1,0 +1,38 @@
+/** The balance of an account at the ends of the last days, computed backwards from today's. Pure. */
+
+import type { Spent } from "../../db/ledger-reports.ts";
+import type { QuotaChange } from "../../db/quota-changes.ts";
+
+const dayMs = 86_400_000;
+
+/** `left` now, and the balance at the beginning of the first day and at the end of each of `days` days from `since` (the first millisecond of a day). Amounts in millionths. */
+export function dailyBalances({
+  left,
+  spent,
+  moves,
+  since,
+  days,
+}: {
+  left: number;
+  spent: readonly Pick<Spent, "day" | "charged">[];
+  moves: readonly Pick<QuotaChange, "at" | "before" | "after">[];
+  since: number;
+  days: number;
+}): number[] {
+  const balances = [left];
+  for (let day = since + (days - 1) * dayMs; day >= since; day -= dayMs) {
+    const charged = spent.reduce((sum, one) => sum + (one.day === day ? one.charged : 0), 0);
+    const moved = moves.reduce((sum, { at, before, after }) => {
+      const isThen = at >= day && at < day + dayMs;
+      return isThen && before !== null && after !== null ? sum + after - before : sum;
+    }, 0);
+    balances.unshift((balances[0] ?? 0) + charged - moved);
+  }
+  return balances;
+}
+
+/** How many days the balance lasts at the rate of the last `days` days; undefined if nothing was spent, or for longer than a year. */
+export function daysLeft(left: number, charged: number, days: number): number | undefined {
+  const lasting = charged > 0 ? Math.floor((left * days) / charged) : Infinity;
+  return left > 0 && lasting <= 365 ? lasting : undefined;
+}

@@ -1,0 +1,62 @@
+/** Shared by the pages of the team: their tabs, the expiry and the link of invitations, and the mail with it. */
+
+import type { ConsoleContext } from "../context.ts";
+import type { Child } from "hono/jsx";
+import type { Role } from "../../base/roles.ts";
+import { mayOpen } from "../access.ts";
+import { page } from "../frame.tsx";
+import { buildPost } from "../mail.ts";
+import type { Arrangement } from "../shell/layout.tsx";
+
+const tabs = [
+  ["/console/members", "members"],
+  ["/console/audit-log", "audit_log"],
+] as const;
+
+/** The account's name for people. */
+export const accountTitle = (c: ConsoleContext): string => c.get("account").name || c.get("account").email;
+
+/** A page of the team, under the account's name. */
+export function teamPage(c: ConsoleContext, children: Child, status: 200 | 400 = 200, arrangement: Arrangement = {}) {
+  const { t } = c.var;
+  const { role } = c.get("membership");
+  return page(
+    c,
+    accountTitle(c),
+    <>
+      <nav aria-label={t("account")} class="tabs under">
+        {tabs
+          .filter(([path]) => mayOpen(role, "GET", path))
+          .map(([path, name]) => (
+            <a href={path} aria-current={c.req.path.startsWith(path) ? "page" : undefined}>
+              {t(name)}
+            </a>
+          ))}
+      </nav>
+      {children}
+    </>,
+    status,
+    arrangement,
+  );
+}
+
+/** The link with the token of an invitation. */
+export const joinLink = (c: ConsoleContext, token: string) =>
+  `${new URL(c.req.url).origin}/console/join?invitation=${encodeURIComponent(token)}`;
+
+/** Mails an invitation to its address, in the language of the page. False if no e-mail can be sent. */
+export async function mailInvitation(c: ConsoleContext, email: string, role: Role, link: string): Promise<boolean> {
+  const { t } = c.var;
+  const { origin, host } = new URL(c.req.url);
+  const post = buildPost(c.env, origin);
+  const values = { account: accountTitle(c), host, role: t(`role_${role}`), by: c.get("user").email };
+  await post?.({
+    to: email,
+    language: c.get("language"),
+    subject: t("mail_join_subject", values),
+    // The names of the account and of its people are chosen by them: they stand within a sentence of ours.
+    text: `${t("mail_join", values)}\n\n${link}\n\n${t("mail_join_end", values)}`,
+    action: t("mail_join_action"),
+  });
+  return post !== undefined;
+}

@@ -1,0 +1,94 @@
+/** Inviting members: by mail to one address, or by a link for several people; withdrawing. */
+
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { Hono } from "hono";
+import { inviteMember, withdrawInvitation } from "../../db/member-invitations.ts";
+import { actor, nothingHere, page, readForm } from "../frame.tsx";
+import { Copy } from "../parts/copy.tsx";
+import { DateTime } from "../parts/date-time.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { joinLink, mailInvitation } from "./frame.tsx";
+import { linkRoles, mailRoles, maxDays, maxPeople } from "./invite-forms.tsx";
+import { membersPage } from "./list.tsx";
+
+const dayMs = 86_400_000;
+/** How long an invitation by mail can be used. */
+const mailDays = 7;
+
+/** The link of a new invitation. No other page shows it. */
+function shownOnce(c: ConsoleContext, link: string, expiresAt: number, mailedTo?: string) {
+  const { t } = c.var;
+  return page(
+    c,
+    t("invitation"),
+    <>
+      <div class="note good">
+        <Icon name="ok" />
+        <div class="stack tight">
+          <p role="status">
+            {mailedTo === undefined ? t("link_shown") : t("invitation_mailed", { email: mailedTo })} {t("invitation_ends")}:{" "}
+            <DateTime ms={expiresAt} />
+          </p>
+          <div class="secret">
+            <code id="invitation">{link}</code>
+            <Copy of="invitation" />
+          </div>
+        </div>
+      </div>
+      <p class="gap0">
+        <a href="/console/members" class="btn primary" role="button">
+          {t("done")}
+        </a>
+      </p>
+    </>,
+    200,
+    { width: "slim" },
+  );
+}
+
+const readWhole = (text: string, max: number): number | undefined =>
+  /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= max ? Number(text) : undefined;
+
+async function byMail(c: ConsoleContext) {
+  const { t } = c.var;
+  const field = await readForm(c);
+  const email = field("email").toLowerCase();
+  const role = mailRoles(c.get("membership").role).find((one) => one === field("role"));
+  const refuse = (name: string, text: string) =>
+    membersPage(c, { form: "mail", problems: [{ field: name, label: t(name === "role" ? "role" : "email"), text }], typed: field });
+  if (email.length > 254 || !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email)) return refuse("email", t("bad_email"));
+  if (!role) return refuse("role", t("bad_role"));
+  const expiresAt = Date.now() + mailDays * dayMs;
+  const token = await inviteMember(c.env.DB, actor(c), c.get("account").id, { role, email, name: null, maxUses: 1, expiresAt });
+  if (token === undefined) return refuse("email", t("not_invited"));
+  const link = joinLink(c, token);
+  const isMailed = await mailInvitation(c, email, role, link);
+  return shownOnce(c, link, expiresAt, isMailed ? email : undefined);
+}
+
+async function byLink(c: ConsoleContext) {
+  const { t } = c.var;
+  const field = await readForm(c);
+  const role = linkRoles.find((one) => one === field("role"));
+  const [name, people, days] = [field("link"), readWhole(field("people"), maxPeople), readWhole(field("days"), maxDays)];
+  const refuse = (problem: string, label: string, text: string) =>
+    membersPage(c, { form: "link", problems: [{ field: problem, label, text }], typed: field });
+  if (name === "" || name.length > 100) return refuse("link", t("link_name"), t("bad_link_name"));
+  if (!role) return refuse("role", t("role"), t("bad_role"));
+  if (people === undefined) return refuse("people", t("link_people"), t("bad_number", { max: maxPeople }));
+  if (days === undefined) return refuse("days", t("link_days"), t("bad_number", { max: maxDays }));
+  const expiresAt = Date.now() + days * dayMs;
+  const given = { role, email: null, name, maxUses: people, expiresAt };
+  const token = await inviteMember(c.env.DB, actor(c), c.get("account").id, given);
+  return token === undefined ? refuse("link", t("link_name"), t("not_invited")) : shownOnce(c, joinLink(c, token), expiresAt);
+}
+
+/** Mounted after the page's router, which admits only those who may invite. */
+export const invitations = new Hono<ConsoleEnvironment>()
+  .post("/invite", byMail)
+  .post("/link", byLink)
+  .post("/invitations/:id/withdraw", async (c) =>
+    (await withdrawInvitation(c.env.DB, actor(c), c.get("account").id, c.req.param("id")))
+      ? c.redirect("/console/members?done=withdrawn", 303)
+      : nothingHere(c),
+  );

@@ -1,0 +1,71 @@
+/** Accepting an invitation to be a member, and switching between accounts. */
+
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { Hono } from "hono";
+import { setCookie } from "hono/cookie";
+import { acceptInvitation, findMember, invitedTo } from "../members.ts";
+import { accountCookie, actor, cookies, nothingHere, page, person, readForm, signedIn } from "../frame.tsx";
+
+/** The chosen account is stored for a year in this browser. It is a wish: each request looks whether the user is a member. */
+function choose(c: ConsoleContext, accountId: string): void {
+  const secure = new URL(c.req.url).protocol === "https:";
+  setCookie(c, accountCookie, accountId, { path: "/", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax", secure });
+}
+
+/** For an invitation that is unknown, used, expired, withdrawn, or for another address. */
+function unusable(c: ConsoleContext) {
+  const { t } = c.var;
+  return page(
+    c,
+    t("invitation"),
+    <a class="btn full" href="/console">
+      {t("overview")}
+    </a>,
+    403,
+    { lead: t("join_unusable") },
+  );
+}
+
+async function ask(c: ConsoleContext) {
+  const { t } = c.var;
+  const token = c.req.query("invitation") ?? "";
+  const found = await invitedTo(c.env.DB, token);
+  const email = c.get("user").email.toLowerCase();
+  if (!found?.member || (found.email !== undefined && found.email !== email)) return unusable(c);
+  const { accountName, role } = found.member;
+  return page(
+    c,
+    t("join_ask", { account: accountName ?? t("join_unnamed") }),
+    <form method="post" action="/console/join" class="stack">
+      <input type="hidden" name="invitation" value={token} />
+      <p>{t(`role_${role}_may`)}</p>
+      <button class="btn primary full">{t("join")}</button>
+    </form>,
+    200,
+    { lead: t("join_as", { role: t(`role_${role}`), email }) },
+  );
+}
+
+async function accept(c: ConsoleContext) {
+  const token = (await readForm(c))("invitation");
+  const accountId = await acceptInvitation(c.env.DB, actor(c), c.get("user"), token);
+  if (accountId === undefined) return unusable(c);
+  choose(c, accountId);
+  return c.redirect("/console/members?done=joined", 303);
+}
+
+export const joining = new Hono<ConsoleEnvironment>()
+  .get("/join", async (c) => {
+    const token = c.req.query("invitation");
+    // Someone without a session probably has no user yet; the page to sign up leads to the one to sign in.
+    if (token && !cookies(c).includes("session_token=")) return c.redirect(`/console/sign-up?invitation=${encodeURIComponent(token)}`, 303);
+    return (await person(c, async () => undefined)) ?? ask(c);
+  })
+  .post("/join", person, accept)
+  .post("/switch", signedIn, async (c) => {
+    const id = (await readForm(c))("account");
+    const found = await findMember(c.env.DB, c.get("user").id, id);
+    if (found?.account.id !== id || found.isDisabled || found.account.disabled) return nothingHere(c);
+    choose(c, id);
+    return c.redirect("/console", 303);
+  });

@@ -1,0 +1,235 @@
+/** The page of members: who is in the account with role and budget, invitations, and what a role may do. */
+
+import type { ConsoleContext } from "../context.ts";
+import { type ListedMember, listMembers, mayManage } from "../../db/memberships.ts";
+import { listInvitations, type MemberInvitation } from "../../db/member-invitations.ts";
+import { type Role, roles } from "../../base/roles.ts";
+import type { WalletView } from "../../wallet/limits.ts";
+import { isAtLeast } from "../access.ts";
+import { loginNames } from "../auth/logins.ts";
+import { budgetLeft } from "../keys/budget.tsx";
+import { useAround } from "../parts/context.ts";
+import { DateTime } from "../parts/date-time.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { FieldProblems } from "../parts/note.tsx";
+import { Pill } from "../parts/status.tsx";
+import { Table } from "../parts/table.tsx";
+import { InviteForms, type RefusedForm } from "./invite-forms.tsx";
+import { teamPage } from "./frame.tsx";
+
+/** The messages after an action, selected by fixed codes, because any site can link to the page with a query. */
+const outcomes = {
+  changed: "member_changed",
+  removed: "member_removed_done",
+  invited: "member_invited_done",
+  withdrawn: "invitation_withdrawn_done",
+  joined: "member_joined_done",
+  renamed: "account_renamed_done",
+} as const;
+
+const loginWord = (c: ConsoleContext, login: string): string => {
+  if (login === "credential") return c.var.t("password");
+  if (login === "passkey") return c.var.t("login_passkey");
+  return Object.hasOwn(loginNames, login) ? loginNames[login as keyof typeof loginNames] : login;
+};
+
+const Budget = ({ c, view, member: { role } }: { c: ConsoleContext; view: WalletView | undefined; member: ListedMember }) => {
+  const { t } = c.var;
+  if (role === "viewer") return <span class="meta">{t("spends_nothing")}</span>;
+  if (!view?.budget) return <span class="meta">{t("no_budget")}</span>;
+  const { amount, spent } = view.budget;
+  return (
+    <span class="barcell">
+      <progress
+        class={spent >= 0.9 * amount ? "warn" : ""}
+        max={Math.max(1, amount)}
+        value={Math.min(spent, amount)}
+        aria-label={t("spent_of_budget")}
+      />
+      <span class="meta num">{budgetLeft(c, view.budget)}</span>
+    </span>
+  );
+};
+
+const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[]; views: Record<string, WalletView> }) => {
+  const { t } = useAround();
+  const own = c.get("membership");
+  return (
+    <Table
+      label={t("members")}
+      columns={[
+        t("member_person"),
+        t("role"),
+        { name: t("budget"), isExtra: true },
+        { name: t("member_keys"), isNumber: true, isExtra: true },
+        { name: t("signs_in_with"), isExtra: true },
+        { name: t("last_seen"), isExtra: true },
+        { name: "", isNumber: true },
+      ]}
+    >
+      {members.map((row) => (
+        <tr>
+          <th scope="row" class="wrap">
+            <span class="thing">
+              <span>
+                <b>
+                  {row.name} {row.userId === c.get("user").id && <span class="tag">{t("member_you")}</span>}
+                </b>
+                <span class="meta">{row.email}</span>
+              </span>
+            </span>
+          </th>
+          <td>
+            {t(`role_${row.role}`)} {row.disabled === 1 && <Pill icon="ban" text={t("member_disabled")} />}
+          </td>
+          <td class="hide-s">
+            <Budget c={c} view={views[row.id]} member={row} />
+          </td>
+          <td class="num hide-s">{row.keys === 0 ? "–" : row.keys}</td>
+          <td class="hide-s">
+            {(row.logins ?? "")
+              .split(",")
+              .filter(Boolean)
+              .map((login) => loginWord(c, login))
+              .join(", ") || "–"}
+          </td>
+          <td class="hide-s">{row.seenAt ? <DateTime ms={Date.parse(row.seenAt)} /> : "–"}</td>
+          <td class="num">
+            {mayManage(own.role, row.role) && (
+              <a class="btn ghost sm" href={`/console/members/${row.id}`} aria-label={`${t("change")}: ${row.name} ${row.email}`}>
+                {t("change")}
+              </a>
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+};
+
+const Invitations = ({ open, isManager }: { open: MemberInvitation[]; isManager: boolean }) => {
+  const { t } = useAround();
+  return (
+    <div>
+      <div class="sub">
+        <h2>{t("invitations")}</h2>
+      </div>
+      {open.length === 0 ? (
+        <p class="muted">{t("no_invitations")}</p>
+      ) : (
+        <Table label={t("invitations")} columns={[t("invitation_for"), t("role"), t("invitation_ends"), { name: "", isNumber: true }]}>
+          {open.map(({ id, email, name, role, uses, maxUses, expiresAt }) => (
+            <tr>
+              <th scope="row" class="wrap">
+                <Icon name={email === null ? "link" : "clock"} /> {email ?? name}{" "}
+                {email === null && <span class="meta">{t("invitation_used", { uses, max: maxUses })}</span>}
+              </th>
+              <td>{t(`role_${role}`)}</td>
+              <td>
+                <DateTime ms={expiresAt} />
+              </td>
+              <td class="num">
+                {isManager && (
+                  <form method="post" action={`/console/members/invitations/${id}/withdraw`}>
+                    <button class="btn ghost sm danger" aria-label={`${t("withdraw")}: ${email ?? name ?? ""}`}>
+                      {t("withdraw")}
+                    </button>
+                  </form>
+                )}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </div>
+  );
+};
+
+/** The columns of what a role may do, with the word for each role. */
+const rights: Record<Role, readonly ["yes" | "no", "all" | "own" | "no", "yes" | "reads" | "no"]> = {
+  owner: ["yes", "all", "yes"],
+  admin: ["yes", "all", "yes"],
+  member: ["yes", "own", "no"],
+  viewer: ["no", "no", "reads"],
+};
+
+const Rights = () => {
+  const { t } = useAround();
+  return (
+    <div>
+      <div class="sub">
+        <h2>{t("role_rights")}</h2>
+      </div>
+      <Table label={t("role_rights")} columns={[t("role"), t("right_run"), t("right_keys"), t("right_manage")]}>
+        {roles.map((role) => (
+          <tr>
+            <th scope="row">{t(`role_${role}`)}</th>
+            {rights[role].map((word) => (
+              <td>{word === "no" ? "–" : t(`right_${word}`)}</td>
+            ))}
+          </tr>
+        ))}
+      </Table>
+      <p class="meta">{t("role_rights_note")}</p>
+    </div>
+  );
+};
+
+export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
+  const { t } = c.var;
+  const { id } = c.get("account");
+  const own = c.get("membership");
+  const isManager = isAtLeast(own.role, "admin");
+  const [members, open] = await Promise.all([listMembers(c.env.DB, id), listInvitations(c.env.DB, id, Date.now())]);
+  const views = await c.env.API.balances(
+    id,
+    members.map((row) => row.id),
+  );
+  const done = c.req.query("done") ?? "";
+  return teamPage(
+    c,
+    <>
+      <FieldProblems problems={refused?.problems ?? []} />
+      <Rows c={c} members={members} views={views} />
+      <section class="duo">
+        <Invitations open={open} isManager={isManager} />
+        <Rights />
+      </section>
+      {isManager && <InviteForms c={c} refused={refused} />}
+      {own.role === "owner" && (
+        <section>
+          <div class="sub">
+            <h2>{t("account_name")}</h2>
+          </div>
+          <form method="post" action="/console/members/name" class="stack narrow">
+            <TextField name="account-name" label={t("name")} maxlength={200} value={c.get("account").name ?? ""} required />
+            <p>
+              <button class="btn">{t("change_name")}</button>
+            </p>
+          </form>
+        </section>
+      )}
+      <section>
+        <p>
+          <a class="btn danger" href="/console/members/leave">
+            {t("leave_account")}
+          </a>
+        </p>
+      </section>
+    </>,
+    refused ? 400 : 200,
+    {
+      lead: t("members_lead", { count: members.length }),
+      toast: Object.hasOwn(outcomes, done) ? t(outcomes[done as keyof typeof outcomes]) : undefined,
+      ...(isManager && {
+        actions: (
+          <a class="btn primary" href="#invite">
+            <Icon name="plus" />
+            {t("invite")}
+          </a>
+        ),
+      }),
+    },
+  );
+}

@@ -1,0 +1,183 @@
+/** One member: role, budget, disabling, removal; and leaving the account. */
+
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { type Context, Hono } from "hono";
+import {
+  changeMember,
+  findMembership,
+  findMembershipOf,
+  mayManage,
+  type MemberOutcome,
+  type Membership,
+  removeMember,
+} from "../../db/memberships.ts";
+import { type Role, roles } from "../../base/roles.ts";
+import { BudgetFields, changeBudget, readBudget } from "../keys/budget.tsx";
+import { actor, nothingHere, notYourRole, page, readForm } from "../frame.tsx";
+import { Problem } from "../parts/note.tsx";
+import { accountTitle } from "./frame.tsx";
+
+/** The roles that the user may give to this member. */
+const offered = (c: ConsoleContext, { role }: Membership): Role[] =>
+  roles.filter((wanted) => mayManage(c.get("membership").role, role, wanted));
+
+async function memberPage(c: ConsoleContext, member: Membership, problem?: string, budgetError?: string, typed?: (name: string) => string) {
+  const { t } = c.var;
+  const { [member.id]: view } = await c.env.API.balances(member.accountId, [member.id]);
+  const path = `/console/members/${member.id}`;
+  return page(
+    c,
+    member.name,
+    <>
+      <Problem text={problem} />
+      <form method="post" action={`${path}/role`} class="card stack">
+        <h2>{t("role")}</h2>
+        <fieldset class="field">
+          <legend>{t("role_choose")}</legend>
+          <div>
+            {offered(c, member).map((role) => (
+              <label class="check">
+                <input type="radio" name="role" value={role} checked={role === member.role} />
+                {t(`role_${role}`)}: {t(`role_${role}_may`)}
+              </label>
+            ))}
+          </div>
+        </fieldset>
+        <p>
+          <button class="btn primary">{t("role_change")}</button>
+        </p>
+      </form>
+      <section>
+        <form method="post" action={`${path}/budget`} class="card stack">
+          <h2>{t("budget")}</h2>
+          <p class="muted">{t("member_budget_note")}</p>
+          <BudgetFields c={c} budget={view?.budget ?? null} typed={typed} error={budgetError} />
+          <p>
+            <button class="btn">{t("budget_change")}</button>
+          </p>
+        </form>
+      </section>
+      {member.userId !== c.get("user").id && (
+        <section>
+          <div class="sub">
+            <h2>{t("member_end")}</h2>
+          </div>
+          <p class="muted">{t("member_disable_note")}</p>
+          <div class="row">
+            <form method="post" action={`${path}/${member.disabled ? "enable" : "disable"}`}>
+              <button class="btn">{t(member.disabled ? "member_enable" : "member_disable")}</button>
+            </form>
+            <a class="btn danger" href={`${path}/remove`}>
+              {t("member_remove")}
+            </a>
+          </div>
+        </section>
+      )}
+      <p>
+        <a class="btn" href="/console/members">
+          {t("members")}
+        </a>
+      </p>
+    </>,
+    problem === undefined && budgetError === undefined ? 200 : 400,
+    { width: "slim", lead: member.email },
+  );
+}
+
+/** The answer to a change. */
+function answerOutcome(c: ConsoleContext, outcome: MemberOutcome, member: Membership, done: string) {
+  if (outcome === "done") return c.redirect(`/console/members?done=${done}`, 303);
+  return outcome === "last_owner" ? memberPage(c, member, c.var.t("last_owner")) : notYourRole(c);
+}
+
+async function changeRole(c: ConsoleContext, member: Membership) {
+  const wanted = (await readForm(c))("role");
+  const role = offered(c, member).find((one) => one === wanted);
+  if (!role) return memberPage(c, member, c.var.t("bad_role"));
+  if (role === member.role) return c.redirect("/console/members", 303);
+  return answerOutcome(c, await changeMember(c.env.DB, c.env.API, actor(c), member, { role }), member, "changed");
+}
+
+const setDisabled = (disabled: boolean) => async (c: ConsoleContext, member: Membership) => {
+  // Nobody locks himself out by mistake.
+  if (member.userId === c.get("user").id) return notYourRole(c);
+  return answerOutcome(c, await changeMember(c.env.DB, c.env.API, actor(c), member, { disabled }), member, "changed");
+};
+
+async function setBudget(c: ConsoleContext, member: Membership) {
+  const field = await readForm(c);
+  const budget = readBudget(c, field);
+  if (typeof budget === "string") return memberPage(c, member, undefined, budget, field);
+  await changeBudget(c, member.accountId, member.id, budget);
+  return c.redirect("/console/members?done=changed", 303);
+}
+
+interface QuestionProps {
+  c: ConsoleContext;
+  text: string;
+  yes: string;
+  problem?: string | undefined;
+}
+
+const Question = ({ c, text, yes, problem }: QuestionProps) => (
+  <form method="post" class="stack narrow">
+    <Problem text={problem} />
+    <p>{text}</p>
+    <p class="row">
+      <a href="/console/members" role="button" class="btn">
+        {c.var.t("cancel")}
+      </a>
+      <button class="btn danger">{yes}</button>
+    </p>
+  </form>
+);
+
+function removePage(c: ConsoleContext, member: Membership, problem?: string) {
+  const { t } = c.var;
+  const content = <Question c={c} text={t("member_remove_warning")} yes={t("member_remove")} problem={problem} />;
+  return page(c, t("member_remove_ask", { name: member.email }), content, problem === undefined ? 200 : 400, { width: "slim" });
+}
+
+async function remove(c: ConsoleContext, member: Membership) {
+  if (member.userId === c.get("user").id) return leave(c);
+  const outcome = await removeMember(c.env.DB, c.env.API, actor(c), member);
+  return outcome === "last_owner" ? removePage(c, member, c.var.t("last_owner")) : answerOutcome(c, outcome, member, "removed");
+}
+
+function leavePage(c: ConsoleContext, problem?: string) {
+  const { t } = c.var;
+  const content = <Question c={c} text={t("leave_warning")} yes={t("leave_account")} problem={problem} />;
+  return page(c, t("leave_ask", { account: accountTitle(c) }), content, problem === undefined ? 200 : 400, { width: "slim" });
+}
+
+async function leave(c: ConsoleContext) {
+  const member = await findMembershipOf(c.env.DB, c.get("account").id, c.get("user").id);
+  if (!member) return c.redirect("/console", 303);
+  const outcome = await removeMember(c.env.DB, c.env.API, actor(c), member);
+  return outcome === "done" ? c.redirect("/console", 303) : leavePage(c, c.var.t("last_owner"));
+}
+
+/** A handler for the member of the account that the path names, whom the user may change. */
+const of = (answer: (c: ConsoleContext, member: Membership) => Response | Promise<Response>) => async (c: Context<ConsoleEnvironment>) => {
+  const member = await findMembership(c.env.DB, c.get("account").id, c.req.param("id") ?? "");
+  if (!member) return nothingHere(c);
+  return mayManage(c.get("membership").role, member.role) ? answer(c, member) : notYourRole(c);
+};
+
+/** Mounted after the page's router, which admits only those who may manage members, and everybody to leave. */
+export const member = new Hono<ConsoleEnvironment>()
+  .get("/leave", (c) => leavePage(c))
+  .post("/leave", leave)
+  .get(
+    "/:id",
+    of((c, found) => memberPage(c, found)),
+  )
+  .post("/:id/role", of(changeRole))
+  .post("/:id/budget", of(setBudget))
+  .post("/:id/disable", of(setDisabled(true)))
+  .post("/:id/enable", of(setDisabled(false)))
+  .get(
+    "/:id/remove",
+    of((c, found) => removePage(c, found)),
+  )
+  .post("/:id/remove", of(remove));

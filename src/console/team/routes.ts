@@ -1,0 +1,24 @@
+/** The routes of the pages of members. */
+
+import type { ConsoleEnvironment } from "../context.ts";
+import { Hono } from "hono";
+import { renameAccount } from "../../db/memberships.ts";
+import { actor, readForm, signedIn } from "../frame.tsx";
+import { invitations } from "./invitations.tsx";
+import { membersPage } from "./list.tsx";
+import { member } from "./member.tsx";
+
+export const members = new Hono<ConsoleEnvironment>()
+  .use(signedIn)
+  .get("/", (c) => membersPage(c))
+  .post("/name", async (c) => {
+    const { t } = c.var;
+    const field = await readForm(c);
+    const name = field("account-name");
+    if (c.get("membership").role !== "owner" || name === "" || name.length > 200)
+      return membersPage(c, { form: "name", problems: [{ field: "account-name", label: t("name"), text: t("bad_name") }], typed: field });
+    await renameAccount(c.env.DB, actor(c), c.get("account").id, c.get("account").name, name);
+    return c.redirect("/console/members?done=renamed", 303);
+  })
+  .route("/", invitations)
+  .route("/", member);

@@ -1,0 +1,131 @@
+/** Files that callers uploaded, in D1: rows with an expiry, and the sum of each account's bytes. */
+
+/** A caller's file. Times in milliseconds. */
+export interface StoredFile {
+  id: string;
+  accountId: string;
+  type: string;
+  bytes: number;
+  name: string | null;
+  /** The key in the bucket; files with the same bytes share it. */
+  object: string;
+  createdAt: number;
+  expiresAt: number;
+}
+
+const columns: Record<keyof StoredFile, string> = {
+  id: "id",
+  accountId: "account_id",
+  type: "type",
+  bytes: "bytes",
+  name: "name",
+  object: "object",
+  createdAt: "created_at",
+  expiresAt: "expires_at",
+};
+const fields = Object.keys(columns) as (keyof StoredFile)[];
+const selected = fields.map((field) => `${columns[field]} AS ${field}`).join();
+
+/** `file_`, the 43 characters of the digest: the same for all files with the same bytes. */
+const sameBytes = (id: string) => `id >= substr(${id}, 1, 48) AND id < substr(${id}, 1, 48) || '~'`;
+
+/**
+ * Adds a file, if the account's files then have at most `maxBytes` together and the account was not erased. All other files of the account with the same bytes move to the
+ * new object: then the newest file's object is never older than any of its files. Returns the objects that are no longer used; undefined if
+ * the file does not fit. Exact in parallel: one transaction.
+ */
+export async function insertFile(db: D1Database, file: StoredFile, maxBytes: number): Promise<string[] | undefined> {
+  const others = `account_id = ?1 AND ${sameBytes("?2")} AND object <> ?3`;
+  const isAdded = "EXISTS (SELECT 1 FROM file WHERE account_id = ?1 AND id = ?2)";
+  const values = [file.accountId, file.id, file.object];
+  const [added, replaced] = await db.batch<{ object: string }>([
+    db
+      .prepare(
+        `INSERT INTO file (${Object.values(columns).join()}) SELECT ${fields.map((_, at) => `?${at + 1}`).join()}
+         WHERE coalesce((SELECT bytes FROM file_space WHERE account_id = ?2), 0) + ?4 <= ?${fields.length + 1}
+           AND EXISTS (SELECT 1 FROM account WHERE id = ?2 AND erased_at IS NULL) RETURNING object`,
+      )
+      .bind(...fields.map((field) => file[field]), maxBytes),
+    db.prepare(`SELECT DISTINCT object FROM file WHERE ${others} AND ${isAdded}`).bind(...values),
+    db.prepare(`UPDATE file SET object = ?3 WHERE ${others} AND ${isAdded}`).bind(...values),
+  ]);
+  return added?.results.length === 1 ? (replaced?.results ?? []).map(({ object }) => object) : undefined;
+}
+
+/** The sum of the bytes of an account's files. */
+export const usedFileBytes = async (db: D1Database, accountId: string): Promise<number> =>
+  (await db.prepare("SELECT bytes FROM file_space WHERE account_id = ?1").bind(accountId).first<number>("bytes")) ?? 0;
+
+const readAll = async (statement: D1PreparedStatement): Promise<StoredFile[]> => (await statement.run<StoredFile>()).results;
+
+/** The account's files with these ids that have not expired. */
+export const filesWithIds = (db: D1Database, accountId: string, ids: string[], now: number): Promise<StoredFile[]> =>
+  readAll(
+    db
+      .prepare(`SELECT ${selected} FROM file WHERE account_id = ?1 AND id IN (SELECT value FROM json_each(?2)) AND expires_at > ?3`)
+      .bind(accountId, JSON.stringify(ids), now),
+  );
+
+export const fileById = async (db: D1Database, accountId: string, id: string, now: number): Promise<StoredFile | undefined> =>
+  (await filesWithIds(db, accountId, [id], now))[0];
+
+/** A page of an account's files that have not expired, newest first, after the file `after`. */
+export const listFiles = (
+  db: D1Database,
+  accountId: string,
+  { limit, after }: { limit: number; after?: string | undefined },
+  now: number,
+) =>
+  readAll(
+    db
+      .prepare(
+        `SELECT ${selected} FROM file WHERE account_id = ?1 AND expires_at > ?2
+           AND (?3 IS NULL OR (created_at, id) < (SELECT created_at, id FROM file WHERE account_id = ?1 AND id = ?3))
+         ORDER BY created_at DESC, id DESC LIMIT ?4`,
+      )
+      .bind(accountId, now, after ?? null, limit),
+  );
+
+/** Makes a file expire now. False if the account has no such file. */
+export const endFile = async (db: D1Database, accountId: string, id: string, now: number): Promise<boolean> =>
+  (
+    await db
+      .prepare("UPDATE file SET expires_at = ?3 WHERE account_id = ?1 AND id = ?2 AND expires_at > ?3 RETURNING id")
+      .bind(accountId, id, now)
+      .run()
+  ).results.length === 1;
+
+/** An expired file; `isShared` if a file that has not expired has the same bytes. */
+export interface ExpiredFile extends Pick<StoredFile, "accountId" | "id" | "object"> {
+  isShared: 0 | 1;
+}
+
+/** Some expired files, of one account or of all, the longest expired first. */
+export const expiredFiles = async (db: D1Database, now: number, limit: number, accountId: string | undefined): Promise<ExpiredFile[]> =>
+  (
+    await db
+      .prepare(
+        `SELECT account_id AS accountId, id, object, EXISTS (
+           SELECT 1 FROM file o WHERE o.account_id = f.account_id AND o.id >= substr(f.id, 1, 48) AND o.id < substr(f.id, 1, 48) || '~'
+             AND o.expires_at > ?1) AS isShared
+         FROM file f WHERE expires_at <= ?1 AND (?3 IS NULL OR account_id = ?3) ORDER BY expires_at LIMIT ?2`,
+      )
+      .bind(now, limit, accountId ?? null)
+      .run<ExpiredFile>()
+  ).results;
+
+/** Deletes the rows of expired files whose bytes have been removed. */
+export const deleteExpiredFiles = async (db: D1Database, files: ExpiredFile[], now: number): Promise<void> => {
+  await db
+    .prepare(`DELETE FROM file WHERE (account_id, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1)) AND expires_at <= ?2`)
+    .bind(JSON.stringify(files.map(({ accountId, id }) => [accountId, id])), now)
+    .run();
+};
+
+/** Deletes all rows of an account that is erased. */
+export const eraseFiles = async (db: D1Database, accountId: string): Promise<void> => {
+  await db.batch([
+    db.prepare("DELETE FROM file WHERE account_id = ?1").bind(accountId),
+    db.prepare("DELETE FROM file_space WHERE account_id = ?1").bind(accountId),
+  ]);
+};

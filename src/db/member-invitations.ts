@@ -1,0 +1,142 @@
+/** Invitations to be a member of an account: for one address by mail, or a link for several people. Only the hash of the token is stored. */
+
+import { newId, sha256Hex } from "../base/ids.ts";
+import type { Role } from "../base/roles.ts";
+import { type Actor, auditRowIfChanged } from "./audit-log.ts";
+
+const maxOpen = 100;
+
+/** An invitation that can still be used. Times in milliseconds. */
+export interface MemberInvitation {
+  id: string;
+  role: Role;
+  /** null: everyone with the link. */
+  email: string | null;
+  /** Of a link. */
+  name: string | null;
+  maxUses: number;
+  uses: number;
+  createdAt: number;
+  expiresAt: number;
+}
+
+const columns =
+  "i.id, i.role, i.email, i.name, i.max_uses AS maxUses, i.uses, i.created_at AS createdAt, i.expires_at AS expiresAt FROM member_invitation i";
+const isOpen = "i.expires_at > ?2 AND i.uses < i.max_uses";
+
+/** The open invitations of an account, the newest first. */
+export const listInvitations = async (db: D1Database, accountId: string, now: number): Promise<MemberInvitation[]> =>
+  (
+    await db
+      .prepare(`SELECT ${columns} WHERE i.account_id = ?1 AND ${isOpen} ORDER BY i.created_at DESC, i.id`)
+      .bind(accountId, now)
+      .run<MemberInvitation>()
+  ).results;
+
+/**
+ * Makes an invitation by the user `by`; one for an address replaces an earlier one for the same address. The token is returned only here.
+ * undefined if the user may not invite to this role, any more, or the account has too many invitations.
+ */
+export async function inviteMember(
+  db: D1Database,
+  by: Actor & { id: string },
+  accountId: string,
+  given: Pick<MemberInvitation, "role" | "email" | "name" | "maxUses" | "expiresAt">,
+): Promise<string | undefined> {
+  const token = newId("join_");
+  const { role, email, name, maxUses, expiresAt } = given;
+  const id = newId("minv_");
+  const now = Date.now();
+  const [, made] = await db.batch([
+    db.prepare("DELETE FROM member_invitation WHERE account_id = ?1 AND email = ?2").bind(accountId, email),
+    db
+      .prepare(
+        `INSERT INTO member_invitation (id, account_id, token_hash, role, email, name, max_uses, invited_by, created_at, expires_at)
+         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+         WHERE EXISTS (SELECT 1 FROM membership WHERE account_id = ?2 AND user_id = ?8 AND disabled = 0
+             AND (role = 'owner' OR (role = 'admin' AND ?4 <> 'owner')))
+           AND (SELECT count(*) FROM member_invitation i WHERE i.account_id = ?2 AND i.expires_at > ?9) < ${maxOpen}
+         RETURNING id`,
+      )
+      .bind(id, accountId, await sha256Hex(token), role, email, name, maxUses, by.id, now, expiresAt),
+    auditRowIfChanged(db, accountId, by, {
+      act: "member_invited",
+      target: id,
+      after: {
+        role,
+        ...(email !== null && { email }),
+        ...(name !== null && { name, uses: maxUses }),
+        expires_at: Math.floor(expiresAt / 1000),
+      },
+    }),
+  ]);
+  return made?.results.length === 1 ? token : undefined;
+}
+
+/** Withdraws an invitation; false if the account has none of this id. */
+export async function withdrawInvitation(db: D1Database, by: Actor, accountId: string, id: string): Promise<boolean> {
+  const [deleted] = await db.batch([
+    db.prepare("DELETE FROM member_invitation WHERE account_id = ?1 AND id = ?2 RETURNING id").bind(accountId, id),
+    auditRowIfChanged(db, accountId, by, { act: "invitation_withdrawn", target: id }),
+  ]);
+  return deleted?.results.length === 1;
+}
+
+/** What a token leads to. */
+export interface OpenInvitation extends MemberInvitation {
+  accountId: string;
+  /** The account's name; null if it has none. */
+  accountName: string | null;
+}
+
+/** The invitation of a token; undefined if it is unknown, used up, withdrawn or expired, or its account is disabled. */
+export async function findInvitation(db: D1Database, token: string): Promise<OpenInvitation | undefined> {
+  const row = await db
+    .prepare(
+      `SELECT a.id AS accountId, a.name AS accountName, ${columns} JOIN account a ON a.id = i.account_id
+       WHERE i.token_hash = ?1 AND ${isOpen} AND a.disabled = 0 AND a.erased_at IS NULL`,
+    )
+    .bind(await sha256Hex(token), Date.now())
+    .first<OpenInvitation>();
+  return row ?? undefined;
+}
+
+/** True if there is an open invitation for this address. */
+export const isInvitedMember = async (db: D1Database, email: string): Promise<boolean> =>
+  (await db.prepare(`SELECT 1 FROM member_invitation i WHERE i.email = ?1 AND ${isOpen}`).bind(email.toLowerCase(), Date.now()).first()) !==
+  null;
+
+/**
+ * Makes the user a member by the token's invitation; one for an address only if it is the user's. Returns the account, or undefined: then
+ * nothing has changed. A user who is a member already stays as he is, and the invitation is not used up.
+ */
+export async function join(
+  db: D1Database,
+  by: Actor & { id: string },
+  user: { id: string; email: string },
+  token: string,
+): Promise<string | undefined> {
+  const found = await findInvitation(db, token);
+  if (!found || (found.email !== null && found.email !== user.email.toLowerCase())) return undefined;
+  const now = Date.now();
+  const membershipId = newId("mem_");
+  const [joined] = await db.batch([
+    db
+      .prepare(
+        `INSERT INTO membership (id, account_id, user_id, role, created_at)
+         SELECT ?3, i.account_id, ?4, i.role, ?2 FROM member_invitation i
+         WHERE i.id = ?1 AND ${isOpen} AND (i.email IS NULL OR i.email = ?5)
+           AND NOT EXISTS (SELECT 1 FROM membership m WHERE m.account_id = i.account_id AND m.user_id = ?4)
+         RETURNING id`,
+      )
+      .bind(found.id, now, membershipId, user.id, user.email.toLowerCase()),
+    auditRowIfChanged(db, found.accountId, by, {
+      act: "member_joined",
+      target: user.id,
+      after: { role: found.role, invitation: found.id },
+    }),
+    db.prepare("UPDATE member_invitation SET uses = uses + 1 WHERE id = ?1 AND changes() > 0").bind(found.id),
+    db.prepare("INSERT INTO wallet (id) SELECT ?1 WHERE changes() > 0").bind(membershipId),
+  ]);
+  return joined?.results.length === 1 ? found.accountId : undefined;
+}

@@ -1,0 +1,19 @@
+/** The bindings and variables of a request to OpenAI's paths, and hono's context with them. */
+
+import type { ApiClient } from "../client.ts";
+import type { GatewayApi, Receive, Refusal } from "../../rpc/gateway-api.ts";
+import type { Context } from "hono";
+
+export interface AppEnv {
+  Bindings: OpenAiBindings & {
+    API: GatewayApi;
+    RECEIVE: Receive;
+    /** The gateway's answer to this request if it has no valid key */
+    REFUSAL?: Refusal;
+    /** The names and aliases of the gateway's models. */
+    MODELS?: readonly string[];
+  };
+  Variables: { gateway: ApiClient };
+}
+
+export type AppContext = Context<AppEnv>;

@@ -1,0 +1,78 @@
+/** JSON bodies with large images: the images are extracted while the body is read, and inserted again one piece at a time while the submission is sent. */
+
+import type { AppContext } from "./context.ts";
+import { imageProblems, maxImageBytes } from "../../catalog/fields.ts";
+import { maxDepth } from "../../media/json-limits.ts";
+import { readJsonSkeleton } from "../../media/json-skeleton.ts";
+import { largeReads } from "../../media/large-reads.ts";
+import { callersPace, pace } from "../../net/pace.ts";
+import { refuseBody, refuseField, refuseLike } from "./errors.ts";
+import { type Fields, requireJson, toObject } from "./form.ts";
+import { maxBodyBytes, sendInTurn } from "./turns.ts";
+
+/** How such a body is converted to a submission. */
+interface LargeJsonRules {
+  path: string;
+  headers: Record<string, string>;
+  /** The field with the images; named in the error for an invalid one. */
+  field: string;
+  isImageAt: (path: readonly (string | number)[]) => boolean;
+  /** Builds the submission from the fields, in which a placeholder replaces each image. An error that it throws becomes the answer. */
+  toBody: (fields: Fields) => Promise<object>;
+}
+
+const maxSkeletonBytes = 1024 * 1024;
+const maxImages = 16;
+/** A multiple of three, so that each piece is Base64 by itself; its text stays in the garbage collector's young generation. */
+const pieceBytes = 48 * 1024;
+
+/** Forwards a body with images as a submission. Throws the errors of the body and of the gateway. */
+export function sendLargeJson(c: AppContext, { path, headers, field, isImageAt, toBody }: LargeJsonRules): Promise<Response> {
+  return sendInTurn(c, async () => {
+    requireJson(c, maxBodyBytes);
+    const files = new Map<number, Uint8Array<ArrayBuffer>>();
+    const store = async ({ bytes, index }: { bytes: Uint8Array<ArrayBuffer>; index: number }) => void files.set(index, bytes.slice());
+    const limits = { maxBytes: maxBodyBytes, maxSkeletonBytes, maxImageBytes, maxImages, maxDepth };
+    const { body } = c.req.raw;
+    if (!body) throw refuseLike(c, 400, "invalid_json");
+    const read = readJsonSkeleton(largeReads(body, undefined, pace(callersPace)), { ...limits, isImageAt, store });
+    const { value, images } = await read.catch((error: unknown) => {
+      throw refuseBody(c, error);
+    });
+    const encoded = images.map((image) => {
+      if ("problem" in image) throw refuseField(c, field, imageProblems[image.problem], { maximum: 10 });
+      return { placeholder: image.placeholder, start: `data:${image.type};base64,`, bytes: files.get(image.index) ?? new Uint8Array() };
+    });
+    return { path, headers, body: withImages(await toBody(toObject(c, value)), encoded) };
+  });
+}
+
+interface EncodedImage {
+  placeholder: string;
+  start: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** The submission's JSON, with each placeholder replaced by its image, in pieces that are valid until the next is requested. Frees each image when it was yielded. */
+function* withImages(body: object, encoded: EncodedImage[]): Generator<Uint8Array> {
+  const encoder = new TextEncoder();
+  const piece = new Uint8Array((pieceBytes / 3) * 4);
+  let rest = JSON.stringify(body);
+  const places = encoded.flatMap((image) => {
+    const at = rest.indexOf(image.placeholder);
+    return at < 0 ? [] : [{ at, ...image }];
+  });
+  let done = 0;
+  for (const { at, placeholder, start, bytes } of places.sort((a, b) => a.at - b.at)) {
+    yield encoder.encode(rest.slice(0, at - done) + start);
+    rest = rest.slice(at - done + placeholder.length);
+    done = at + placeholder.length;
+    for (let from = 0; from < bytes.length; from += pieceBytes) {
+      const text = bytes.subarray(from, from + pieceBytes).toBase64();
+      yield piece.subarray(0, encoder.encodeInto(text, piece).written);
+    }
+    // At once: the garbage collector would let the images of several bodies accumulate.
+    bytes.buffer.transfer(0);
+  }
+  yield encoder.encode(rest);
+}

@@ -1,0 +1,67 @@
+/** The paths below /openai/v1, and 404 in OpenAI's shape for all others. */
+
+import type { AppEnv, AppContext } from "./context.ts";
+import { ApiClient } from "../client.ts";
+import { Hono, type MiddlewareHandler } from "hono";
+import { arrive } from "./arrival.ts";
+import { modelEntry, modelList } from "./models.ts";
+import { createCharacter, retrieveCharacter } from "./characters.ts";
+import { complete } from "./chat.ts";
+import { languageHeaders, onError, refuse, toOpenAiError } from "./errors.ts";
+import { respond } from "./responses/responses.ts";
+import { deleteResponse, retrieveResponse } from "./responses/store.ts";
+import { editImages, generateImages } from "./images.ts";
+import { createVideo, deleteVideo, downloadVideo, listVideos, remixVideo, retrieveVideo } from "./videos.ts";
+
+const unknown = (c: AppContext) => {
+  throw refuse(c, 404, "invalid_url", { method: c.req.method, path: c.req.path });
+};
+
+/** Agents' frameworks ask the same base URL for embeddings unless they are configured otherwise. */
+const noEmbeddings = (c: AppContext) => {
+  throw refuse(c, 404, "no_embeddings", { docs: new URL("/docs/openai#embeddings", c.req.url).href }, { code: "unsupported_endpoint" });
+};
+
+/** The client of the gateway's API, and headers that the gateway's own answers have too: the key's rate limits, and for JSON the language of its messages. */
+const commonHeaders: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const gateway = new ApiClient(c.env.API, c.req.raw, toOpenAiError);
+  c.set("gateway", gateway);
+  await next();
+  for (const [name, value] of gateway.limits) c.header(name, value);
+  const isJson = c.res.headers.get("content-type")?.startsWith("application/json");
+  if (isJson) for (const [name, value] of Object.entries(languageHeaders(c))) c.header(name, value);
+};
+
+/** Refuses a request without a valid key before its body is read and anything is stored. */
+const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
+  if (c.env.REFUSAL) throw await toOpenAiError(new Response(c.env.REFUSAL.body, c.env.REFUSAL));
+  await next();
+};
+
+/** The routes below /openai/v1. */
+export const paths = new Hono<AppEnv>({ strict: false })
+  .basePath("/openai/v1")
+  .onError(onError)
+  .notFound(unknown)
+  .use(commonHeaders)
+  .on("ALL", ["/chat/*", "/responses/*", "/models/*", "/images/*", "/videos/*"], requireKey)
+  .post("/chat/completions", arrive, complete)
+  .post("/responses", arrive, respond)
+  .get("/responses/:id", retrieveResponse)
+  .delete("/responses/:id", deleteResponse)
+  .post("/embeddings", noEmbeddings)
+  .get("/models", modelList)
+  .get("/models/:id", modelEntry)
+  .post("/images/generations", arrive, generateImages)
+  .post("/images/edits", arrive, editImages)
+  .get("/videos", listVideos)
+  .post("/videos", arrive, createVideo)
+  // Paths of OpenAI, not ids of videos.
+  .on(["GET", "POST", "DELETE"], ["/videos/edits", "/videos/extensions"], unknown)
+  .post("/videos/characters", arrive, createCharacter)
+  .on(["GET", "DELETE"], "/videos/characters", unknown)
+  .get("/videos/characters/:id", retrieveCharacter)
+  .get("/videos/:id", retrieveVideo)
+  .delete("/videos/:id", deleteVideo)
+  .get("/videos/:id/content", downloadVideo)
+  .post("/videos/:id/remix", arrive, remixVideo);

@@ -1,0 +1,185 @@
+/** Converts the body of a response to the body of a chat completion. Fields that cannot be honoured are refused, never dropped silently. */
+
+import type { AppContext } from "../context.ts";
+import { refuseField } from "../errors.ts";
+import type { Fields } from "../form.ts";
+import { applyChoice, type ChatTool, isFields, readTools, toFlatName } from "./tools.ts";
+
+/** A message of a chat. */
+interface Message extends Fields {
+  role: string;
+  tool_calls?: Fields[];
+}
+
+/** Fields that need a stored conversation or prompt, or background work, which this gateway does not have. Values without such a need are accepted. */
+const refused: Record<string, (value: unknown) => boolean> = {
+  conversation: () => false,
+  prompt: () => false,
+  background: (value) => value === false,
+};
+
+/** The required types of fields that are converted. */
+const types: Record<string, (value: unknown) => boolean> = {
+  string: (value) => typeof value === "string",
+  object: isFields,
+  array: Array.isArray,
+  boolean: (value) => typeof value === "boolean",
+};
+const typed: Record<string, keyof typeof types> = {
+  instructions: "string",
+  text: "object",
+  reasoning: "object",
+  metadata: "object",
+  tools: "array",
+  stream: "boolean",
+  store: "boolean",
+  previous_response_id: "string",
+};
+
+/** A response's body as a chat's body, with the tools that the chat has. */
+interface Converted {
+  chat: Fields;
+  tools: ChatTool[];
+  /** The items of the conversation, to be stored. */
+  items: Fields[];
+}
+
+/**
+ * Converts a response's body to a chat's body. `readPrevious` finds the items of an earlier conversation. Throws 400 with the name of the
+ * response's field.
+ */
+export async function toChat(c: AppContext, fields: Fields, readPrevious: (id: string) => Promise<Fields[]>): Promise<Converted> {
+  for (const [name, isFine] of Object.entries(refused))
+    if (fields[name] !== undefined && !isFine(fields[name])) throw refuseField(c, name, "not_supported");
+  const { instructions, input, text, reasoning } = fields;
+  for (const [name, expected] of Object.entries(typed))
+    if (fields[name] !== undefined && !types[expected]?.(fields[name])) throw refuseField(c, name, "wrong_type", { expected });
+  const format = isFields(text) ? (text["format"] ?? undefined) : undefined;
+  if (format !== undefined && !isFields(format)) throw refuseField(c, "text.format", "wrong_type", { expected: "object" });
+  const items = readItems(c, input);
+  const previous = fields["previous_response_id"];
+  const earlier = typeof previous === "string" ? await readPrevious(previous) : [];
+  const { tools, choice } = applyChoice(c, readTools(c, fields["tools"]), fields["tool_choice"]);
+  const chat = {
+    model: fields["model"],
+    messages: [
+      ...(instructions === undefined ? [] : [{ role: "system", content: instructions }]),
+      ...toMessages(c, [...earlier, ...items], earlier.length),
+    ],
+    ...(tools.length > 0 && { tools: tools.map((tool) => tool.chat) }),
+    ...(choice !== undefined && { tool_choice: choice }),
+    ...(isFields(format) && { response_format: toFormat(format) }),
+    ...(isFields(text) && text["verbosity"] !== undefined && { verbosity: text["verbosity"] ?? undefined }),
+    ...(isFields(reasoning) && { reasoning_effort: reasoning["effort"] ?? undefined }),
+    max_completion_tokens: fields["max_output_tokens"],
+    temperature: fields["temperature"],
+    top_p: fields["top_p"],
+    ...(tools.length > 0 && { parallel_tool_calls: fields["parallel_tool_calls"] }),
+    max_cost: fields["max_cost"],
+    ...(fields["stream"] === true && { stream: true, stream_options: { include_usage: true } }),
+  };
+  return { chat, tools, items: [...earlier, ...items] };
+}
+
+function readItems(c: AppContext, input: unknown): Fields[] {
+  if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
+  if (!Array.isArray(input)) throw refuseField(c, "input", input === undefined ? "required" : "wrong_type", { expected: "array" });
+  return input.map((item: unknown, at) => {
+    if (!isFields(item)) throw refuseField(c, `input[${at}]`, "wrong_type", { expected: "object" });
+    return item;
+  });
+}
+
+/** The first `earlier` items are those of stored responses, which were checked then. */
+function toMessages(c: AppContext, items: Fields[], earlier: number): Message[] {
+  const messages: Message[] = [];
+  items.forEach((item, at) => {
+    const param = `input[${at - earlier}]`;
+    const { type = "message" } = item;
+    switch (type) {
+      case "message":
+        messages.push(toMessage(c, item, param));
+        return;
+      case "function_call":
+      case "custom_tool_call":
+        addCall(messages, item);
+        return;
+      case "function_call_output":
+      case "custom_tool_call_output":
+        messages.push({ role: "tool", tool_call_id: item["call_id"], content: toContent(c, item["output"], `${param}.output`) });
+        return;
+      case "reasoning": // the reasoning of an earlier turn has no field in a chat
+        return;
+      default:
+        throw refuseField(c, `${param}.type`, "not_supported");
+    }
+  });
+  return messages;
+}
+
+function toMessage(c: AppContext, item: Fields, param: string): Message {
+  const { role, content } = item;
+  if (typeof role !== "string") throw refuseField(c, `${param}.role`, "required");
+  if (role !== "assistant" || !Array.isArray(content)) return { role, content: toContent(c, content, `${param}.content`) };
+  const texts = (type: string, name: string) =>
+    content
+      .flatMap((part: unknown) => (isFields(part) && part["type"] === type && typeof part[name] === "string" ? part[name] : []))
+      .join("");
+  const refusal = texts("refusal", "refusal");
+  return { role, content: texts("output_text", "text") + texts("input_text", "text"), ...(refusal && { refusal }) };
+}
+
+/** Consecutive function calls, and the text before them, are one assistant message. */
+function addCall(messages: Message[], { type, call_id: id, name: given, namespace, arguments: args, input }: Fields): void {
+  const name = typeof given === "string" && typeof namespace === "string" ? toFlatName({ name: given, namespace }) : given;
+  const call =
+    type === "function_call"
+      ? { id, type: "function", function: { name, arguments: args } }
+      : { id, type: "custom", custom: { name, input } };
+  const last = messages.at(-1);
+  if (last?.role === "assistant") last.tool_calls = [...(last.tool_calls ?? []), call];
+  else messages.push({ role: "assistant", content: null, tool_calls: [call] });
+}
+
+function toContent(c: AppContext, content: unknown, param: string): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((part: unknown, at) => toPart(c, part, `${param}[${at}]`));
+}
+
+function toPart(c: AppContext, part: unknown, param: string): object {
+  if (!isFields(part)) throw refuseField(c, param, "wrong_type", { expected: "object" });
+  switch (part["type"]) {
+    case "input_text":
+    case "output_text":
+    case "text":
+      return { type: "text", text: part["text"] };
+    case "input_image":
+      if (typeof part["image_url"] !== "string") throw refuseField(c, `${param}.image_url`, "required");
+      return { type: "image_url", image_url: { url: part["image_url"], ...(part["detail"] !== undefined && { detail: part["detail"] }) } };
+    case "input_file":
+      if (typeof part["file_data"] !== "string") throw refuseField(c, `${param}.file_data`, "required");
+      return {
+        type: "file",
+        file: { file_data: part["file_data"], ...(part["filename"] !== undefined && { filename: part["filename"] }) },
+      };
+    default:
+      throw refuseField(c, `${param}.type`, "not_supported");
+  }
+}
+
+const toFormat = ({ type, ...schema }: Fields) => (type === "json_schema" ? { type, json_schema: schema } : { type });
+
+/** The response's name of a chat field; `tools` are those of the chat. */
+export function toResponseParam(param: string, tools: ChatTool[] = []): string {
+  const [own, index] = /^tools\[(\d+)\](?:\.(?:function|custom))?/.exec(param) ?? [];
+  if (own !== undefined) return (tools[Number(index)]?.param ?? `tools[${index}]`) + param.slice(own.length);
+  const names: [RegExp, string][] = [
+    [/^messages.*/, "input"],
+    [/^(?:max_completion_tokens|max_tokens)$/, "max_output_tokens"],
+    [/^response_format(?:\.json_schema)?/, "text.format"],
+    [/^reasoning_effort$/, "reasoning.effort"],
+    [/^verbosity$/, "text.verbosity"],
+  ];
+  const [pattern, name] = names.find(([one]) => one.test(param)) ?? [];
+  return pattern && name !== undefined ? param.replace(pattern, name) : param;
+}

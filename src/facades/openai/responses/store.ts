@@ -1,0 +1,113 @@
+/** Stored responses: for half an hour a response can be read, and continued by `previous_response_id`. Each belongs to its account. */
+
+import type { AppContext } from "../context.ts";
+import { refuse, toOpenAiError } from "../errors.ts";
+import type { Fields } from "../form.ts";
+
+/** The largest conversation with its response that is stored, in characters of JSON: an object's value has at most 2 MB. */
+const maxCharacters = 500_000;
+
+const prefix = "resp_";
+
+const openObject = (c: AppContext, id: string) => {
+  try {
+    return c.env.ATTEMPTS.get(c.env.ATTEMPTS.idFromString(id.slice(prefix.length)));
+  } catch {
+    return undefined; // not an id that was issued: no object is woken
+  }
+};
+
+/** The account's stored response; undefined if it was never stored, was deleted or has expired. */
+async function find(c: AppContext, id: string, account: string) {
+  return id.startsWith(prefix) ? await openObject(c, id)?.readResponse(account) : undefined;
+}
+
+/** The items of the conversation that ended with this response. Throws 400. Empty for an unknown key, which the gateway refuses next. */
+export async function readPrevious(c: AppContext, id: string): Promise<Fields[]> {
+  const account = await c.env.API.account();
+  if (account === undefined) return [];
+  const stored = await find(c, id, account);
+  if (!stored)
+    throw refuse(
+      c,
+      400,
+      "previous_response_not_found",
+      { id: id.slice(0, 100) },
+      { param: "previous_response_id", code: "previous_response_not_found" },
+    );
+  const { output } = JSON.parse(stored.response ?? "") as { output: Fields[] };
+  return [...(JSON.parse(stored.input) as Fields[]), ...output];
+}
+
+/** A response that is stored as soon as it has ended. */
+export interface Storing {
+  id: string;
+  /** False if nothing is stored: the caller does not want it, or the conversation is too large. */
+  isStored: boolean;
+  /** Stores the conversation. Call it when the gateway has accepted the chat. */
+  begin(): void;
+  /** Stores the ended response before the caller reads its end. */
+  end(response: Fields): Promise<void>;
+}
+
+/** Prepares to store a response with the items of its conversation. */
+export async function prepareToStore(c: AppContext, items: Fields[], isWanted: boolean): Promise<Storing> {
+  const objectId = c.env.ATTEMPTS.newUniqueId();
+  const object = c.env.ATTEMPTS.get(objectId);
+  // Asked for now, because the gateway's API cannot be called once the answer has begun. No account: the gateway refuses the key next.
+  const account = isWanted ? await c.env.API.account() : undefined;
+  let input = account === undefined ? undefined : JSON.stringify(items);
+  const size = input?.length ?? 0;
+  if (size > maxCharacters) input = undefined;
+  let begun: Promise<boolean> | undefined;
+  return {
+    id: prefix + objectId.toString(),
+    isStored: input !== undefined,
+    begin() {
+      if (input === undefined || account === undefined) return;
+      begun = object.keepInput(account, input).then(
+        () => true,
+        (error: unknown) => logFault(error),
+      );
+      input = undefined; // not kept in memory while the answer is streamed
+      c.executionCtx.waitUntil(begun);
+    },
+    async end(response) {
+      if (!begun) return;
+      const text = JSON.stringify(response);
+      // The answer is the caller's, whether or not it can be stored.
+      if (size + text.length <= maxCharacters && (await begun)) await object.keepResponse(text).catch(logFault);
+    },
+  };
+}
+
+function logFault(error: unknown): false {
+  console.error(JSON.stringify({ unit: "openai", outcome: "response_not_stored", error: String(error) }));
+  return false;
+}
+
+/** The account of a caller with a valid key within its limits. Throws the gateway's error. */
+async function admit(c: AppContext): Promise<string> {
+  const refused = await c.env.API.countReads(1);
+  if (refused) throw await toOpenAiError(refused);
+  return (await c.env.API.account()) ?? "";
+}
+
+const notFound = (c: AppContext, id: string) => refuse(c, 404, "response_not_found", { id: id.slice(0, 100) });
+
+/** `GET responses/{id}`. */
+export async function retrieveResponse(c: AppContext): Promise<Response> {
+  const account = await admit(c);
+  const id = c.req.param("id") ?? "";
+  const stored = await find(c, id, account);
+  if (!stored?.response) throw notFound(c, id);
+  return c.body(stored.response, 200, { "content-type": "application/json" });
+}
+
+/** `DELETE responses/{id}`. */
+export async function deleteResponse(c: AppContext): Promise<Response> {
+  const account = await admit(c);
+  const id = c.req.param("id") ?? "";
+  if (!(await find(c, id, account)) || !(await openObject(c, id)?.deleteResponse(account))) throw notFound(c, id);
+  return c.json({ id, object: "response", deleted: true });
+}

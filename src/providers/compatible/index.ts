@@ -1,0 +1,39 @@
+/** Any server with OpenAI's chat completions, such as vLLM or Ollama: each route names its own base URL. */
+
+import { chatAt } from "../shared/chat-at.ts";
+import { type Provider, ProviderError } from "../provider.ts";
+
+/** The word for a server that asks for no key. */
+const noKey = "none";
+
+/**
+ * The base URL of a route's settings; undefined if it is none. Only the operator writes routes, so its host may be any; the key goes
+ * there.
+ */
+function readBase(settings: Record<string, unknown> | undefined): string | undefined {
+  const text = settings?.["base_url"];
+  const url = typeof text === "string" ? URL.parse(text) : null;
+  if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) return undefined;
+  return url.username || url.password || url.search || url.hash ? undefined : url.href.replace(/\/+$/, "");
+}
+
+/** The provider; `key` is sent to the address of each route that is used. */
+export function compatible(key: string): Provider {
+  const headers: Record<string, string> = key === noKey ? {} : { authorization: `Bearer ${key}` };
+  const onlyChats = () => Promise.reject(new ProviderError("refused", "this provider has chats only"));
+  return {
+    name: "compatible",
+    repeatable: false,
+    startTimeoutMs: () => 1_000,
+    reportsProgress: false,
+    unsupportedField: () => "model",
+    wrongSetting: (settings) => (readBase(settings) === undefined ? "base_url" : undefined),
+    start: onlyChats,
+    poll: onlyChats,
+    async chat(request) {
+      const base = readBase(request.settings);
+      if (base === undefined) throw new ProviderError("refused", "the route has no base_url");
+      return chatAt(base, headers)(request);
+    },
+  };
+}

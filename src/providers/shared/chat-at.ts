@@ -1,0 +1,14 @@
+/** Chat completions in OpenAI's format, for every upstream that supports it. */
+
+import { readChatFault } from "./chat-errors.ts";
+import { ask, jsonPost } from "./http.ts";
+import type { Provider } from "../provider.ts";
+
+/** The `chat` of a provider: `POST {base}/chat/completions` with these headers, whole or streamed. */
+export function chatAt(base: string, headers: Record<string, string>): NonNullable<Provider["chat"]> {
+  return async ({ body, signal }) => {
+    const response = await ask(globalThis, `${base}/chat/completions`, { ...jsonPost(body, headers), signal });
+    if (response.ok) return response;
+    throw await readChatFault(response);
+  };
+}

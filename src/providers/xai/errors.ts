@@ -1,0 +1,63 @@
+/** xAI's error bodies, mapped to verdicts and faults. */
+
+import type { MakerUsage } from "../../base/maker-usage.ts";
+import { toChatFault } from "../shared/chat-errors.ts";
+import { readJson, toFault } from "../shared/http.ts";
+import { type Failed, ProviderError } from "../provider.ts";
+
+/** `{code, error}` with sentences in both, or OpenAI's `{error: {message, code}}` (@ai-sdk/xai 5.0.12, `xai-error.ts`). */
+interface WireError {
+  code?: string | null;
+  error?: string | { message?: string | null; code?: string | number | null } | null;
+  usage?: WireUsage | null;
+}
+
+/** What xAI bills, also for refused content: ten thousand million ticks are a dollar (docs.x.ai, "Usage and cost"). */
+interface WireUsage {
+  cost_in_usd_ticks?: number | null;
+}
+
+const toUsage = (usage: WireUsage | null | undefined): MakerUsage => ({
+  usd: typeof usage?.cost_in_usd_ticks === "number" ? usage.cost_in_usd_ticks / 1e10 : undefined,
+});
+
+/**
+ * The sentences of a refused content: `code` is that of any invalid argument or missing permission. They come with 400 and 403, for a
+ * prompt and for a finished work (vercel/ai 13390, UKGovernmentBEIS/inspect_ai 2267), and xAI bills such requests.
+ */
+const moderated = /content moderation|violates usage guidelines|SAFETY_CHECK_TYPE/i;
+/** With 403 or 429. Waiting does not help, as it does for a rate limit. */
+const noMoney = /used all available credits|spending limit|doesn't have any credits/i;
+/** With 400. */
+const wrongKey = /^Incorrect API key/i;
+
+const toText = ({ error }: WireError): string => (typeof error === "string" ? error : (error?.message ?? ""));
+
+/** True if an error's sentence says that the content was refused. */
+export const isModerated = (text: unknown): boolean => typeof text === "string" && moderated.test(text);
+
+export const blocked: Failed = { status: "failed", code: "content_policy_violation" };
+
+/** An error answer: whether the content was refused, and the fault if not. The upstream's text is not kept, because it names the account. */
+async function readError(response: Response, what: string): Promise<{ isBlocked: boolean; body: WireError; fault: ProviderError }> {
+  const { status } = response;
+  const body = (await readJson<WireError>(response).catch(() => undefined)) ?? {}; // the status alone is used
+  const text = toText(body);
+  const isAccount = noMoney.test(text) || (status === 400 && wrongKey.test(text));
+  const fault = isAccount ? new ProviderError("account", `${what}: ${status}`) : toFault(response, what);
+  return { isBlocked: status >= 400 && status < 500 && isModerated(text), body, fault };
+}
+
+/** Returns the verdict of an error answer to a start or poll. Throws faults. */
+export async function readRefusal(response: Response, what: string): Promise<Failed> {
+  const { isBlocked, body, fault } = await readError(response, what);
+  if (isBlocked) return { ...blocked, usage: toUsage(body.usage) };
+  throw fault;
+}
+
+/** The fault that a refused chat throws. */
+export async function readChatFault(response: Response): Promise<ProviderError> {
+  const { isBlocked, body, fault } = await readError(response, "chat");
+  if (isBlocked) return new ProviderError("content", `chat: ${response.status}`);
+  return fault.malformed && typeof body.error === "object" ? toChatFault(body.error, response) : fault;
+}

@@ -1,0 +1,134 @@
+/** xAI: chats in OpenAI's format, Grok Imagine's images in the answer and its videos by polling. It bills requests whose content it refuses. */
+
+import { ask, jsonPost, laterFault, makeSeveral, outputAt, readJson, toFault } from "../shared/http.ts";
+import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
+import { type Accepted, type Failed, type Job, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import { blocked, isModerated, readChatFault, readRefusal } from "./errors.ts";
+import { imageBody, imagePath, unsupportedImage } from "./images.ts";
+import { unsupportedVideo, videoBody } from "./videos.ts";
+
+/** `respect_moderation` is false if the work was refused after it was made; then it has no URL. */
+interface WireFile {
+  url?: string | null;
+  respect_moderation?: boolean | null;
+}
+
+interface WireImages {
+  data?: (WireFile | null)[] | null;
+}
+
+interface WireVideo {
+  request_id?: string | null;
+  status?: string | null;
+  video?: WireFile | null;
+  error?: { code?: string | null; message?: string | null } | null;
+}
+
+/** A video's request id, or the URLs of completed images. */
+type Handle = { request: string } | { urls: string[] };
+
+const makersBase = "https://api.x.ai/v1";
+const ownFailure: Failed = { status: "failed", code: "provider_error" };
+
+export function xai({ key, base = makersBase }: { key: string; base?: string | undefined }): Provider {
+  const headers = { authorization: `Bearer ${key}` };
+  const call: Call = (path, init = {}) =>
+    ask(globalThis, base + path, { ...init, headers: { ...(init.headers as Record<string, string> | undefined), ...headers } });
+
+  return {
+    name: "xai",
+    // It accepts no idempotency key and has no list of requests.
+    repeatable: false,
+    answersWhenDone: ({ kind }) => kind === "image",
+    // An image task has 120 seconds; the remaining time is for storing its files. A video's request is answered at once, but its input images
+    // have to be uploaded.
+    startTimeoutMs: (kind) => (kind === "image" ? 80_000 : 60_000),
+    reportsProgress: false,
+
+    unsupportedField: (request) =>
+      request.kind === "image" ? unsupportedImage(request) : request.kind === "video" ? unsupportedVideo(request) : "model",
+    start: (job, signal) => (job.kind === "image" ? makeImages(job, call, signal) : startVideo(job, call, signal)),
+
+    async poll(operation): Promise<Pending | Succeeded | Failed> {
+      const handle = JSON.parse(operation) as Handle;
+      if ("urls" in handle) return made(handle.urls);
+      const response = await call(`/videos/${encodeURIComponent(handle.request)}`);
+      if (response.ok) return parseVideo(await readJson<WireVideo>(response));
+      // Also a video that was refused after it was made is answered with 400.
+      if (response.status === 400 || response.status === 403 || response.status === 422) return readLate(response);
+      await response.body?.cancel();
+      if (response.status === 404 || response.status === 410) return ownFailure;
+      // The request stays accepted, whatever error the account has now.
+      throw laterFault(toFault(response, "poll"), true);
+    },
+
+    async chat({ body, signal }) {
+      const response = await call("/chat/completions", { ...jsonPost(body), signal });
+      if (response.ok) return response;
+      throw await readChatFault(response);
+    },
+  };
+}
+
+type Call = (path: string, init?: RequestInit) => Promise<Response>;
+
+/** The maker makes several images of a prompt in one call, but only one of an edit. */
+async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Succeeded | Failed> {
+  const [calls, each] = job.images.length > 0 ? [job.n, 1] : [1, job.n];
+  const pieces = jsonPieces(job.images, (urls) => imageBody(job, each, urls));
+  const length = await measurePieces(pieces);
+  const several = await makeSeveral(calls, async (): Promise<string[] | Failed> => {
+    const response = await postPieces((init) => call(imagePath(job), init), pieces, { length, signal });
+    if (!response.ok) return readRefusal(response, "start");
+    const body = await readJson<WireImages>(response);
+    // The image may be generated and billed although the answer cannot be parsed: do not submit again.
+    if (!Array.isArray(body?.data)) throw new ProviderError("unclear", "start: not an answer");
+    const urls = body.data.flatMap((image) => (image?.url && image.respect_moderation !== false ? [image.url] : []));
+    if (urls.length > 0) return urls;
+    return body.data.some((image) => image?.respect_moderation === false) ? blocked : ownFailure;
+  });
+  return Array.isArray(several) ? made(several.flat()) : several;
+}
+
+const made = (urls: string[]): Succeeded => ({
+  status: "succeeded",
+  outputs: urls.map((url) => outputAt(url)),
+  operation: JSON.stringify({ urls } satisfies Handle),
+});
+
+async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
+  const images = [...job.images, ...job.characters.map(({ image }) => image)];
+  const pieces = jsonPieces(images, (urls) => videoBody(job, urls));
+  const length = await measurePieces(pieces);
+  const response = await postPieces((init) => call("/videos/generations", init), pieces, { length, signal });
+  if (!response.ok) return readRefusal(response, "start");
+  const request = (await readJson<WireVideo>(response))?.request_id;
+  if (!request) throw new ProviderError("unclear", "start: the answer has no request_id");
+  return { status: "accepted", operation: JSON.stringify({ request } satisfies Handle) };
+}
+
+/** Treats unknown statuses as pending, and so an answer without a body, which comes with 202. */
+function parseVideo(answer: WireVideo | undefined): Pending | Succeeded | Failed {
+  const { status, video, error } = answer ?? {};
+  switch (status) {
+    case "done":
+      if (video?.respect_moderation === false) return blocked;
+      return video?.url ? { status: "succeeded", outputs: [outputAt(video.url)] } : ownFailure;
+    case "failed":
+      return isModerated(error?.message) ? blocked : ownFailure;
+    case "expired":
+      return ownFailure;
+    default:
+      return { status: "pending" };
+  }
+}
+
+/** The verdict of a poll that was refused. Only refused content and an invalid request are final: a key or funds may be corrected. */
+async function readLate(response: Response): Promise<Failed> {
+  try {
+    return await readRefusal(response, "poll");
+  } catch (error) {
+    if (error instanceof ProviderError && error.kind === "refused") return ownFailure;
+    throw error instanceof ProviderError ? laterFault(error, true) : error;
+  }
+}

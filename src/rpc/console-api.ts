@@ -1,0 +1,172 @@
+/** What the gateway hands to the console with each request: its own API, called as the user whom the console has authenticated, and the objects. */
+
+import type { Caller } from "../db/callers.ts";
+import { liveCatalog } from "../current-catalog.ts";
+import { alert } from "../base/log.ts";
+import { toBatchObjectId, toObjectId } from "../base/ids.ts";
+import { Objects, SharedObjects } from "./objects.ts";
+import type { Delivery, Reconciliation, RestoredDecision } from "./operations.ts";
+import { providerStates } from "../providers/index.ts";
+import type { Actor } from "../db/audit-log.ts";
+import type { Budget } from "../db/grants.ts";
+import { readWebhook } from "../db/webhooks.ts";
+import type { Price, Route } from "../catalog/models.ts";
+import type { EndedLines, FailureGroup, LineQuery } from "../tasks/batch-line.ts";
+import type { Task } from "../tasks/record.ts";
+import { type Redeemed, redeemCode } from "../wallet/codes.ts";
+import type { WalletView } from "../wallet/limits.ts";
+import type { QuotaChange } from "../wallet/state.ts";
+
+/** Providers with their state, and the routes and prices of models. */
+export interface Upstreams {
+  providers: {
+    name: string;
+    /** True if its secret or binding is set. */
+    on: boolean;
+    /** True if its credentials or funds failed in this isolate, which prefers other providers for a minute. */
+    aside: boolean;
+  }[];
+  /** By model. The console reads its own catalogue; the previous release's console reads these. */
+  prices: Record<string, Price>;
+  routes: Record<string, readonly Route[]>;
+}
+
+/** The callers of requests that the console made for its users. Kept in memory, where no caller can write. */
+const vouched = new WeakMap<Request, Caller>();
+
+/** The user for whom the console made this request; undefined for requests from elsewhere. */
+export const vouchedCaller = (request: Request): Caller | undefined => vouched.get(request);
+
+/** The operator's requests that the console made, and the admins for whom it had authenticated them. */
+const operated = new WeakMap<Request, Actor>();
+
+/** The admin for whom the console made this request, which needs no operator's token; undefined for requests from elsewhere. */
+export const vouchedAdmin = (request: Request): Actor | undefined => operated.get(request);
+
+/** Passed to the console with each request, so that neither Worker needs a public address. */
+export class ConsoleApi extends SharedObjects {
+  readonly #answer: (request: Request) => Promise<Response>;
+  readonly #env: Env;
+
+  /** `answer` is the gateway's request handler. */
+  constructor(env: Env, answer: (request: Request) => Promise<Response>) {
+    super(env);
+    this.#env = env;
+    this.#answer = answer;
+  }
+
+  #wallet(accountId: string) {
+    return this.#env.WALLETS.getByName(accountId);
+  }
+
+  /**
+   * Answers a request like the gateway does for a request with the caller's key. The user of an account that lost changes to a restored
+   * database is refused like the account's keys; like these the user is accepted while the wallet object does not answer.
+   */
+  async ask(caller: Caller, request: Request): Promise<Response> {
+    const isRestored = await this.isRestored(caller.accountId).catch((error: unknown) => {
+      alert("keys", { account: caller.accountId, outcome: "not_checked" }, error);
+      return false;
+    });
+    if (!isRestored) vouched.set(request, caller);
+    return this.#answer(request);
+  }
+
+  /** Answers a request of `/admin` like the gateway does for the operator's token, also if there is none; the audit log names the admin. For admins. */
+  async askAsOperator(request: Request, admin: Actor): Promise<Response> {
+    operated.set(request, admin);
+    return this.#answer(request);
+  }
+
+  /** A task's whole record, which its caller does not see; null if it does not exist or belongs to another account. */
+  async record(accountId: string, taskId: string): Promise<Task | null> {
+    const { TASKS } = this.#env;
+    const id = toObjectId(TASKS, taskId);
+    return id ? await TASKS.get(id).read(accountId) : null;
+  }
+
+  #batch(batchId: string) {
+    const { BATCHES } = this.#env;
+    const id = toBatchObjectId(BATCHES, batchId);
+    return id && BATCHES.get(id);
+  }
+
+  /** Ended lines of a batch; null if the account has no such batch. */
+  async batchLines(accountId: string, batchId: string, query: LineQuery): Promise<EndedLines | null> {
+    return (await this.#batch(batchId)?.endedLines(accountId, query)) ?? null;
+  }
+
+  /** The failed lines of a batch by their error; null if the account has no such batch. */
+  async batchFailures(accountId: string, batchId: string): Promise<FailureGroup[] | null> {
+    return (await this.#batch(batchId)?.failures(accountId)) ?? null;
+  }
+
+  /** The input of failed lines of a batch, in parts: `next` is where the next one begins; null if the account has no such batch. */
+  async failedInput(
+    accountId: string,
+    batchId: string,
+    code: string | undefined,
+    from: number,
+  ): Promise<{ text: string; next: number | undefined } | null> {
+    return (await this.#batch(batchId)?.failedInput(accountId, code, from)) ?? null;
+  }
+
+  /** The balances of an account and of these keys (their wallets), by id; those that do not exist are missing. */
+  async balances(accountId: string, keyIds?: string[]): Promise<Record<string, WalletView>> {
+    return this.#wallet(accountId).balances(keyIds);
+  }
+
+  /** Sets the quota of an account or one of its keys (`id`, its wallet). `below_use` if the quota would be below the used and reserved amounts. */
+  async changeQuota(accountId: string, id: string, change: QuotaChange, by?: Actor): Promise<"changed" | "below_use"> {
+    return this.#wallet(accountId).changeQuota(id, change, by);
+  }
+
+  /** Credits an account with a prepaid code as its user typed it. Throws if a storage does not answer: it may be repeated then. */
+  async redeemCode(accountId: string, typed: string, by: Actor): Promise<Redeemed> {
+    return redeemCode(this.#env, accountId, typed, by);
+  }
+
+  /** Sets the budget of an account or one of its keys (`id`, its wallet); null removes it. Amounts already spent in its window count. */
+  async changeBudget(accountId: string, id: string, budget: Budget | null, by?: Actor): Promise<void> {
+    return this.#wallet(accountId).changeBudget(id, budget, by);
+  }
+
+  /**
+   * True if a restored database undid changes of the account and no admin has decided about them: its keys and its user are refused. `seen`
+   * is the row's `keysRevision`; without it the object reads D1.
+   */
+  async isRestored(accountId: string, seen?: number): Promise<boolean> {
+    return (await this.#wallet(accountId).checkKeys(seen)).isRestored;
+  }
+
+  /** The account's endpoint, and the secret that signs its callbacks. */
+  async webhook(accountId: string): Promise<{ url: string | null; secret: string }> {
+    const { url, secret } = await readWebhook(this.#env, accountId);
+    return { url, secret };
+  }
+
+  /** Reconciles a share of all accounts, from the start or from a place in an earlier answer, with a decision about those that lost changes; undefined without the operations Worker. For admins. */
+  async reconcile(after: string | undefined, restored?: RestoredDecision): Promise<Reconciliation | undefined> {
+    return this.#env.OPERATIONS?.reconcile(new Objects(this.#env), { after, restored });
+  }
+
+  /** Sends a test alert, and returns how each receiver took it; undefined without the operations Worker. For admins. */
+  async testAlert(): Promise<Delivery[] | undefined> {
+    return this.#env.OPERATIONS?.testAlert();
+  }
+
+  /** Erases an account and its owner: see `operations/erase.ts`; undefined without the operations Worker. For admins. */
+  async erase(accountId: string, by?: Actor): Promise<"erased" | "continues" | "unknown" | undefined> {
+    return this.#env.OPERATIONS?.erase(new Objects(this.#env), accountId, by);
+  }
+
+  /** Providers, routes and prices as configured, without secrets and URLs. For admins. */
+  async upstreams(): Promise<Upstreams> {
+    const { all } = await liveCatalog(this.#env.DB);
+    return {
+      providers: providerStates(this.#env),
+      prices: Object.fromEntries(all.map(({ id, price }) => [id, price])),
+      routes: Object.fromEntries(all.map(({ id, routes }) => [id, routes])),
+    };
+  }
+}

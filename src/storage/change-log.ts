@@ -1,0 +1,49 @@
+/** The changes of accounts' access in the bucket, under `changes/`: written once, never listed to callers, and not lost when the database is restored. */
+
+import type { AccountChange, RecordedChange } from "../db/account-changes.ts";
+
+/** No lifecycle rule has this prefix. */
+const root = "changes/";
+const maxListed = 1_000;
+
+/** The name has the revision, so that a repeat writes the same file, and the kind, so that an erasure can delete the others. */
+const changeFile = (accountId: string, { revision, change }: RecordedChange) =>
+  `${root}${accountId}/${String(revision).padStart(15, "0")}-${change.act}.json`;
+
+/** Stores a change; a repeat stores the same. */
+export async function storeChange(bucket: R2Bucket, accountId: string, recorded: RecordedChange): Promise<void> {
+  await bucket.put(changeFile(accountId, recorded), JSON.stringify(recorded.change), {
+    httpMetadata: { contentType: "application/json" },
+  });
+}
+
+/** The account's changes with a higher revision, in their order. */
+export async function listChanges(bucket: R2Bucket, accountId: string, after: number): Promise<RecordedChange[]> {
+  const found: RecordedChange[] = [];
+  for (const key of await changeFiles(bucket, accountId)) {
+    const revision = toRevision(key);
+    if (revision <= after) continue;
+    const file = await bucket.get(key);
+    if (file) found.push({ revision, change: await file.json<AccountChange>() });
+  }
+  return found;
+}
+
+/** Deletes what the changes of an erased account contain, and keeps only that it was erased. */
+export async function eraseChanges(bucket: R2Bucket, accountId: string): Promise<void> {
+  const files = await changeFiles(bucket, accountId);
+  const others = files.filter((key) => !key.endsWith("-erased.json"));
+  if (others.length > 0) await bucket.delete(others.slice(0, maxListed));
+}
+
+const toRevision = (key: string) => Number(/(\d+)-[a-z_]+\.json$/.exec(key)?.[1]);
+
+async function changeFiles(bucket: R2Bucket, accountId: string): Promise<string[]> {
+  const keys: string[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await bucket.list({ prefix: `${root}${accountId}/`, limit: maxListed, ...(cursor && { cursor }) });
+    keys.push(...page.objects.map(({ key }) => key));
+    if (!page.truncated) return keys;
+    cursor = page.cursor;
+  }
+}

@@ -1,0 +1,79 @@
+/** What a task's object asks of providers: the state of accepted work, and to cancel or erase it. */
+
+import { logFields, toCallAttributes } from "../log-fields.ts";
+import { chargesCancelled } from "../../config.ts";
+import { alert } from "../../base/log.ts";
+import { providerNamed } from "../../providers/index.ts";
+import type { Operation, Provider } from "../../providers/provider.ts";
+import { withTimeout } from "../../providers/shared/http.ts";
+import { currentRoute, type OpenTask, type Task } from "../record.ts";
+import { withSpan } from "../../tracing.ts";
+
+/** The time limit of each request. */
+const timeoutMs = 10_000;
+
+/** The provider of the current route. Throws if the operator has switched it off. */
+export const currentProvider = (task: Task, env: Env): Provider => providerNamed(env, currentRoute(task).provider);
+
+/** The provider's answer about the task's operation. Throws if it gives none. */
+export const poll = (task: Task, env: Env) =>
+  withSpan("provider", toCallAttributes(task), async () => withTimeout(currentProvider(task, env).poll(task.operation!), timeoutMs));
+
+/**
+ * Cancelling this task costs its price: the operator charges for work that a provider has accepted, and the provider cannot stop this
+ * operation (any more), is switched off or does not answer. Cancels at the provider, because only its answer decides that.
+ */
+export async function isChargedWhenCancelled(task: OpenTask, env: Env): Promise<Cancellation> {
+  if (!chargesCancelled(env) || task.operation === undefined) return { isCharged: false, isStopped: false };
+  if (task.step.do.startsWith("collect")) return { isCharged: true, isStopped: false };
+  // Polled first: some makers delete work that has ended by the same call that cancels, and failed work costs nothing.
+  const status = await poll(task, env).then(
+    (answer) => answer.status,
+    () => "unknown",
+  );
+  const isCharged = status === "succeeded" || (status !== "failed" && !(await cancelUpstream(task, env)));
+  // A failure that its maker bills is not known here: the operation counts as not stopped.
+  return { isCharged, isStopped: !isCharged && (status !== "failed" || !currentRoute(task).bills_failures) };
+}
+
+/** Whether cancelling costs the task's price, and whether the provider makes and bills nothing. */
+interface Cancellation {
+  isCharged: boolean;
+  isStopped: boolean;
+}
+
+/** Best effort: the caller's charge is decided, this only reduces the operator's bill. Returns true if the provider stopped the work. */
+export const cancelUpstream = (task: Task, env: Env): Promise<boolean> =>
+  endUpstream("cancel", task, env, async (provider, operation) => (await provider.cancel?.(operation)) ?? false);
+
+/** Best effort: a provider that can erase ended work also forgets it after a while. */
+export const eraseUpstream = (task: Task, env: Env): Promise<boolean> =>
+  endUpstream("erase", task, env, async (provider, operation) => {
+    await provider.erase?.(operation);
+    return true;
+  });
+
+async function endUpstream(
+  action: "cancel" | "erase",
+  task: Task,
+  env: Env,
+  end: (provider: Provider, operation: Operation) => Promise<boolean>,
+): Promise<boolean> {
+  if (task.operation === undefined) return false;
+  try {
+    return await withTimeout(end(currentProvider(task, env), task.operation), timeoutMs);
+  } catch (error) {
+    alert(action, { ...logFields(task), outcome: "fault" }, error);
+    return false;
+  }
+}
+
+/**
+ * Cancels work that a provider accepted after its task had ended. The operator may be billed for it and the caller is not: the log
+ * line has the price that the caller would have paid, in millionths. True if the provider stopped the work.
+ */
+export async function cancelLate(task: Task, operation: Operation, env: Env): Promise<boolean> {
+  const isCancelled = await cancelUpstream({ ...task, operation }, env);
+  alert("cancel", { ...logFields(task), outcome: isCancelled ? "late_cancelled" : "late_not_cancelled", cost: task.submission.price });
+  return isCancelled;
+}

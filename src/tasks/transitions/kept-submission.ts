@@ -1,0 +1,44 @@
+/** What a task keeps of its submission after its end. Pure, like `task.ts`. */
+
+import type { FailureCode } from "../../base/errors.ts";
+import type { Parameters } from "../../catalog/parse.ts";
+import type { OpenTask, Submission } from "../record.ts";
+
+/** The part of a submission that is kept after the task's end: without its content if the caller requested that. Keys of stored inputs are kept, because they are deleted next. */
+export function keptSubmission({ submission }: OpenTask): Submission {
+  if (submission.store !== false) return submission;
+  const {
+    prompt: _p,
+    url: _u,
+    images: _i,
+    image_with_roles: _r,
+    first_frame_image: _f,
+    last_frame_image: _l,
+    input: _own,
+    ...parameters
+  } = submission.parameters;
+  return { ...withoutUrls(submission), parameters };
+}
+
+/** Without the URLs of inputs; the source of a remix is kept, and what has to be deleted. */
+function withoutUrls({ source, ...submission }: Submission): Submission {
+  const inputs = submission.inputs.filter(({ key }) => key !== undefined);
+  return { ...submission, inputs, ...(source && source.url === undefined && { source }) };
+}
+
+/** Characters of each text in the record of a task that ended without a result: anybody may submit and cancel for nothing, and records are kept for days. */
+const maxFailedText = 1_000;
+const maxCancelledText = 200;
+
+/** The part of a submission that is kept if the task ends without a result: what its answers, its receipt and its callback need, with long texts cut. */
+export function shortSubmission(task: OpenTask, error: FailureCode): Submission {
+  const kept = withoutUrls(keptSubmission(task));
+  const max = error === "cancelled" ? maxCancelledText : maxFailedText;
+  const shorten = (text: string) => {
+    const characters = text.length > max ? Array.from(text) : [];
+    return characters.length > max ? `${characters.slice(0, max).join("")}…` : text;
+  };
+  const whole = JSON.stringify(kept.parameters);
+  const parameters = JSON.parse(whole, (_, value: unknown) => (typeof value === "string" ? shorten(value) : value)) as Parameters;
+  return { ...kept, parameters, characters: [], ...(JSON.stringify(parameters) !== whole && { isCut: true }) };
+}

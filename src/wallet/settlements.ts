@@ -1,0 +1,102 @@
+/** Settles the chats that this isolate has answered: those of an account go together, shortly after their answers. */
+
+import { inLanes } from "../base/concurrency.ts";
+import { alert } from "../base/log.ts";
+import { retry } from "../base/retry.ts";
+import { sendSettlement, type Settlement } from "./late-settlements.ts";
+import type { WalletView } from "./limits.ts";
+
+/** Settlements of an account gather for this time. A hold whose isolate dies meanwhile is released at its deadline, at nothing. */
+const gatherMs = 50;
+/** The most settlements that gather. */
+const maxGathered = 64;
+/** A batch so late was left by a request that has died: the account's next chat sends it. */
+const overdueMs = 1_000;
+/** For five seconds. After them the queue keeps the settlements. */
+const settleAttempts = 10;
+
+/** Settlements that gather, and when the request that came first sends them. */
+interface Batch {
+  settlements: Settlement[];
+  sendsAt: number;
+}
+
+/** By account. */
+const batches = new Map<string, Batch>();
+
+/**
+ * Settles a chat's hold; its answer does not wait for this. Chats of the account that end within 50 ms go together. The first of them, or
+ * the one that fills the batch, sends them all, so no request waits for another: it gets a promise for its `waitUntil`, which never rejects.
+ */
+export function settleChat(env: Env, settlement: Settlement): Promise<unknown> | undefined {
+  const { accountId } = settlement.charge;
+  const batch = batches.get(accountId) ?? { settlements: [], sendsAt: -Infinity };
+  batch.settlements.push(settlement);
+  if (Date.now() > batch.sendsAt + overdueMs) {
+    batch.sendsAt = Date.now() + gatherMs;
+    batches.set(accountId, batch);
+    return settleSoon(env, accountId, batch);
+  }
+  return batch.settlements.length < maxGathered ? undefined : settleGathered(env, accountId);
+}
+
+/** Settles a batch when the time for gathering is over, unless another request has. */
+async function settleSoon(env: Env, accountId: string, batch: Batch): Promise<void> {
+  await scheduler.wait(gatherMs);
+  if (batches.get(accountId) === batch) await settleGathered(env, accountId);
+}
+
+/**
+ * Settles in one call what gathers for the account; false if nothing does. What the wallet does not take so goes in a call of its own, and
+ * after that to the queue.
+ */
+export async function settleGathered(env: Env, accountId: string): Promise<boolean> {
+  const { settlements = [] } = batches.get(accountId) ?? {};
+  if (!settlements[0]) return false;
+  batches.delete(accountId);
+  const wallet = () => env.WALLETS.getByName(accountId);
+  const together = async (): Promise<boolean[]> => wallet().chats(settlements);
+  const isSettled = await retry("settle", settlements[0].charge.taskId, together, settleAttempts).catch(() => []);
+  await inLanes(
+    settlements.filter((_, at) => !isSettled[at]),
+    async (settlement) => {
+      const { charge, charged, outcome, held, attempts } = settlement;
+      try {
+        await wallet().settle(charge, charged, outcome, held, undefined, attempts);
+      } catch (error) {
+        await settleLater(env, settlement, error);
+      }
+    },
+  );
+  return true;
+}
+
+/** Leaves a charge to the queue. If that refuses it, or nothing is charged, the deadline releases the hold. */
+async function settleLater(env: Env, settlement: Settlement, fault: unknown): Promise<void> {
+  const { charge, charged } = settlement;
+  try {
+    if (charged === 0) throw fault;
+    await sendSettlement(env.NOTIFY, settlement);
+  } catch (error) {
+    alert("settle", { task: charge.taskId, account: charge.accountId, charged, outcome: "not_sent" }, error);
+  }
+}
+
+/** Settles the account's chats that this isolate has answered, so that a caller who asks after an answer sees what it cost. */
+export async function settleAnswered(env: Env, ctx: Pick<ExecutionContext, "waitUntil">, accountId: string): Promise<void> {
+  if (!batches.has(accountId)) return;
+  const settled = settleGathered(env, accountId);
+  ctx.waitUntil(settled); // also if the caller disconnects
+  await settled;
+}
+
+/** The balances of an account and of these keys (their wallets), by id, with the charges of answered chats. */
+export async function readBalances(
+  env: Env,
+  ctx: Pick<ExecutionContext, "waitUntil">,
+  accountId: string,
+  keyIds?: string[],
+): Promise<Record<string, WalletView>> {
+  await settleAnswered(env, ctx, accountId);
+  return env.WALLETS.getByName(accountId).balances(keyIds);
+}

@@ -1,0 +1,438 @@
+/** `/v1/batches`: many submissions as lines; order, limits, crashes, cancelling. Contract 16. */
+
+import { createMessageBatch, createExecutionContext, evictDurableObject, getQueueResult, runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import * as fc from "fast-check";
+import worker from "../../src/worker.ts";
+import { BatchObject } from "../../src/api/batches/object.ts";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
+import { bindings, failOnce } from "../support/faults.ts";
+import { toBatchObjectId } from "../../src/base/ids.ts";
+import {
+  type Account,
+  alarm,
+  asAdmin,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  readBalance,
+  script,
+  submit,
+  unique,
+  upstreamCalls,
+} from "../support/gateway.ts";
+
+beforeEach(holdTime);
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const images = "/v1/images/generations";
+const price = 0.03;
+
+interface Result {
+  custom_id: string;
+  status: string;
+  task?: string;
+  response?: { result?: { images: { url: string[] }[] } };
+  error?: { code: string; param: string };
+  cost: { reserved: number; charged: number; returned: number };
+}
+
+const line = (id: string, more: object = {}) => ({
+  custom_id: id,
+  endpoint: images,
+  body: { model: "imgA-4", prompt: `${id} ${unique()}`, ...more },
+});
+const lines = (count: number, more: object = {}) => Array.from({ length: count }, (_, at) => line(`line-${at}`, more));
+
+async function begin(account: Account, body: object): Promise<string> {
+  const answer = await call("/v1/batches", { key: account.key, body });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+  return answer.body.id as string;
+}
+
+const stubOf = (id: string) => env.BATCHES.get(toBatchObjectId(env.BATCHES, id)!);
+const wake = (id: string) => runDurableObjectAlarm(stubOf(id));
+/** The object loses its memory; stored data remains. */
+const forget = (id: string) => evictDurableObject(stubOf(id)).catch(() => undefined); // it was not in memory
+const show = async (account: Account, id: string) => (await call(`/v1/batches/${id}`, { key: account.key })).body;
+
+async function readResults(account: Account, id: string): Promise<Result[]> {
+  const { body } = await call(`/v1/batches/${id}/results`, { key: account.key });
+  return new TextDecoder()
+    .decode(body as ArrayBuffer)
+    .split("\n")
+    .filter((text) => text !== "")
+    .map((text) => JSON.parse(text) as Result);
+}
+
+const openTasks = async ({ key }: Account): Promise<string[]> =>
+  (await call("/v1/tasks?limit=100", { key })).body.data
+    .filter(({ status }: { status: string }) => status === "queued" || status === "in_progress")
+    .map(({ id }: { id: string }) => id);
+
+/** Runs alarms and tasks until the batch has ended. */
+async function run(account: Account, id: string, rounds = 60): Promise<Awaited<ReturnType<typeof show>>> {
+  for (let round = 0; round < rounds; round++) {
+    await wake(id);
+    const batch = await show(account, id);
+    if (["completed", "cancelled", "failed"].includes(batch.status)) return batch;
+    const open = await openTasks(account);
+    for (const task of open) await finish(account, task);
+    // A task whose report was lost repeats it with its settlement.
+    if (open.length === 0)
+      for (const { id: task } of (await call("/v1/tasks?limit=100", { key: account.key })).body.data) await alarm(task);
+    vi.setSystemTime(Date.now() + 5_000);
+  }
+  return show(account, id);
+}
+
+test("a batch makes each line once, in any order, and its results are in the order of the input", async () => {
+  const account = await newAccount(100);
+  const id = await begin(account, { requests: lines(40), concurrency: 3, reference: "spring" });
+  const created = await show(account, id);
+  expect(created).toMatchObject({
+    id,
+    object: "batch",
+    status: "validating",
+    reference: "spring",
+    cost: { reserved: 0, charged: 0, limit: null },
+  });
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { total: 40, queued: 40 } });
+  expect(await openTasks(account)).toEqual([]);
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ counts: { queued: 37, running: 3 }, cost: { reserved: 3 * price } });
+  expect(await openTasks(account)).toHaveLength(3);
+  // Also once the object has left memory.
+  await forget(id);
+  expect(await show(account, id)).toMatchObject({
+    counts: { queued: 37, running: 3 },
+    cost: { reserved: 3 * price, expected: 40 * price },
+  });
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ status: "completed", counts: { total: 40, queued: 0, running: 0, completed: 40, failed: 0 } });
+  expect(ended.cost.charged).toBeCloseTo(40 * price);
+  const results = await readResults(account, id);
+  expect(results.map(({ custom_id: own }) => own)).toEqual(Array.from({ length: 40 }, (_, at) => `line-${at}`));
+  expect(new Set(results.map(({ task }) => task)).size).toBe(40);
+  for (const { response, cost } of results) {
+    expect(cost).toEqual({ reserved: price, charged: price, returned: 0 });
+    expect((await call(response!.result!.images[0]!.url[0]!)).status).toBe(200);
+  }
+  expect((await readBalance(account)).used).toBeCloseTo(40 * price);
+  // The results are a file of the account, too.
+  const file = await call(`/v1/files/${ended.results_file}/content`, { key: account.key });
+  expect(file.headers.get("content-type")).toBe("application/jsonl");
+  expect(new TextDecoder().decode(file.body).trim().split("\n")).toHaveLength(40);
+  expect((await call("/v1/batches", { key: account.key })).body.data).toEqual([ended]);
+});
+
+test("a file of JSON lines is the input, and may be deleted at once; refused lines fail alone", async () => {
+  const account = await newAccount();
+  const input = [
+    line("good"),
+    line("good"),
+    { endpoint: images, body: {} },
+    line("bad model", { model: "none" }),
+    line("bad image", { images: ["file_unknown"] }),
+    { ...line("chat"), endpoint: "/v1/chat/completions" },
+    { ...line("remix"), endpoint: "/v1/videos/task_x/remix", body: { model: "vidA-2", prompt: "p" } },
+  ];
+  const text = `${input.map((one) => JSON.stringify(one)).join("\r\n\n")}\n\nno json`;
+  const file = await call("/v1/files", { key: account.key, method: "POST", body: text, headers: { "content-type": "application/jsonl" } });
+  expect(file.body).toMatchObject({ type: "application/jsonl" });
+  const id = await begin(account, { input_file: file.body.id });
+  expect((await call(`/v1/files/${file.body.id}`, { key: account.key, method: "DELETE" })).status).toBe(204);
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ status: "completed", input_file: file.body.id, counts: { total: 8, completed: 1, failed: 7 } });
+  const results = await readResults(account, id);
+  expect(results.map(({ custom_id: own, status, error }) => [own, status, error?.code, error?.param])).toEqual([
+    ["good", "completed", undefined, undefined],
+    ["good", "failed", "invalid_request", "custom_id"],
+    [null, "failed", "invalid_request", "custom_id"],
+    ["bad model", "failed", "model_not_found", "model"],
+    ["bad image", "failed", "invalid_request", "images[0]"],
+    ["chat", "failed", "invalid_request", "endpoint"],
+    ["remix", "failed", "task_not_found", "video_id"],
+    [null, "failed", "invalid_json", null],
+  ]);
+});
+
+test("a batch of which no line can be read fails and names lines", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: [1, { custom_id: "a" }] });
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ status: "failed", counts: { total: 0 } });
+  expect(ended.errors).toMatchObject([
+    { line: 1, code: "invalid_json", param: null },
+    { line: 2, code: "invalid_request", param: "endpoint" },
+  ]);
+  expect(await readResults(account, id)).toEqual([]);
+});
+
+test("requests that are refused: no input, two inputs, unknown or other files, limits", async () => {
+  const account = await newAccount();
+  const param = async (body: object) => {
+    const answer = await call("/v1/batches", { key: account.key, body });
+    return [answer.status, answer.body.error?.param];
+  };
+  const picture = await call("/v1/files", {
+    key: account.key,
+    method: "POST",
+    body: new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0, 0]).buffer,
+    headers: { "content-type": "image/png" },
+  });
+  expect(await param({})).toEqual([400, "input_file"]);
+  expect(await param({ input_file: "file_x", requests: [line("a")] })).toEqual([400, "requests"]);
+  expect(await param({ input_file: "file_x" })).toEqual([400, "input_file"]);
+  expect(await param({ input_file: picture.body.id })).toEqual([400, "input_file"]);
+  expect(await param({ requests: [] })).toEqual([400, "requests"]);
+  expect(await param({ requests: lines(101) })).toEqual([400, "requests"]);
+  expect(await param({ requests: [line("a")], concurrency: 101 })).toEqual([400, "concurrency"]);
+  expect(await param({ requests: [line("a")], callback_url: "ftp://x" })).toEqual([400, "callback_url"]);
+  expect((await call("/v1/batches", { key: account.key })).body.data).toEqual([]);
+  const stranger = await newAccount();
+  const id = await begin(account, { requests: [line("a")] });
+  for (const path of ["", "/results", "/cancel"])
+    expect((await call(`/v1/batches/${id}${path}`, { key: stranger.key, method: path === "/cancel" ? "POST" : "GET" })).status).toBe(404);
+});
+
+test("an idempotency key begins a batch once", async () => {
+  const account = await newAccount();
+  const body = { requests: lines(2) };
+  const send = (sent: object) => call("/v1/batches", { key: account.key, body: sent, headers: { "idempotency-key": "k" } });
+  const [first, again] = [await send(body), await send(body)];
+  expect([again.status, again.body.id, again.headers.get("idempotent-replayed")]).toEqual([201, first.body.id, "true"]);
+  expect((await send({ requests: lines(1) })).status).toBe(409);
+  expect((await run(account, first.body.id)).counts.total).toBe(2);
+});
+
+test("max_cost is never passed: lines that would pass it fail and cost nothing", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: [...lines(6), line("dear", { n: 4 })], max_cost: 0.1, concurrency: 2 });
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ status: "completed", counts: { completed: 3, failed: 4 }, cost: { limit: 0.1 } });
+  expect(ended.cost.charged).toBeCloseTo(0.09);
+  const failed = (await readResults(account, id)).filter(({ status }) => status === "failed");
+  for (const { error, cost } of failed) expect([error!.code, cost.charged]).toEqual(["cost_limit_exceeded", 0]);
+});
+
+test("a failed task returns its price to the batch's limit", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
+  const requests = [line("a", { prompt }), line("b"), line("c")];
+  const id = await begin(account, { requests, max_cost: 2 * price, concurrency: 1 });
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ counts: { completed: 2, failed: 1 }, cost: { reserved: 0 } });
+  expect(ended.cost.charged).toBeCloseTo(2 * price);
+  const [failed] = await readResults(account, id);
+  expect(failed).toMatchObject({ status: "failed", error: { code: "content_policy_violation" }, cost: { charged: 0, returned: price } });
+});
+
+test("without balance the batch waits and goes on when there is some; after a day the rest fails", async () => {
+  const account = await newAccount(2 * price);
+  const id = await begin(account, { requests: lines(4), concurrency: 4 });
+  for (let turn = 0; turn < 6; turn++) {
+    await wake(id);
+    for (const task of await openTasks(account)) await finish(account, task);
+    vi.setSystemTime(Date.now() + 20_000);
+  }
+  expect(await show(account, id)).toMatchObject({ status: "in_progress", waiting_for: "balance", counts: { completed: 2, queued: 2 } });
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { add: price } });
+  for (let turn = 0; turn < 4; turn++) {
+    await wake(id);
+    for (const task of await openTasks(account)) await finish(account, task);
+    vi.setSystemTime(Date.now() + 20_000);
+  }
+  expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { completed: 3, queued: 1 } });
+  vi.setSystemTime(Date.now() + 25 * 3_600_000);
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ status: "completed", counts: { completed: 3, failed: 1 } });
+  expect((await readResults(account, id)).filter(({ error }) => error?.code === "insufficient_quota")).toHaveLength(1);
+});
+
+test("batches leave half of the open tasks to others", async () => {
+  const account = await newAccount();
+  const ids = [];
+  for (let count = 0; count < 3; count++) {
+    const id = await begin(account, { requests: lines(100), concurrency: 100 });
+    ids.push(id);
+    await wake(id);
+    await wake(id);
+  }
+  const views = [];
+  for (const id of ids) views.push(await show(account, id));
+  expect(views.reduce((sum, { counts }) => sum + counts.running, 0)).toBe(250);
+  expect(views[2]).toMatchObject({ waiting_for: "open_tasks", counts: { queued: 50 } });
+  await submit(account, images, { model: "imgA-4", prompt: unique() });
+});
+
+test("cancelling: nothing new begins, queued tasks are cancelled, the rest fails as cancelled", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(5), concurrency: 2 });
+  await wake(id);
+  await wake(id);
+  const [first, second] = await openTasks(account);
+  await deliver(first!);
+  const cancelled = await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" });
+  expect(cancelled.status, JSON.stringify(cancelled.body)).toBe(200);
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ status: "cancelled", counts: { completed: 1, failed: 4 } });
+  const results = await readResults(account, id);
+  expect(results.filter(({ error }) => error?.code === "cancelled")).toHaveLength(4);
+  expect(results.find(({ task }) => task === second)).toMatchObject({ status: "failed", cost: { charged: 0 } });
+  expect((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(409);
+  expect((await readBalance(account)).used).toBeCloseTo(price);
+});
+
+test("the object loses its memory at every step: each line is made and charged once", async () => {
+  const account = await newAccount();
+  const word = unique();
+  const requests = Array.from({ length: 40 }, (_, at) => line(`line-${at}`, { prompt: `${word} ${at}.` }));
+  const id = await begin(account, { requests, concurrency: 7, max_cost: 40 * price });
+  for (let round = 0; round < 60; round++) {
+    await wake(id);
+    await forget(id);
+    for (const task of (await openTasks(account)).slice(0, 1 + (round % 9))) await finish(account, task);
+    if (round % 3 === 0) await forget(id);
+    if ((await show(account, id)).status === "completed") break;
+    vi.setSystemTime(Date.now() + 5_000);
+  }
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 40, failed: 0 } });
+  expect((await readResults(account, id)).map(({ custom_id: own }) => own)).toEqual(requests.map(({ custom_id: own }) => own));
+  expect((await readBalance(account)).used).toBeCloseTo(40 * price);
+  for (let at = 0; at < 40; at++)
+    expect((await upstreamCalls(`${word} ${at}.`)).filter((name) => name === "start").length).toBeLessThanOrEqual(1);
+});
+
+test("lost answers of tasks and lost reports of their ends make nothing twice", async () => {
+  const account = await newAccount();
+  const word = unique();
+  const requests = Array.from({ length: 6 }, (_, at) => line(`line-${at}`, { prompt: `${word} ${at}.` }));
+  const id = await begin(account, { requests, concurrency: 3 });
+  await wake(id);
+  failOnce(TaskObject.prototype as never, "create", true, 2);
+  failOnce(BatchObject.prototype as never, "lineEnded", true);
+  failOnce(bindings.queue(), "send", false, 1);
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 6 } });
+  expect((await readBalance(account)).used).toBeCloseTo(6 * price);
+  expect((await call("/v1/tasks?limit=100", { key: account.key })).body.data).toHaveLength(6);
+});
+
+test("max_cost is kept whatever ends, fails or crashes in any order", async () => {
+  const step = fc.constantFrom("wake", "forget", "finish one", "finish all", "lose an answer", "lose a report", "wait");
+  const body = fc.record({
+    prices: fc.array(fc.constantFrom(1, 1, 2, 4), { minLength: 1, maxLength: 10 }),
+    fails: fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }),
+    limit: fc.integer({ min: 0, max: 16 }),
+    concurrency: fc.integer({ min: 1, max: 5 }),
+    steps: fc.array(step, { minLength: 5, maxLength: 25 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(body, async ({ prices, fails, limit, concurrency, steps }) => {
+      vi.restoreAllMocks();
+      const account = await newAccount();
+      const word = unique();
+      const requests = prices.map((n, at) => line(`line-${at}`, { n, prompt: `${word} ${at}.` }));
+      for (const at of prices.keys())
+        if (fails[at]) await script({ match: `${word} ${at}.`, polls: [{ failed: "content_policy_violation" }] });
+      const id = await begin(account, { requests, max_cost: limit * price, concurrency });
+      const check = async () => {
+        const { cost } = await show(account, id);
+        expect(cost.reserved + cost.charged).toBeLessThanOrEqual(limit * price + 1e-9);
+        const wallet = (await asAdmin(`/accounts/${account.id}`)).body;
+        expect(wallet.used + wallet.reserved).toBeLessThanOrEqual(limit * price + 1e-9);
+      };
+      for (const next of steps) {
+        const open = await openTasks(account);
+        if (next === "wake") await wake(id);
+        else if (next === "forget") await forget(id);
+        else if (next === "finish one") await finish(account, open[0] ?? "task_none");
+        else if (next === "finish all") for (const task of open) await finish(account, task);
+        else if (next === "lose an answer") failOnce(TaskObject.prototype as never, "create", true);
+        else if (next === "lose a report") failOnce(BatchObject.prototype as never, "lineEnded", false);
+        else vi.setSystemTime(Date.now() + 5_000);
+        await check();
+      }
+      vi.restoreAllMocks();
+      const ended = await run(account, id);
+      await check();
+      expect(ended.status).toBe("completed");
+      expect(await readResults(account, id)).toHaveLength(prices.length);
+      const charged = (await readResults(account, id)).reduce((sum, { cost }) => sum + cost.charged, 0);
+      expect((await readBalance(account)).used).toBeCloseTo(charged);
+    }),
+    { numRuns: 12, interruptAfterTimeLimit: 40_000 },
+  );
+}, 60_000);
+
+test("one callback at the end, none for the lines", async () => {
+  const account = await newAccount();
+  await call("/v1/webhook", { key: account.key, method: "PUT", body: { url: "https://receiver.example/all" } });
+  const sent: string[] = [];
+  const original = globalThis.fetch;
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const request = new Request(input, init);
+    if (!request.url.startsWith("https://receiver.example/")) return original(input, init);
+    sent.push(`${request.headers.get("webhook-id")} ${await request.text()}`);
+    return new Response(null, { status: sent.length === 1 ? 500 : 204 });
+  });
+  const messages: { batchEnded?: object }[] = [];
+  vi.spyOn(Object.getPrototypeOf(env.NOTIFY) as { send: (body: object) => Promise<void> }, "send").mockImplementation(
+    async (body) => void messages.push(body),
+  );
+  const id = await begin(account, { requests: lines(2) });
+  const ended = await run(account, id);
+  const ofBatch = messages.filter(({ batchEnded }) => batchEnded);
+  expect(ofBatch).toHaveLength(1);
+  for (const [attempt, outcome] of [
+    [1, "retry"],
+    [2, "ack"],
+  ] as const) {
+    const batch = createMessageBatch("gateway-notify", [{ id: "m", timestamp: new Date(), attempts: attempt, body: ofBatch[0] }]);
+    const ctx = createExecutionContext();
+    await worker.queue(batch as never, env, ctx);
+    const { retryMessages } = await getQueueResult(batch, ctx);
+    expect(retryMessages.length > 0 ? "retry" : "ack").toBe(outcome);
+  }
+  expect(sent).toHaveLength(2);
+  expect(sent[0]).toBe(sent[1]);
+  const event = JSON.parse(sent[0]!.slice(sent[0]!.indexOf(" ")));
+  expect(event).toMatchObject({ type: "batch.completed", data: { id, status: "completed", results_file: ended.results_file } });
+});
+
+test("a key that ends stops its batch, and an ended batch is removed after seven days", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(3), concurrency: 1 });
+  await wake(id);
+  await wake(id);
+  await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" });
+  const key = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "other", quota: null } });
+  const owner = { ...account, key: key.body.key };
+  const ended = await run(owner, id);
+  expect(ended).toMatchObject({ status: "completed", counts: { completed: 1, failed: 2 } });
+  expect((await readResults(owner, id)).filter(({ error }) => error?.code === "unauthorized")).toHaveLength(2);
+  vi.setSystemTime(Date.now() + 7 * 86_400_000 + 1000);
+  await wake(id);
+  expect((await call(`/v1/batches/${id}`, { key: owner.key })).status).toBe(404);
+  expect((await env.ASSETS.list({ prefix: `batches/${id}/` })).objects).toEqual([]);
+  expect((await call("/v1/batches", { key: owner.key })).body.data).toEqual([]);
+});
+
+test("an erased account's batches are removed, and begin nothing more", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(3), concurrency: 1 });
+  await wake(id);
+  await wake(id);
+  await asAdmin(`/accounts/${account.id}`, { method: "DELETE" });
+  expect(await stubOf(id).view(account.id)).toBeNull();
+  expect((await env.ASSETS.list({ prefix: `batches/${id}/` })).objects).toEqual([]);
+  expect(await wake(id)).toBe(false);
+});

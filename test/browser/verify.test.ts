@@ -1,0 +1,41 @@
+/** The page that verifies files: the file stays in the browser, and the answer is the gateway's. */
+
+import type { Page } from "playwright-core";
+import { signIn } from "../../scripts/support/console-pages.ts";
+import { expect, test } from "./support/test.ts";
+
+/** The bytes of the newest image of the demo account, which `/v1/verify` has known since soon after its end. */
+async function ownImage(page: Page): Promise<Buffer> {
+  await page.goto("/console/tasks?kind=image&status=completed");
+  await page.goto((await page.locator(".tiles li > a[data-open]").first().getAttribute("href")) ?? "");
+  const url = await page.locator(":is(.hero, .shots) img").first().getAttribute("src");
+  return Buffer.from(await (await fetch(url ?? "")).arrayBuffer());
+}
+
+test("a file that was made here is recognised, a changed one is not, and neither is uploaded", async ({ visitor, gateway, watch }) => {
+  watch.expect(/status of 404/);
+  const owner = await visitor();
+  await signIn(owner, gateway.account);
+  const buffer = await ownImage(owner);
+  const page = await visitor();
+  await page.goto("/verify");
+  const bodies: (Buffer | null)[] = [];
+  page.on("request", (request) => bodies.push(request.postDataBuffer()));
+  const drop = page.locator(".drop-big input");
+  await drop.setInputFiles({ name: "quay.png", mimeType: "image/png", buffer });
+  await page.getByRole("heading", { name: "Yes, made here by AI" }).waitFor();
+  expect(await page.locator("#proof").textContent()).toContain("The file carries a credential");
+  expect(await page.locator("#proof").textContent()).toContain("This gateway signed the file.");
+  await watch.look(page);
+  await drop.setInputFiles({ name: "quay.png", mimeType: "image/png", buffer: Buffer.concat([buffer, Buffer.from([0])]) });
+  await page.getByRole("heading", { name: "Not known here" }).waitFor();
+  expect(bodies.length).toBeGreaterThan(0);
+  expect(bodies.filter((body) => body !== null)).toEqual([]);
+});
+
+test("without script the page says how to ask, and offers no field that does nothing", async ({ visitor }) => {
+  const page = await visitor({ javaScriptEnabled: false });
+  await page.goto("/verify");
+  expect(await page.locator("noscript").textContent()).toContain("sha256sum FILE");
+  expect(await page.locator(".drop-big").isVisible()).toBe(false);
+});

@@ -1,0 +1,82 @@
+/** The console's page of destinations: adding, replacing, testing and deleting buckets. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import { accessKeyId, buckets, origin, secretAccessKey } from "../support/bucket.ts";
+import { holdTime } from "../support/gateway.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const page = "/console/destinations";
+const filled = {
+  name: "shop",
+  endpoint: origin,
+  bucket: "media",
+  region: "eu-central-1",
+  access_key_id: accessKeyId,
+  secret_access_key: secretAccessKey,
+  prefix: "",
+};
+
+async function person(): Promise<Browser> {
+  const browser = new Browser();
+  await browser.signUp();
+  return browser;
+}
+
+test("a destination is added, shown without its secret, replaced and deleted", async () => {
+  const browser = await person();
+  expect(await browser.read(page)).toContain("No destination yet");
+  expect((await browser.ask(page, filled)).headers.get("location")).toBe(`${page}?done=saved`);
+  const html = await browser.read(page);
+  expect(html).toContain("s3://media/");
+  expect(html).not.toContain(secretAccessKey);
+  const change = await browser.read(`${page}?change=shop`);
+  expect(change).toContain("Replace the destination");
+  expect(change).toMatch(/name="name"[^>]*readonly/);
+  expect(change).toContain(`value="${accessKeyId}"`);
+  expect(change).not.toContain(secretAccessKey);
+  expect((await browser.ask(page, { ...filled, prefix: "a/" })).status).toBe(303);
+  expect(await browser.read(page)).toContain("s3://media/a/");
+  const stranger = await person();
+  for (const place of ["test", "delete"]) expect((await stranger.ask(`${page}/shop/${place}`, {})).status).toBe(404);
+  expect(await browser.read(`${page}/shop/delete`)).toContain("Delete the destination shop?");
+  expect((await browser.ask(`${page}/shop/delete`, {})).headers.get("location")).toBe(`${page}?done=deleted`);
+  expect(await browser.read(page)).toContain("No destination yet");
+});
+
+test("a refused form keeps what was typed, except the secret, with each error at its field", async () => {
+  const browser = await person();
+  const cases = [
+    [{ name: "Shop" }, "name"],
+    [{ endpoint: "https://s3.example.com/path" }, "endpoint"],
+    [{ bucket: "UPPER" }, "bucket"],
+    [{ secret_access_key: "" }, "secret_access_key"],
+  ] as const;
+  for (const [fields, field] of cases) {
+    const answer = await browser.ask(page, { ...filled, ...fields });
+    expect(answer.status).toBe(400);
+    const html = await answer.text();
+    expect(html).toMatch(new RegExp(`id="f-${field}"[^>]*aria-invalid="true"`));
+    expect(html).toContain(`href="#f-${field}"`);
+    expect(html).not.toContain(secretAccessKey);
+    expect(html).toContain(`value="${accessKeyId}"`);
+  }
+  expect(await browser.read(page)).toContain("No destination yet");
+});
+
+test("the test button tells the outcome of each step", async () => {
+  const browser = await person();
+  await browser.ask(page, filled);
+  const { at } = buckets([origin]);
+  const good = await (await browser.ask(`${page}/shop/test`, {})).text();
+  expect(good).toContain("shop works");
+  for (const step of ["Write", "Read", "Delete"]) expect(good).toMatch(new RegExp(`${step}: ✓`));
+  for (const bucket of Object.values(at)) bucket.mode = "forbidden";
+  const bad = await (await browser.ask(`${page}/shop/test`, {})).text();
+  for (const words of ["shop does not work yet", "Write: HTTP 403 AccessDenied", "s3:PutObject"]) expect(bad).toContain(words);
+  expect(bad).not.toContain("Secret details");
+  for (const bucket of Object.values(at)) bucket.mode = "dead";
+  expect(await (await browser.ask(`${page}/shop/test`, {})).text()).toContain("Write: no connection");
+});

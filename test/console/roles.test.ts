@@ -1,0 +1,174 @@
+/** Every page and form of the console, and every call of the API, against every role. A new route without a line here fails. Contract 18. */
+
+import "../support/alone.ts";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { type Role, roles } from "../../src/base/roles.ts";
+import { mayOpen } from "../../src/console/access.ts";
+import { pages } from "../../src/console/pages.tsx";
+import description from "../../src/console/site/openapi.json" with { type: "json" };
+import { call, holdTime, unique } from "../support/gateway.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+
+/** The roles that may send a request, as letters: Owner, Admin, Member, Viewer. */
+const letters: Record<Role, string> = { owner: "O", admin: "A", member: "M", viewer: "V" };
+
+/** Routes for everybody, also without an account. */
+const forAll =
+  /^\/(?!console(\/|$))|^\/console\/(static|thumbnails|language|theme|sign-in|sign-up|sign-out|forgot|reset|confirm|join|auth|verified|login|passkeys)(\/|$)|\*/;
+
+const table: [method: string, path: RegExp, who: string][] = [
+  ["GET", /^\/console(\/running)?$/, "OAMV"],
+  ["GET", /^\/console\/account/, "OAMV"],
+  ["POST", /^\/console\/account/, "OAMV"],
+  ["POST", /^\/console\/switch$/, "OAMV"],
+  ["GET", /^\/console\/playground/, "OAM"],
+  ["POST", /^\/console\/playground/, "OAM"],
+  ["GET", /^\/console\/tasks/, "OAMV"],
+  ["POST", /^\/console\/tasks/, "OAM"],
+  ["GET", /^\/console\/characters/, "OAMV"],
+  ["POST", /^\/console\/characters/, "OAM"],
+  ["GET", /^\/console\/(batches|files)/, "OAMV"],
+  ["POST", /^\/console\/(batches|files)/, "OAM"],
+  ["GET", /^\/console\/destinations$/, "OAMV"],
+  ["GET", /^\/console\/destinations\//, "OA"],
+  ["POST", /^\/console\/destinations/, "OA"],
+  ["GET", /^\/console\/(models|usage|logs)/, "OAMV"],
+  ["GET", /^\/console\/webhooks/, "OA"],
+  ["POST", /^\/console\/webhooks/, "OA"],
+  ["GET", /^\/console\/keys$/, "OAMV"],
+  ["POST", /^\/console\/keys$/, "OAM"],
+  ["GET", /^\/console\/keys\/:id/, "OAM"],
+  ["POST", /^\/console\/keys\/:id/, "OAM"],
+  ["GET", /^\/console\/members$/, "OAMV"],
+  ["GET", /^\/console\/members\/leave$/, "OAMV"],
+  ["POST", /^\/console\/members\/leave$/, "OAMV"],
+  ["GET", /^\/console\/members\/:id/, "OA"],
+  ["POST", /^\/console\/members\//, "OA"],
+  ["GET", /^\/console\/audit-log/, "OA"],
+  ["GET", /^\/console\/billing/, "OAMV"],
+  ["POST", /^\/console\/billing/, "OA"],
+  ["GET", /^\/console\/admin/, "OA"],
+  ["POST", /^\/console\/admin/, "OA"],
+];
+
+const routes = [...new Map(pages.routes.map(({ method, path }) => [`${method} ${path}`, { method, path }])).values()].filter(
+  ({ method, path }) => method !== "ALL" && !forAll.test(path),
+);
+
+test("every page and form of the console is for the roles of its line", () => {
+  expect(routes.length).toBeGreaterThan(60);
+  for (const { method, path } of routes) {
+    const place = path.replace(/(?<=.)\/$/, "");
+    const line = table.find(([way, pattern]) => way === method && pattern.test(place));
+    expect(line, `${method} ${place} needs a line`).toBeDefined();
+    const who = roles.filter((role) => mayOpen(role, method, place.replace(/:\w+/g, "x")));
+    expect([`${method} ${place}`, who.map((role) => letters[role]).join("")]).toEqual([`${method} ${place}`, line![2]]);
+  }
+});
+
+test("a path without a rule is for owners alone", () => {
+  for (const role of roles)
+    for (const method of ["GET", "POST", "DELETE"])
+      expect(mayOpen(role, method, "/console/something-new"), `${role} ${method}`).toBe(role === "owner");
+});
+
+/** Calls of the API that a member's key may not make. */
+const managed = new Set([
+  "PUT /v1/webhook",
+  "GET /v1/webhook_secret",
+  "POST /v1/webhook_secret",
+  "POST /v1/webhook/test",
+  "PUT /v1/destinations/{destination}",
+  "DELETE /v1/destinations/{destination}",
+  "POST /v1/destinations/{destination}/test",
+  "GET /v1/events",
+  "GET /v1/audit_log",
+]);
+/** Calls of the API with a key: the paths of `/openapi.json` below /v1. */
+const calls = Object.entries(description.paths as unknown as Record<string, Record<string, { security?: object[] }>>).flatMap(
+  ([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, { security }]) => path.startsWith("/v1/") && JSON.stringify(security ?? []).includes("apiKey"))
+      .map(([method]) => [method.toUpperCase(), path] as const),
+);
+
+/** Keys of users with each role in one account. */
+async function keysByRole() {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const accountId = (await env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(email).first<string>("id"))!;
+  const makeKey = async (one: Browser) => /sk-\w{49}/.exec(await (await one.ask("/console/keys", { name: unique() })).text())?.[0] ?? "";
+  const keyOf = async (role: Role) => {
+    const address = `${unique()}@example.com`;
+    const page = await (await browser.ask("/console/members/invite", { email: address, role })).text();
+    const other = new Browser();
+    const invitation = /invitation=(join_\w+)/.exec(page)?.[1] ?? "";
+    await other.ask("/console/sign-up", { name: role, email: address, password: "correct horse battery", invitation });
+    return makeKey(other);
+  };
+  return { accountId, keys: { owner: await makeKey(browser), admin: await keyOf("admin"), member: await keyOf("member") } };
+}
+
+test("every call of the API with the key of each role is allowed or refused as its line says", async () => {
+  const { keys } = await keysByRole();
+  expect(calls.length).toBeGreaterThan(35);
+  for (const name of managed) expect(calls.map(([method, path]) => `${method} ${path}`)).toContain(name);
+  for (const [method, path] of calls)
+    for (const [role, key] of Object.entries(keys)) {
+      const place = path.replace(/\{\w+\}/g, "unknown");
+      const answer = await call(place, { key, method });
+      const isRefused = answer.status === 403 && answer.body.error?.code === "key_scope";
+      const name = `${method} ${path}`;
+      expect([role, name, isRefused]).toEqual([role, name, role === "member" && managed.has(name)]);
+      expect(answer.status, name).not.toBe(401);
+    }
+});
+
+test("a member's key sees the member's own tasks and usage, an admin's those of all", async () => {
+  const { accountId, keys } = await keysByRole();
+  await env.DB.prepare("UPDATE wallet SET quota = 100000000 WHERE id = ?1").bind(accountId).run();
+  const made: Record<string, string> = {};
+  for (const [role, key] of Object.entries(keys)) {
+    const { status, body } = await call("/v1/images/generations", { key, body: { model: "imgA-4", prompt: unique() } });
+    expect(status).toBe(200);
+    made[role] = body.id;
+  }
+  const list = async (key: string) => (await call("/v1/tasks", { key })).body.data.map(({ id }: { id: string }) => id).toSorted();
+  expect(await list(keys.member)).toEqual([made.member]);
+  expect(await list(keys.admin)).toEqual(Object.values(made).toSorted());
+  const own = (method: string, path: string) => call(path, { key: keys.member, method });
+  for (const [method, path] of [
+    ["GET", `/v1/tasks/${made.owner}`],
+    ["DELETE", `/v1/tasks/${made.owner}`],
+    ["POST", `/v1/tasks/${made.owner}/cancel`],
+    ["GET", `/v1/tasks/${made.owner}/events`],
+    ["GET", `/v1/tasks/${made.owner}/receipt`],
+    ["GET", `/v1/tasks/${made.owner}/callback`],
+    ["POST", `/v1/tasks/${made.owner}/callback`],
+  ] as const)
+    expect([path, (await own(method, path)).status]).toEqual([path, 404]);
+  expect((await own("GET", `/v1/tasks/${made.member}`)).status).toBe(200);
+  expect((await own("GET", "/v1/usage?group_by=reference")).status).toBe(403);
+  expect((await own("POST", `/v1/tasks/${made.member}/cancel`)).status).toBe(200);
+  for (const role of ["owner", "admin"]) await call(`/v1/tasks/${made[role]}/cancel`, { key: keys.admin, method: "POST" });
+  const usage = async (key: string) => (await call("/v1/usage?group_by=key", { key })).body.data.length;
+  expect([await usage(keys.member), await usage(keys.admin)]).toEqual([1, 3]);
+});
+
+test("a viewer's requests through the console change nothing", async () => {
+  const owner = new Browser();
+  await owner.signUp();
+  const address = `${unique()}@example.com`;
+  const page = await (await owner.ask("/console/members/invite", { email: address, role: "viewer" })).text();
+  const viewer = new Browser();
+  const invitation = /invitation=(join_\w+)/.exec(page)?.[1] ?? "";
+  await viewer.ask("/console/sign-up", { name: "V", email: address, password: "correct horse battery", invitation });
+  for (const { method, path } of routes.filter((route) => !/account|leave|switch/.test(route.path))) {
+    const line = table.find(([way, pattern]) => way === method && pattern.test(path.replace(/(?<=.)\/$/, "")))!;
+    const answer = await viewer.ask(path.replace(/:\w+/g, "x"), method === "POST" ? {} : undefined);
+    expect([`${method} ${path}`, answer.status === 403]).toEqual([`${method} ${path}`, !line[2].includes("V")]);
+  }
+});

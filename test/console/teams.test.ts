@@ -1,0 +1,296 @@
+/** Teams: invitations, roles, several accounts of a user, leaving; and what an attacker would try. Contract 18. */
+
+import "../support/alone.ts";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { call, holdTime, unique } from "../support/gateway.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const password = "correct horse battery";
+const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
+const tokenIn = (html: string) => /invitation=(join_\w+)/.exec(html)?.[1] ?? "";
+const rowOf = (sql: string, ...values: string[]) =>
+  env.DB.prepare(sql)
+    .bind(...values)
+    .first<Record<string, unknown>>();
+const membershipOf = async (email: string, accountId: string) =>
+  rowOf("SELECT m.* FROM membership m JOIN auth_user u ON u.id = m.user_id WHERE u.email = ?1 AND m.account_id = ?2", email, accountId);
+const accountOf = async (email: string) => (await rowOf("SELECT id FROM account WHERE email = ?1", email))!.id as string;
+const namesIn = async (accountId: string) =>
+  (await env.DB.prepare("SELECT act FROM audit_log WHERE account_id = ?1 ORDER BY at").bind(accountId).all<{ act: string }>()).results.map(
+    ({ act }) => act,
+  );
+
+/** A new user with an account of their own. */
+async function newUser() {
+  const browser = new Browser();
+  const email = await browser.signUp(password);
+  return { browser, email, accountId: await accountOf(email) };
+}
+type User = Awaited<ReturnType<typeof newUser>>;
+
+/** Lets a manager invite an address, and returns the token. */
+async function inviteBy({ browser }: Pick<User, "browser">, email: string, role: string): Promise<string> {
+  const answer = await browser.ask("/console/members/invite", { email, role });
+  expect(answer.status).toBe(200);
+  return tokenIn(await answer.text());
+}
+
+/** A member of an account with this role, who has no account of their own. */
+async function newMember(owner: User, role: string): Promise<User> {
+  const email = `${unique()}@example.com`;
+  const token = await inviteBy(owner, email, role);
+  const browser = new Browser();
+  expect((await browser.ask("/console/sign-up", { name: "Paul", email, password, invitation: token })).status).toBe(303);
+  expect(await membershipOf(email, owner.accountId)).toMatchObject({ role, disabled: 0 });
+  pass(1);
+  return { browser, email, accountId: owner.accountId };
+}
+
+const pathOf = async (user: User) => `/console/members/${(await membershipOf(user.email, user.accountId))!.id}`;
+/** A key of the user, made in the console. */
+async function newKey({ browser }: User): Promise<string> {
+  const answer = await browser.ask("/console/keys", { name: "mine" });
+  return /sk-\w{49}/.exec(await answer.text())![0];
+}
+const works = async (key: string) => (await call("/v1/balance", { key })).status;
+
+test("who is invited by mail joins with the role, once, and spends from the account", async () => {
+  const owner = await newUser();
+  const before = await owner.browser.read("/console/members");
+  expect(before).toContain(owner.email);
+  const paul = await newMember(owner, "member");
+  expect(await owner.browser.read("/console/members")).toContain(paul.email);
+  expect(await paul.browser.read("/console/members")).toContain(owner.email);
+  await paul.browser.ask("/console/sign-out", {});
+  expect((await paul.browser.ask("/console/sign-in", { email: paul.email, password })).status).toBe(303);
+  expect(await namesIn(owner.accountId)).toEqual(expect.arrayContaining(["member_invited", "member_joined", "signed_in"]));
+  // No account of the member's own was opened.
+  expect(await rowOf("SELECT count(*) AS n FROM account WHERE email = ?1", paul.email)).toEqual({ n: 0 });
+  expect(await works(await newKey(paul))).toBe(200);
+});
+
+test("the mail of an invitation has its link, in the language of who invites; without mail the page has it", async () => {
+  const owner = await newUser();
+  const sent: { to: string; subject: string; text: string; html: string }[] = [];
+  const MAIL = { send: async (mail: (typeof sent)[0]) => (sent.push(mail), { messageId: "1" }) } as unknown as SendEmail;
+  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
+  expect((await browser.ask("/console/sign-in", { email: owner.email, password })).status).toBe(303);
+  const subjects: Record<string, string> = {};
+  for (const language of ["en", "zh", "ko", "ja"]) {
+    const email = `${unique()}@example.com`;
+    const form = { email, role: "member" };
+    const page = await (await browser.ask("/console/members/invite", form, undefined, { "accept-language": language })).text();
+    const mail = sent.at(-1)!;
+    expect(mail.to).toBe(email);
+    expect(mail.text).toContain(`https://gateway.example/console/join?invitation=${tokenIn(page)}`);
+    expect(mail.html).toContain(`<html lang="${language}">`);
+    subjects[language] = mail.subject;
+  }
+  expect(new Set(Object.values(subjects)).size).toBe(4);
+});
+
+test("an invitation works once, for its address, and until it ends or is withdrawn", async () => {
+  const owner = await newUser();
+  const email = `${unique()}@example.com`;
+  const token = await inviteBy(owner, email, "admin");
+  const stranger = await newUser();
+  const tryIt = (user: User, invitation: string) => user.browser.ask("/console/join", { invitation });
+  expect((await stranger.browser.ask(`/console/join?invitation=${token}`)).status).toBe(403);
+  expect((await tryIt(stranger, token)).status).toBe(403);
+  // The address in a form is not believed either: the invitation's is used.
+  const third = new Browser();
+  await third.ask("/console/sign-up", { name: "X", email: `${unique()}@example.com`, password, invitation: token });
+  expect(await membershipOf(email, owner.accountId)).toMatchObject({ role: "admin" });
+  expect((await tryIt(stranger, token)).status).toBe(403);
+  expect((await third.ask("/console/join", { invitation: token })).status).toBe(403);
+
+  const late = await inviteBy(owner, stranger.email, "member");
+  const withdrawn = /invitations\/(minv_\w+)\/withdraw/.exec(await owner.browser.read("/console/members"))![1];
+  expect((await owner.browser.ask(`/console/members/invitations/${withdrawn}/withdraw`, {})).status).toBe(303);
+  expect((await tryIt(stranger, late)).status).toBe(403);
+  const ended = await inviteBy(owner, stranger.email, "member");
+  pass(7 * 86_400_000);
+  expect((await tryIt(stranger, ended)).status).toBe(403);
+  expect(await membershipOf(stranger.email, owner.accountId)).toBeNull();
+});
+
+test("a link is for so many people, also if they come at the same time, and never for an admin", async () => {
+  const owner = await newUser();
+  const link = { link: "Workshop", people: "2", days: "1" };
+  for (const role of ["admin", "owner"]) expect((await owner.browser.ask("/console/members/link", { ...link, role })).status).toBe(400);
+  const token = tokenIn(await (await owner.browser.ask("/console/members/link", { ...link, role: "viewer" })).text());
+  const guests = await Promise.all(Array.from({ length: 4 }, () => newUser()));
+  const joined = await Promise.all(guests.map(({ browser }) => browser.ask("/console/join", { invitation: token })));
+  expect(joined.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 303, 403, 403]);
+  expect(await rowOf("SELECT uses FROM member_invitation WHERE account_id = ?1", owner.accountId)).toEqual({ uses: 2 });
+});
+
+test("a user of several accounts switches between them; an account one is not a member of cannot be chosen", async () => {
+  const [owner, guest, other] = [await newUser(), await newUser(), await newUser()];
+  const token = await inviteBy(owner, guest.email, "viewer");
+  expect(await guest.browser.read(`/console/join?invitation=${token}`)).toContain("Join");
+  expect((await guest.browser.ask("/console/join", { invitation: token })).status).toBe(303);
+  const shown = async () => /gateway_account=(acc_\w+)|name="account" value="(acc_\w+)"/.exec(await guest.browser.read("/console"))?.[2];
+  expect(await shown()).toBe(guest.accountId);
+  expect((await guest.browser.ask("/console/switch", { account: guest.accountId })).status).toBe(303);
+  expect(await shown()).toBe(owner.accountId);
+  for (const account of [other.accountId, "acc_unknown", "", "' OR 1=1 --"])
+    expect((await guest.browser.ask("/console/switch", { account })).status, account).toBe(404);
+  // A forged cookie is only a wish.
+  const forged = { cookie: [...guest.browser.cookies].map(([n, v]) => `${n}=${n === "gateway_account" ? other.accountId : v}`).join("; ") };
+  const page = await (await guest.browser.ask("/console/members", undefined, null, forged)).text();
+  expect(page).toContain(guest.email);
+  expect(page).not.toContain(other.email);
+});
+
+test("a viewer's direct POSTs change nothing, and so do a member's outside of what is the member's own", async () => {
+  const owner = await newUser();
+  const [viewer, member] = [await newMember(owner, "viewer"), await newMember(owner, "member")];
+  const key = await newKey(owner);
+  const keyId = (await rowOf("SELECT id FROM api_key WHERE account_id = ?1 AND name = 'mine'", owner.accountId))!.id as string;
+  const before = await env.DB.prepare("SELECT * FROM api_key WHERE account_id = ?1 AND name = 'mine'").bind(owner.accountId).all();
+  const ownerPath = await pathOf(owner);
+  for (const [path, form] of [
+    ["/console/webhooks", { url: "https://attacker.example/" }],
+    [`${ownerPath}/role`, { role: "viewer" }],
+    [`${ownerPath}/remove`, {}],
+    ["/console/members/invite", { email: "friend@example.com", role: "admin" }],
+    ["/console/members/name", { "account-name": "Mine" }],
+    [`${await pathOf(viewer)}/role`, { role: "owner" }],
+    [`${await pathOf(member)}/role`, { role: "admin" }],
+    [`${await pathOf(member)}/budget`, { budget: "", window: "day" }],
+    ["/console/admin/accounts", { email: "x@example.com" }],
+  ] as const)
+    for (const { browser } of [viewer, member]) expect([path, (await browser.ask(path, form)).status]).toEqual([path, 403]);
+  expect((await viewer.browser.ask("/console/keys", { name: "viewer's" })).status).toBe(403);
+  expect((await viewer.browser.ask("/console/playground", { model: "imgA-4", prompt: "x" })).status).toBe(403);
+  for (const act of ["change", "rotate", "delete"])
+    expect((await member.browser.ask(`/console/keys/${keyId}/${act}`, { name: "theirs", overlap: "now" })).status, act).toBe(404);
+  expect(
+    (await env.DB.prepare("SELECT * FROM api_key WHERE account_id = ?1 AND name = 'mine'").bind(owner.accountId).all()).results,
+  ).toEqual(before.results);
+  expect(await works(key)).toBe(200);
+});
+
+test("an admin changes members below the owner, and makes nobody an owner", async () => {
+  const owner = await newUser();
+  const [admin, member] = [await newMember(owner, "admin"), await newMember(owner, "member")];
+  const memberPath = await pathOf(member);
+  expect((await admin.browser.ask(`${memberPath}/role`, { role: "owner" })).status).toBe(400);
+  expect((await admin.browser.ask(`${await pathOf(admin)}/role`, { role: "owner" })).status).toBe(400);
+  for (const act of ["role", "disable", "remove", "budget"])
+    expect((await admin.browser.ask(`${await pathOf(owner)}/${act}`, { role: "viewer" })).status, act).toBe(403);
+  expect((await admin.browser.ask("/console/members/invite", { email: "x@example.com", role: "owner" })).status).toBe(400);
+  expect((await admin.browser.ask(`${memberPath}/role`, { role: "admin" })).status).toBe(303);
+  expect(await membershipOf(member.email, owner.accountId)).toMatchObject({ role: "admin" });
+});
+
+test("a demoted admin with an old session may do nothing of it any more", async () => {
+  const owner = await newUser();
+  const admin = await newMember(owner, "admin");
+  expect((await admin.browser.ask("/console/audit-log")).status).toBe(200);
+  expect((await owner.browser.ask(`${await pathOf(admin)}/role`, { role: "viewer" })).status).toBe(303);
+  for (const path of ["/console/audit-log", "/console/webhooks", await pathOf(admin)])
+    expect((await admin.browser.ask(path)).status, path).toBe(403);
+  expect((await admin.browser.ask("/console/members/invite", { email: "x@example.com", role: "viewer" })).status).toBe(403);
+});
+
+test("a disabled member's pages, keys and browser tokens stop, tasks stay, and all works again when enabled", async () => {
+  const owner = await newUser();
+  await env.DB.prepare("UPDATE wallet SET quota = 100000000 WHERE id = ?1").bind(owner.accountId).run();
+  const paul = await newMember(owner, "member");
+  const key = await newKey(paul);
+  const { body: token } = await call("/v1/tokens", { key, body: { tasks: 2, max_cost: 1, expires_in: 3600 } });
+  expect(token.token).toMatch(/^st-/);
+  const { body: task } = await call("/v1/images/generations", { key, body: { model: "imgA-4", prompt: unique() } });
+  expect((await owner.browser.ask(`${await pathOf(paul)}/disable`, {})).status).toBe(303);
+  pass(9_000);
+  expect(await works(key)).toBe(401);
+  expect((await call("/v1/images/generations", { key: token.token, body: { model: "imgA-4", prompt: "x" } })).status).toBe(401);
+  expect((await paul.browser.ask("/console")).status).toBe(403);
+  expect((await paul.browser.ask("/console/keys", { name: "more" })).status).toBe(403);
+  expect(await owner.browser.read("/console/tasks")).toContain(task.id);
+  expect((await owner.browser.ask(`${await pathOf(paul)}/enable`, {})).status).toBe(303);
+  pass(9_000);
+  expect(await works(key)).toBe(200);
+  // A viewer runs nothing: the keys rest.
+  await owner.browser.ask(`${await pathOf(paul)}/role`, { role: "viewer" });
+  pass(9_000);
+  expect(await works(key)).toBe(401);
+});
+
+test("who is removed loses keys and access for good, and joins by no old link", async () => {
+  const owner = await newUser();
+  const paul = await newMember(owner, "member");
+  const key = await newKey(paul);
+  const form = { link: "Workshop", people: "9", days: "1", role: "member" };
+  const link = tokenIn(await (await owner.browser.ask("/console/members/link", form)).text());
+  expect(await owner.browser.read(`${await pathOf(paul)}/remove`)).toContain(paul.email);
+  expect((await owner.browser.ask(`${await pathOf(paul)}/remove`, {})).status).toBe(303);
+  pass(9_000);
+  expect(await works(key)).toBe(401);
+  expect((await paul.browser.ask("/console/join", { invitation: link })).status).toBe(403);
+  expect(await membershipOf(paul.email, owner.accountId)).toBeNull();
+  const again = await inviteBy(owner, paul.email, "member");
+  expect((await paul.browser.ask("/console/join", { invitation: again })).status).toBe(303);
+  pass(9_000);
+  expect(await works(key), "an old key does not come back").toBe(401);
+});
+
+test("the last owner cannot leave or step down; of two who leave at once one stays", async () => {
+  const owner = await newUser();
+  expect((await owner.browser.ask("/console/members/leave", {})).status).toBe(400);
+  expect((await owner.browser.ask(`${await pathOf(owner)}/role`, { role: "viewer" })).status).toBe(400);
+  const second = await newMember(owner, "owner");
+  const paths = [await pathOf(owner), await pathOf(second)];
+  const left = await Promise.all([owner, second].map(({ browser }) => browser.ask("/console/members/leave", {})));
+  expect(left.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 400]);
+  const owners = "SELECT count(*) AS n FROM membership WHERE account_id = ?1 AND role = 'owner' AND disabled = 0";
+  expect(await rowOf(owners, owner.accountId)).toEqual({ n: 1 });
+  expect(paths).toHaveLength(2);
+});
+
+test("ownership is handed over: the old owner leaves, does not come back by the account's address, and gets an account of their own", async () => {
+  const owner = await newUser();
+  const heir = await newMember(owner, "admin");
+  expect((await owner.browser.ask(`${await pathOf(heir)}/role`, { role: "owner" })).status).toBe(303);
+  await env.DB.prepare("UPDATE auth_user SET emailVerified = 1 WHERE email = ?1").bind(owner.email).run();
+  pass(1);
+  expect((await owner.browser.ask("/console/members/leave", {})).status).toBe(303);
+  await owner.browser.read("/console");
+  expect(await membershipOf(owner.email, owner.accountId)).toBeNull();
+  expect(await accountOf(heir.email)).toBe(owner.accountId);
+  expect(await accountOf(owner.email)).not.toBe(owner.accountId);
+  expect((await namesIn(owner.accountId)).slice(-2)).toEqual(["role_changed", "member_left"]);
+});
+
+test("a viewer or member of an operator's account is no operator", async () => {
+  const owner = await newUser();
+  await env.DB.prepare("UPDATE account SET admin = 1 WHERE id = ?1").bind(owner.accountId).run();
+  const [member, admin] = [await newMember(owner, "member"), await newMember(owner, "admin")];
+  expect((await owner.browser.ask("/console/admin")).status).toBe(200);
+  expect((await admin.browser.ask("/console/admin")).status).toBe(200);
+  expect((await member.browser.ask("/console/admin")).status).toBe(403);
+  expect(await member.browser.read("/console/members")).not.toContain('href="/console/admin"');
+});
+
+test("the page of the audit log narrows, and its CSV holds every entry without secrets", async () => {
+  const owner = await newUser();
+  const key = await newKey(owner);
+  const page = await owner.browser.read("/console/audit-log?kind=keys");
+  expect(page).toContain("Created the key");
+  expect(page).not.toContain("Signed in");
+  expect(page).not.toContain(key);
+  const answer = await owner.browser.ask("/console/audit-log/log.csv");
+  expect(answer.headers.get("content-type")).toContain("text/csv");
+  const csv = await answer.text();
+  expect(csv.trim().split("\r\n").length - 1).toBe((await namesIn(owner.accountId)).length);
+  expect(csv).toContain("key_created,user,");
+  expect(csv).not.toContain(key);
+  const member = await newMember(owner, "member");
+  for (const path of ["/console/audit-log", "/console/audit-log/log.csv"]) expect((await member.browser.ask(path)).status).toBe(403);
+});

@@ -1,0 +1,96 @@
+/** In all orders of attempts, failures and hedges, the sum of booked costs is what the upstreams bill. */
+
+import "../support/alone.ts";
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Task } from "../../src/tasks/record.ts";
+import { openStub } from "../support/faults.ts";
+import { call, deliver, holdTime, newAccount, pass, script, unique, wakeWallet } from "../support/gateway.ts";
+import { randomNumbers } from "../support/random.ts";
+import type { Script } from "../support/script.ts";
+
+holdTime();
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  vi.spyOn(console, "log").mockImplementation(() => undefined);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const cases = 64;
+
+/** A random upstream: what it answers to starts, polls and cancellations. */
+function chaos(random: () => number, match: string, model: string): Script {
+  const pick = <T>(...values: T[]): T => values[Math.floor(random() * values.length)]!;
+  const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+  const failures = pick<NonNullable<Script["polls"]>>([], [], [{ failed: pick("provider_error", "content_policy_violation") }]);
+  return {
+    match,
+    model,
+    // 429 accepts nothing. A connection that breaks after acceptance is asked again with the same key.
+    starts: pick<NonNullable<Script["starts"]>>([], [], [429], [429, 429, 429], ["hang up"], [422]),
+    polls: [
+      ...times(pick(0, 0, 3), { progress: 5 }),
+      ...times(pick(0, 0, 2, 12), 500),
+      ...times(pick(0, 0, 9), { progress: 50 }),
+      ...failures,
+    ],
+    cancels: random() < 0.5 ? times(60, 409) : [],
+  };
+}
+
+interface End {
+  model: string;
+  n: number;
+  end: "made" | "failed" | "cancelled";
+}
+
+async function readBill(match: string, routes: { model: string; cost: { image: number }; bills_failures: boolean }[]): Promise<number> {
+  const ends = await (await env.SANDBOX!.fetch(`http://sandbox/__ends?match=${match}`)).json<End[]>();
+  return ends.reduce((sum, { model, n, end }) => {
+    const { cost, bills_failures: bills } = routes.find((route) => route.model === model)!;
+    return sum + (end === "made" || (end === "failed" && bills) ? Math.round(cost.image * 1e6) * n : 0);
+  }, 0);
+}
+
+test.each(Array.from({ length: cases }, (_, seed) => seed))("seed %i", async (seed) => {
+  const random = randomNumbers(seed * 7 + 1);
+  const account = await newAccount();
+  const prompt = unique();
+  const routes = ["first", "second", "third"].map((model, at) => ({
+    provider: "sandbox",
+    model,
+    cost: { image: 0.01 * 4 ** at },
+    bills_failures: random() < 0.5,
+  }));
+  for (const { model } of routes) await script(chaos(random, prompt, model));
+  const body = { model: "imgA-4", prompt, n: 1 + Math.floor(random() * 3) };
+  const created = await call("/v1/images/generations", { key: account.key, body, vars: { ROUTES: { "imgA-4": routes } } });
+  const id = created.body.id as string;
+  const vars = { HEDGE: ["off", "failed", "slow"][Math.floor(random() * 3)]!, CANCEL_CHARGE: random() < 0.5 ? "none" : "full" };
+  await runInDurableObject(openStub(id), (object) => {
+    const configured = object as unknown as { env: Env };
+    configured.env = { ...configured.env, ...vars };
+  });
+  const cancelsAt = random() < 0.3 ? Math.floor(random() * 12) : Infinity;
+  const record = () => runInDurableObject(openStub(id), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
+  const isDone = async () => {
+    const task = await record();
+    return "finalAt" in task && !task.earlier;
+  };
+  for (let round = 0, rounds = 0; round < 120; round++) {
+    if (round === cancelsAt) await call(`/v1/tasks/${id}/cancel`, { method: "POST", key: account.key });
+    await deliver(id);
+    if ((await isDone()) && ++rounds > 2) break;
+    await pass(id, 1 + Math.floor(random() * 12));
+  }
+  expect(await isDone()).toBe(true);
+  await wakeWallet(account);
+  const bill = await readBill(prompt, routes);
+  const entry = await env.DB.prepare("SELECT cost, attempts FROM entry WHERE task_id = ?1").bind(id).first();
+  expect({ ...entry, cost: entry?.["cost"] ?? 0 }).toEqual({ ...entry, cost: bill });
+  // The sums that margins are read from have it too.
+  const sums = await env.DB.prepare("SELECT sum(cost) AS cost FROM settled_sum").first<number>("cost");
+  const entries = await env.DB.prepare("SELECT sum(cost) AS cost FROM entry").first<number>("cost");
+  expect(sums ?? 0).toBe(entries ?? 0);
+});
