@@ -330,4 +330,6 @@ export interface EarlierWork {
   faults: number;
   /** What its maker bills if it makes it, in millionths; null if that is not known. Set when the task has ended. */
   cost?: number | null;
+  /** What its maker bills, once that is known after the task's end, until it is booked. A maker that has stopped work may not know it any more. */
+  end?: number | null;
 }

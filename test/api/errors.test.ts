@@ -40,7 +40,7 @@ const families: [string, string[], string[]][] = [
   ["/v1/videos/generations/x", ["POST", "PUT", "DELETE"], ["GET"]],
   ["/v1/videos/x/remix", ["GET", "PUT", "DELETE"], ["POST"]],
   ["/v1/characters_tasks/x", ["POST", "PUT", "DELETE"], ["GET"]],
-  ["/v1/tasks", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/v1/tasks", ["PUT", "DELETE"], ["GET", "POST"]],
   ["/v1/tasks/x", ["POST", "PUT"], ["GET", "DELETE"]],
   ["/v1/tasks/x/cancel", ["GET", "PUT", "DELETE"], ["POST"]],
   ["/v1/tasks/x/receipt", ["POST", "PUT", "DELETE"], ["GET"]],

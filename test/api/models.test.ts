@@ -1,5 +1,6 @@
 /** `/v1/models`: the models that can be requested. Contract 2 and 8. */
 
+import "../support/alone.ts";
 import { createExecutionContext } from "cloudflare:test";
 import { expect, test } from "vitest";
 import worker from "../../src/worker.ts";

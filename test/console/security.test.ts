@@ -74,6 +74,11 @@ async function personWithAll() {
        VALUES (?1, ?2, ?3, ?3 || ?4, 'vidA-2', 'sandbox', 'image/png', '', 0)`,
     ).bind(characterId, accountId, username, script),
   ]);
+  const line = { custom_id: "one", endpoint: images, body: { model: "imgA-4", prompt } };
+  const { id: fileId } = (
+    await call("/v1/files", { key, method: "POST", body: JSON.stringify(line), headers: { "content-type": "application/jsonl" } })
+  ).body as { id: string };
+  const { id: batchId } = (await call("/v1/batches", { key, body: { input_file: fileId } })).body as { id: string };
   const names = {
     key,
     email,
@@ -88,6 +93,8 @@ async function personWithAll() {
     characterId,
     username,
     session: session.id,
+    fileId,
+    batchId,
   };
   return { browser, token: session.token, ...names, marks: Object.values(names) };
 }
@@ -102,7 +109,7 @@ beforeAll(async () => {
 
 /** The path of a route, filled in with the owner's ids. */
 function pathTo(route: string): string {
-  const { accountId, memberId, keyId, taskId, passkeyId, characterId, session } = owner;
+  const { accountId, memberId, keyId, taskId, passkeyId, characterId, session, fileId, batchId } = owner;
   const kinds: Record<string, string> = {
     keys: keyId,
     members: memberId,
@@ -112,6 +119,8 @@ function pathTo(route: string): string {
     sessions: session,
     passkeys: passkeyId,
     picture: taskId,
+    batches: batchId,
+    files: fileId,
   };
   const kind = /\/(\w+)\/:id/.exec(route)?.[1] ?? "";
   const names: Record<string, string> = {

@@ -26,6 +26,8 @@ const route = (model: string, more: object = {}) => ({ provider: "sandbox", mode
 /** What the sums that margins are read from have altogether. */
 const sumCosts = async () => (await env.DB.prepare("SELECT sum(cost) AS cost FROM settled_sum").first<number>("cost")) ?? 0;
 
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 /** The entry of a task in D1. */
 async function readEntry(taskId: string) {
   const row = await env.DB.prepare("SELECT charged, cost, attempts FROM entry WHERE task_id = ?1")
@@ -144,4 +146,56 @@ test.each([
   ];
   expect(await readEntry(id)).toEqual({ charged: 30_000, cost: 30_000, attempts });
   expect((await sumCosts()) - before).toBe(30_000);
+});
+
+test.each([
+  [", although the database does not answer", false],
+  [", although the answers of the database are lost", true],
+])("work that lost to another route, and that its maker stops, costs nothing%s", async (_, isDone) => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const vars = { ROUTES: { "imgA-4": [route("first", { bills_failures: true }), route("second", { cost: { image: 0.02 } })] } };
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, model: "first", polls: [{ progress: 1 }, ...Array<number>(8).fill(500)] });
+  const { body } = await call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt }, vars });
+  const id = body.id as string;
+  const database = bindings.database();
+  const original = database["batch"]!;
+  let failures = 0;
+  vi.spyOn(database, "batch").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    const isBooking = (values[0] as { statement: string }[]).some(({ statement }) => statement.includes("attempts IS ?2"));
+    if (!isBooking || failures++ > 1) return original.apply(this, values);
+    if (isDone) await original.apply(this, values);
+    throw new Error("scripted fault");
+  });
+  await finish(account, id, 60);
+  // Past the deadline too, after which nobody asks the maker.
+  for (let round = 0; round < 40; round++) await pass(id, 60);
+  await wakeWallet(account);
+  expect(failures).toBeGreaterThan(0);
+  const attempts = [
+    ["0 sandbox first", 0],
+    ["1 sandbox second", 20_000],
+  ];
+  expect(await readEntry(id)).toEqual({ charged: 30_000, cost: 20_000, attempts });
+});
+
+test.each([
+  ["the deletion of its inputs fails", () => failOnce(bindings.bucket(), "delete")],
+  ["the database does not answer", () => failOnce(bindings.statement(), "first", false, 2)],
+])("cancelled work that its maker stops costs nothing, although %s", async (_, fail) => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: Array.from({ length: 90 }, () => ({ progress: 5 })) });
+  const body = { model: "imgA-4", prompt, images: [`data:image/png;base64,${png}`] };
+  const created = await call("/v1/images/generations", { key: account.key, body, vars: { ROUTES: { "imgA-4": [route("first", { bills_failures: true })] } } });
+  const id = created.body.id as string;
+  await deliver(id);
+  await pass(id, 2);
+  fail();
+  await call(`/v1/tasks/${id}/cancel`, { method: "POST", key: account.key });
+  for (let round = 0; round < 40; round++) await pass(id, 60);
+  await wakeWallet(account);
+  expect(await readEntry(id)).toEqual({ charged: 0, cost: 0, attempts: [["0 sandbox first", 0]] });
 });

@@ -161,11 +161,11 @@ test("a read of D1 while a key's quota is lowered does not raise it", async () =
   await openWallet(account).writeEnded();
   await openWallet(account).reserve(newCharge(account), 400, {});
   const answers = await runInDurableObject(openWallet(account), async (object) => {
-    const statement = bindings.statement();
-    const original = statement["run"]!;
+    const database = bindings.database();
+    const original = database["batch"]!;
     let reserved: unknown;
-    vi.spyOn(statement, "run").mockImplementation(async function (this: unknown, ...values: unknown[]) {
-      const isChange = (this as { statement: string }).statement.startsWith("UPDATE wallet SET quota");
+    vi.spyOn(database, "batch").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+      const isChange = (values[0] as { statement: string }[])[0]!.statement.startsWith("UPDATE wallet SET quota");
       if (isChange) {
         await object.balances([account.keyId, "no such key"]);
         reserved = await object.reserve(newCharge(account), 500, {});

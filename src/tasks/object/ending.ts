@@ -40,29 +40,31 @@ export function settleOnce(task: FinalTask, record: RecordStore, env: Env): Prom
 }
 
 /** Settles the task and begins its callback and its delivery. Failed calls are retried by the alarm. */
-export async function settle(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
+async function settle(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
   const started = Date.now();
   const { charged, error, createdAt, submission } = task;
   try {
     await keepCharacter(task, env);
     await settlePrice(task, env);
-    const isUnwanted = error === "cancelled" || error === "deadline_exceeded";
-    const left = isUnwanted ? await stopUpstream(task, env) : undefined;
-    if (!isUnwanted) await eraseUpstream(task, env);
     await removeInputs(task, env);
     await reportToBatch(task, env);
     // The account's endpoint gets one event for the whole batch.
     const hasReceiver = submission.callbackUrl !== undefined || (!submission.batch && (await hasEndpoint(env.DB, submission.accountId)));
     const of = { ...logFields(task), key: submission.keyId, kind: submission.kind, submitted: createdAt };
+    const isUnwanted = error === "cancelled" || error === "deadline_exceeded";
+    // Last, because a maker that is asked again does not know the work that it has stopped.
+    const left = isUnwanted ? await stopUpstream(task, env) : undefined;
+    if (!isUnwanted) await eraseUpstream(task, env);
     log("settle", { ...of, outcome: error ?? "completed", charged, ms: Date.now() - started });
-    if (record.task !== task) return;
+    // Earlier work may have ended meanwhile, or the owner may have requested the callback.
+    const current = record.task;
+    if (!current || !isFinal(current) || current.step.do !== "settle") return;
     const { assetMs, recordMs } = lifeTimes(env);
     const isDelivered = awaitsDelivery(task);
-    const settled = deliveryBegun(afterEnd.settled(left ? withEarlier(task, left) : task, assetMs, recordMs), Date.now());
-    // The owner may have requested the callback already.
+    const settled = deliveryBegun(afterEnd.settled(left ? withEarlier(current, left) : current, assetMs, recordMs), Date.now());
     if (hasReceiver && !settled.callback) return await sendCallback(record.commit(callbackBegun(settled, Date.now())), env);
     // Written only if it differs from a settlement that succeeded at the first attempt, which `reloaded` assumes after a while.
-    if (task.status === "failed" || task.faults > 0 || task.callback || isDelivered) record.commit(settled);
+    if (current !== task || task.status === "failed" || task.faults > 0 || task.callback || isDelivered) record.commit(settled);
     else record.sleep(settled);
   } catch (fault) {
     alert("settle", { ...logFields(task), outcome: "retry" }, fault);

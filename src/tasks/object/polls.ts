@@ -134,19 +134,25 @@ export async function pollEarlier(task: Task, record: RecordStore, env: Env): Pr
 /** Cancels work whose result is no longer wanted, until its end is known or the task's deadline has passed, and books what its maker bills. */
 async function endEarlier(task: FinalTask, one: EarlierWork, record: RecordStore, env: Env): Promise<void> {
   const route = { ...task, route: one.route, operation: one.operation };
-  let next: (current: FinalTask) => FinalTask;
+  /** Changes the record, unless the task was deleted meanwhile. It may have been settled meanwhile. */
+  const change = (next: (current: FinalTask) => FinalTask) => {
+    const current = record.task;
+    if (current && isFinal(current) && current.earlier?.some(({ operation }) => operation === one.operation)) record.commit(next(current));
+  };
   try {
-    const end = await earlierCost(task, one, route, env);
-    if ("cost" in end) await bookLate(task, one.route, end.cost, env);
-    next = (current) =>
-      "cost" in end ? hedge.earlierDropped(current, one) : hedge.earlierPending(current, one, 0, Date.now(), end.pollAfterMs);
+    if (one.end === undefined) {
+      const end = await earlierCost(task, one, route, env);
+      if (!("cost" in end)) return change((current) => hedge.earlierPending(current, one, 0, Date.now(), end.pollAfterMs));
+      // Kept before it is booked, because the booking may fail: asked again, the maker would not know the work that it has stopped.
+      one = { ...one, end: end.cost };
+      change((current) => hedge.earlierPending(current, one, 0, Date.now()));
+    }
+    await bookLate(task, one.route, one.end ?? null, env);
+    change((current) => hedge.earlierDropped(current, one));
   } catch (error) {
     alert("poll", { ...logFields(route), outcome: "fault" }, error);
-    next = (current) => hedge.earlierPending(current, one, one.faults + 1, Date.now());
+    change((current) => hedge.earlierPending(current, one, one.faults + 1, Date.now()));
   }
-  // The task may have been settled or deleted meanwhile. Work that was cancelled must not be asked again: its maker would report a failure.
-  const current = record.task;
-  if (current && isFinal(current) && current.earlier?.some(({ operation }) => operation === one.operation)) record.commit(next(current));
 }
 
 /** What the maker bills for work that is no longer wanted, in millionths, null if that is not known; or when to ask again. Throws if the maker does not answer before the task's deadline. */

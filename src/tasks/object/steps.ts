@@ -13,7 +13,7 @@ import { perform } from "../consumer/perform.ts";
 import { callReceiver } from "../consumer/notify.ts";
 import { announceDelivery, runDelivery } from "./delivering.ts";
 import { abandon } from "./creating.ts";
-import { apply, forget, settle, settleOnce } from "./ending.ts";
+import { apply, forget, settleOnce } from "./ending.ts";
 import { sendCallback, sendDispatch } from "./messages.ts";
 import { pollEarlier, pollOperation, runPoll } from "./polls.ts";
 import type { RecordStore } from "./record-store.ts";
@@ -21,7 +21,7 @@ import { cancelLate, currentProvider } from "./upstream.ts";
 import { bookLate } from "./wallet-calls.ts";
 import { billedCost } from "../booking.ts";
 import * as afterEnd from "../transitions/after-end.ts";
-import { isUnwanted } from "../transitions/hedge.ts";
+import { isUnwanted, withEarlier } from "../transitions/hedge.ts";
 import * as outcomes from "../transitions/outcomes.ts";
 import * as callbacks from "../transitions/receiver-calls.ts";
 import * as deliveries from "../transitions/delivery.ts";
@@ -67,7 +67,7 @@ async function runFinal(task: FinalTask, record: RecordStore, env: Env): Promise
     case "poll_earlier":
       return runPoll(record, () => pollEarlier(task, record, env));
     case "settle":
-      return settle(task, record, env);
+      return settleOnce(task, record, env);
     case "notify":
       return sendCallback(record.commit(callbacks.callbackSent(task, now)), env);
     case "call_back": {
@@ -136,8 +136,12 @@ export async function reportStep(lease: string, step: StepOutcome, record: Recor
   if (!task) {
     // The task ended or moved to another route during the start, so no consumer will collect this result. A repeated report repeats this.
     const cost = known && (await lateCost(known, step, env));
-    if (known?.status === "failed" && step.route === known.route && cost !== undefined && !(known.isDeleted && cost !== 0))
-      await bookLate(known, known.route, cost, env);
+    if (known?.status !== "failed" || step.route !== known.route || cost === undefined || (known.isDeleted && cost !== 0)) return false;
+    const { task: current } = record;
+    // Kept with its end, which the alarm books: a repeated report must not ask the maker again for work that it has stopped.
+    if (step.outcome === "accepted" && current)
+      record.commit(withEarlier(current, { route: step.route, operation: step.operation, at: Date.now(), faults: 0, end: cost }));
+    else await bookLate(known, known.route, cost, env);
     return false;
   }
   await apply(reported(task, step, record.polls.isCalled, env), record, env);

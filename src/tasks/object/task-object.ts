@@ -9,7 +9,7 @@ import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { alert } from "../../base/log.ts";
 import * as callbacks from "../transitions/receiver-calls.ts";
 import { type CreateAnswer, createTask } from "./creating.ts";
-import { apply, settle, toLineReport } from "./ending.ts";
+import { apply, settleOnce, toLineReport } from "./ending.ts";
 import { sendCallback } from "./messages.ts";
 import { toReceipt } from "../answers/receipt.ts";
 import { signReceipt } from "../../signing/receipts.ts";
@@ -96,7 +96,7 @@ export class TaskObject extends DurableObject<Env> {
    */
   async remove(accountId: string): Promise<"removed" | "open" | "unavailable" | null> {
     const read = await this.read(accountId);
-    if (read && isFinal(read) && read.step.do === "settle") await settle(read, this.#record, this.env);
+    if (read && isFinal(read) && read.step.do === "settle") await settleOnce(read, this.#record, this.env);
     const task = this.#ownedBy(accountId);
     if (!task) return null;
     if (!isFinal(task)) return "open";
