@@ -189,7 +189,11 @@ test.each([
   const prompt = unique();
   await script({ match: prompt, polls: Array.from({ length: 90 }, () => ({ progress: 5 })) });
   const body = { model: "imgA-4", prompt, images: [`data:image/png;base64,${png}`] };
-  const created = await call("/v1/images/generations", { key: account.key, body, vars: { ROUTES: { "imgA-4": [route("first", { bills_failures: true })] } } });
+  const created = await call("/v1/images/generations", {
+    key: account.key,
+    body,
+    vars: { ROUTES: { "imgA-4": [route("first", { bills_failures: true })] } },
+  });
   const id = created.body.id as string;
   await deliver(id);
   await pass(id, 2);
