@@ -34,7 +34,7 @@ async function inspect(...options: string[]) {
 
 test("the tools' schemas are portable", async () => {
   const { tools } = await inspect("--method", "tools/list", "--strict");
-  expect(tools).toHaveLength(11);
+  expect(tools).toHaveLength(12);
 });
 
 test("an image is made with one call", async () => {

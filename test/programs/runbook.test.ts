@@ -21,9 +21,22 @@ interface Printed {
   body: Record<string, unknown>;
 }
 
-/** Runs a command of the page with these ids in the place of `acc_...` and `key_...`. */
-async function follow(command: string, ids: { account: string; key: string }): Promise<Printed> {
-  const text = command.replaceAll("acc_...", ids.account).replaceAll("key_...", ids.key);
+interface Ids {
+  account: string;
+  key: string;
+  /** A prepaid code, and its series. */
+  code: string;
+  series: string;
+}
+const none: Ids = { account: "", key: "", code: "", series: "" };
+
+/** Runs a command of the page with these ids in the place of `acc_...`, `key_...`, `code_...` and `codes_...`. */
+async function follow(command: string, ids: Ids): Promise<Printed> {
+  const text = command
+    .replaceAll("acc_...", ids.account)
+    .replaceAll("key_...", ids.key)
+    .replaceAll("code_...", ids.code)
+    .replaceAll("codes_...", ids.series);
   const { stdout } = await run("bash", ["-euc", `${definition}\n${text}`], {
     env: { ...process.env, GATEWAY: gateway.baseUrl, ADMIN_TOKEN: gateway.adminToken },
   });
@@ -31,14 +44,21 @@ async function follow(command: string, ids: { account: string; key: string }): P
   return { status: Number(status), body: body === "" ? {} : (JSON.parse(body) as Printed["body"]) };
 }
 
-/** A new account with a key, made with the page's own function. */
-async function newIds(): Promise<{ account: string; key: string; secret: string }> {
-  const none = { account: "", key: "" };
+/** A new account with a key, and a new code, made with the page's own function. */
+async function newIds(): Promise<Ids & { secret: string }> {
   const email = `runbook-${crypto.randomUUID()}@example.com`;
   const account = await follow(`admin /accounts POST '{"email": "${email}", "quota": 100}'`, none);
   const key = await follow(`admin /accounts/${String(account.body["id"])}/keys POST '{"name": "key", "quota": null}'`, none);
-  expect([account.status, key.status]).toEqual([201, 201]);
-  return { account: String(account.body["id"]), key: String(key.body["id"]), secret: String(key.body["key"]) };
+  const codes = await follow(`admin /codes POST '{"count": 1, "amount": 25}'`, none);
+  expect([account.status, key.status, codes.status]).toEqual([201, 201, 201]);
+  const [code] = codes.body["codes"] as { id: string }[];
+  return {
+    account: String(account.body["id"]),
+    key: String(key.body["id"]),
+    secret: String(key.body["key"]),
+    code: code!.id,
+    series: String(codes.body["id"]),
+  };
 }
 
 test("the page defines the function, and has a command for each rare task", () => {
@@ -62,7 +82,7 @@ test("every command of the page is accepted, its answer is printed, and its stat
   for (const command of commands) {
     // Each has an account of its own: some of them delete it.
     const { status, body } = await follow(command, await newIds());
-    const isDone = command.includes("DELETE") ? [202, 204] : [200];
+    const isDone = command.includes("DELETE") ? [202, 204] : command.includes("/codes POST") ? [201] : [200];
     expect(isDone, `${command}: ${status} ${JSON.stringify(body)}`).toContain(status);
     if (command.includes("/reconcile")) expect(body).toMatchObject({ object: "reconciliation", restored: [] });
     if (command.includes("disabled")) expect(body["disabled"]).toBe(command.includes("true"));
@@ -71,9 +91,9 @@ test("every command of the page is accepted, its answer is printed, and its stat
 });
 
 test("a refusal is printed with its status, so that it is not mistaken for an empty result", async () => {
-  const none = { account: "acc_0123456789abcdefghijkl", key: "key_0123456789abcdefghijkl" };
-  expect(await follow("admin /accounts/acc_...", none)).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
-  expect(await follow("admin /keys/key_... DELETE", none)).toMatchObject({ status: 404 });
+  const unknown = { ...none, account: "acc_0123456789abcdefghijkl", key: "key_0123456789abcdefghijkl" };
+  expect(await follow("admin /accounts/acc_...", unknown)).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
+  expect(await follow("admin /keys/key_... DELETE", unknown)).toMatchObject({ status: 404 });
   expect(await follow(`admin /accounts POST '{"quota": "1"}'`, none)).toMatchObject({ status: 400 });
 });
 
