@@ -72,14 +72,15 @@ const windowHeight = 900;
 /** More empty space than this at the foot of the window looks like the end of the page. */
 const maxVoid = 96;
 
-/** Pixels between the lowest visible word or image of the page's main part and the foot of the window; 0 for pages that end in the window. */
+/** Pixels between the lowest visible word or image of the page's main part and the foot of the window; 0 if all of it is in the window. */
 const voidAtFoot = (page: Page) =>
   page.evaluate((height) => {
-    const main = document.querySelector("main");
-    if (!main || main.getBoundingClientRect().bottom <= height) return 0;
-    const boxes = [...main.querySelectorAll("*")].filter((element) => element.childElementCount === 0 && element.checkVisibility());
-    const seen = boxes.map((element) => element.getBoundingClientRect()).filter(({ top, width }) => width > 0 && top < height);
-    return height - Math.min(height, Math.max(0, ...seen.map(({ bottom }) => bottom)));
+    const leaves = [...document.querySelectorAll("main *")].filter(
+      (element) => element.childElementCount === 0 && element.checkVisibility(),
+    );
+    const boxes = leaves.map((element) => element.getBoundingClientRect()).filter(({ width }) => width > 0);
+    if (boxes.every(({ bottom }) => bottom <= height)) return 0;
+    return height - Math.max(0, ...boxes.filter(({ top }) => top < height).map(({ bottom }) => Math.min(height, bottom)));
   }, windowHeight);
 
 test("each public page within 900 px of height shows that it continues", { timeout: 120_000 }, async ({ visitor }) => {
