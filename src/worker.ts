@@ -191,8 +191,11 @@ for (const [method, path, handle] of routes) app.on(method, path, withMiddleware
 /** Every five minutes: the operator's checks, and the look at Stripe, which does not wait for them. */
 async function scheduled(_: ScheduledController, given: Env): Promise<void> {
   const env = inJurisdiction(withRotatedSecrets(given));
-  const runs = [env.OPERATIONS?.check(new Objects(env), { proofDays: proofDays(env) }), env.PAYMENTS?.run(new PaymentObjects(env))];
-  const failed = (await Promise.allSettled(runs)).find(({ status }) => status === "rejected");
+  const runs = await Promise.allSettled([
+    Promise.resolve(env.OPERATIONS?.check(new Objects(env), { proofDays: proofDays(env) })),
+    Promise.resolve(env.PAYMENTS?.run(new PaymentObjects(env))),
+  ]);
+  const failed = runs.find(({ status }) => status === "rejected");
   if (failed?.status === "rejected") throw failed.reason;
 }
 
