@@ -31,7 +31,7 @@ export const fillSteps = (hours: Hour[], { since, stepMs, count }: Steps): Hour[
 };
 
 /** A step's name: the clock time within a day, otherwise the date, with the hour where a day has several. UTC. */
-export const useStepName = ({ stepMs, count }: Steps) => {
+const useStepName = ({ stepMs, count }: Steps) => {
   const { language } = useAround();
   return (ms: number) => {
     const clock = new Date(ms).toISOString().slice(11, 16);
