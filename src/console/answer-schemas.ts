@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { errorAnswer, taskErrorAnswer } from "../api/schema/errors.ts";
-import { submission, taskAnswer } from "../api/schema/tasks.ts";
+import { awaitedSubmission, submission, taskAnswer } from "../api/schema/tasks.ts";
 
 export { modelEntry } from "../api/schema/admin.ts";
 export { characterList, usageList } from "../api/schema/account.ts";
@@ -14,6 +14,6 @@ export { modelList } from "../api/schema/models.ts";
 export { dryRun, taskList } from "../api/schema/tasks.ts";
 export { taskAnswer };
 
-/** The answer to a submission or to a change of a task. */
-export const changedTask = z.union([submission, taskAnswer]);
+/** The answer to a submission, also to one that waited, or to a change of a task. */
+export const changedTask = z.union([submission, awaitedSubmission, taskAnswer]);
 export const anyError = z.union([errorAnswer, taskErrorAnswer]);

@@ -13,6 +13,7 @@ import { Money } from "./parts/money.tsx";
 import { FirstSteps, FirstThings } from "./overview/first-steps.tsx";
 import { Failures, ModelsUsed, Recent, Running } from "./overview/lists.tsx";
 import { Spark } from "./overview/spark.tsx";
+import { landingSample } from "./site/docs.ts";
 import { readTasks, type TaskData } from "./answers.ts";
 import { isOpen } from "./tasks/answers.ts";
 import { readPreviews } from "./tasks/previews.ts";
@@ -48,7 +49,7 @@ async function overviewPage(c: ConsoleContext) {
   ]);
   const left = remaining(balance);
   if (latest.length === 0 && uses.length === 0)
-    return page(c, t("overview"), <FirstThings base={new URL(c.req.url).origin} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
+    return page(c, t("overview"), <FirstThings sample={landingSample(c)} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
   const today = startOfDays(1, now);
   const sum = (since: number) => spent.reduce((total, { day, charged }) => total + (day >= since ? charged : 0), 0);
   return page(

@@ -251,3 +251,54 @@ test("a key's scope is set when it is created and changed later by its form", as
   for (const one of [key, successor])
     expect((await call("/v1/key", { key: one })).body).toMatchObject({ models: null, kinds: ["video"], max_open_tasks: null });
 });
+
+test("a new key's page has a call that is filled in, and sends it as this key: one task, however often it is pressed", async () => {
+  const { browser, id: accountId } = await (signedUp ??= signUp());
+  const page = await (await browser.ask("/console/keys", { name: unique(), quota: "1", expires: "" })).text();
+  const key = secretIn(page);
+  // The secret stands on the page once: in the command it is cut.
+  expect(page.split(key)).toHaveLength(2);
+  expect(page).toContain(`Bearer <span data-whole="key">${key.slice(0, 7)}…${key.slice(-4)}</span>`);
+  expect(page).toMatch(/\?wait=60/);
+  const [action = ""] = /\/console\/keys\/key_\w+\/send/.exec(page) ?? [];
+  const listOwn = async () => (await call("/v1/tasks", { key })).body.data as { id: string }[];
+  const { keyId } = (await findCaller(env, key))!;
+  // The wait advances the held time, and the task ends during its first second.
+  let isFirst = true;
+  const waits = vi.spyOn(Object.getPrototypeOf(scheduler) as Scheduler, "wait").mockImplementation(async (ms, options) => {
+    if (options?.signal) return new Promise(() => undefined);
+    vi.setSystemTime(Date.now() + ms);
+    if (isFirst) await finish({ id: accountId, key, keyId }, (await listOwn())[0]!.id);
+    isFirst = false;
+  });
+  const sent = await (await browser.ask(action, {}, undefined, { "hx-request": "true" })).text();
+  waits.mockRestore();
+  const before = await listOwn();
+  const [task] = before;
+  expect(sent).toContain(`href="/console/tasks/${task!.id}"`);
+  expect(sent).toMatch(/<img src="[^"]*\/assets\//);
+  expect(sent).not.toContain("<html");
+  // Without script it is a page of its own; and it is the same task.
+  const again = await (await browser.ask(action, {})).text();
+  expect(again).toContain("<html");
+  expect(again).toContain(`href="/console/tasks/${task!.id}"`);
+  expect(await listOwn()).toEqual(before);
+  expect((await call("/v1/balance", { key })).body).toMatchObject({ used_balance: 0.03 });
+});
+
+test("a first call that the key's limits refuse says why", async () => {
+  const { browser } = await (signedUp ??= signUp());
+  for (const [limits, reason] of [
+    [{ quota: "0.01" }, /quota|balance/i],
+    [{ quota: "", "kind-video": "on" }, /must be one of video/],
+  ] as const) {
+    const page = await (await browser.ask("/console/keys", { name: unique(), expires: "", ...limits })).text();
+    const [action = ""] = /\/console\/keys\/key_\w+\/send/.exec(page) ?? [];
+    const answer = await browser.ask(action, {}, undefined, { "hx-request": "true" });
+    expect(answer.status).toBe(200);
+    const text = await answer.text();
+    expect(text).toMatch(/class="note bad"/);
+    expect(text).toMatch(reason);
+  }
+  expect((await browser.ask("/console/keys/key_of_someone_else/send", {})).status).toBe(404);
+});

@@ -50,6 +50,7 @@ test.each([
   ["Japanese", "雨の東京の夜、ネオンが映る"],
   ["Korean", "한국의 가을 산사"],
   ["Russian", "Зимний лес на рассвете"],
+  ["Arabic", "منارة عند الفجر فوق البحر"],
   ["emoji", "🦊🚀 👩🏽‍🚀"],
   ["a thousand wide letters", "漢".repeat(1000)],
   ["one endless word", "x".repeat(4000)],

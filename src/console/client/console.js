@@ -1,12 +1,22 @@
 // Script of all pages, which also work without it. Elements select behaviour by data attributes.
 
+/** The text of an element. In it `<span data-whole="id">` stands for the text of another element, of which it shows a part. @param {Element | null} source */
+function wholeText(source) {
+  if (!source?.querySelector("[data-whole]")) return source?.textContent ?? "";
+  const copy = source.cloneNode(true);
+  if (!(copy instanceof Element)) return "";
+  for (const part of copy.querySelectorAll("[data-whole]"))
+    part.textContent = document.getElementById(part.getAttribute("data-whole") ?? "")?.textContent ?? "";
+  return copy.textContent;
+}
+
 /** `<button data-copy="id">`: copies the text of that element to the clipboard. Shown only with script. */
 document.addEventListener("click", ({ target }) => {
   const button = target instanceof Element ? target.closest("button[data-copy]") : null;
   if (!(button instanceof HTMLButtonElement)) return;
   const source = document.getElementById(button.dataset["copy"] ?? "");
-  const text = source instanceof HTMLTextAreaElement ? source.value : source?.textContent;
-  void navigator.clipboard.writeText(text ?? "").then(() => toast(button.dataset["copied"] ?? ""));
+  const text = source instanceof HTMLTextAreaElement ? source.value : wholeText(source);
+  void navigator.clipboard.writeText(text).then(() => toast(button.dataset["copied"] ?? ""));
 });
 
 /** Shows a message for five seconds. @param {string} text */

@@ -7,6 +7,7 @@ import { readBalance } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
 import { actor, readForm, page, nothingHere, withCatalog } from "../frame.tsx";
 import { budgetLeft, changeBudget } from "./budget.tsx";
+import { send } from "./first-call.tsx";
 import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys, shownOnce } from "./shared.tsx";
 import { DateTime } from "../parts/date-time.tsx";
@@ -104,7 +105,10 @@ async function rotate(c: ConsoleContext, key: Key) {
   const overlap = (await readForm(c))("overlap");
   if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.t("bad_overlap"));
   const made = await rotateKey(c.env.DB, c.env.API, actor(c), key, overlaps[overlap as Overlap]);
-  return made === undefined ? rotatePage(c, key, c.var.t("not_rotatable")) : shownOnce(c, key.name, made);
+  if (made === undefined) return rotatePage(c, key, c.var.t("not_rotatable"));
+  // The prefix tells it from the keys that other requests made meanwhile.
+  const created = (await readAccountKeys(c)).find(({ prefix }) => made.startsWith(prefix)) ?? key;
+  return shownOnce(c, created, made);
 }
 
 function deletePage(c: ConsoleContext, key: Key) {
@@ -140,6 +144,7 @@ export const keyChanges = new Hono<ConsoleEnvironment>()
   .post("/:id/change", ofKey(change))
   .get("/:id/rotate", ofKey(rotatePage))
   .post("/:id/rotate", ofKey(rotate))
+  .post("/:id/send", ofKey(send))
   .get("/:id/delete", ofKey(deletePage))
   .post(
     "/:id/delete",

@@ -172,7 +172,7 @@ async function create(c: ConsoleContext) {
   if (created?.results.length === 0) return keysPage(c, c.var.t("too_many_keys"), field);
   // Set before the user sees the key, so that the key never spends without its budget.
   await changeBudget(c, accountId, apiKey.walletId, budget);
-  return shownOnce(c, name, key);
+  return shownOnce(c, apiKey, key);
 }
 
 export const keys = new Hono<ConsoleEnvironment>()

@@ -1,10 +1,9 @@
 /** For an account without tasks: three steps, examples to open in the playground, a first request. */
 
-import { Code } from "../parts/code.tsx";
 import { useAround, useGap } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { buildSnippets } from "../playground/snippets.ts";
+import { Html } from "../site/html.tsx";
 
 /** The examples, by the keys of their prompts, each with a suitable model. */
 const examples = [
@@ -81,19 +80,18 @@ export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
   );
 };
 
-/** The whole page of an account without tasks. `base` is the gateway's URL. */
-export const FirstThings = ({ base, left, isKeyed }: { base: string; left: number | null; isKeyed: boolean }) => {
+/** The whole page of an account without tasks. `sample` is the first request, with this gateway's address. */
+export const FirstThings = ({ sample, left, isKeyed }: { sample: string; left: number | null; isKeyed: boolean }) => {
   const { t } = useAround();
-  const program = {
-    base,
-    path: "/v1/images/generations",
-    isChat: false,
-    body: { model: "imgA-4", prompt: t("example_lighthouse") },
-  };
-  const { curl, javascript, python } = buildSnippets(program);
   return (
     <>
       <FirstSteps left={left} isKeyed={isKeyed} hasMade={false} />
+      <section>
+        <div class="sub">
+          <h2>{t("first_request")}</h2>
+        </div>
+        <Html html={sample} />
+      </section>
       <section>
         <div class="sub">
           <h2>{t("start_from_example")}</h2>
@@ -111,19 +109,6 @@ export const FirstThings = ({ base, left, isKeyed }: { base: string; left: numbe
             </li>
           ))}
         </ul>
-      </section>
-      <section>
-        <div class="sub">
-          <h2>{t("first_request")}</h2>
-        </div>
-        <Code
-          name="first"
-          tabs={[
-            { id: "first-curl", title: "curl", code: curl },
-            { id: "first-javascript", title: "JavaScript", code: javascript },
-            { id: "first-python", title: "Python", code: python },
-          ]}
-        />
       </section>
     </>
   );

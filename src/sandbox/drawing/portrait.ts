@@ -3,7 +3,7 @@
 import { around, circle, createCanvas, ellipse, fillShape, roundedBox, toTone, type Box, type Canvas, type Distance } from "./canvas.ts";
 import type { Font } from "./glyphs.ts";
 import { choosePalette, type Palette } from "./palette.ts";
-import { drawCaption } from "./image.ts";
+import { drawWords } from "./image.ts";
 import { between, pick, randomFrom, type Random } from "./random.ts";
 import { folds, orbs } from "./scenes.ts";
 
@@ -43,7 +43,7 @@ export async function drawPortrait(font: Font, seed: readonly string[]): Promise
   );
   drawFringe(canvas, random, face, head, hair);
   drawFeatures(canvas, random, face, skin, hair);
-  drawCaption(canvas, font, "sandbox");
+  drawWords(canvas, font, ["sandbox"]);
   return { canvas, palette };
 }
 

@@ -1,0 +1,140 @@
+/** The first call with a new key: the filled-in command, and sending it from the page. */
+
+import type { ConsoleContext } from "../context.ts";
+import { formatAmount } from "../amounts.ts";
+import { readError, readTask, readTaskId, taskImages, type TaskData } from "../answers.ts";
+import { askGateway, page } from "../frame.tsx";
+import { usualTime } from "../models/prices.ts";
+import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { taskPath } from "../parts/ids.ts";
+import { Money } from "../parts/money.tsx";
+import { Note } from "../parts/note.tsx";
+import { StatusPill } from "../parts/status.tsx";
+import { readChoices } from "../playground/choices.ts";
+import { part } from "../playground/page.tsx";
+import { landingSample } from "../site/docs.ts";
+import { Html } from "../site/html.tsx";
+import type { Key } from "./shared.tsx";
+
+/** The call of the sample that all pages show. */
+const path = "/v1/images/generations?wait=60";
+const body = { model: "imgA-4", size: "16:9", prompt: "A lighthouse at dawn" };
+
+/** What a call costs and how long it usually takes; undefined if the model is not available. */
+export async function readFirstCall(c: ConsoleContext): Promise<{ price: string; time: string } | undefined> {
+  const choice = (await readChoices(c)).find(({ id }) => id === body.model);
+  const units = choice?.price["image"];
+  if (!choice || units === undefined) return undefined;
+  return { price: formatAmount(c, Math.round(units * 1e6)), time: usualTime(c.var.t, choice) };
+}
+
+/** A key as it stands in a command: cut, because the page shows it once; the copy button takes the whole. */
+const cut = (key: string) => `${key.slice(0, 7)}…${key.slice(-4)}`;
+
+/** The sample with the key. `key` consists of letters and digits, so it needs no escaping. */
+const filledIn = (c: ConsoleContext, key: string) => landingSample(c).replaceAll("$API_KEY", `<span data-whole="key">${cut(key)}</span>`);
+
+/** The second step of a new key's page. */
+export const FirstCall = ({
+  c,
+  id,
+  secret,
+  price,
+  time,
+}: {
+  c: ConsoleContext;
+  id: string;
+  secret: string;
+  price: string;
+  time: string;
+}) => {
+  const { t } = c.var;
+  return (
+    <section>
+      <div class="sub">
+        <h2>
+          <span class="nth">2</span> {t("key_try")}
+        </h2>
+        <span class="meta push">{t("key_try_cost", { price, time })}</span>
+      </div>
+      <Html html={filledIn(c, secret)} />
+      <p class="meta pt">{t("key_try_hint")}</p>
+      <form
+        method="post"
+        action={`/console/keys/${id}/send`}
+        target="_blank"
+        class="gap0"
+        hx-post={`/console/keys/${id}/send`}
+        hx-target="#sent"
+        hx-swap="innerHTML"
+        hx-sync="this:drop"
+        hx-config="timeout:90000"
+        hx-indicator="#send"
+      >
+        <button class="btn primary" id="send">
+          <Icon name="bolt" />
+          {t("key_send", { price })}
+        </button>
+      </form>
+      <div id="sent" aria-live="polite" />
+    </section>
+  );
+};
+
+/** What came back, for the place below the command. */
+const Sent = ({ task }: { task: TaskData }) => {
+  const { t } = useAround();
+  const image = taskImages(task)[0]?.url[0];
+  return (
+    <div class="sent">
+      {image !== undefined && <img src={image} alt={body.prompt} width={320} height={180} />}
+      <div class="stack tight">
+        <p class="row">
+          <StatusPill task={task} />
+          {task.cost?.charged !== undefined && <Money millionths={Math.round(task.cost.charged * 1e6)} />}
+        </p>
+        <p>{task.status === "failed" ? task.error?.message : t(task.status === "completed" ? "key_works" : "key_runs")}</p>
+        <p>
+          <a class="btn sm" href={`/console/tasks/${task.id}`}>
+            {t("key_open_task")}
+          </a>
+        </p>
+      </div>
+    </div>
+  );
+};
+
+/** Sends the command as the key: with its limits, at its cost. Pressed twice it is one task. */
+async function ask(c: ConsoleContext, key: Key) {
+  const { keyHash: _, ...caller } = c.get("caller");
+  c.set("caller", { ...caller, keyId: key.walletId, scope: key.scope });
+  const answer = await askGateway(c, path, {
+    method: "POST",
+    headers: { "content-type": "application/json", "idempotency-key": `first-call-${key.id}` },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) return <Note tone="bad">{(await readError(answer)).message}</Note>;
+  return <Sent task={await readTask(await askGateway(c, taskPath(await readTaskId(answer))))} />;
+}
+
+/** Answers "Send it now": a part of the key's page, or without script a page of its own. */
+export async function send(c: ConsoleContext, key: Key): Promise<Response> {
+  const { t } = c.var;
+  const shown = await ask(c, key);
+  if (c.req.header("hx-request") !== undefined) return part(c, shown);
+  return page(
+    c,
+    key.name,
+    <>
+      {shown}
+      <p class="gap0">
+        <a class="btn" href="/console/keys">
+          {t("all_keys")}
+        </a>
+      </p>
+    </>,
+    200,
+    { width: "slim" },
+  );
+}
