@@ -98,7 +98,7 @@ test("the list says state, price and routes of each model, its filters count, an
   expect(row("wrecked")).toMatch(/No route is on .*0 of 1 routes in use/s);
   const ids = async (query: string) =>
     [...(await browser.read(`${root}?${query}`)).matchAll(/admin\/models\/([\w.-]+)">/g)].map(([, id]) => id).filter((id) => id !== "_new");
-  expect(await ids("show=hidden")).toEqual(["vidD-02"]);
+  expect(await ids("show=hidden")).toEqual(["vidD-02", "kling-v3", "kling-v3-omni", "wan-3.0", "wan-3.0-prime"]);
   expect(await ids("show=unserved")).toEqual(["wrecked"]);
   expect(await ids("q=REEF")).toEqual(["reef-text"]);
   expect(await ids("q=gpt-6.1-sol&show=unserved")).toEqual(["wrecked"]);
