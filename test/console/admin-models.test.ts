@@ -73,11 +73,11 @@ test("the list says state, price and routes of each model, its filters count, an
   await put("vidD-02", { state: "hidden" });
   await put("wrecked", { ...text, routes: [{ provider: "openai", model: "gpt-6.1-sol" }] });
   const html = await browser.read(root);
-  expect(html.match(/<tr>/g)).toHaveLength(1 + 14);
+  expect(html.match(/<tr>/g)).toHaveLength(1 + 18);
   for (const [name, count] of [
-    ["All", 14],
+    ["All", 18],
     ["Live", 13],
-    ["Hidden", 1],
+    ["Hidden", 5],
     ["Changed or added", 4],
     ["Not served", 1],
     ["Ends soon", 0],
