@@ -38,6 +38,7 @@ const bound = {
   MCP: absent as never,
   OPERATIONS: { name: kCurrentWorker, entrypoint: "Operations" },
   SIGNER: { name: kCurrentWorker, entrypoint: "Marks" },
+  PAYMENTS: { name: kCurrentWorker, entrypoint: "Payments" },
 };
 
 /**
@@ -50,14 +51,14 @@ const servedFiles: Plugin = {
   name: "served-files",
   enforce: "pre",
   async resolveId(source, importer) {
-    if (!/\.(?:css|min\.js|svg|woff2|webp|mp4|md)$|\/client\/\w+\.js$/.test(source)) return null;
+    if (!/\.(?:css|min\.js|svg|woff2|webp|png|mp4|md)$|\/client\/\w+\.js$/.test(source)) return null;
     const found = await this.resolve(source, importer, { skipSelf: true });
     return found && `\0served:${found.id.replace(/\?.*$/, "")}.served`;
   },
   load: (id) => {
     if (!id.startsWith("\0served:")) return null;
     const path = id.slice("\0served:".length, -".served".length);
-    return /\.(?:woff2|webp|mp4)$/.test(path)
+    return /\.(?:woff2|webp|png|mp4)$/.test(path)
       ? `export default Uint8Array.fromBase64("${readFileSync(path, "base64")}").buffer`
       : `export default ${JSON.stringify(readFileSync(path, "utf8"))}`;
   },
@@ -144,7 +145,17 @@ const bundled = (...more: string[]) => ({
     ssr: {
       enabled: true,
       rolldownOptions: { external: /^(?:node|cloudflare):/ },
-      include: ["@cfworker/json-schema", "fast-check", "hono", "hono/body-limit", "hono/http-exception", "zod", "zod/mini", ...more],
+      include: [
+        "@cfworker/json-schema",
+        "fast-check",
+        "hono",
+        "hono/body-limit",
+        "hono/http-exception",
+        "stripe",
+        "zod",
+        "zod/mini",
+        ...more,
+      ],
     },
   },
 });
@@ -237,7 +248,10 @@ export default defineConfig(async () => ({
         { plugins: [textFiles] },
       ),
       // Tests of pure functions, which the lane of the gateway runs too: `npm run test:fast`.
-      { test: { name: "pure", include: ["test/**/*.pure.test.ts"], isolate: false, maxWorkers: 2, sequence: { groupOrder: 6 } } },
+      {
+        plugins: [textFiles],
+        test: { name: "pure", include: ["test/**/*.pure.test.ts"], isolate: false, maxWorkers: 2, sequence: { groupOrder: 6 } },
+      },
       // The scripts, the documentation's and the examples' programs, the bundled Workers. They mostly wait for each other.
       processes("programs", 1, { globalSetup: ["test/clients/gateway.ts"], maxWorkers: 4, testTimeout: 120_000, hookTimeout: 120_000 }),
       // The real wrangler against an emulation of Cloudflare's API: each test bundles the Workers several times.

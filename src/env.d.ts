@@ -41,6 +41,8 @@ interface Env {
   MCP?: import("./rpc/gateway-api.ts").WorkerBehind;
   /** The audit, checks and alerts, and the erasure of accounts; optional in a deployment */
   OPERATIONS?: Omit<import("./operations/worker.ts").default, keyof import("cloudflare:workers").WorkerEntrypoint>;
+  /** Stripe's Checkout, webhook and portal; only in a deployment `--with payments` */
+  PAYMENTS?: import("./rpc/payments.ts").PaymentsWorker;
   /** Signs C2PA manifests with the operator's certificate; optional in a deployment */
   SIGNER?: { sign(order: import("./media/file-binding.ts").SignOrder): Promise<import("./media/file-binding.ts").Signed> };
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */

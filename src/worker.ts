@@ -10,6 +10,7 @@ import { receiveCallback } from "./api/callbacks.ts";
 import { openConsole, openWorker, showRoot, wantsPage } from "./api/forward.ts";
 import { listModels, showModel } from "./api/models.ts";
 import { ready } from "./api/ready.ts";
+import { receiveStripeEvent } from "./api/stripe-events.ts";
 import { verify } from "./api/verify.ts";
 import { listAudit } from "./api/account/audit-log.ts";
 import { balance } from "./api/account/balance.ts";
@@ -17,6 +18,7 @@ import { deleteCharacter, listCharacters } from "./api/account/characters.ts";
 import * as destinations from "./api/account/destinations.ts";
 import { listEvents } from "./api/account/events.ts";
 import { showKey } from "./api/account/key.ts";
+import { createPayment } from "./api/account/payments.ts";
 import { createToken } from "./api/account/tokens.ts";
 import { showUsage } from "./api/account/usage.ts";
 import * as webhooks from "./api/account/webhooks.ts";
@@ -43,6 +45,7 @@ import { withRotatedSecrets } from "./base/rotated-secrets.ts";
 import { proofDays } from "./config.ts";
 import { inJurisdiction } from "./jurisdiction.ts";
 import { Objects } from "./rpc/objects.ts";
+import { PaymentObjects } from "./rpc/payment-objects.ts";
 import { consume, type QueueMessage } from "./tasks/consumer/queue.ts";
 
 export { BatchObject } from "./api/batches/object.ts";
@@ -86,6 +89,7 @@ const routes: [method: string, path: string, handle: Handle][] = [
   ["GET", "/v1/events", admitted("read", managed(listEvents))],
   ["GET", "/v1/audit_log", admitted("read", managed(listAudit))],
   ["GET", "/v1/key", admitted("read", showKey)],
+  ["POST", "/v1/payments", admitted("submission", managed(createPayment))],
   ["POST", "/v1/tokens", admitted("submission", createToken)],
   ["POST", "/v1/files", admitted("submission", createFile)],
   ["GET", "/v1/files", admitted("read", listFiles)],
@@ -121,6 +125,7 @@ const routes: [method: string, path: string, handle: Handle][] = [
   ["GET", "/characters/*", showLinked],
   ["OPTIONS", "/characters/*", answerAssetPreflight],
   ["POST", "/callbacks/:provider/:task/:signature", receiveCallback],
+  ["POST", "/payments/stripe", receiveStripeEvent],
   ["GET", "/.well-known/jwks.json", showKeys],
   ["GET", "/v1/verify/:sha256", verify],
 
@@ -183,9 +188,15 @@ const refuse: Handle = async (c) => {
 const app = new HonoBase<AppEnv>({ strict: false, router: new TableRouter() }).onError(onError).notFound(withMiddleware(refuse));
 for (const [method, path, handle] of routes) app.on(method, path, withMiddleware(handle));
 
-/** Every five minutes: the operator's checks. */
-async function scheduled(_: ScheduledController, env: Env): Promise<void> {
-  await env.OPERATIONS?.check(new Objects(inJurisdiction(withRotatedSecrets(env))), { proofDays: proofDays(env) });
+/** Every five minutes: the operator's checks, and the look at Stripe, which does not wait for them. */
+async function scheduled(_: ScheduledController, given: Env): Promise<void> {
+  const env = inJurisdiction(withRotatedSecrets(given));
+  const runs = await Promise.allSettled([
+    Promise.resolve(env.OPERATIONS?.check(new Objects(env), { proofDays: proofDays(env) })),
+    Promise.resolve(env.PAYMENTS?.run(new PaymentObjects(env))),
+  ]);
+  const failed = runs.find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
 }
 
 export default {

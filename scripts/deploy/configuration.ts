@@ -47,7 +47,8 @@ const named = (name: string, environment: string) => (environment === "" ? name 
 /** Builds the deployment of an environment from the committed configurations. Database ids come later (`withDatabaseIds`). */
 export function deployment(environment: string, choices: Choices): Deployment {
   checkEnvironment(environment);
-  const chosen = parts.filter((part) => !choices.without?.includes(part.partOf ?? part.name));
+  const isAsked = (part: Part) => (choices.with as readonly string[] | undefined)?.includes(part.name) ?? false;
+  const chosen = parts.filter((part) => (part.isAsked ? isAsked(part) : !choices.without?.includes(part.partOf ?? part.name)));
   const left = new Set(parts.filter((part) => !chosen.includes(part)).map((part) => readConfiguration(part).name));
   const name = named(parts.filter((part) => !part.isOptional).map((part) => readConfiguration(part).name)[0] ?? "", environment);
   const workers = chosen.map((part): Worker => {

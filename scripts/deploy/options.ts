@@ -60,7 +60,7 @@ export const deployHelp = `npm run deploy -- [options]
   --region REGION       where databases and buckets are created: ${regions.join(", ")}
   --jurisdiction WHERE  keep database, bucket, queues and objects inside: ${jurisdictions.join(", ")}
   --without PART,...    leave out ${leavable.join(", ")} ("none" brings all back)
-  --with BINDING,...    add the bindings ${extras.join(", ")} ("none" takes them away)
+  --with NAME,...       add bindings or Workers: ${extras.join(", ")} ("none" takes them away)
   --mail-from ADDRESS   the sender of e-mail, with --with email
   --email ADDRESS       the first account's address (default: yours at Cloudflare)
   --marks RULE          marks and labels of files as a rule asks: ${markNames.filter((name) => name !== "none").join(", ")} ("none" goes back)

@@ -10,6 +10,8 @@ export interface Part {
   declarations: string;
   /** True if a deployment works without it. */
   isOptional: boolean;
+  /** True if only `--with` and its name deploy it: it needs something of the operator's. */
+  isAsked?: true;
   /** The part that alone uses it: both are left out together, by that part's name. */
   partOf?: string;
   /** Required secrets that the deployment makes when they are not set, as random text or as a key for signatures. */
@@ -20,8 +22,8 @@ export interface Part {
   onFreePlan?: Record<string, string>;
 }
 
-/** Bindings that `--with` can add. */
-export const extras = ["ai", "media", "email"] as const;
+/** What `--with` can add: bindings, and parts that only it deploys. */
+export const extras = ["ai", "media", "email", "payments"] as const;
 type Extra = (typeof extras)[number];
 
 /** In the order of deployment: a Worker comes after those that it binds, the one with the public address last. */
@@ -85,6 +87,15 @@ export const parts: Part[] = [
     onFreePlan: { DATABASE_MAX_MB: "500", LEDGER_MAX_MB: "125" },
   },
   {
+    name: "payments",
+    config: "src/payments/wrangler.toml",
+    declarations: "src/payments/env.d.ts",
+    isOptional: true,
+    isAsked: true,
+    madeSecrets: {},
+    extras: {},
+  },
+  {
     name: "gateway",
     config: "wrangler.toml",
     declarations: "src/env.d.ts",
@@ -95,7 +106,9 @@ export const parts: Part[] = [
 ];
 
 /** The names that `--without` knows. */
-export const leavable = parts.filter(({ isOptional, partOf }) => isOptional && partOf === undefined).map(({ name }) => name);
+export const leavable = parts
+  .filter(({ isOptional, isAsked, partOf }) => isOptional && !isAsked && partOf === undefined)
+  .map(({ name }) => name);
 
 /** Lifecycle rules by binding: the days after which the bucket deletes what a crash left behind under each prefix; see docs/deploy.md. Callers' files exist for seven days at most. */
 export const expiringPrefixes: Record<string, Record<string, number>> = { ASSETS: { "assets/": 1, "inputs/": 1, "files/": 8 } };

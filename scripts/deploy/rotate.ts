@@ -51,6 +51,11 @@ const rotations: Record<string, Rotation> = {
   },
   ADMIN_TOKEN: { make: randomSecret, after: "The old token is refused." },
   AUTH_SECRET: { make: randomSecret, after: "All users are signed out, and links to verify an address stop working." },
+  STRIPE_SECRET_KEY: { after: "Revoke the old one in Stripe's dashboard." },
+  STRIPE_WEBHOOK_SECRET: {
+    asksOld: true,
+    after: "Events signed with either are accepted. When Stripe no longer signs with the old one, delete STRIPE_WEBHOOK_SECRET_OLD.",
+  },
   GITHUB_CLIENT_SECRET: login,
   GOOGLE_CLIENT_SECRET: login,
   ...Object.fromEntries(

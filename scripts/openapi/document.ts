@@ -19,6 +19,7 @@ import { destinations } from "./operations/destinations.ts";
 import { files } from "./operations/files.ts";
 import { generations } from "./operations/generations.ts";
 import { keys } from "./operations/keys.ts";
+import { payments } from "./operations/payments.ts";
 import { receipts } from "./operations/receipts.ts";
 import { service } from "./operations/service.ts";
 import { tasks } from "./operations/tasks.ts";
@@ -39,6 +40,7 @@ const operations: Operations = {
   ...callbacks,
   ...destinations,
   ...audit,
+  ...payments,
   ...service,
   ...admin,
   ...adminModels,

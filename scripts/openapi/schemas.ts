@@ -15,6 +15,7 @@ import * as models from "../../src/api/schema/models.ts";
 import * as files from "../../src/api/schema/files.ts";
 import { entryFields } from "../../src/catalog/entries.ts";
 import * as links from "../../src/api/schema/links.ts";
+import * as payments from "../../src/api/schema/payments.ts";
 import * as ready from "../../src/api/schema/ready.ts";
 import * as receipts from "../../src/api/schema/receipts.ts";
 import * as tasks from "../../src/api/schema/tasks.ts";
@@ -84,6 +85,9 @@ const named: Record<string, z.ZodMiniType> = {
   WebhookTest: callbacks.webhookTest,
   AuditEntry: auditLog.auditEntry,
   AuditLog: auditLog.auditLog,
+  NewPayment: bodies.newPayment(),
+  PaymentSession: payments.paymentSession,
+  StripeReceived: payments.stripeReceived,
   EndEvent: callbacks.event,
   EventList: callbacks.eventList,
   EntryPoints: links.linksAnswer,

@@ -77,6 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     "facades/openai": {},
     marks: JSON.parse(await keptSecret(stateDir, "test-certificate.json", async () => JSON.stringify(await newTestChain()))) as Variables,
     operations: {},
+    payments: {},
   };
   const configs = await Promise.all(Object.entries(own).map(([name, defaults]) => localConfig(name, stateDir, defaults, variables)));
   const workers = [

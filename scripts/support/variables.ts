@@ -24,7 +24,7 @@ export function isWorkerVariable(name: string): boolean {
 }
 
 /** The Workers behind the gateway that have variables of their own. */
-const behind = ["console", "facades/openai", "marks", "operations"];
+const behind = ["console", "facades/openai", "marks", "operations", "payments"];
 
 /** True if the Worker in the folder `worker` reads a variable of this name. */
 export const isDeclared = (worker: string, name: string): boolean => declared(`src/${worker}/env.d.ts`).has(name);

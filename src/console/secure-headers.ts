@@ -8,6 +8,9 @@ import { assetBaseUrl } from "./settings.ts";
 /** The hosts to which login buttons redirect: browsers apply the policy to redirects after a form, too. */
 const loginOrigins = { github: "https://github.com", google: "https://accounts.google.com" };
 
+/** Where forms of the Billing page go on. */
+const stripeOrigins = ["https://checkout.stripe.com", "https://billing.stripe.com"];
+
 /**
  * Allows only our own host and the operator's host for assets, no inline scripts and no frames. Served files have the headers too, because
  * an SVG may be opened as a page.
@@ -25,7 +28,11 @@ export const protectiveHeaders: MiddlewareHandler<{ Bindings: ConsoleEnv }> = (c
       // `blob:` is for an image that a user has just chosen, `data:` for one in a conversation.
       imgSrc: ["'self'", "blob:", "data:", ...assetOrigins],
       mediaSrc: ["'self'", ...assetOrigins],
-      formAction: ["'self'", ...configuredLogins(c.env).map((login) => loginOrigins[login])],
+      formAction: [
+        "'self'",
+        ...configuredLogins(c.env).map((login) => loginOrigins[login]),
+        ...(c.req.path === "/console/billing" || c.req.path.startsWith("/console/billing/") ? stripeOrigins : []),
+      ],
       baseUri: ["'none'"],
       frameAncestors: ["'none'"],
     },

@@ -6,7 +6,7 @@ import { toUnits } from "./ledger.ts";
 export interface Credit {
   /** The kind and the id of the cause, once for all accounts: `code:code_1`, `payment:pi_1`. */
   id: string;
-  /** `returned`: a dispute that was won. */
+  /** `returned`: a dispute that was won, or a refund that failed. */
   kind: "code" | "payment" | "refund" | "dispute" | "returned";
   /** Millionths; below 0 is a debit. */
   amount: number;

@@ -3,6 +3,7 @@
 import { type Announcer, changeKeys } from "./account-changes.ts";
 import { type Actor, auditRowIfChanged, eraseAuditLog } from "./audit-log.ts";
 import { ofAccount } from "./ledger.ts";
+import { eraseCustomer } from "./payments.ts";
 import { eraseReasons } from "./quota-changes.ts";
 import { eraseRequests } from "./requests.ts";
 
@@ -83,6 +84,7 @@ export async function erasePerson(db: D1Database, announcer: Announcer, accountI
     eraseRequests(db, accountId),
     ...eraseReasons(db, accountId),
     eraseAuditLog(db, accountId),
+    eraseCustomer(db, accountId, now),
     db
       .prepare(
         "UPDATE api_key SET deleted_at = coalesce(deleted_at, ?2), hash = 'erased:' || id, name = '', prefix = '' WHERE account_id = ?1",

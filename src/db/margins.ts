@@ -33,9 +33,17 @@ interface Days {
   last: number;
 }
 
-/** Margins of the settlements of these days, by `group`: the highest revenue first, days in their order. Reads the sums, and of accounts also the entries of the last days. `model` leaves out the others, by route or day. */
-export async function readMargins(db: D1Database, { first, last }: Days, group: MarginGroup, model?: string): Promise<Margin[]> {
-  const order = `GROUP BY 1 ORDER BY ${group === "day" ? "1" : "2 DESC, 3 DESC, 1"}`;
+/**
+ * Margins of the settlements of these days, by `group`: the highest revenue first, days in their order. Reads the sums, and of accounts also the
+ * entries of the last days. At most `limit` groups; `model` leaves out other models, except by account.
+ */
+export async function readMargins(
+  db: D1Database,
+  { first, last }: Days,
+  group: MarginGroup,
+  { limit = -1, model }: { limit?: number; model?: string } = {},
+): Promise<Margin[]> {
+  const order = `GROUP BY 1 ORDER BY ${group === "day" ? "1" : "2 DESC, 3 DESC, 1"} LIMIT ${limit}`;
   const end = last + dayMs;
   if (group !== "account")
     return (

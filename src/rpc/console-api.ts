@@ -5,6 +5,7 @@ import { liveCatalog } from "../current-catalog.ts";
 import { alert } from "../base/log.ts";
 import { toBatchObjectId, toObjectId } from "../base/ids.ts";
 import { Objects, SharedObjects } from "./objects.ts";
+import type { CheckoutAnswer, CheckoutOrder, PaymentOptions } from "./payments.ts";
 import type { Delivery, Reconciliation, RestoredDecision } from "./operations.ts";
 import { providerStates } from "../providers/index.ts";
 import type { Actor } from "../db/audit-log.ts";
@@ -124,6 +125,26 @@ export class ConsoleApi extends SharedObjects {
   /** Credits an account with a prepaid code as its user typed it. Throws if a storage does not answer: it may be repeated then. */
   async redeemCode(accountId: string, typed: string, by: Actor): Promise<Redeemed> {
     return redeemCode(this.#env, accountId, typed, by);
+  }
+
+  /** What the account can pay; undefined if payments are not deployed or not set up. */
+  async paymentOptions(accountId: string): Promise<PaymentOptions | undefined> {
+    return this.#env.PAYMENTS?.options(accountId);
+  }
+
+  /** Opens a page of Stripe on which the user pays; undefined if payments are not deployed. */
+  async checkout(order: CheckoutOrder): Promise<CheckoutAnswer | undefined> {
+    return this.#env.PAYMENTS?.checkout(order);
+  }
+
+  /** The address of a payment's invoice or receipt at Stripe; undefined if it has none. */
+  async paymentReceipt(accountId: string, paymentId: string): Promise<string | undefined> {
+    return this.#env.PAYMENTS?.receipt(accountId, paymentId);
+  }
+
+  /** The address of Stripe's portal for the account; undefined before its first payment. */
+  async paymentPortal(accountId: string, returnUrl: string): Promise<string | undefined> {
+    return this.#env.PAYMENTS?.portal(accountId, returnUrl);
   }
 
   /** Sets the budget of an account or one of its keys (`id`, its wallet); null removes it. Amounts already spent in its window count. */

@@ -48,6 +48,7 @@ const table: [method: string, path: RegExp, who: string][] = [
   ["GET", /^\/console\/members\/:id/, "OA"],
   ["POST", /^\/console\/members\//, "OA"],
   ["GET", /^\/console\/audit-log/, "OA"],
+  ["GET", /^\/console\/billing\/receipts/, "OA"],
   ["GET", /^\/console\/billing/, "OAMV"],
   ["POST", /^\/console\/billing/, "OA"],
   ["GET", /^\/console\/admin/, "OA"],
@@ -77,6 +78,7 @@ test("a path without a rule is for owners alone", () => {
 
 /** Calls of the API that a member's key may not make. */
 const managed = new Set([
+  "POST /v1/payments",
   "PUT /v1/webhook",
   "GET /v1/webhook_secret",
   "POST /v1/webhook_secret",

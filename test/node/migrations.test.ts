@@ -55,6 +55,11 @@ const writes: Record<string, (n: string) => string> = {
   "0003": (n) => `INSERT INTO fingerprint VALUES (CAST('${n}' AS BLOB), 'image', 'image/png', 'none', 1);`,
   "0004": (n) => `
     INSERT INTO file VALUES ('acc_${n}', 'file_${n}', 'image/png', 5, NULL, 'files/acc_${n}/1', 1, 2);`,
+  "0013": (n) => `
+    INSERT INTO payer VALUES ('acc_${n}', 'cus_${n}', 1, NULL);
+    INSERT INTO payment VALUES ('pay_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'paid', 'cs_${n}', 'pi_${n}', 2);
+    INSERT INTO payment_return VALUES ('re_${n}', 'pay_${n}', 'refund', 500, 'taken', 3);
+    INSERT INTO payment_event VALUES ('evt_${n}', 2);`,
   "0012": (n) => `INSERT INTO account_day VALUES (0, 'acc_${n}', 60, 30, 1, 0, 0);`,
   "0008": (n) => `
     INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at, cost, attempts) VALUES

@@ -29,6 +29,7 @@ test.each([
   "src/facades/mcp/wrangler.toml",
   "src/marks/wrangler.toml",
   "src/operations/wrangler.toml",
+  "src/payments/wrangler.toml",
 ])("%s: logs contain no query string, and so no signature", (file) => {
   // Read as text as well: a version of wrangler without the option would drop it.
   expect(readFileSync(toPath(file), "utf8")).toMatch(/^\[observability\]\nenabled = true\nredact_query_string = true/m);
@@ -55,6 +56,22 @@ test("traces are off until a deployment asks for a share of them, and go to the 
     });
   for (const settings of deployed(["--traces", "0", "--traces-to", "none"])) expect(settings).toMatchObject({ traces: { enabled: false } });
   for (const share of ["5", "-1", "1e-3", "", "half"]) expect(() => deployed([`--traces=${share}`])).toThrow("is not a share of requests");
+});
+
+test("payments are deployed and bound only if they are asked for, and nothing else brings them along", () => {
+  const deployed = (args: string[]) => {
+    const { workers, leftOut } = deployment("staging", readDeployOptions(args, {})!.choices);
+    const bound = workers.at(-1)!.configuration.services?.map(({ service }) => service);
+    return { names: workers.map(({ name }) => name), bound, leftOut };
+  };
+  const name = "gateway-payments-staging";
+  for (const args of [[], ["--with", "email"], ["--with", "none"], ["--without", "none"]]) {
+    const { names, bound, leftOut } = deployed(args);
+    expect([names.includes(name), bound?.includes(name), leftOut], args.join(" ")).toEqual([false, false, [name]]);
+  }
+  const { names, bound, leftOut } = deployed(["--with", "email,payments"]);
+  expect([names.includes(name), bound?.includes(name), leftOut, names.at(-1)]).toEqual([true, true, [], "gateway-staging"]);
+  expect(() => deployed(["--without", "payments"])).toThrow("payments");
 });
 
 test("on the Free plan the operations Worker knows the size of its database", () => {

@@ -44,6 +44,7 @@ test.each([
   "src/facades/mcp/wrangler.toml",
   "src/marks/wrangler.toml",
   "src/operations/wrangler.toml",
+  "src/payments/wrangler.toml",
 ])("the Worker of %s bundles", async (config) => {
   expect(await bundle(config)).toBeGreaterThan(0);
 });

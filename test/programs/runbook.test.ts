@@ -51,12 +51,12 @@ async function newIds(): Promise<Ids & { secret: string }> {
   const key = await follow(`admin /accounts/${String(account.body["id"])}/keys POST '{"name": "key", "quota": null}'`, none);
   const codes = await follow(`admin /codes POST '{"count": 1, "amount": 25}'`, none);
   expect([account.status, key.status, codes.status]).toEqual([201, 201, 201]);
-  const [code] = codes.body["codes"] as { id: string }[];
+  const [code] = codes.body["codes"] as [{ id: string }];
   return {
     account: String(account.body["id"]),
     key: String(key.body["id"]),
     secret: String(key.body["key"]),
-    code: code!.id,
+    code: code.id,
     series: String(codes.body["id"]),
   };
 }

@@ -4,5 +4,6 @@ export { default as Mcp } from "../../src/facades/mcp/worker.ts";
 export { AttemptObject, default as OpenAi } from "../../src/facades/openai/worker.ts";
 export { default as Marks } from "../../src/marks/worker.ts";
 export { default as Operations } from "../../src/operations/worker.ts";
+export { default as Payments } from "../../src/payments/worker.ts";
 export * from "../../src/worker.ts";
 export { default } from "../../src/worker.ts";

@@ -59,6 +59,9 @@ export async function readNoBody(c: AppContext): Promise<void> {
   parseObject(bytes);
 }
 
+/** A small body as text, as it was sent: for signatures. Throws 400, 408 or 413. */
+export const readText = async (c: AppContext): Promise<string> => new TextDecoder().decode(await readBytes(c, smallBody));
+
 async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   const { body } = c.req.raw;
   if (!body) return new Uint8Array();

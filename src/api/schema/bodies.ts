@@ -130,6 +130,10 @@ export const newCodes = once(() =>
     note: z.optional(z.string().check(z.maxLength(200), z.describe("Shown to the operator, and to those who redeem a code."))),
   }),
 );
+/** A payment that a person makes on a page of Stripe. */
+export const newPayment = once(() =>
+  z.object({ amount: units(0.000001).check(z.describe("What it adds to the quota, in balance units: a whole number of cents.")) }),
+);
 export const accountChange = once(() =>
   z.object({
     quota: z.optional(quota()),

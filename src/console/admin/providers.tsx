@@ -14,6 +14,7 @@ import { shownPrice } from "../../catalog/prices.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { adminPage } from "./frame.tsx";
 import { routeState } from "./route-state.ts";
+import { readUpstreams } from "./upstreams.ts";
 import type { PriceName } from "../models/prices.ts";
 import { Facts, Table } from "../parts/table.tsx";
 
@@ -95,7 +96,7 @@ async function list(c: ConsoleContext) {
   const { t } = c.var;
   const now = Date.now();
   const [upstreams, catalog, health] = await Promise.all([
-    c.env.API.upstreams(),
+    readUpstreams(c),
     liveCatalog(c.env.DB),
     readRouteHealth(c.env.DB, now - dayMs, now),
   ]);

@@ -1,18 +1,22 @@
-/** `/console/billing`: the balance over time, prepaid codes, and what moved the quota. */
+/** `/console/billing`: the balance over time, payments, prepaid codes, and what moved the quota. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { remaining } from "../../db/ledger.ts";
 import { startOfDays } from "../../db/ledger-reports.ts";
+import { listPaid } from "../../db/payments.ts";
 import { listQuotaChanges } from "../../db/quota-changes.ts";
-import { page, readForm, signedIn } from "../frame.tsx";
+import { isAtLeast } from "../access.ts";
+import { nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { readBalance, readSpent } from "../ledger.ts";
 import { Note } from "../parts/note.tsx";
 import { formatAmount } from "../amounts.ts";
 import { Balance } from "./balance.tsx";
 import { History } from "./history.tsx";
+import { Payments } from "./payments.tsx";
 import { redeem, redeemedText, RedeemForm } from "./redeem.tsx";
 import { dailyBalances, daysLeft } from "./series.ts";
+import { paymentOptions, portalUrl, topUp, TopUpForm } from "./top-up.tsx";
 
 const path = "/console/billing";
 const courseDays = 30;
@@ -21,29 +25,48 @@ const rateDays = 7;
 /** The number of changes that are read for the course, and of those the shown ones. */
 const movesRead = 500;
 const movesShown = 50;
+const paymentsShown = 50;
 
 interface Shown {
   /** A code that was refused. */
   code?: { typed: string; problem: string };
-  status?: 200 | 400 | 429;
+  /** An amount that was refused. */
+  payment?: { typed: string; problem: string };
+  /** What went wrong with a link. */
+  problem?: string;
+  status?: 200 | 400 | 429 | 503;
 }
 
-async function billingPage(c: ConsoleContext, { code, status = 200 }: Shown = {}) {
+/** True if the user may pay, and see receipts. */
+const mayPay = (c: ConsoleContext) => isAtLeast(c.get("membership").role, "admin");
+
+async function billingPage(c: ConsoleContext, { code, payment, problem, status = 200 }: Shown = {}) {
   const { t } = c.var;
   const { id } = c.get("account");
   const now = Date.now();
   const since = startOfDays(courseDays, now);
-  const [balance, spent, moves] = await Promise.all([
+  const [balance, spent, moves, options, payments] = await Promise.all([
     readBalance(c, id),
     readSpent(c, id, since),
     listQuotaChanges(c.env.DB, id, movesRead),
+    paymentOptions(c),
+    listPaid(c.env.DB, id, paymentsShown),
   ]);
+  const isPaid = c.req.query("payment") === "paid";
   const left = remaining(balance);
   const shortfall = balance.shortfall ?? 0;
   const course = left === null ? [] : dailyBalances({ left: left + balance.reserved - shortfall, spent, moves, since, days: courseDays });
   const rateSince = startOfDays(rateDays, now);
   const recent = spent.reduce((sum, { day, charged }) => (day >= rateSince ? sum + charged : sum), 0);
   const redeemed = Number(c.req.query("redeemed"));
+  const codes = (
+    <section class="card" aria-labelledby="code-title">
+      <header>
+        <h2 id="code-title">{t("billing_code_title")}</h2>
+      </header>
+      <RedeemForm path={`${path}/redeem`} typed={code?.typed} problem={code?.problem} />
+    </section>
+  );
   return page(
     c,
     t("billing"),
@@ -51,6 +74,16 @@ async function billingPage(c: ConsoleContext, { code, status = 200 }: Shown = {}
       {redeemed > 0 && Number.isSafeInteger(redeemed) && (
         <Note tone="good" role="status">
           {redeemedText(c, redeemed)}
+        </Note>
+      )}
+      {isPaid && (
+        <Note tone="good" role="status">
+          {t("billing_thanks")}
+        </Note>
+      )}
+      {problem !== undefined && (
+        <Note tone="bad" role="alert">
+          {problem}
         </Note>
       )}
       {shortfall > 0 && <Note tone="bad">{t("billing_short", { amount: formatAmount(c, shortfall) })}</Note>}
@@ -63,13 +96,30 @@ async function billingPage(c: ConsoleContext, { code, status = 200 }: Shown = {}
           course={course}
           since={since}
         />
-        <section class="card" aria-labelledby="code-title">
-          <header>
-            <h2 id="code-title">{t("billing_code_title")}</h2>
-          </header>
-          <RedeemForm path={`${path}/redeem`} typed={code?.typed} problem={code?.problem} />
-        </section>
+        {options && mayPay(c) && (
+          <section class="card" aria-labelledby="top-up-title">
+            <header>
+              <h2 id="top-up-title">{t("billing_top_up")}</h2>
+            </header>
+            <TopUpForm path={`${path}/pay`} options={options} typed={payment?.typed} problem={payment?.problem} />
+          </section>
+        )}
+        {!(options && mayPay(c)) && codes}
       </div>
+      {(options || payments.length > 0) && (
+        <section>
+          <div class="sub">
+            <h2>{t("billing_payments")}</h2>
+            {options?.hasCustomer && mayPay(c) && (
+              <form method="post" action={`${path}/portal`} class="push">
+                <button class="btn ghost sm">{t("billing_portal")}</button>
+              </form>
+            )}
+          </div>
+          <Payments payments={payments} receiptPath={options && mayPay(c) ? `${path}/receipts` : undefined} />
+        </section>
+      )}
+      {options && mayPay(c) && codes}
       <section>
         <div class="sub">
           <h2>{t("billing_history")}</h2>
@@ -89,7 +139,36 @@ async function redeemPosted(c: ConsoleContext) {
     : billingPage(c, { code: { typed, problem: outcome.refusal }, status: outcome.status });
 }
 
+/** Goes on at Stripe, where the person pays. The balance rises when Stripe says that the payment has succeeded. */
+async function payPosted(c: ConsoleContext) {
+  const field = await readForm(c);
+  const typed = field("other").trim().slice(0, 40);
+  const outcome = await topUp(c, field("chosen"), typed);
+  return "url" in outcome
+    ? c.redirect(outcome.url, 303)
+    : billingPage(c, { payment: { typed, problem: outcome.refusal }, status: outcome.status });
+}
+
+async function portalPosted(c: ConsoleContext) {
+  const url = await portalUrl(c);
+  return url === undefined ? billingPage(c, { problem: c.var.t("billing_stripe_away"), status: 503 }) : c.redirect(url, 303);
+}
+
+async function receiptPage(c: ConsoleContext) {
+  const id = c.req.param("id") ?? "";
+  if (!/^pay_\w{1,60}$/.test(id)) return nothingHere(c);
+  try {
+    const url = await c.env.API.paymentReceipt(c.get("account").id, id);
+    return url === undefined ? nothingHere(c) : c.redirect(url, 303);
+  } catch {
+    return billingPage(c, { problem: c.var.t("billing_stripe_away"), status: 503 });
+  }
+}
+
 export const billing = new Hono<ConsoleEnvironment>()
   .use(signedIn)
   .get("/", (c) => billingPage(c))
-  .post("/redeem", redeemPosted);
+  .post("/redeem", redeemPosted)
+  .post("/pay", payPosted)
+  .post("/portal", portalPosted)
+  .get("/receipts/:id", receiptPage);

@@ -21,8 +21,8 @@ export async function showMargin(c: ConsoleContext) {
   const range = { first: startOfDays(days, now), last: startOfDays(1, now) };
   const [revisions, byRoute, byDay] = await Promise.all([
     readRevisions(c, id),
-    readMargins(c.env.DB, range, "route", id),
-    readMargins(c.env.DB, range, "day", id),
+    readMargins(c.env.DB, range, "route", { model: id }),
+    readMargins(c.env.DB, range, "day", { model: id }),
   ]);
   if (revisions.length === 0 && !builtIn(id)) return notFound(c);
   return modelPage(

@@ -1,0 +1,46 @@
+-- Payments by Stripe. What a payment adds to the quota is a row of credit (payment:<payment intent>), written with the quota itself.
+
+-- The customer at Stripe of an account.
+CREATE TABLE payer (
+  account_id  TEXT PRIMARY KEY,
+  customer_id TEXT NOT NULL,
+  created_at  INTEGER NOT NULL,
+  erased_at   INTEGER                                     -- the account was erased, and the customer is still to be deleted at Stripe
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX payer_to_erase ON payer (erased_at) WHERE erased_at IS NOT NULL;
+
+CREATE TABLE payment (
+  id         TEXT PRIMARY KEY,                            -- ours, which the metadata at Stripe names
+  account_id TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  money      INTEGER NOT NULL CHECK (money > 0),          -- in the smallest unit of the currency, such as cents
+  currency   TEXT NOT NULL,
+  amount     INTEGER NOT NULL CHECK (amount > 0),         -- what it adds to the quota
+  state      TEXT NOT NULL,                               -- open, paid, expired
+  session_id TEXT,                                        -- of Checkout
+  intent_id  TEXT UNIQUE,                                 -- the payment intent
+  paid_at    INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX payment_by_account ON payment (account_id, created_at);
+
+-- Refunds and disputes of payments.
+CREATE TABLE payment_return (
+  id         TEXT PRIMARY KEY,                            -- of the refund or dispute at Stripe
+  payment_id TEXT NOT NULL,
+  kind       TEXT NOT NULL,                               -- refund, dispute
+  money      INTEGER NOT NULL,
+  state      TEXT NOT NULL,                               -- taken, or returned: a dispute was won, or a refund failed
+  at         INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX payment_return_by_payment ON payment_return (payment_id);
+
+-- The events of Stripe that were handled. Each is written with what it changes.
+CREATE TABLE payment_event (
+  id TEXT PRIMARY KEY,
+  at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX payment_event_by_time ON payment_event (at);

@@ -1,0 +1,26 @@
+/** `POST /v1/payments`: opens a page of Stripe on which a person tops up the account. For keys of owners and admins. */
+
+import type { AppContext } from "../request/context.ts";
+import { ApiError, invalid } from "../../base/errors.ts";
+import { toUnits } from "../../db/ledger.ts";
+import { answer } from "../request/answer.ts";
+import { readFields } from "../request/body.ts";
+import { newPayment } from "../schema/bodies.ts";
+
+export async function createPayment(c: AppContext): Promise<Response> {
+  const { CONSOLE, PAYMENTS } = c.env;
+  if (!PAYMENTS) throw new ApiError("not_found");
+  const { amount } = await readFields(c, newPayment);
+  const returnUrl = new URL(CONSOLE ? "/console/billing" : "/", c.get("url")).href;
+  const made = await PAYMENTS.checkout({ accountId: c.get("caller").accountId, amount, returnUrl }).catch((cause: unknown) => {
+    throw new ApiError("unavailable", { cause });
+  });
+  if (made.refused === undefined) {
+    const seconds = { created_at: Math.floor(made.createdAt / 1000), expires_at: Math.floor(made.expiresAt / 1000) };
+    return answer(c, { object: "payment", id: made.id, amount: toUnits(made.amount), url: made.url, ...seconds }, 201);
+  }
+  if (made.refused === "step") throw invalid("amount", "payment_step", { step: made.step });
+  if (made.refused === "range") throw invalid("amount", "payment_range", { min: made.min, max: made.max });
+  if (made.refused === "too_many") throw new ApiError("rate_limit_exceeded", { retryAfter: 3600 });
+  throw new ApiError("not_found");
+}

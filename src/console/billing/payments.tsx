@@ -1,0 +1,59 @@
+/** The payments of an account, with what was refunded or disputed of them and the link to the receipt. */
+
+import type { ListedPayment } from "../../db/payments.ts";
+import { useAround } from "../parts/context.ts";
+import { DateTime } from "../parts/date-time.tsx";
+import { Money } from "../parts/money.tsx";
+import { Pill } from "../parts/status.tsx";
+import { Table } from "../parts/table.tsx";
+
+/** What became of a payment; the last that happened counts. */
+function look({ money, refunded, disputed }: ListedPayment) {
+  if (disputed > 0) return { icon: "warn", tone: "warn", word: "billing_disputed" } as const;
+  if (refunded > 0) return { icon: "again", tone: "", word: refunded < money ? "billing_refunded_part" : "billing_refunded" } as const;
+  return { icon: "ok", tone: "good", word: "billing_paid" } as const;
+}
+
+export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[]; receiptPath: string | undefined }) => {
+  const { language, t } = useAround();
+  if (payments.length === 0) return <p class="muted">{t("billing_no_payments")}</p>;
+  const price = (money: number, currency: string) =>
+    (money / 100).toLocaleString(language, { style: "currency", currency, currencyDisplay: "narrowSymbol" });
+  return (
+    <Table
+      label={t("billing_payments")}
+      columns={[
+        t("billing_date"),
+        t("billing_state"),
+        { name: t("billing_paid_money"), isNumber: true },
+        { name: t("billing_added"), isNumber: true, isExtra: true },
+        ...(receiptPath === undefined ? [] : [""]),
+      ]}
+    >
+      {payments.map((payment) => {
+        const { icon, tone, word } = look(payment);
+        return (
+          <tr>
+            <th scope="row">
+              <DateTime ms={payment.createdAt} />
+            </th>
+            <td class="wrap grow">
+              <Pill icon={icon} tone={tone} text={t(word, { amount: price(payment.refunded, payment.currency) })} />
+            </td>
+            <td class="num">{price(payment.money, payment.currency)}</td>
+            <td class="num hide-s">
+              <Money millionths={payment.amount} />
+            </td>
+            {receiptPath !== undefined && (
+              <td class="num">
+                <a class="btn ghost sm" href={`${receiptPath}/${payment.id}`}>
+                  {t("billing_receipt")}
+                </a>
+              </td>
+            )}
+          </tr>
+        );
+      })}
+    </Table>
+  );
+};

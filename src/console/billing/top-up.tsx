@@ -1,0 +1,94 @@
+/** The form for a payment at Stripe: an offered amount or another one. */
+
+import type { CheckoutAnswer, PaymentOptions } from "../../rpc/payments.ts";
+import { formatAmount, fullAmount, parseQuota } from "../amounts.ts";
+import type { ConsoleContext } from "../context.ts";
+import { useAround } from "../parts/context.ts";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+
+/** Where a payment goes on, or why it does not, as a message. */
+type TopUpOutcome = { url: string } | { refusal: string; status: 400 | 429 | 503 };
+
+/** The path of the page without its language: Stripe returns to it. */
+const backTo = (c: ConsoleContext) => new URL("/console/billing", c.req.url).href;
+
+/** Opens a page of Stripe for the amount of the form: what was typed, else what was chosen (millionths). */
+export async function topUp(c: ConsoleContext, chosen: string, typed: string): Promise<TopUpOutcome> {
+  const { t } = c.var;
+  const amount = typed === "" ? Number(/^\d{1,16}$/.exec(chosen)?.[0]) : parseQuota(typed);
+  if (!amount || !Number.isSafeInteger(amount)) return { refusal: t("billing_bad_amount"), status: 400 };
+  const order = { accountId: c.get("account").id, amount, returnUrl: backTo(c) };
+  const made = await c.env.API.checkout(order).catch(() => undefined);
+  return made && made.refused === undefined ? { url: made.url } : toRefusal(c, made);
+}
+
+function toRefusal(c: ConsoleContext, made: (CheckoutAnswer & { refused: string }) | undefined): TopUpOutcome {
+  const { t } = c.var;
+  const shown = (units: number) => formatAmount(c, Math.round(units * 1e6));
+  switch (made?.refused) {
+    case "step":
+      return { refusal: t("billing_amount_step", { step: shown(made.step) }), status: 400 };
+    case "range":
+      return { refusal: t("billing_amount_range", { min: shown(made.min), max: shown(made.max) }), status: 400 };
+    case "too_many":
+      return { refusal: t("billing_too_many"), status: 429 };
+    default:
+      return { refusal: t("billing_stripe_away"), status: 503 };
+  }
+}
+
+/** The address of Stripe's portal; undefined if Stripe does not answer, or before the first payment. */
+export const portalUrl = (c: ConsoleContext): Promise<string | undefined> =>
+  c.env.API.paymentPortal(c.get("account").id, backTo(c)).catch(() => undefined);
+
+/** What can be paid; undefined where nothing can, also with a setting that is wrong: the page works without it, and the log names it. */
+export async function paymentOptions(c: ConsoleContext): Promise<PaymentOptions | undefined> {
+  try {
+    return await c.env.API.paymentOptions(c.get("account").id);
+  } catch (error) {
+    console.error(JSON.stringify({ unit: "payment", outcome: "not_offered", error: String(error) }));
+    return undefined;
+  }
+}
+
+interface TopUpProps {
+  path: string;
+  options: PaymentOptions;
+  typed: string | undefined;
+  problem: string | undefined;
+}
+
+export const TopUpForm = ({ path, options: { offered, min, max }, typed, problem }: TopUpProps) => {
+  const { language, t, unit } = useAround();
+  const amount = (millionths: number) => fullAmount(language, unit, millionths).replace(/[.,]00(?=\D*$)/, "");
+  return (
+    <form method="post" action={path} class="stack">
+      <fieldset class="amounts">
+        <legend class="vh">{t("billing_amount")}</legend>
+        {offered.map((one, at) => (
+          <label class="chip">
+            {amount(one)}
+            <input type="radio" name="chosen" value={String(one)} checked={at === 1} />
+          </label>
+        ))}
+      </fieldset>
+      <TextField
+        name="other"
+        label={t("billing_other_amount")}
+        opt={t("billing_between", { unit, min: amount(min), max: amount(max) })}
+        value={typed}
+        error={problem}
+        inputmode="decimal"
+        autocomplete="off"
+        maxlength={20}
+      />
+      <p>
+        <button class="btn primary full">
+          <Icon name="card" />
+          {t("billing_pay")}
+        </button>
+      </p>
+    </form>
+  );
+};

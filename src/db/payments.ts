@@ -1,0 +1,178 @@
+/** Payments by Stripe in D1: customers, payments with their refunds and disputes, and the events that were handled. The quota moves in the wallet (`writeCredit`). */
+
+/** A statement to be written with others. */
+export type Change = D1PreparedStatement;
+
+/** Money is in the smallest unit of its currency, amounts are millionths, times milliseconds. */
+export interface Payment {
+  id: string;
+  accountId: string;
+  createdAt: number;
+  money: number;
+  currency: string;
+  amount: number;
+  state: "open" | "paid" | "expired";
+  sessionId: string | null;
+  intentId: string | null;
+  paidAt: number | null;
+}
+
+/** A payment with what was refunded or disputed of it. */
+export interface ListedPayment extends Payment {
+  refunded: number;
+  disputed: number;
+}
+
+/** A refund or dispute: its money was taken from the balance, or came back because a dispute was won or a refund failed. */
+export interface PaymentReturn {
+  id: string;
+  paymentId: string;
+  kind: "refund" | "dispute";
+  money: number;
+  state: "taken" | "returned";
+}
+
+const columns = `p.id, p.account_id AS accountId, p.created_at AS createdAt, p.money, p.currency, p.amount, p.state,
+  p.session_id AS sessionId, p.intent_id AS intentId, p.paid_at AS paidAt`;
+
+/** The customer of an account; undefined before its first payment, and for an erased account. */
+export const findCustomer = async (db: D1Database, accountId: string): Promise<string | undefined> =>
+  (await db
+    .prepare("SELECT customer_id FROM payer WHERE account_id = ?1 AND erased_at IS NULL")
+    .bind(accountId)
+    .first<string>("customer_id")) ?? undefined;
+
+/** Stores the customer, unless the account has one or is erased. Returns the account's customer. */
+export async function insertCustomer(db: D1Database, accountId: string, customerId: string, at: number): Promise<string | undefined> {
+  await db
+    .prepare(
+      `INSERT INTO payer (account_id, customer_id, created_at) SELECT id, ?2, ?3 FROM account WHERE id = ?1 AND erased_at IS NULL
+       ON CONFLICT DO NOTHING`,
+    )
+    .bind(accountId, customerId, at)
+    .run();
+  return findCustomer(db, accountId);
+}
+
+/** Notes that the customer of an erased account is to be deleted at Stripe. */
+export const eraseCustomer = (db: D1Database, accountId: string, at: number): D1PreparedStatement =>
+  db.prepare("UPDATE payer SET erased_at = coalesce(erased_at, ?2) WHERE account_id = ?1").bind(accountId, at);
+
+/** Customers that are to be deleted at Stripe. */
+export const listErasedCustomers = async (db: D1Database, limit: number): Promise<{ accountId: string; customerId: string }[]> =>
+  (
+    await db
+      .prepare(
+        "SELECT account_id AS accountId, customer_id AS customerId FROM payer WHERE erased_at IS NOT NULL ORDER BY erased_at LIMIT ?1",
+      )
+      .bind(limit)
+      .run<{ accountId: string; customerId: string }>()
+  ).results;
+
+export const deleteCustomer = async (db: D1Database, accountId: string): Promise<void> => {
+  await db.prepare("DELETE FROM payer WHERE account_id = ?1 AND erased_at IS NOT NULL").bind(accountId).run();
+};
+
+type NewPayment = Pick<Payment, "id" | "accountId" | "createdAt" | "money" | "currency" | "amount">;
+
+/** Stores a payment that is about to be asked of Stripe. */
+export const insertPayment = async (db: D1Database, { id, accountId, createdAt, money, currency, amount }: NewPayment): Promise<void> => {
+  await db
+    .prepare("INSERT INTO payment (id, account_id, created_at, money, currency, amount, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open')")
+    .bind(id, accountId, createdAt, money, currency, amount)
+    .run();
+};
+
+export const setSession = async (db: D1Database, id: string, sessionId: string): Promise<void> => {
+  await db.prepare("UPDATE payment SET session_id = ?2 WHERE id = ?1").bind(id, sessionId).run();
+};
+
+/** A payment succeeded. Stores it again if a restored database lost it. */
+export const setPaid = (
+  db: D1Database,
+  { id, accountId, createdAt, money, currency, amount, intentId, paidAt }: NewPayment & { intentId: string; paidAt: number },
+): D1PreparedStatement =>
+  db
+    .prepare(
+      `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, intent_id, paid_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'paid', ?7, ?8)
+       ON CONFLICT (id) DO UPDATE SET state = 'paid', money = excluded.money, amount = excluded.amount,
+         intent_id = excluded.intent_id, paid_at = coalesce(paid_at, excluded.paid_at)`,
+    )
+    .bind(id, accountId, createdAt, money, currency, amount, intentId, paidAt);
+
+/** Nobody paid in time. Without effect on a payment that succeeded: events arrive in any order. */
+export const setExpired = (db: D1Database, id: string): D1PreparedStatement =>
+  db.prepare("UPDATE payment SET state = 'expired' WHERE id = ?1 AND state = 'open'").bind(id);
+
+export const findPaid = (db: D1Database, intentId: string): Promise<Payment | null> =>
+  db.prepare(`SELECT ${columns} FROM payment p WHERE p.intent_id = ?1 AND p.state = 'paid'`).bind(intentId).first<Payment>();
+
+/** Those of the payment intents that are known as paid. */
+export const knownIntents = async (db: D1Database, intentIds: string[]): Promise<Set<string>> =>
+  new Set(
+    (
+      await db
+        .prepare("SELECT intent_id AS id FROM payment WHERE intent_id IN (SELECT value FROM json_each(?1)) AND state = 'paid'")
+        .bind(JSON.stringify(intentIds))
+        .run<{ id: string }>()
+    ).results.map(({ id }) => id),
+  );
+
+export const findPayment = (db: D1Database, accountId: string, id: string): Promise<Payment | null> =>
+  db.prepare(`SELECT ${columns} FROM payment p WHERE p.id = ?2 AND p.account_id = ?1`).bind(accountId, id).first<Payment>();
+
+/** The account's latest payments, newest first: those that succeeded. */
+export const listPaid = async (db: D1Database, accountId: string, limit: number): Promise<ListedPayment[]> =>
+  (
+    await db
+      .prepare(
+        `SELECT ${columns},
+           (SELECT coalesce(sum(money), 0) FROM payment_return r WHERE r.payment_id = p.id AND kind = 'refund' AND r.state = 'taken') AS refunded,
+           (SELECT coalesce(sum(money), 0) FROM payment_return r WHERE r.payment_id = p.id AND kind = 'dispute' AND r.state = 'taken') AS disputed
+         FROM payment p WHERE p.account_id = ?1 AND p.state = 'paid' ORDER BY p.created_at DESC, p.id DESC LIMIT ?2`,
+      )
+      .bind(accountId, limit)
+      .run<ListedPayment>()
+  ).results;
+
+/** Stores a refund or dispute. What came back stays so, whatever older event arrives later. */
+export const setReturn = (db: D1Database, { id, paymentId, kind, money, state }: PaymentReturn, at: number): D1PreparedStatement =>
+  db
+    .prepare(
+      `INSERT INTO payment_return (id, payment_id, kind, money, state, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+       ON CONFLICT (id) DO UPDATE SET state = excluded.state WHERE excluded.state = 'returned'`,
+    )
+    .bind(id, paymentId, kind, money, state, at);
+
+/** Those of these refunds and disputes that are known in this state. */
+export const knownReturns = async (db: D1Database, returns: Pick<PaymentReturn, "id" | "state">[]): Promise<Set<string>> =>
+  new Set(
+    (
+      await db
+        .prepare(
+          `SELECT r.id FROM json_each(?1) j JOIN payment_return r ON r.id = j.value ->> 0
+           WHERE r.state = j.value ->> 1 OR r.state = 'returned'`,
+        )
+        .bind(JSON.stringify(returns.map(({ id, state }) => [id, state])))
+        .run<{ id: string }>()
+    ).results.map(({ id }) => id),
+  );
+
+export const isHandled = async (db: D1Database, eventId: string): Promise<boolean> =>
+  (await db.prepare("SELECT 1 AS found FROM payment_event WHERE id = ?1").bind(eventId).first("found")) !== null;
+
+/** Writes what an event changes, together with the event itself. */
+export async function writeEvent(db: D1Database, eventId: string, at: number, changes: D1PreparedStatement[]): Promise<void> {
+  await db.batch([...changes, db.prepare("INSERT INTO payment_event (id, at) VALUES (?1, ?2) ON CONFLICT DO NOTHING").bind(eventId, at)]);
+}
+
+/** Writes changes that no event brought. */
+export async function writeChanges(db: D1Database, changes: D1PreparedStatement[]): Promise<void> {
+  if (changes.length > 0) await db.batch(changes);
+}
+
+/** Deletes handled events from before `before` (milliseconds): Stripe does not send them again, and their credits are known by their causes. */
+export const deleteOldEvents = async (db: D1Database, before: number): Promise<void> => {
+  await db.prepare("DELETE FROM payment_event WHERE at < ?1").bind(before).run();
+};

@@ -1,0 +1,71 @@
+/** A payment by Stripe Checkout: the account's customer, the payment in D1, the session. Nothing is credited here: the event of the payment intent does that. */
+
+import { countAttempt } from "../db/attempts.ts";
+import { accountById } from "../db/accounts.ts";
+import { toUnits } from "../db/ledger.ts";
+import { findCustomer, insertCustomer, insertPayment, setSession } from "../db/payments.ts";
+import { newId } from "../base/ids.ts";
+import type { CheckoutAnswer, CheckoutOrder } from "../rpc/payments.ts";
+import { type Purpose, toMetadata } from "./purpose.ts";
+import type { Desk } from "./stripe.ts";
+import { type Tariff, toMoney } from "./units.ts";
+
+/** Sessions of an account within an hour. */
+const rule = { window: 3600, max: 30 };
+
+/** Opens a session in which a person pays; refused for an amount that cannot be paid. Throws if Stripe or D1 does not answer. */
+export async function openCheckout(
+  { db, stripe }: Pick<Desk, "db" | "stripe">,
+  tariff: Tariff,
+  { accountId, amount, returnUrl }: CheckoutOrder,
+  hasInvoice: boolean,
+): Promise<CheckoutAnswer> {
+  const money = toMoney(tariff, amount);
+  if (money === undefined) return { refused: "step", step: toUnits(tariff.perCent) };
+  const { min, max, currency, perCent } = tariff;
+  if (money < min || money > max) return { refused: "range", min: toUnits(min * perCent), max: toUnits(max * perCent) };
+  if (!(await countAttempt(db, `checkout ${accountId}`, rule))) return { refused: "too_many" };
+  const customer = await customerOf({ db, stripe }, accountId);
+  if (customer === undefined) return { refused: "no_account" };
+  const id = newId("pay_");
+  const createdAt = Date.now();
+  await insertPayment(db, { id, accountId, createdAt, money, currency, amount });
+  const purpose: Purpose = { accountId, paymentId: id, money, amount };
+  const metadata = toMetadata(purpose);
+  const session = await stripe.checkout.sessions.create(
+    {
+      mode: "payment",
+      customer,
+      client_reference_id: accountId,
+      line_items: [{ quantity: 1, price_data: { currency, unit_amount: money, product_data: { name: "Top-up" } } }],
+      metadata,
+      payment_intent_data: { metadata },
+      ...(hasInvoice && { invoice_creation: { enabled: true, invoice_data: { metadata } } }),
+      success_url: returnTo(returnUrl, "paid"),
+      cancel_url: returnTo(returnUrl, "cancelled"),
+    },
+    { idempotencyKey: id },
+  );
+  if (!session.url) throw new Error("Stripe opened a session without a URL");
+  await setSession(db, id, session.id);
+  return { id, url: session.url, amount, createdAt, expiresAt: 1000 * session.expires_at };
+}
+
+function returnTo(url: string, outcome: "paid" | "cancelled"): string {
+  const to = new URL(url);
+  to.searchParams.set("payment", outcome);
+  return to.href;
+}
+
+/** The account's customer at Stripe, made for the first payment; undefined if the account does not exist. */
+async function customerOf({ db, stripe }: Pick<Desk, "db" | "stripe">, accountId: string): Promise<string | undefined> {
+  const known = await findCustomer(db, accountId);
+  const account = known === undefined ? await accountById(db, accountId) : undefined;
+  if (!account) return known;
+  const customer = await stripe.customers.create(
+    { email: account.email, ...(account.name && { name: account.name }), metadata: { gateway_account: accountId } },
+    // Two first payments at once make one customer. With the address: Stripe refuses a key that comes with other parameters.
+    { idempotencyKey: `customer ${accountId} ${account.email} ${account.name ?? ""}`.slice(0, 255) },
+  );
+  return insertCustomer(db, accountId, customer.id, Date.now());
+}

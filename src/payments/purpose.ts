@@ -1,0 +1,27 @@
+/** The metadata on everything that is made at Stripe: for whom it is and what it adds. So a credit needs neither our database nor today's tariff. */
+
+/** `money` in the smallest unit of the currency, `amount` in millionths. */
+export interface Purpose {
+  accountId: string;
+  paymentId: string;
+  money: number;
+  amount: number;
+}
+
+export const toMetadata = ({ accountId, paymentId, money, amount }: Purpose): Record<string, string> => ({
+  gateway_account: accountId,
+  gateway_payment: paymentId,
+  gateway_money: String(money),
+  gateway_amount: String(amount),
+});
+
+/** undefined for what something else made on the same account of Stripe. */
+export function readPurpose(metadata: Record<string, string> | null): Purpose | undefined {
+  const accountId = metadata?.["gateway_account"];
+  const paymentId = metadata?.["gateway_payment"];
+  const [money, amount] = [Number(metadata?.["gateway_money"]), Number(metadata?.["gateway_amount"])];
+  if (!accountId || !paymentId || !isPositive(money) || !isPositive(amount)) return undefined;
+  return { accountId, paymentId, money, amount };
+}
+
+const isPositive = (value: number) => Number.isSafeInteger(value) && value > 0;

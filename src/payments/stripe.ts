@@ -1,0 +1,37 @@
+/** The client of Stripe's API. */
+
+import { Stripe } from "stripe";
+import type { PaymentObjects } from "../rpc/payment-objects.ts";
+import { readBaseUrl } from "../base/variables.ts";
+
+const timeoutMs = 20_000;
+
+/** The client for one call; undefined without a key: then nothing can be paid. */
+export function openStripe({ STRIPE_SECRET_KEY: key, STRIPE_BASE_URL: address }: PaymentsBindings): Stripe | undefined {
+  if (!key) return undefined;
+  const base = readBaseUrl("STRIPE_BASE_URL", address);
+  const url = base === undefined ? undefined : new URL(base);
+  return new Stripe(key, {
+    httpClient: Stripe.createFetchHttpClient(),
+    timeout: timeoutMs,
+    // Each repeat of the client has the idempotency key of the first request.
+    maxNetworkRetries: 1,
+    telemetry: false,
+    ...(url && {
+      host: url.hostname,
+      port: url.port || (url.protocol === "http:" ? 80 : 443),
+      protocol: url.protocol === "http:" ? "http" : "https",
+    }),
+  });
+}
+
+/** The id of an object that an answer names or contains. */
+export const idOf = (value: string | { id: string } | null | undefined): string | undefined =>
+  value === null || value === undefined ? undefined : typeof value === "string" ? value : value.id;
+
+/** What every step needs. `credit` moves the quota in the account's wallet. */
+export interface Desk {
+  db: Env["DB"];
+  stripe: Stripe;
+  wallets: PaymentObjects;
+}

@@ -1,0 +1,66 @@
+/** The payments Worker: Stripe's Checkout, webhook and portal. The gateway calls it over its binding; `wallets` may be used until a call returns. What each method does: `rpc/payments.ts`. */
+
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { findCustomer, findPayment } from "../db/payments.ts";
+import { readWord } from "../base/variables.ts";
+import type { PaymentObjects } from "../rpc/payment-objects.ts";
+import type { CheckoutAnswer, CheckoutOrder, EventOutcome, PaymentOptions, PaymentsWorker } from "../rpc/payments.ts";
+import { openCheckout } from "./checkout.ts";
+import { handleEvent, readEvent } from "./events.ts";
+import { deleteErased, reconcile } from "./reconcile.ts";
+import { openStripe } from "./stripe.ts";
+import { readTariff } from "./units.ts";
+
+export default class Payments extends WorkerEntrypoint<PaymentsBindings> implements PaymentsWorker {
+  async options(accountId: string): Promise<PaymentOptions | undefined> {
+    if (!this.env.STRIPE_SECRET_KEY) return undefined;
+    const { currency, perCent, min, max, offered } = readTariff(this.env);
+    const amounts = { min: min * perCent, max: max * perCent, offered: offered.map((money) => money * perCent) };
+    return { currency, perCent, ...amounts, hasCustomer: (await findCustomer(this.env.DB, accountId)) !== undefined };
+  }
+
+  async checkout(order: CheckoutOrder): Promise<CheckoutAnswer> {
+    const stripe = openStripe(this.env);
+    if (!stripe) return { refused: "off" };
+    const hasInvoice = readWord("STRIPE_INVOICES", this.env.STRIPE_INVOICES, ["on", "off"], "off") === "on";
+    return openCheckout({ db: this.env.DB, stripe }, readTariff(this.env), order, hasInvoice);
+  }
+
+  async event(wallets: PaymentObjects, body: string, signature: string): Promise<EventOutcome> {
+    const { env } = this;
+    const stripe = openStripe(env);
+    if (!stripe) return "off";
+    const event = await readEvent(stripe, env, body, signature);
+    if (!event) return "bad_signature";
+    await handleEvent({ db: env.DB, stripe, wallets }, event);
+    return "handled";
+  }
+
+  async receipt(accountId: string, paymentId: string): Promise<string | undefined> {
+    const stripe = openStripe(this.env);
+    const payment = await findPayment(this.env.DB, accountId, paymentId);
+    if (!stripe || !payment?.intentId) return undefined;
+    if (payment.sessionId) {
+      const { invoice } = await stripe.checkout.sessions.retrieve(payment.sessionId, { expand: ["invoice"] });
+      if (invoice && typeof invoice !== "string" && invoice.invoice_pdf) return invoice.invoice_pdf;
+    }
+    const intent = await stripe.paymentIntents.retrieve(payment.intentId, { expand: ["latest_charge"] });
+    const charge = intent.latest_charge;
+    return charge && typeof charge !== "string" ? (charge.receipt_url ?? undefined) : undefined;
+  }
+
+  async portal(accountId: string, returnUrl: string): Promise<string | undefined> {
+    const stripe = openStripe(this.env);
+    const customer = await findCustomer(this.env.DB, accountId);
+    if (!stripe || customer === undefined) return undefined;
+    return (await stripe.billingPortal.sessions.create({ customer, return_url: returnUrl })).url;
+  }
+
+  async run(wallets: PaymentObjects): Promise<void> {
+    const stripe = openStripe(this.env);
+    if (!stripe) return;
+    const desk = { db: this.env.DB, stripe, wallets };
+    await reconcile(desk, Date.now());
+    await deleteErased(desk);
+  }
+}

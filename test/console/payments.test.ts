@@ -1,0 +1,107 @@
+/** Paying on the console's Billing page, with Stripe in memory behind the gateway. */
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { asAdmin, holdTime } from "../support/gateway.ts";
+import { Shop } from "../payments/support.ts";
+import { Browser } from "./support.ts";
+
+beforeEach(holdTime);
+afterEach(() => vi.restoreAllMocks());
+
+const page = "/console/billing";
+
+async function person(shop: Shop) {
+  const browser = new Browser({}, shop.vars);
+  const email = await browser.signUp();
+  const { body } = await asAdmin(`/accounts?email=${encodeURIComponent(email)}`);
+  return { browser, id: body.data[0].id as string };
+}
+
+const inSession = (location: string | null) => location!.split("/").at(-1)!;
+
+test("two clicks: an offered amount, paid at Stripe, then the balance, the payment and its receipt", async () => {
+  const shop = new Shop();
+  const { browser, id } = await person(shop);
+  const before = await browser.read(page);
+  expect(before).toContain("Top up");
+  expect(before).toContain("Nothing was paid yet.");
+  expect(before).not.toContain("Cards and invoices");
+  const sent = await browser.ask(`${page}/pay`, { chosen: "25000000", other: "" });
+  expect([sent.status, sent.headers.get("location")]).toEqual([303, expect.stringContaining("https://checkout.stripe.com/")]);
+  expect(sent.headers.get("content-security-policy")).toContain(
+    "form-action 'self' https://checkout.stripe.com https://billing.stripe.com",
+  );
+  shop.stripe.pay(inSession(sent.headers.get("location")));
+  await shop.deliver();
+  expect((await asAdmin(`/accounts/${id}`)).body.quota).toBe(30);
+  const text = await browser.read(`${page}?payment=paid`);
+  for (const part of ["Thank you.", "$25.00", "Receipt", "Cards and invoices at Stripe"]) expect(text).toContain(part);
+  const [, link = ""] = /href="(\/console\/billing\/receipts\/[^"]+)"/.exec(text) ?? [];
+  const receipt = await browser.ask(link);
+  expect([receipt.status, receipt.headers.get("location")]).toEqual([303, expect.stringContaining("https://pay.stripe.com/receipts/")]);
+  const portal = await browser.ask(`${page}/portal`, {});
+  expect([portal.status, portal.headers.get("location")]).toEqual([303, expect.stringContaining("https://billing.stripe.com/")]);
+  expect((await browser.ask("/console")).headers.get("content-security-policy")).not.toContain("stripe");
+
+  const stranger = await person(shop);
+  expect((await stranger.browser.ask(link)).status).toBe(404);
+});
+
+test.each([
+  ["", "abc", "Enter an amount"],
+  ["", "", "Enter an amount"],
+  ["25000000", "3", "from $5.00 to $2,000.00"],
+  ["25000000", "10.005", "multiple of $0.01"],
+])("an amount that cannot be paid is refused beside its field: %s %s", async (chosen, other, problem) => {
+  const shop = new Shop();
+  const { browser } = await person(shop);
+  const answer = await browser.ask(`${page}/pay`, { chosen, other });
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(problem)]);
+  expect(shop.stripe.calls).toEqual([]);
+});
+
+test("a refund and a dispute are named in the list", async () => {
+  const shop = new Shop();
+  const { browser } = await person(shop);
+  const pay = async () => {
+    const { headers } = await browser.ask(`${page}/pay`, { chosen: "10000000", other: "" });
+    return shop.stripe.pay(inSession(headers.get("location")));
+  };
+  const [first, second, third] = [await pay(), await pay(), await pay()];
+  shop.stripe.refund(first.id, 1000);
+  shop.stripe.refund(second.id, 250);
+  shop.stripe.dispute(third.id);
+  await shop.deliver();
+  const text = await browser.read(page);
+  for (const part of ["Refunded", "$2.50 refunded", "Disputed"]) expect(text).toContain(part);
+});
+
+test("Stripe that does not answer is said, and nothing is lost", async () => {
+  const shop = new Shop();
+  const { browser } = await person(shop);
+  shop.stripe.faults.push(500, 500);
+  const answer = await browser.ask(`${page}/pay`, { chosen: "10000000", other: "" });
+  expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining("Stripe does not answer")]);
+  expect((await browser.ask(`${page}/pay`, { chosen: "10000000", other: "" })).status).toBe(303);
+});
+
+test("without payments the page is as it was, also with a setting that is wrong", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  for (const vars of [{ STRIPE_SECRET_KEY: "" }, { BALANCE_UNIT: "TOKENS" }]) {
+    const { browser } = await person(new Shop(vars));
+    const text = await browser.read(page);
+    expect(text).toContain("Redeem a code");
+    for (const part of ["Top up", "Payments"]) expect(text).not.toContain(part);
+    expect((await browser.ask(`${page}/pay`, { chosen: "10000000", other: "" })).status).toBe(503);
+  }
+});
+
+test.each([
+  ["zh", "通过 Stripe 付款"],
+  ["ko", "Stripe로 결제"],
+  ["ja", "Stripe で支払う"],
+])("the form in %s", async (language, text) => {
+  const { browser } = await person(new Shop());
+  const response = await browser.ask(page, undefined, undefined, { "accept-language": language });
+  expect(await response.text()).toContain(text);
+});

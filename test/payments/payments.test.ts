@@ -1,0 +1,359 @@
+/** Payments by Stripe: what Stripe took is credited exactly once, whatever is sent twice, out of order, late, forged, or lost. */
+
+import "../support/alone.ts";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { listCredits } from "../../src/db/credits.ts";
+import { listPaid } from "../../src/db/payments.ts";
+import { bindings, failOnce, stopAt } from "../support/faults.ts";
+import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
+import type { StripeEvent, StripeObject } from "../support/stripe.ts";
+import { crashWallet } from "../wallet/support.ts";
+import { Shop } from "./support.ts";
+
+beforeEach(holdTime);
+afterEach(() => vi.restoreAllMocks());
+
+const day = 86_400_000;
+const quota = async ({ id }: Account): Promise<number> => (await asAdmin(`/accounts/${id}`)).body.quota;
+const shortfall = async ({ id }: Account): Promise<number> => (await asAdmin(`/accounts/${id}`)).body.shortfall;
+const credits = async ({ id }: Account) =>
+  (await listCredits(env.DB, id, 50)).map(({ id: cause, amount }) => [cause, amount / 1e6] as const);
+const handled = async () => (await env.DB.prepare("SELECT count(*) AS n FROM payment_event").first<number>("n"))!;
+
+test("a payment: the page of Stripe, then the event, then the balance, the history and the audit log", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  const ordered = await shop.order(account, 50);
+  expect(ordered).toMatchObject({
+    status: 201,
+    body: { object: "payment", amount: 50, url: expect.stringContaining("checkout.stripe.com") },
+  });
+  const [session] = [...shop.stripe.sessions.values()] as [StripeObject];
+  expect(session).toMatchObject({
+    mode: "payment",
+    amount_total: 5000,
+    currency: "usd",
+    success_url: "https://gateway.example/console/billing?payment=paid",
+  });
+  expect(await quota(account)).toBe(1);
+  const intent = shop.stripe.pay(session.id);
+  await shop.deliver();
+  expect(await quota(account)).toBe(51);
+  expect(await credits(account)).toEqual([[`payment:${intent.id}`, 50]]);
+  expect(await listPaid(env.DB, account.id, 10)).toMatchObject([
+    { id: ordered.body.id, state: "paid", money: 5000, currency: "usd", amount: 50_000_000, refunded: 0, disputed: 0 },
+  ]);
+  const log = await call("/v1/audit_log?act=payment_succeeded", { key: account.key });
+  expect(log.body.data).toMatchObject([
+    { actor: { kind: "system", id: "stripe" }, target: { id: `payment:${intent.id}` }, after: { amount: 50 } },
+  ]);
+
+  await shop.pay(account, 5);
+  expect(
+    shop.stripe.calls.filter((one) => one === "POST /v1/customers"),
+    "one customer for an account",
+  ).toHaveLength(1);
+  expect(await shop.worker.receipt(account.id, ordered.body.id)).toMatch(/^https:\/\/pay\.stripe\.com\/receipts\//);
+  const other = await newAccount(1);
+  expect(await shop.worker.receipt(other.id, ordered.body.id)).toBeUndefined();
+  expect(await shop.worker.portal(account.id, "https://gateway.example/")).toMatch(/^https:\/\/billing\.stripe\.com\//);
+  expect(await shop.worker.portal(other.id, "https://gateway.example/")).toBeUndefined();
+});
+
+test("an event takes effect once: repeated, in parallel, and after days", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  await shop.pay(account, 10);
+  const [event] = shop.stripe.events as [StripeEvent];
+  const sent = await Promise.all([1, 2, 3].map(() => shop.send(event)));
+  expect(sent.map(({ status }) => status)).toEqual([200, 200, 200]);
+  vi.setSystemTime(Date.now() + 3 * day);
+  expect(await shop.send(event)).toMatchObject({ status: 200, body: { received: true } });
+  expect(await quota(account)).toBe(11);
+  // The same payment in another event.
+  expect((await shop.send({ ...event, id: "evt_other" })).status).toBe(200);
+  expect(await quota(account)).toBe(11);
+});
+
+test("forged, old and missing signatures are 400 and change nothing; a rotated secret is accepted for as long as it is set", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  await shop.pay(account, 10);
+  const [event] = shop.stripe.events as [StripeEvent];
+  const { body, signature } = await shop.stripe.sign(event);
+  const before = await handled();
+  const forged = await shop.stripe.sign(event, Date.now(), "whsec_guessed");
+  const changed = body.replace('"amount_received":1000', '"amount_received":900000');
+  expect(changed).not.toBe(body);
+  const old = await shop.stripe.sign(event, Date.now() - 301_000);
+  for (const answer of [
+    await shop.post(body, forged.signature),
+    await shop.post(changed, signature),
+    await shop.post(old.body, old.signature),
+    await shop.post(body, "t=1,v1=00"),
+    await shop.post(body, "nonsense"),
+    await shop.post(body, undefined),
+  ])
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: "invalid_request", param: "stripe-signature" } } });
+  expect([await quota(account), await handled()]).toEqual([1, before]);
+
+  const renewed = new Shop({ STRIPE_WEBHOOK_SECRET: "whsec_new", STRIPE_WEBHOOK_SECRET_OLD: "whsec_test_secret" });
+  expect((await renewed.post(body, signature)).status).toBe(200);
+  expect(await quota(account)).toBe(11);
+  const withNew = await shop.stripe.sign({ ...event, id: "evt_by_new" }, Date.now(), "whsec_new");
+  expect((await renewed.post(withNew.body, withNew.signature)).status).toBe(200);
+});
+
+test("without the Worker or without a key the paths do not exist", async () => {
+  const account = await newAccount(1);
+  const off = new Shop({ STRIPE_SECRET_KEY: "" });
+  expect((await off.order(account, 10)).status).toBe(404);
+  expect((await off.post("{}", "t=1,v1=00")).status).toBe(404);
+  const vars = { PAYMENTS: undefined } as never;
+  expect((await call("/v1/payments", { key: account.key, body: { amount: 10 }, vars })).status).toBe(404);
+  expect((await call("/payments/stripe", { body: "{}", headers: { "stripe-signature": "t=1" }, vars })).status).toBe(404);
+});
+
+test.each([
+  [undefined, "required"],
+  ["10", ""],
+  [0, ""],
+  [4.99, "from 5 to 2000"],
+  [2000.01, "from 5 to 2000"],
+  [10.005, "multiple of 0.01"],
+])("an amount of %s is refused, and Stripe is not asked", async (amount, rule) => {
+  const shop = new Shop();
+  const answer = await shop.order(await newAccount(1), amount);
+  expect(answer).toMatchObject({ status: 400, body: { error: { param: "amount", message: expect.stringContaining(rule) } } });
+  expect(shop.stripe.calls).toEqual([]);
+});
+
+test.each([
+  ["CNY", 50, "cny", 5000],
+  ["TOKENS", 10_000_000, "usd", 1000],
+])("in %s: %d is %s %d in the smallest unit", async (unit, amount, currency, money) => {
+  const shop = new Shop({ BALANCE_UNIT: unit, TOKENS_PER_USD: "1000000" });
+  const account = await newAccount(1);
+  await shop.pay(account, amount);
+  expect([...shop.stripe.sessions.values()]).toMatchObject([{ currency, amount_total: money }]);
+  const [intent] = [...shop.stripe.intents.values()] as [StripeObject];
+  shop.stripe.refund(intent.id, 1);
+  await shop.deliver();
+  expect(await quota(account)).toBe(1 + amount - amount / money);
+});
+
+test("payments of something else on the same account of Stripe, and of unknown accounts, credit nobody", async () => {
+  const shop = new Shop();
+  const foreign = shop.stripe.payElsewhere();
+  const unknown = { gateway_account: "acc_elsewhere", gateway_payment: "pay_1", gateway_money: "500", gateway_amount: "5000000" };
+  shop.stripe.payElsewhere(unknown);
+  shop.stripe.refund(foreign.id, 500);
+  shop.stripe.dispute(foreign.id);
+  await shop.deliver();
+  expect(await env.DB.prepare("SELECT count(*) AS n FROM credit WHERE account_id = 'acc_elsewhere'").first("n")).toBe(0);
+});
+
+test("a session that nobody paid expires; the event after a payment changes nothing", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  const { body } = await shop.order(account, 10);
+  const [id] = [...shop.stripe.sessions.keys()] as [string];
+  shop.stripe.expire(id);
+  await shop.deliver();
+  const state = () => env.DB.prepare("SELECT state FROM payment WHERE id = ?1").bind(body.id).first("state");
+  expect(await state()).toBe("expired");
+  shop.stripe.pay(id);
+  await shop.deliver();
+  expect([await state(), await quota(account)]).toEqual(["paid", 11]);
+  shop.stripe.expire(id);
+  await shop.deliver();
+  expect(await state()).toBe("paid");
+});
+
+/** Kills the handling at each write of the database, before and after it took effect. The webhook is then sent again, to new objects. */
+const writes = [1, 2].flatMap((write) => [false, true].map((isDone) => [write, isDone] as const));
+test.each(writes)(
+  "a crash at write %d of the credit (%s: after it took effect): the repeat credits exactly once",
+  async (write, isDone) => {
+    const shop = new Shop();
+    const account = await newAccount(1);
+    await shop.pay(account, 10);
+    const [event] = shop.stripe.events as [StripeEvent];
+    let seen = 0;
+    const reached = stopAt(bindings.database(), "batch", isDone, () => ++seen === write);
+    const lost = shop.send(event).catch(() => undefined);
+    await reached();
+    await crashWallet(account);
+    await Promise.race([lost, scheduler.wait(1)]);
+    vi.restoreAllMocks();
+    const again = new Shop();
+    expect((await again.send(event)).status).toBe(200);
+    expect((await again.send(event)).status).toBe(200);
+    expect([await quota(account), await credits(account)]).toEqual([11, [[expect.stringContaining("payment:pi_"), 10]]]);
+    expect(await listPaid(env.DB, account.id, 10)).toMatchObject([{ state: "paid" }]);
+  },
+);
+
+test.each([
+  ["the database before a write", () => failOnce(bindings.database(), "batch")],
+  ["the database after a write", () => failOnce(bindings.database(), "batch", true)],
+  ["a read", () => failOnce(bindings.statement(), "first")],
+])("a fault of %s: 503, and Stripe's repeat credits exactly once", async (_, fail) => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const shop = new Shop();
+  const account = await newAccount(1);
+  await shop.pay(account, 10);
+  const [event] = shop.stripe.events as [StripeEvent];
+  fail();
+  expect((await shop.send(event)).status).toBe(503);
+  expect((await shop.send(event)).status).toBe(200);
+  expect(await quota(account)).toBe(11);
+});
+
+test("an answer of Stripe that is lost opens no second session or customer", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  shop.stripe.faults.push("lost");
+  expect((await shop.order(account, 10)).status).toBe(201);
+  shop.stripe.faults.push(500);
+  expect((await shop.order(account, 10)).status).toBe(201);
+  shop.stripe.faults.push("lost");
+  expect((await shop.order(account, 10)).status).toBe(201);
+  expect([shop.stripe.customers.size, shop.stripe.sessions.size]).toEqual([1, 3]);
+});
+
+test("refunds are debits, each once, and a refund that failed comes back", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  const intent = await shop.pay(account, 20);
+  await shop.deliver();
+  const part = shop.stripe.refund(intent.id, 500);
+  shop.stripe.setRefund(part.id, "succeeded");
+  const failed = shop.stripe.refund(intent.id, 700);
+  await shop.deliver();
+  expect(await quota(account)).toBe(9);
+  shop.stripe.setRefund(failed.id, "failed");
+  await shop.deliver();
+  expect(await quota(account)).toBe(16);
+  expect(await listPaid(env.DB, account.id, 10)).toMatchObject([{ refunded: 500, disputed: 0 }]);
+  expect(Object.fromEntries(await credits(account))).toEqual({
+    [`payment:${intent.id}`]: 20,
+    [`refund:${part.id}`]: -5,
+    [`refund:${failed.id}`]: -7,
+    [`returned:${failed.id}`]: 7,
+  });
+});
+
+test("a dispute takes the quota below use, then nothing is accepted until it is won", async () => {
+  const shop = new Shop();
+  const account = await newAccount(0);
+  const intent = await shop.pay(account, 10);
+  await shop.deliver();
+  const ask = () => call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt: "a lighthouse" } });
+  expect((await ask()).status).toBe(200);
+  const dispute = shop.stripe.dispute(intent.id);
+  await shop.deliver();
+  expect(await shortfall(account)).toBeGreaterThan(0);
+  expect((await ask()).status).toBe(402);
+  expect(await listPaid(env.DB, account.id, 10)).toMatchObject([{ disputed: 1000 }]);
+  shop.stripe.setDispute(dispute.id, "won");
+  await shop.deliver();
+  expect([await quota(account), await shortfall(account)]).toEqual([10, 0]);
+  expect((await ask()).status).toBe(200);
+  expect(await listPaid(env.DB, account.id, 10)).toMatchObject([{ disputed: 0 }]);
+});
+
+test("an inquiry takes nothing, a lost dispute stays taken", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  const [asked, lost] = [await shop.pay(account, 10), await shop.pay(account, 20)];
+  const inquiry = shop.stripe.dispute(asked.id, "warning_needs_response");
+  const dispute = shop.stripe.dispute(lost.id);
+  await shop.deliver();
+  expect(await quota(account)).toBe(11);
+  shop.stripe.setDispute(inquiry.id, "warning_closed");
+  shop.stripe.setDispute(dispute.id, "lost");
+  await shop.deliver();
+  expect(await quota(account)).toBe(11);
+});
+
+/** Every order of a few events. */
+const orders = <T>(list: T[]): T[][] =>
+  list.length < 2 ? [list] : list.flatMap((one, at) => orders([...list.slice(0, at), ...list.slice(at + 1)]).map((rest) => [one, ...rest]));
+
+test.each([
+  ["a refund that failed", 20, "refund.created", "refund.failed"],
+  ["a dispute that was won", 20, "charge.dispute.created", "charge.dispute.closed"],
+  ["a refund and a dispute", -3, "refund.created", "charge.dispute.created"],
+])("whatever the order of the events of %s, the sum is right", async (_, sum, ...kinds) => {
+  const shop = new Shop();
+  for (const order of orders(["payment_intent.succeeded", ...kinds])) {
+    const account = await newAccount(10);
+    const intent = await shop.pay(account, 20);
+    const refund = shop.stripe.refund(intent.id, 300);
+    if (kinds.includes("refund.failed")) shop.stripe.setRefund(refund.id, "failed");
+    const dispute = shop.stripe.dispute(intent.id);
+    if (kinds.includes("charge.dispute.closed")) shop.stripe.setDispute(dispute.id, "won");
+    const events = shop.stripe.events.splice(0);
+    for (const kind of order)
+      for (const event of events.filter(({ type }) => type === kind)) expect((await shop.send(event)).status).toBe(200);
+    expect(await quota(account), order.join(", ")).toBe(10 + sum);
+  }
+});
+
+test("a lost event is found by the daily look, with an alert, and settled once; an event that comes after it changes nothing", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  for (const _ of [1, 2]) await shop.run();
+  const intent = await shop.pay(account, 20);
+  shop.stripe.payElsewhere();
+  const events = shop.stripe.events.splice(0);
+  await shop.run();
+  expect(await quota(account), "once a day").toBe(1);
+  const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  vi.setSystemTime(Date.now() + day);
+  for (const _ of [1, 2]) await shop.run();
+  expect(await quota(account)).toBe(21);
+  expect(alerts.mock.calls.flat().join()).toContain(`"outcome":"event_missing","cause":"${intent.id}"`);
+  for (const event of events) expect((await shop.send(event)).status).toBe(200);
+  shop.stripe.refund(intent.id, 200);
+  shop.stripe.dispute(intent.id);
+  shop.stripe.events.splice(0);
+  vi.setSystemTime(Date.now() + day);
+  for (const _ of [1, 2]) await shop.run();
+  // 1 and 20, less 2 of the refund and 20 of the dispute: a debt of 1.
+  expect([await quota(account), await shortfall(account)]).toEqual([0, 1]);
+});
+
+test("the daily look reads every page, goes on after a fault, and one payment that cannot be settled does not stop the others", async () => {
+  const shop = new Shop();
+  const [first, second] = [await newAccount(1), await newAccount(1)];
+  await shop.pay(first, 20);
+  for (let count = 0; count < 250; count++) shop.stripe.payElsewhere();
+  await shop.pay(second, 30);
+  shop.stripe.events.splice(0);
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  vi.setSystemTime(Date.now() + day);
+  shop.stripe.faults.push(500, 500);
+  await expect(shop.run()).rejects.toThrow("scripted fault");
+  failOnce(bindings.database(), "batch");
+  for (const _ of [1, 2, 3, 4]) await shop.run();
+  expect([await quota(first), await quota(second)]).toEqual([21, 1]);
+  vi.setSystemTime(Date.now() + day);
+  for (const _ of [1, 2, 3, 4]) await shop.run();
+  expect([await quota(first), await quota(second)]).toEqual([21, 31]);
+});
+
+test("an erased account loses its customer at Stripe; a payment that arrives later is still noted", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  await shop.pay(account, 20);
+  expect(shop.stripe.customers.size).toBe(1);
+  expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBeLessThan(300);
+  await shop.run();
+  expect(shop.stripe.customers.size).toBe(0);
+  expect(await env.DB.prepare("SELECT count(*) AS n FROM payer WHERE account_id = ?1").bind(account.id).first("n")).toBe(0);
+  await shop.deliver();
+  expect(await credits(account)).toHaveLength(1);
+});

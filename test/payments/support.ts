@@ -1,0 +1,65 @@
+/** A gateway that takes payments: the payments Worker with its secrets, in front of Stripe in memory. */
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import Payments from "../../src/payments/worker.ts";
+import { PaymentObjects } from "../../src/rpc/payment-objects.ts";
+import { type Account, type Answer, call } from "../support/gateway.ts";
+import { StripeEmulator, type StripeEvent } from "../support/stripe.ts";
+
+const keys = { STRIPE_SECRET_KEY: "sk_test_key", STRIPE_WEBHOOK_SECRET: "whsec_test_secret" };
+
+export class Shop {
+  readonly stripe = new StripeEmulator();
+  readonly #vars: Partial<PaymentsBindings>;
+
+  constructor(vars: Partial<PaymentsBindings> = {}) {
+    this.#vars = vars;
+    vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => this.stripe.fetch(new Request(input, init)));
+  }
+
+  /** The Worker behind the gateway. */
+  get worker(): NonNullable<Env["PAYMENTS"]> {
+    return new Payments(createExecutionContext(), { ...env, ...keys, ...this.#vars } as PaymentsBindings);
+  }
+
+  /** The variables of a gateway that is bound to it. */
+  get vars() {
+    return { PAYMENTS: this.worker };
+  }
+
+  order(account: Pick<Account, "key">, amount: unknown): Promise<Answer> {
+    return call("/v1/payments", { key: account.key, body: { amount }, vars: this.vars });
+  }
+
+  /** Orders and pays; the events are not delivered yet. Returns the payment intent. */
+  async pay(account: Pick<Account, "key">, amount: number) {
+    const { body, status } = await this.order(account, amount);
+    if (status !== 201) throw new Error(JSON.stringify(body));
+    return this.stripe.pay((body.url as string).split("/").at(-1)!);
+  }
+
+  /** Sends an event to the webhook as Stripe does. */
+  async send(event: StripeEvent, at?: number): Promise<Answer> {
+    const { body, signature } = await this.stripe.sign(event, at);
+    return this.post(body, signature);
+  }
+
+  post(body: string, signature: string | undefined): Promise<Answer> {
+    return call("/payments/stripe", { body, headers: signature === undefined ? {} : { "stripe-signature": signature }, vars: this.vars });
+  }
+
+  /** Delivers every event in the order of Stripe. */
+  async deliver(): Promise<void> {
+    for (const event of this.stripe.events.splice(0)) {
+      const { status, body } = await this.send(event);
+      if (status !== 200) throw new Error(`${event.type}: ${status} ${JSON.stringify(body)}`);
+    }
+  }
+
+  /** A run of the cron trigger. */
+  run(): Promise<void> {
+    return this.worker.run(new PaymentObjects(env));
+  }
+}
