@@ -178,20 +178,16 @@ export async function listModels(c: ConsoleContext) {
   const removedNow = c.req.query("removed");
   const show = Object.keys(filters).find((name): name is Filter => name === c.req.query("show"));
   // From the database itself: this isolate may not have seen a change that an admin has just made.
-<<<<<<< HEAD
   const now = Date.now();
   const week = { first: startOfDays(marginDays, now), last: startOfDays(1, now) };
   const [upstreams, catalog, margins, routes] = await Promise.all([
-    c.env.API.upstreams(),
+    readUpstreams(c),
     readCatalog(c.env.DB),
     readMargins(c.env.DB, week, "model"),
     readRouteHealth(c.env.DB, now - dayMs, now),
   ]);
   const marginOf = new Map(margins.map((margin) => [margin.name, margin]));
   const failing = new Set(routes.flatMap(({ provider, model, state }) => (state === "ok" ? [] : [`${provider} ${model}`])));
-=======
-  const [upstreams, catalog] = await Promise.all([readUpstreams(c), readCatalog(c.env.DB)]);
->>>>>>> models-land
   const own = new Set(catalog.stored.filter(({ isRemoved }) => !isRemoved).map(({ entry }) => entry.id));
   const all = catalog.all
     .filter(({ state }) => state !== "removed")
