@@ -14,9 +14,11 @@ import { FormFields, toFieldName } from "./form.tsx";
 import { rollBackModel, showHistory } from "./history.tsx";
 import { JsonField, linkToLine } from "./json.tsx";
 import { listModels } from "./list.tsx";
+import { showMargin } from "./margin.tsx";
 import { modelPage, viewPath } from "./model-page.tsx";
 import { Rail } from "./rail.tsx";
 import { type Editor, path, pathOf } from "./state.ts";
+import { readUpstreams } from "../upstreams.ts";
 
 type View = "form" | "json";
 
@@ -69,7 +71,7 @@ const Conflict = ({ c, id, verdict }: { c: ConsoleContext; id: string; verdict: 
 const Act = ({ c, editor: { draft, live, verdict } }: { c: ConsoleContext; editor: Editor }) => {
   const { t } = c.var;
   const isRefused = verdict?.as === "refused" || draft.syntax !== undefined;
-  const sells = draft.entry["state"] !== "hidden" && live?.state !== "live";
+  const sells = (draft.entry["state"] ?? builtIn(draft.id)?.state) !== "hidden" && live?.state !== "live";
   const words = draft.revision > 0 ? t("admin_model_keeps", { revision: draft.revision }) : t("admin_model_not_saved");
   return (
     <div class="act">
@@ -109,7 +111,7 @@ const Actions = ({ c, editor: { draft, live, revisions } }: { c: ConsoleContext;
 /** One model's page with a draft of its entry. */
 async function editorPage(c: ConsoleContext, view: View, draft: Draft, revisions: Revision[], verdict?: Verdict) {
   const { t } = c.var;
-  const [upstreams, catalog] = await Promise.all([c.env.API.upstreams(), readCatalog(c.env.DB)]);
+  const [upstreams, catalog] = await Promise.all([readUpstreams(c), readCatalog(c.env.DB)]);
   const live = draft.isNew ? undefined : catalog.all.find(({ id, state }) => id === draft.id && state !== "removed");
   const editor: Editor = { draft, revisions, upstreams, live, verdict };
   const id = draft.isNew ? "" : draft.id;
@@ -209,6 +211,7 @@ export const models = new Hono<ConsoleEnvironment>()
   .post("/:id", submit("form"))
   .get("/:id/json", show("json"))
   .post("/:id/json", submit("json"))
+  .get("/:id/margin", showMargin)
   .get("/:id/revisions", showHistory)
   .post("/:id/revisions", rollBackModel)
   .on(["GET", "POST"], "/:id/remove", remove);
