@@ -1,7 +1,7 @@
 /** Tells the owners of an account by e-mail that automatic top-up is paused. */
 
 import { accountById } from "../db/accounts.ts";
-import type { TopUpPause } from "../rpc/payments.ts";
+import type { TopUpPause } from "../rpc/payment-objects.ts";
 import { fullAmount } from "./amounts.ts";
 import { reachesPeople, send } from "./mail.ts";
 import { findRecipients } from "./members.ts";

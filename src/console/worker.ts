@@ -3,7 +3,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Receive } from "../rpc/gateway-api.ts";
 import { serveHolding } from "../rpc/held-api.ts";
-import type { TopUpPause } from "../rpc/payments.ts";
+import type { TopUpPause } from "../rpc/payment-objects.ts";
 import type { BudgetAlert } from "../wallet/alerts.ts";
 import type { ConsoleApi } from "../rpc/console-api.ts";
 import { mailBudget } from "./budget-mail.ts";

@@ -1,10 +1,16 @@
 /** What the gateway hands to the payments Worker with each call: it moves quotas, reads balances, and has owners told. */
 
 import { RpcTarget } from "cloudflare:workers";
-import type { TopUpPause } from "./payments.ts";
 import type { Credit } from "../db/credits.ts";
 
 const stripe = { kind: "system", id: "stripe", address: null } as const;
+
+/** Automatic top-up was paused: a payment of `amount` (millionths) was declined, or one was disputed. */
+export interface TopUpPause {
+  accountId: string;
+  amount: number;
+  reason: "declined" | "disputed";
+}
 
 export class PaymentObjects extends RpcTarget {
   readonly #env: Pick<Env, "WALLETS" | "CONSOLE">;

@@ -62,12 +62,5 @@ export type TopUpAnswer =
   | { refused: "range"; field: "threshold" | "amount" | "ceiling"; min: number; max: number }
   | { refused: "off" };
 
-/** Automatic top-up was paused: a payment of `amount` (millionths) was declined, or one was disputed. */
-export interface TopUpPause {
-  accountId: string;
-  amount: number;
-  reason: "declined" | "disputed";
-}
-
 /** `off`: payments are not set up. */
 export type EventOutcome = "handled" | "bad_signature" | "off";

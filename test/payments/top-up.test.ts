@@ -4,7 +4,7 @@ import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, type Mock, test, vi } from "vitest";
 import { findTopUp } from "../../src/db/top-ups.ts";
-import type { TopUpPause } from "../../src/rpc/payments.ts";
+import type { TopUpPause } from "../../src/rpc/payment-objects.ts";
 import { bindings, failOnce, stopAt } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
 import { crashWallet } from "../wallet/support.ts";
