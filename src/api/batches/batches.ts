@@ -5,6 +5,7 @@ import { ApiError, invalid, type Violation } from "../../base/errors.ts";
 import { fileDigest, sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
 import { retry } from "../../base/retry.ts";
 import { deleteBatch, hasBatch, insertBatch, listBatches } from "../../db/batches.ts";
+import { findDestination } from "../../db/destinations.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
 import { copyStored, removeUnder, storeBytes } from "../../storage/assets.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
@@ -27,11 +28,10 @@ export async function createBatch(c: AppContext): Promise<Response> {
   const body = await readFields(c, newBatch);
   const { accountId, keyId, keyHash, scope } = c.get("caller");
   const host = new URL(c.req.url).hostname;
-  const receiver = readReceiverUrl("callback_url", body.callback_url, {
-    allowPrivate: allowsPrivateNetwork(env),
-    ownHosts: [host, ...ownHosts(env)],
-  });
-  const violations: Violation[] = [...receiver.violations];
+  const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
+  const receiver = readReceiverUrl("callback_url", body.callback_url, rules);
+  const delivery = await readDelivery(env, accountId, body.deliver_to);
+  const violations: Violation[] = [...receiver.violations, ...delivery.violations];
   const { input_file: inputFile, requests } = body;
   if (inputFile !== undefined && requests !== undefined)
     violations.push({ param: "requests", rule: "not_together", values: { other: "input_file" } });
@@ -70,6 +70,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
       concurrency: body.concurrency,
       callbackUrl: receiver.url,
       reference: body.reference,
+      deliverTo: delivery.deliverTo,
       createdAt: Date.now(),
     };
     // Listed before it exists: an erasure of the account finds it.
@@ -92,6 +93,20 @@ export async function createBatch(c: AppContext): Promise<Response> {
 function answerCreated(c: AppContext, view: BatchView | "conflict", isReplay: boolean): Response {
   if (view === "conflict") throw new ApiError("idempotency_conflict");
   return answer(c, view, 201, { location: `/v1/batches/${view.id}`, ...(isReplay && { "idempotent-replayed": "true" }) });
+}
+
+/** Where the files of the lines go. A batch has many files, so a presigned URL, which takes one, is refused. */
+async function readDelivery(
+  env: Env,
+  accountId: string,
+  given: { url?: string | undefined; destination?: string | undefined; prefix?: string | undefined } | undefined,
+): Promise<{ deliverTo?: BatchTerms["deliverTo"]; violations: Violation[] }> {
+  if (!given) return { violations: [] };
+  const { destination, prefix } = given;
+  if (destination === undefined) return { violations: [{ param: "deliver_to.url", rule: "one_file_only" }] };
+  if (!(await findDestination(env.DB, accountId, destination)))
+    return { violations: [{ param: "deliver_to.destination", rule: "unknown_destination" }] };
+  return { deliverTo: { destination, ...(prefix !== undefined && { prefix }) }, violations: [] };
 }
 
 function readKey(c: AppContext): string | undefined {
