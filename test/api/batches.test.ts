@@ -4,6 +4,7 @@ import { createMessageBatch, createExecutionContext, evictDurableObject, getQueu
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import * as fc from "fast-check";
+import { unzipSync } from "fflate";
 import worker from "../../src/worker.ts";
 import { BatchObject } from "../../src/api/batches/object.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
@@ -206,6 +207,44 @@ test("deliver_to of a batch is that of its lines which have none of their own", 
   expect(delivers).toHaveLength(2);
   expect(delivers).toEqual(expect.arrayContaining([{ destination: "shop", prefix: "spring/" }, { destination: "other" }]));
   expect(await run(account, id)).toMatchObject({ status: "completed", deliver_to: { destination: "shop", prefix: "spring/" } });
+});
+
+test("files.zip has the files of completed lines under their custom_id", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
+  const requests = [
+    line("two", { n: 2 }),
+    line("a/b"),
+    line("failed", { prompt }),
+    line("A:b"),
+    line("gone"),
+    {
+      custom_id: "..video",
+      endpoint: "/v1/videos/generations",
+      body: { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } },
+    },
+  ];
+  const ended = await run(account, await begin(account, { requests }));
+  const results = await readResults(account, ended.id);
+  const gone = results.find(({ custom_id: own }) => own === "gone")!;
+  await call(`/v1/tasks/${gone.task}`, { key: account.key, method: "DELETE" });
+  const read = (key: string) => call(`/v1/batches/${ended.id}/files.zip`, { key });
+  const archive = await read(account.key);
+  expect([archive.status, archive.headers.get("content-type")]).toEqual([200, "application/zip"]);
+  const files = unzipSync(new Uint8Array(archive.body as ArrayBuffer));
+  const names = Object.keys(files);
+  expect(names.map((name) => name.replace(/-thumbnail\.\w+$/, "-thumbnail"))).toEqual([
+    "two-1.png",
+    "two-2.png",
+    "a_b.png",
+    "A_b (2).png",
+    "_video.mp4",
+    "_video-thumbnail",
+  ]);
+  const [first] = results;
+  expect(files["two-1.png"]).toEqual(new Uint8Array((await call(first!.response!.result!.images[0]!.url[0]!)).body as ArrayBuffer));
+  expect((await read((await newAccount()).key)).status).toBe(404);
 });
 
 test("a batch of which no line can be read fails and names lines", async () => {

@@ -84,4 +84,15 @@ export const batches: Operations = {
     },
     errors: ["not_found"],
   },
+  "GET /v1/batches/{batch_id}/files.zip": {
+    id: "getBatchFiles",
+    tag: "batches",
+    summary: "Download the files of a batch",
+    description:
+      "One ZIP archive of the files of the lines that have completed, also while the batch runs. A file is called like the line's `custom_id` (characters that file names cannot have become `_`); several files of a line are numbered. Files that are deleted already, 24 hours after their task's end, are left out.",
+    answers: {
+      200: { description: "The archive, uncompressed, as a stream.", headers: ["cache-control"], content: { "application/zip": {} } },
+    },
+    errors: ["not_found"],
+  },
 };

@@ -7,8 +7,9 @@ import { retry } from "../../base/retry.ts";
 import { deleteBatch, hasBatch, insertBatch, listBatches } from "../../db/batches.ts";
 import { findDestination } from "../../db/destinations.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
-import { copyStored, removeUnder, storeBytes } from "../../storage/assets.ts";
+import { copyStored, openAsset, removeUnder, storeBytes } from "../../storage/assets.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
+import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
 import { readFields } from "../request/body.ts";
 import { type AppContext, assetBase } from "../request/context.ts";
@@ -18,6 +19,7 @@ import { requireVariables } from "../request/variable-checks.ts";
 import { allowsPrivateNetwork, ownHosts } from "../../config.ts";
 import { newBatch } from "../schema/bodies.ts";
 import { pageQuery } from "../schema/queries.ts";
+import { listArchive } from "./archive.ts";
 import type { BatchTerms } from "./state.ts";
 import { batchPrefix, type BatchView, inputKey } from "./view.ts";
 
@@ -188,4 +190,18 @@ export async function showResults(c: AppContext, id: string): Promise<Response> 
     },
   });
   return respond(c, body, 200, { "content-type": "application/jsonl", "cache-control": "private, no-store" });
+}
+
+/** The files of the lines that have completed and are not deleted yet, as one archive. */
+export async function downloadArchive(c: AppContext, id: string): Promise<Response> {
+  const { batch, accountId } = openBatch(c, id);
+  const first = await batch.results(accountId, 0);
+  if (!first) throw new ApiError("not_found");
+  const open = async (key: string) => (await openAsset(c.env.ASSETS, key))?.body;
+  const entries = listArchive(first, async (from) => batch.results(accountId, from), open);
+  return respond(c, zip(entries), 200, {
+    "content-type": "application/zip",
+    "content-disposition": `attachment; filename="${id}.zip"`,
+    "cache-control": "private, no-store",
+  });
 }
