@@ -1,5 +1,6 @@
 /** An R2 bucket in this process's memory with the protocol of workerd's binding: the simulator would share the gateway's thread. */
 
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -7,6 +8,12 @@ interface File {
   bytes: Buffer;
   httpFields: object;
   uploaded: number;
+}
+
+/** An upload in parts, by their numbers. */
+interface Upload {
+  httpFields: object;
+  parts: Map<number, Buffer>;
 }
 
 export interface Bucket {
@@ -17,18 +24,22 @@ export interface Bucket {
   close: () => void;
 }
 
-/** The operations that the gateway uses: no conditions and no multipart uploads. */
+/** The operations that the gateway uses: no conditions. */
 type BindingRequest =
   | { method: "head" | "get"; object: string; range?: { offset?: string; length?: string }; rangeHeader?: string }
-  | { method: "put"; object: string; httpFields?: object }
+  | { method: "put" | "createMultipartUpload"; object: string; httpFields?: object }
+  | { method: "uploadPart"; object: string; uploadId: string; partNumber: number }
+  | { method: "completeMultipartUpload"; object: string; uploadId: string; parts: { part: number }[] }
+  | { method: "abortMultipartUpload"; object: string; uploadId: string }
   | { method: "delete"; object?: string; objects?: string[] }
   | { method: "list"; prefix?: string };
 
 /** Starts an empty bucket on a free port of 127.0.0.1. */
 export async function startBucket(): Promise<Bucket> {
   const files = new Map<string, File>();
+  const uploads = new Map<string, Upload>();
   const server = createServer((incoming, response) => {
-    answer(files, incoming, response).catch((error: unknown) => {
+    answer(files, uploads, incoming, response).catch((error: unknown) => {
       console.error("the bucket:", error);
       response.destroy();
     });
@@ -38,7 +49,12 @@ export async function startBucket(): Promise<Bucket> {
   return { address: `127.0.0.1:${port}`, files, close: () => (server.close(), server.closeAllConnections()) };
 }
 
-async function answer(files: Map<string, File>, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  files: Map<string, File>,
+  uploads: Map<string, Upload>,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { request, bytes } = await read(incoming);
   switch (request.method) {
     case "head":
@@ -54,6 +70,24 @@ async function answer(files: Map<string, File>, incoming: IncomingMessage, respo
       files.set(request.object, file);
       return send(response, described(request.object, file));
     }
+    case "createMultipartUpload": {
+      const uploadId = randomUUID();
+      uploads.set(uploadId, { httpFields: request.httpFields ?? {}, parts: new Map() });
+      return send(response, { uploadId });
+    }
+    case "uploadPart":
+      uploads.get(request.uploadId)!.parts.set(request.partNumber, bytes);
+      return send(response, { etag: String(request.partNumber) });
+    case "completeMultipartUpload": {
+      const { httpFields, parts } = uploads.get(request.uploadId)!;
+      const file = { bytes: Buffer.concat(request.parts.map(({ part }) => parts.get(part)!)), httpFields, uploaded: Date.now() };
+      files.set(request.object, file);
+      uploads.delete(request.uploadId);
+      return send(response, described(request.object, file));
+    }
+    case "abortMultipartUpload":
+      uploads.delete(request.uploadId);
+      return void response.end();
     case "delete":
       for (const key of request.objects ?? [request.object!]) files.delete(key);
       return void response.end();

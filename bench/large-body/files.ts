@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { newTestChain } from "../../scripts/support/test-chain.ts";
 import { quantile } from "../comparison.ts";
 import { canReadCpu } from "../process-tree.ts";
-import { startMeasured } from "./measured.ts";
+import { heapMB, startMeasured } from "./measured.ts";
 
 const videoBytes = 100_000_000;
 const imageBytes = 4_000_000;
@@ -22,7 +22,9 @@ const ranges = 50;
 
 if (!canReadCpu) throw new Error("processor time is read from /proc, which only Linux has");
 
-const gateway = await startMeasured({ entry: "bench/large-body/files-worker.ts", bindings: await newTestChain() });
+/** What a signature may cost: the CPU of a film as a ratio to storing it, and of an image in milliseconds beyond storing it. */
+const [maxFilmRatio, maxImageMs] = [1.6, 15];
+const gateway = await startMeasured({ entry: "bench/large-body/files-worker.ts", bindings: await newTestChain(), heapMB });
 const { url } = gateway.server;
 const file = Buffer.alloc(videoBytes, "a video is not compressible, this text is, and R2 does not look");
 file.set([0, 0, 0, 16, ...Buffer.from("ftypisom"), 0, 0, 0, 0]);
@@ -100,21 +102,26 @@ async function measure<Way extends string>({ what, rounds, times, ways }: Measur
   return turns;
 }
 
-const printRatio = (name: string, ratios: number[]) => console.log(`${name} / bare: ${spread(ratios, 2)}`);
+const printRatio = (name: string, ratios: number[]) => console.log(`${name}: ${spread(ratios, 2)}`);
 
 await gateway.measure(async () => {
   const ways = { bare: () => store("bare"), hash: () => store("hash"), gateway: () => store("gateway"), signed: () => storeAs("signed") };
   const stored = await measure({ what: "100 MB", rounds: 12, times: 1, ways });
-  printRatio("bare + hash", stored.map(({ bare, hash }) => (bare + hash) / bare)); // prettier-ignore
-  printRatio("gateway", stored.map(({ bare, gateway }) => gateway / bare)); // prettier-ignore
-  printRatio("signed / gateway, not bare", stored.map(({ signed, gateway }) => signed / gateway)); // prettier-ignore
+  printRatio("(bare + hash) / bare", stored.map(({ bare, hash }) => (bare + hash) / bare)); // prettier-ignore
+  printRatio("gateway / bare", stored.map(({ bare, gateway }) => gateway / bare)); // prettier-ignore
+  const films = stored.map(({ signed, gateway }) => signed / gateway);
+  printRatio("signed / gateway", films);
+  gateway.must(quantile(films, 0.5) <= maxFilmRatio, `a signed film takes more than ${maxFilmRatio} times the CPU of storing it`);
   const images = { image: () => times(imageTimes, () => storeAs("image")), signed: () => times(imageTimes, () => storeAs("signed-image")) };
-  await measure({ what: "an image of 4 MB", rounds: 12, times: imageTimes, ways: images });
+  const pictures = await measure({ what: "an image of 4 MB", rounds: 12, times: imageTimes, ways: images });
+  const signatureMs = quantile(pictures.map(({ image, signed }) => (signed - image) / 1000), 0.5); // prettier-ignore
+  console.log(`the signature of an image: ${signatureMs.toFixed(1)} ms of CPU`);
+  gateway.must(signatureMs <= maxImageMs, `the signature of an image takes more than ${maxImageMs} ms of CPU`);
   const bare = `${url}/bare/assets/bench/0.mp4`;
   const signed = await (await fetch(bare, { method: "PUT", body: file })).text();
   const readers = { bare: () => readRanges("bare", bare), gateway: () => readRanges("gateway", signed) };
   const read = await measure({ what: "a range of 1 MB", rounds: 20, times: ranges, ways: readers });
-  printRatio("gateway", read.map(({ bare, gateway }) => gateway / bare)); // prettier-ignore
+  printRatio("gateway / bare", read.map(({ bare, gateway }) => gateway / bare)); // prettier-ignore
   upstream.closeAllConnections();
   upstream.close();
 });

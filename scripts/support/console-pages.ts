@@ -145,6 +145,7 @@ export const consolePages: ConsolePage[] = [
     as: "demo",
     reach: (page) => saveModel(page).then(() => page.goto("/console/admin/models/vidD-02/remove")),
   },
+  { name: "admin-month", as: "demo", reach: at("/console/admin?range=30d") },
   { name: "admin-margins", as: "demo", reach: at("/console/admin/margins") },
   { name: "admin-providers", as: "demo", reach: at("/console/admin/providers") },
   { name: "admin-tasks", as: "demo", reach: at("/console/admin/tasks") },

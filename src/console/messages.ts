@@ -5,6 +5,7 @@ import account from "./messages/account.ts";
 import adminMargins from "./messages/admin-margins.ts";
 import adminModels from "./messages/admin-models.ts";
 import adminOperations from "./messages/admin-operations.ts";
+import adminOverview from "./messages/admin-overview.ts";
 import adminProviders from "./messages/admin-providers.ts";
 import adminTasks from "./messages/admin-tasks.ts";
 import admin from "./messages/admin.ts";
@@ -58,6 +59,7 @@ export const parts = [
   part(adminOperations),
   part(adminModels),
   part(adminMargins),
+  part(adminOverview),
   part(site),
   part(status),
   part(verify),

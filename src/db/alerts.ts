@@ -39,8 +39,8 @@ export const writeAlert = async (db: D1Database, { name, beganAt, endedAt, cause
     .run();
 };
 
-/** The kinds of events, each with its id: a message in the dead-letter queue (the task), a failed provider account (the provider), failing callbacks (the account), a model that the maker does not have (provider and model). */
-export type IncidentKind = "dead_letter" | "provider" | "callback" | "model";
+/** The kinds of events, each with its id: a message in the dead-letter queue (the task), a failed provider account (the provider), failing callbacks (the account), a model that the maker does not have (provider and model), an account that lost changes to a restored database (until the operator has decided). */
+export type IncidentKind = "dead_letter" | "provider" | "callback" | "model" | "restored";
 
 /** Records an event. Never throws: the work that caused it continues without the record. */
 export async function recordIncident(db: D1Database, kind: IncidentKind, id: string): Promise<void> {
@@ -63,7 +63,12 @@ export const incidentsSince = async (db: D1Database, kind: IncidentKind, since: 
       .run<{ id: string }>()
   ).results.map(({ id }) => id);
 
-/** Deletes events before `before` (milliseconds). */
+/** Deletes events before `before` (milliseconds), but those that wait for a decision. */
 export const deleteIncidents = async (db: D1Database, before: number): Promise<void> => {
-  await db.prepare("DELETE FROM incident WHERE at < ?1").bind(before).run();
+  await db.prepare("DELETE FROM incident WHERE at < ?1 AND kind <> 'restored'").bind(before).run();
+};
+
+/** Deletes an event that is over. */
+export const endIncident = async (db: D1Database, kind: IncidentKind, id: string): Promise<void> => {
+  await db.prepare("DELETE FROM incident WHERE kind = ?1 AND id = ?2").bind(kind, id).run();
 };

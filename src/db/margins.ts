@@ -33,9 +33,9 @@ interface Days {
   last: number;
 }
 
-/** Margins of the settlements of these days, by `group`: the highest revenue first, days in their order. Reads the sums, and of accounts also the entries of the last days. */
-export async function readMargins(db: D1Database, { first, last }: Days, group: MarginGroup): Promise<Margin[]> {
-  const order = `GROUP BY 1 ORDER BY ${group === "day" ? "1" : "2 DESC, 3 DESC, 1"}`;
+/** Margins of the settlements of these days, by `group`: the highest revenue first, days in their order. Reads the sums, and of accounts also the entries of the last days. At most `limit` groups. */
+export async function readMargins(db: D1Database, { first, last }: Days, group: MarginGroup, limit = -1): Promise<Margin[]> {
+  const order = `GROUP BY 1 ORDER BY ${group === "day" ? "1" : "2 DESC, 3 DESC, 1"} LIMIT ${limit}`;
   const end = last + dayMs;
   if (group !== "account")
     return (

@@ -1,10 +1,10 @@
 /** What the operator's page shows of the whole deployment: its hours, and its providers' health. Amounts in millionths. Reads sums, not tasks. */
 
-import { durationsOfRoutes, settledSums } from "./settled-sums.ts";
+import { durationsOf, providerOf, settledSums } from "./settled-sums.ts";
 
 const hourMs = 3_600_000;
 
-/** An hour of the deployment. Hours without settlements are missing. */
+/** An hour of the deployment, or a longer step. Those without settlements are missing. */
 export interface Hour {
   /** Its first millisecond. */
   hour: number;
@@ -19,14 +19,14 @@ export interface Hour {
   caller: number;
 }
 
-/** The hours from `from` to `to` (milliseconds; `from` is rounded down to an hour), in their order; at most 400 days back. */
-export async function readHours(db: D1Database, from: number, to: number): Promise<Hour[]> {
+/** The hours, or steps of several hours, from `from` to `to` (milliseconds; `from` is rounded down to a step), in their order; at most 400 days back. */
+export async function readHours(db: D1Database, from: number, to: number, stepMs = hourMs): Promise<Hour[]> {
   const { results } = await db
     .prepare(
-      `SELECT at / ${hourMs} * ${hourMs} AS hour, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed, sum(failed) AS failed,
+      `SELECT at / ${stepMs} * ${stepMs} AS hour, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed, sum(failed) AS failed,
          sum(caller) AS caller FROM (${settledSums("?1", "?2")}) GROUP BY 1 ORDER BY 1`,
     )
-    .bind(from - (from % hourMs), to)
+    .bind(from - (from % stepMs), to)
     .run<Hour>();
   return results;
 }
@@ -62,7 +62,7 @@ export async function readRouteHealth(db: D1Database, since: number, now: number
     )
     .bind(since, now + 1)
     .run<Omit<RouteHealth, "provider" | "model" | "p50" | "p95" | "state"> & { route: string }>();
-  const durations = await durationsOfRoutes(db, since);
+  const durations = await durationsOf("route", db, since);
   return results.map(({ route, ...sums }) => {
     const [provider = "", ...model] = route.split(" ");
     return { provider, model: model.join(" "), ...sums, ...(durations.get(route) ?? { p50: null, p95: null }), state: toState(sums) };
@@ -70,7 +70,57 @@ export async function readRouteHealth(db: D1Database, since: number, now: number
 }
 
 const toState = ({ calls, completed, failures }: Pick<RouteHealth, "calls" | "completed" | "failures">): RouteHealth["state"] =>
-  failures > 0 && completed === 0 ? "down" : 2 * failures >= calls ? "failing" : "ok";
+  failures > 0 && completed === 0 ? "down" : failures > 0 && 2 * failures >= calls ? "failing" : "ok";
+
+/** The health of a provider over all its routes. */
+export interface ProviderHealth extends Omit<RouteHealth, "model" | "completed" | "revenue"> {
+  /** Its steps with attempts, in their order. */
+  steps: { at: number; calls: number; failures: number }[];
+}
+
+/**
+ * The health of each provider that was used since `since` (milliseconds), over all isolates, in steps: the largest share of failures first. Its state is that of
+ * its calls since `recent`, or of all if there were none.
+ */
+export async function readProviderHealth(
+  db: D1Database,
+  { since, recent, now, stepMs }: { since: number; recent: number; now: number; stepMs: number },
+): Promise<ProviderHealth[]> {
+  const counts = "sum(completed + failed + caller + attempts) AS calls, sum(completed) AS completed, sum(failed + attempts) AS failures";
+  const [steps, latest, durations] = await Promise.all([
+    db
+      .prepare(
+        `SELECT ${providerOf} AS provider, at / ${stepMs} * ${stepMs} AS at, ${counts}, sum(cost) AS spend, sum(uncosted) AS uncosted
+         FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1, 2 ORDER BY 1, 2`,
+      )
+      .bind(since, now + 1)
+      .run<{ provider: string; at: number; calls: number; completed: number; failures: number; spend: number; uncosted: number }>(),
+    db
+      .prepare(`SELECT ${providerOf} AS provider, ${counts} FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1`)
+      .bind(recent, now + 1)
+      .run<{ provider: string; calls: number; completed: number; failures: number }>(),
+    durationsOf("provider", db, since),
+  ]);
+  const recently = new Map(latest.results.map((one) => [one.provider, one]));
+  const share = ({ failures, calls }: { failures: number; calls: number }) => (calls === 0 ? 0 : failures / calls);
+  return [...Map.groupBy(steps.results, ({ provider }) => provider)]
+    .map(([provider, rows]) => {
+      const sum = (of: "calls" | "completed" | "failures" | "spend" | "uncosted") => rows.reduce((total, row) => total + row[of], 0);
+      const all = { calls: sum("calls"), completed: sum("completed"), failures: sum("failures") };
+      const last = recently.get(provider);
+      return {
+        provider,
+        calls: all.calls,
+        failures: all.failures,
+        spend: sum("spend"),
+        uncosted: sum("uncosted"),
+        ...(durations.get(provider) ?? { p50: null, p95: null }),
+        state: toState(last && last.calls > 0 ? last : all),
+        steps: rows.map(({ at, calls, failures }) => ({ at, calls, failures })),
+      };
+    })
+    .sort((a, b) => share(b) - share(a) || b.calls - a.calls);
+}
 
 /** Routes whose makers billed more since `since` than callers paid, with their sums, of at least `minCalls` attempts: the largest loss first. */
 export async function readLosses(

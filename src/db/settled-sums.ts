@@ -98,16 +98,23 @@ export const settledSums = (from: string, to: string): string => {
       FROM settled_sum WHERE slot >= ${from} AND slot < ${to}`;
 };
 
-/** The durations of completed tasks and chats by route since `since` (milliseconds), in seconds: the median, and what 95 of 100 did not exceed. */
-export async function durationsOfRoutes(db: D1Database, since: number): Promise<Map<string, { p50: number | null; p95: number | null }>> {
+/** The provider in the text of a route: SQL. */
+export const providerOf = "substr(route, 1, instr(route || ' ', ' ') - 1)";
+
+/** The durations of completed tasks and chats by route or provider since `since` (milliseconds), in seconds: the median, and what 95 of 100 did not exceed. */
+export async function durationsOf(
+  by: "route" | "provider",
+  db: D1Database,
+  since: number,
+): Promise<Map<string, { p50: number | null; p95: number | null }>> {
   const { results } = await db
     .prepare(
-      `SELECT route, took, sum(tasks) AS tasks FROM settled_sum WHERE slot > ?1 - ${slotMs} AND outcome = 'completed' GROUP BY 1, 2 ORDER BY 1, 2`,
+      `SELECT ${by === "route" ? "route" : providerOf} AS name, took, sum(tasks) AS tasks FROM settled_sum WHERE slot > ?1 - ${slotMs} AND outcome = 'completed' GROUP BY 1, 2 ORDER BY 1, 2`,
     )
     .bind(since)
-    .run<{ route: string; took: number; tasks: number }>();
-  const byRoute = Map.groupBy(results, ({ route }) => route);
-  return new Map([...byRoute].map(([route, rows]) => [route, { p50: percentile(rows, 0.5), p95: percentile(rows, 0.95) }]));
+    .run<{ name: string; took: number; tasks: number }>();
+  const byName = Map.groupBy(results, ({ name }) => name);
+  return new Map([...byName].map(([name, rows]) => [name, { p50: percentile(rows, 0.5), p95: percentile(rows, 0.95) }]));
 }
 
 /** One kind in a period. */

@@ -48,6 +48,7 @@ export const alertNames = [
   "queue_behind",
   "route_loses_money",
   "callbacks_failing",
+  "accounts_restored",
   "setting_wrong",
 ] as const;
 export type AlertName = (typeof alertNames)[number];
@@ -78,6 +79,7 @@ export const checks: ((env: OperationsBindings, objects: Objects, now: number) =
       provider_unhealthy: await of("provider"),
       model_unavailable: await of("model"),
       callbacks_failing: await of("callback"),
+      accounts_restored: await incidentsSince(DB, "restored", 0, maxCauses),
     };
   },
   async ({ DB }, _, now) => {

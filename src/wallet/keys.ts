@@ -5,6 +5,7 @@
 
 import { storeChange } from "../storage/change-log.ts";
 import { readKeysRevision, type AccountChange } from "../db/account-changes.ts";
+import { endIncident, recordIncident } from "../db/alerts.ts";
 import { alert } from "../base/log.ts";
 
 /** A change takes effect in D1 within this time after its announcement, or not at all. */
@@ -91,6 +92,7 @@ export class WalletKeys {
   /** Ends the refusal of the keys: the operator has decided, and D1 has a new revision. */
   async decide(): Promise<void> {
     const written = await this.#readRevision();
+    await endIncident(this.#env.DB, "restored", this.accountId);
     this.#save({ written, restoredTo: undefined });
   }
 
@@ -132,6 +134,7 @@ export class WalletKeys {
     if (stored >= written || stored >= (this.#state.restoredTo ?? Infinity)) return;
     this.#save({ restoredTo: stored });
     alert("keys", { account: this.accountId, outcome: "database_restored" });
+    await recordIncident(this.#env.DB, "restored", this.accountId);
   }
 
   async #readRevision(): Promise<number> {

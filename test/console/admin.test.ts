@@ -383,12 +383,12 @@ test("providers are shown with their state, without secrets and URLs", async () 
     ),
   ).toEqual([
     ["modelark", "used in order"],
-    ["fal", "used last: unhealthy in this isolate"],
+    ["fal", "used last: its credentials or funds failed"],
     ["replicate", "skipped: off"],
     ["cloudflare", "skipped: off"],
     ["modelark", "used in order"],
     ["modelark", "used in order"],
-    ["fal", "used last: unhealthy in this isolate"],
+    ["fal", "used last: its credentials or funds failed"],
     ["cloudflare", "skipped: off"],
     ["sandbox", "skipped: not a fallback of a real provider"],
   ]);

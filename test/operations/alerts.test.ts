@@ -5,7 +5,7 @@ import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import runbook from "../../docs/operations.md?raw";
-import { listAlerts } from "../../src/db/alerts.ts";
+import { endIncident, listAlerts, recordIncident } from "../../src/db/alerts.ts";
 import { toTaskId } from "../../src/base/ids.ts";
 import { alertNames } from "../../src/operations/checks.ts";
 import { deliverTest } from "../../src/operations/deliver.ts";
@@ -150,6 +150,19 @@ test("callbacks of an account that fail for ten minutes, not a single failure", 
   later(10);
   await runOnce();
   expect(readChanges(received, "callbacks_failing").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
+});
+
+test("accounts that lost changes to a restored database, until an operator has decided", async () => {
+  const received = alertReceiver();
+  await recordIncident(env.DB, "restored", "acc_1");
+  later(60 * 24 * 8);
+  await runOnce();
+  await endIncident(env.DB, "restored", "acc_1");
+  await runOnce();
+  expect(readChanges(received, "accounts_restored")).toEqual([
+    ["alert.began", ["acc_1"]],
+    ["alert.ended", ["acc_1"]],
+  ]);
 });
 
 test("notices that the receiver refused are sent again with the same id, and each change is sent in order", async () => {

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type SettledEntry, writeEntries } from "../../src/db/grants.ts";
 import { readMargins } from "../../src/db/margins.ts";
-import { readHours, readRouteHealth } from "../../src/db/operator-series.ts";
+import { readHours, readProviderHealth, readRouteHealth } from "../../src/db/operator-series.ts";
 import { foldSettled } from "../../src/db/settled-sums.ts";
 import { sumAccountDays } from "../../src/operations/account-days.ts";
 import { type Account, asAdmin, holdTime, newAccount } from "../support/gateway.ts";
@@ -147,4 +147,59 @@ test("the operator's table of margins", async () => {
   expect(new TextDecoder().decode(body as ArrayBuffer)).toBe(
     'model,revenue,cost,margin,completed,failed,uncosted\r\n"a ""b""",0.06,0.04,0.02,2,0,0\r\n',
   );
+});
+
+test("the health of providers is in steps, and its state is that of the last hour", async () => {
+  const account = await newAccount();
+  const now = Math.floor(Date.now() / hourMs) * hourMs + hourMs / 2;
+  vi.setSystemTime(now);
+  await settle(account, now - 5 * hourMs, 8, { seconds: 4 });
+  const failed = { outcome: "provider_error" as const, charged: 0, attempts: [{ route: "0 fal other", cost: null }] };
+  await settle(account, now - 1_000, 4, failed);
+  await settle(account, now - 2 * hourMs, 2, { attempts: [{ route: "0 google nano", cost: 5_000 }] });
+  // Of the day before, folded into hours.
+  await settle(account, now - 30 * hourMs, 3, { attempts: [{ route: "0 google nano", cost: 5_000 }] });
+  await foldSettled(env.DB, now);
+  const read = (hours: number) =>
+    readProviderHealth(env.DB, {
+      since: Math.floor(now / hourMs) * hourMs - (hours - 1) * hourMs,
+      recent: now - hourMs,
+      now,
+      stepMs: hourMs,
+    });
+  expect(await read(24)).toMatchObject([
+    {
+      provider: "fal",
+      calls: 12,
+      failures: 4,
+      spend: 160_000,
+      uncosted: 4,
+      state: "down",
+      steps: [
+        { calls: 8, failures: 0 },
+        { calls: 4, failures: 4 },
+      ],
+    },
+    { provider: "google", calls: 2, failures: 0, state: "ok" },
+  ]);
+  expect(await read(48)).toMatchObject([{ provider: "fal" }, { provider: "google", calls: 5, spend: 25_000 }]);
+});
+
+test("the sums of the operator's page are found by ranges of their keys", async () => {
+  const plans: string[] = [];
+  const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+  const [from, now] = [Date.now() - dayMs, Date.now()];
+  await readHours(env.DB, from, now);
+  await readProviderHealth(env.DB, { since: from, recent: now - hourMs, now, stepMs: hourMs });
+  const statements = prepare.mock.calls.map(([sql]) => sql);
+  prepare.mockRestore();
+  for (const sql of statements) {
+    const bound = sql.includes("?2") ? [from, now] : [from];
+    const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .bind(...bound)
+      .run<{ detail: string }>();
+    plans.push(...results.map(({ detail }) => detail).filter((detail) => /settled_/.test(detail)));
+  }
+  expect(plans.length).toBeGreaterThan(4);
+  for (const plan of plans) expect(plan).toMatch(/^SEARCH settled_(sum|hour) USING PRIMARY KEY \((slot|hour)>\?/);
 });

@@ -1,6 +1,7 @@
 /** A database that was restored to an hour ago: what was revoked since then stays revoked until the operator has decided, and can be revoked again. */
 
 import "../support/alone.ts";
+import { deleteIncidents, incidentsSince } from "../../src/db/alerts.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Role } from "../../src/base/roles.ts";
@@ -89,11 +90,16 @@ test("a deleted key that a restored database brings back is refused by every pat
     { account: account.id, state: "refused", changes: [{ change: "key_deleted", id: second.id }] },
   ]);
   expect(await readStatus(account)).toBe(401);
+  // The alert about it lasts until the decision.
+  const undecided = () => incidentsSince(env.DB, "restored", 0, 100);
+  await deleteIncidents(env.DB, Date.now() + 1);
+  expect(await undecided()).toContain(account.id);
   expect(await reconcile(account, "replay")).toMatchObject([{ state: "replayed" }]);
   expect([await readStatus(account), await readStatus(second)]).toEqual([200, 401]);
   expect(await readKeys(account)).toHaveLength(1);
   expect(await readAccount(account)).toMatchObject({ restored: false });
   expect(await reconcile(account, "replay"), "once").toEqual([]);
+  expect(await undecided()).not.toContain(account.id);
 });
 
 test("the operator may accept the restored state; a second restore does not undo that decision", async () => {

@@ -39,14 +39,22 @@ function LastCheck({ c, heartbeat: { at, isStale } }: { c: ConsoleContext; heart
   );
 }
 
-export function AlertSection({ c, alerts, heartbeat }: { c: ConsoleContext; alerts: Alert[]; heartbeat: Heartbeat }) {
+interface AlertsProps {
+  c: ConsoleContext;
+  alerts: Alert[];
+  heartbeat: Heartbeat;
+  /** True if routes fail now: then the absence of alerts is no good news. */
+  isFailing: boolean;
+}
+
+export function AlertSection({ c, alerts, heartbeat, isFailing }: AlertsProps) {
   const { t } = c.var;
   const isQuiet = alerts.every(({ endedAt }) => endedAt !== null);
   return (
-    <section class="stack">
+    <section id="alerts" class="stack">
       <h2>{t("admin_alerts")}</h2>
       <LastCheck c={c} heartbeat={heartbeat} />
-      {isQuiet && !heartbeat.isStale && (
+      {isQuiet && !heartbeat.isStale && !isFailing && (
         <Note tone="good" role="status">
           {t("admin_alerts_none")}
         </Note>

@@ -8,12 +8,13 @@ import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Hono } from "hono";
-import { builtInCatalog } from "../../catalog/catalog.ts";
+import { builtInCatalog, isPriced } from "../../catalog/catalog.ts";
 import type { Model } from "../../catalog/models.ts";
 import { shownPrice } from "../../catalog/prices.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { adminPage } from "./frame.tsx";
 import { routeState } from "./route-state.ts";
+import { readUpstreams } from "./upstreams.ts";
 import type { PriceName } from "../models/prices.ts";
 import { Facts, Table } from "../parts/table.tsx";
 
@@ -82,7 +83,9 @@ const Prices = ({ c, model }: { c: ConsoleContext; model: Model }) => {
         t(`model_price_${name as PriceName}`),
         <>
           {amount(units)}
-          {units !== builtIn[name] && <span class="meta"> {t("admin_price_own", { price: amount(builtIn[name]) })}</span>}
+          {builtIn[name] !== undefined && units !== builtIn[name] && (
+            <span class="meta"> {t("admin_price_own", { price: amount(builtIn[name]) })}</span>
+          )}
         </>,
       ])}
     />
@@ -93,11 +96,11 @@ async function list(c: ConsoleContext) {
   const { t } = c.var;
   const now = Date.now();
   const [upstreams, catalog, health] = await Promise.all([
-    c.env.API.upstreams(),
+    readUpstreams(c),
     liveCatalog(c.env.DB),
     readRouteHealth(c.env.DB, now - dayMs, now),
   ]);
-  const models = catalog.all.filter(({ state }) => state !== "removed");
+  const models = catalog.all.filter((model) => model.state !== "removed" && isPriced(model));
   const isUsable = (model: Model) => model.routes.some((route) => ["used", "last"].includes(routeState(upstreams, model.routes, route)));
   return adminPage(
     c,

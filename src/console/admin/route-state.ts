@@ -26,7 +26,7 @@ export interface Health {
   routes: { route: ShownRoute; state: RouteState }[];
   /** Those that are tried: `used` and `last`. */
   usable: number;
-  /** Those of them whose provider is healthy in this isolate. */
+  /** Those of them whose provider is healthy in the whole deployment. */
   healthy: number;
   /** When the first of the usable ones ends, in milliseconds, and whether none is left then. */
   end: { at: number; isLast: boolean } | undefined;

@@ -15,6 +15,7 @@ import { Table } from "../../parts/table.tsx";
 import { buildQuery } from "../../tasks/search.ts";
 import { adminPage } from "../frame.tsx";
 import { type Health, readHealth, soonMs } from "../route-state.ts";
+import { readUpstreams } from "../upstreams.ts";
 import { path } from "./state.ts";
 
 /** A model with what its row says. */
@@ -147,7 +148,7 @@ export async function listModels(c: ConsoleContext) {
   const removedNow = c.req.query("removed");
   const show = Object.keys(filters).find((name): name is Filter => name === c.req.query("show"));
   // From the database itself: this isolate may not have seen a change that an admin has just made.
-  const [upstreams, catalog] = await Promise.all([c.env.API.upstreams(), readCatalog(c.env.DB)]);
+  const [upstreams, catalog] = await Promise.all([readUpstreams(c), readCatalog(c.env.DB)]);
   const own = new Set(catalog.stored.filter(({ isRemoved }) => !isRemoved).map(({ entry }) => entry.id));
   const all = catalog.all
     .filter(({ state }) => state !== "removed")

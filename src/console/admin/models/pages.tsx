@@ -17,6 +17,7 @@ import { listModels } from "./list.tsx";
 import { modelPage, viewPath } from "./model-page.tsx";
 import { Rail } from "./rail.tsx";
 import { type Editor, path, pathOf } from "./state.ts";
+import { readUpstreams } from "../upstreams.ts";
 
 type View = "form" | "json";
 
@@ -109,7 +110,7 @@ const Actions = ({ c, editor: { draft, live, revisions } }: { c: ConsoleContext;
 /** One model's page with a draft of its entry. */
 async function editorPage(c: ConsoleContext, view: View, draft: Draft, revisions: Revision[], verdict?: Verdict) {
   const { t } = c.var;
-  const [upstreams, catalog] = await Promise.all([c.env.API.upstreams(), readCatalog(c.env.DB)]);
+  const [upstreams, catalog] = await Promise.all([readUpstreams(c), readCatalog(c.env.DB)]);
   const live = draft.isNew ? undefined : catalog.all.find(({ id, state }) => id === draft.id && state !== "removed");
   const editor: Editor = { draft, revisions, upstreams, live, verdict };
   const id = draft.isNew ? "" : draft.id;

@@ -1,0 +1,208 @@
+/** What needs the operator: active alerts, failing routes, stuck tasks, routes that end. Each line leads to the page where it is mended. */
+
+import type { Child } from "hono/jsx";
+import type { Alert } from "../../db/alerts.ts";
+import type { Heartbeat } from "../../db/jobs.ts";
+import type { OpenTask } from "../../db/ledger-reports.ts";
+import type { RouteHealth } from "../../db/operator-series.ts";
+import type { Model } from "../../catalog/models.ts";
+import type { Upstreams } from "../../rpc/console-api.ts";
+import { percentText } from "../amounts.ts";
+import { useAround } from "../parts/context.ts";
+import { ClockTime, dateText, DateTime } from "../parts/date-time.tsx";
+import { Filled } from "../parts/filled.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { cutId } from "../parts/ids.ts";
+import { readHealth, soonMs } from "./route-state.ts";
+import { isLate } from "./task-state.ts";
+
+const root = "/console/admin";
+/** Lines of one sort; the pages they lead to have all. */
+const most = 5;
+/** A route with fewer failures in the last hour is not listed: one fault is no state. */
+const minFailures = 3;
+
+/** The page where an alert's cause is seen and mended; of one about an account, the account's. */
+const pages: Record<string, string | ((cause: string) => string)> = {
+  tasks_past_deadline: `${root}/tasks?days=7`,
+  holds_without_record: `${root}/tasks?days=7`,
+  dead_letters: `${root}/tasks`,
+  ledger_drift: `${root}/audit`,
+  provider_unhealthy: `${root}/providers`,
+  provider_failing: `${root}/providers`,
+  model_unavailable: `${root}/providers`,
+  model_gone: `${root}/models`,
+  route_retiring: `${root}/models?show=ending`,
+  completion_low: `${root}/providers`,
+  queue_behind: `${root}/tasks`,
+  route_loses_money: `${root}/margins?by=route&days=7`,
+  callbacks_failing: (account) => `${root}/accounts/${account}`,
+  accounts_restored: `${root}#reconcile`,
+};
+
+const titles = [
+  "tasks_past_deadline",
+  "holds_without_record",
+  "dead_letters",
+  "ledger_drift",
+  "database_size",
+  "archive_damaged",
+  "provider_unhealthy",
+  "provider_failing",
+  "model_unavailable",
+  "model_gone",
+  "route_retiring",
+  "completion_low",
+  "queue_behind",
+  "route_loses_money",
+  "callbacks_failing",
+  "accounts_restored",
+  "setting_wrong",
+] as const;
+
+/** A line of the list. */
+export interface Matter {
+  tone: "bad" | "warn";
+  icon: string;
+  title: Child;
+  about: Child;
+  path: string;
+  /** The name of its link for screen readers, which says what it opens. */
+  name: string;
+}
+
+interface Found {
+  alerts: Alert[];
+  heartbeat: Heartbeat;
+  /** The health of routes in the last hour. */
+  routes: RouteHealth[];
+  /** Open tasks, oldest first. */
+  open: OpenTask[];
+  models: readonly Model[];
+  upstreams: Upstreams;
+  now: number;
+}
+
+/** Routes that fail now. */
+export const failingRoutes = (routes: RouteHealth[]) => routes.filter(({ state, failures }) => state !== "ok" && failures >= minFailures);
+
+/** All matters, the worst first. */
+export function useMatters({ alerts, heartbeat, routes, open, models, upstreams, now }: Found): Matter[] {
+  const { t, language } = useAround();
+  const active = alerts.filter(({ endedAt }) => endedAt === null);
+  const causesOf = (name: string) => active.find((alert) => alert.name === name)?.causes ?? [];
+  const told = new Set([...causesOf("provider_failing"), ...causesOf("tasks_past_deadline")]);
+  const ending = models.flatMap((model) => {
+    const { end } = readHealth(upstreams, model.routes);
+    return model.state === "live" && end && end.at < now + soonMs ? [{ id: model.id, ...end }] : [];
+  });
+  return [
+    ...(heartbeat.isStale && heartbeat.at !== null
+      ? [
+          {
+            tone: "bad" as const,
+            icon: "bad",
+            title: t("admin_needs_checks"),
+            about: <Filled message="admin_needs_checks_at" by={{ time: <ClockTime ms={heartbeat.at} /> }} />,
+            path: `${root}#alerts`,
+            name: t("admin_needs_checks"),
+          },
+        ]
+      : []),
+    ...active.map(({ name, causes, beganAt }): Matter => {
+      const known = titles.find((title) => title === name);
+      const title = known ? t(`admin_needs_${known}`) : name;
+      const page = pages[name] ?? `${root}#alerts`;
+      const shown = causes.slice(0, 3).map((cause) => (cause.length > 44 ? `${cause.slice(0, 43)}…` : cause));
+      return {
+        tone: name === "route_retiring" ? "warn" : "bad",
+        icon: name === "route_retiring" ? "clock" : "bad",
+        title,
+        about: (
+          <>
+            {shown.length > 0 && `${shown.join(", ")}${causes.length > shown.length ? ", …" : ""} · `}
+            <DateTime ms={beganAt} />
+          </>
+        ),
+        path: typeof page === "string" ? page : causes[0] === undefined ? `${root}/accounts` : page(causes[0]),
+        name: title,
+      };
+    }),
+    ...failingRoutes(routes)
+      .filter(({ provider, model }) => !told.has(`${provider} ${model}`))
+      .slice(0, most)
+      .map(({ provider, model, calls, failures, state }): Matter => {
+        const title = t(state === "down" ? "admin_needs_route_down" : "admin_needs_route_fails", { route: `${provider} ${model}` });
+        return {
+          tone: state === "down" ? "bad" : "warn",
+          icon: state === "down" ? "bad" : "warn",
+          title,
+          about: t("admin_needs_route_share", { share: percentText(language, failures / calls), calls: calls.toLocaleString(language) }),
+          path: `${root}/providers`,
+          name: title,
+        };
+      }),
+    ...open
+      .filter((row) => isLate(row, now) && !told.has(row.taskId))
+      .slice(0, most)
+      .map((row): Matter => {
+        const title = t("admin_needs_task", { task: cutId(row.taskId) });
+        return {
+          tone: "warn",
+          icon: "clock",
+          title,
+          about: (
+            <>
+              {row.model} · <DateTime ms={row.at} />
+            </>
+          ),
+          path: `${root}/accounts/${row.accountId}/tasks/${row.taskId}`,
+          name: title,
+        };
+      }),
+    ...ending
+      .sort((a, b) => a.at - b.at)
+      .slice(0, most)
+      .map(({ id, at, isLast }): Matter => {
+        const title = t("admin_needs_ends", { model: id, day: dateText(language, at) });
+        return {
+          tone: isLast ? "bad" : "warn",
+          icon: "clock",
+          title,
+          about: t(isLast ? "admin_needs_ends_last" : "admin_needs_ends_one"),
+          path: `${root}/models/${id}`,
+          name: title,
+        };
+      }),
+  ];
+}
+
+export const Attention = ({ matters }: { matters: Matter[] }) => {
+  const { t } = useAround();
+  return (
+    <div>
+      <div class="sub">
+        <h2>{t("admin_needs")}</h2>
+        {matters.length > 0 && <span class="tag num">{matters.length}</span>}
+      </div>
+      {matters.length === 0 ? (
+        <p class="muted">{t("admin_needs_none")}</p>
+      ) : (
+        <ul class="card flush todo">
+          {matters.map(({ tone, icon, title, about, path, name }) => (
+            <li class={tone === "bad" ? "bad" : undefined}>
+              <Icon name={icon} />
+              <div>
+                <b>{title}</b>
+                <p>{about}</p>
+              </div>
+              <a class="btn sm" href={path} aria-label={`${t("admin_needs_open")}: ${name}`}>
+                {t("admin_needs_open")}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+};

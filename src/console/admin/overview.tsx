@@ -1,0 +1,371 @@
+/** The operator's start page: money, load, providers, what needs attention and the largest accounts, of the whole deployment. The upper part refreshes itself. */
+
+import type { ConsoleContext } from "../context.ts";
+import { liveCatalog } from "../../current-catalog.ts";
+import { accountById } from "../../db/accounts.ts";
+import { readHeartbeat } from "../../db/jobs.ts";
+import type { OpenTask } from "../../db/ledger-reports.ts";
+import { remaining } from "../../db/ledger.ts";
+import { type Margin, readMargins } from "../../db/margins.ts";
+import { type Hour, type ProviderHealth, readHours, readProviderHealth, readRouteHealth } from "../../db/operator-series.ts";
+import { percentText } from "../amounts.ts";
+import { openTasks, readBalance } from "../ledger.ts";
+import { useAround } from "../parts/context.ts";
+import { DateTime, dateText } from "../parts/date-time.tsx";
+import { cutId } from "../parts/ids.ts";
+import { Money } from "../parts/money.tsx";
+import { Note } from "../parts/note.tsx";
+import { Pill } from "../parts/status.tsx";
+import { Facts, Stats, Table } from "../parts/table.tsx";
+import { live } from "../tasks/live.ts";
+import { Attention, failingRoutes, type Matter, useMatters } from "./attention.tsx";
+import { accountName, adminPage } from "./frame.tsx";
+import { AlertSection, ReconcileForm, shownAlerts } from "./operations.tsx";
+import { Beat, fillSteps, MoneyChart, SeriesTable, type Steps, TaskChart } from "./series-charts.tsx";
+import { isLate } from "./task-state.ts";
+import { readUpstreams } from "./upstreams.ts";
+
+const path = "/console/admin";
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Open tasks that are read: the account page of each has the others. */
+const most = 200;
+const accountsShown = 5;
+
+/** The ranges, each with its steps; the last step is the present one. */
+const ranges = {
+  "24h": { stepMs: hourMs, count: 24 },
+  "7d": { stepMs: 6 * hourMs, count: 28 },
+  "30d": { stepMs: dayMs, count: 30 },
+} as const;
+type Range = keyof typeof ranges;
+
+const parseRange = (text: string | undefined): Range => (text !== undefined && Object.hasOwn(ranges, text) ? (text as Range) : "24h");
+const pathOf = (range: Range, place = path) => (range === "24h" ? place : `${place}?range=${range}`);
+
+function stepsOf(range: Range, now: number): Steps {
+  const { stepMs, count } = ranges[range];
+  return { since: Math.floor(now / stepMs) * stepMs - (count - 1) * stepMs, stepMs, count };
+}
+
+/** What the refreshing part shows. */
+async function readNow(c: ConsoleContext, range: Range) {
+  const now = Date.now();
+  const steps = stepsOf(range, now);
+  const { DB } = c.env;
+  const [hours, providers, routes, open, upstreams, alerts, heartbeat, catalog] = await Promise.all([
+    readHours(DB, steps.since, now + 1, steps.stepMs),
+    readProviderHealth(DB, { since: steps.since, recent: now - hourMs, now, stepMs: steps.stepMs }),
+    readRouteHealth(DB, now - hourMs, now),
+    openTasks(c, { since: now - dayMs, limit: most }),
+    readUpstreams(c),
+    shownAlerts(c),
+    readHeartbeat(DB, now),
+    liveCatalog(DB),
+  ]);
+  return { now, range, steps, hours: fillSteps(hours, steps), providers, routes, open, upstreams, alerts, heartbeat, models: catalog.all };
+}
+type Now = Awaited<ReturnType<typeof readNow>>;
+
+const Ranges = ({ range }: { range: Range }) => {
+  const { t } = useAround();
+  return (
+    <nav class="seg" aria-label={t("admin_margin_period")}>
+      {(Object.keys(ranges) as Range[]).map((one) => (
+        <a href={pathOf(one)} aria-current={one === range ? "page" : undefined}>
+          {t(`admin_range_${one}`)}
+        </a>
+      ))}
+    </nav>
+  );
+};
+
+/** The one sentence for someone who must act, with the way there. */
+const Warning = ({ matters }: { matters: Matter[] }) => {
+  const { t } = useAround();
+  const worst = matters.find(({ tone }) => tone === "bad");
+  if (!worst) return null;
+  return (
+    <Note tone="warn" role="status">
+      <b>{worst.title}</b> {worst.about}{" "}
+      <a href={worst.path} aria-label={`${t("admin_needs_open")}: ${worst.name}`}>
+        {t("admin_needs_open")}
+      </a>
+    </Note>
+  );
+};
+
+const Figures = ({ hours, providers, open, now }: { hours: Hour[]; providers: ProviderHealth[]; open: OpenTask[]; now: number }) => {
+  const { t, language } = useAround();
+  const sum = (of: Exclude<keyof Hour, "hour">) => hours.reduce((total, one) => total + one[of], 0);
+  const [revenue, cost, completed, failed, caller] = [sum("revenue"), sum("cost"), sum("completed"), sum("failed"), sum("caller")];
+  const uncosted = providers.reduce((total, one) => total + one.uncosted, 0);
+  const late = open.filter((row) => isLate(row, now)).length;
+  return (
+    <Stats
+      of={[
+        [t("admin_margin_revenue"), <Money millionths={revenue} />],
+        [
+          t("admin_margin_cost"),
+          <Money millionths={cost} />,
+          uncosted > 0 ? t("admin_margin_uncosted", { count: uncosted.toLocaleString(language) }) : undefined,
+        ],
+        [
+          t("admin_margin"),
+          revenue === 0 ? (
+            "–"
+          ) : (
+            <span class={cost > revenue ? "loses" : undefined}>{percentText(language, (revenue - cost) / revenue)}</span>
+          ),
+          <Money millionths={revenue - cost} />,
+        ],
+        [
+          t("admin_margin_ended"),
+          (completed + failed + caller).toLocaleString(language),
+          t("admin_in_flight_late", { count: openCount(t, open), late: late.toLocaleString(language) }),
+        ],
+        [
+          t("admin_completion"),
+          completed + failed === 0 ? "–" : percentText(language, completed / (completed + failed)),
+          t("admin_failed_count", { count: failed.toLocaleString(language) }),
+        ],
+      ]}
+    />
+  );
+};
+
+const openCount = (t: ConsoleContext["var"]["t"], open: OpenTask[]) =>
+  open.length === most ? t("admin_at_least", { count: most }) : String(open.length);
+
+/** A word for the state; a pill only where something is wrong. */
+const State = ({ provider, upstreams }: { provider: ProviderHealth; upstreams: Now["upstreams"] }) => {
+  const { t } = useAround();
+  if (upstreams.providers.some(({ name, aside }) => name === provider.provider && aside))
+    return <Pill icon="again" tone="warn" text={t("admin_put_aside")} />;
+  if (provider.state === "ok") return <>{t("admin_health_ok")}</>;
+  return <Pill icon="bad" tone={provider.state === "down" ? "bad" : "warn"} text={t(`admin_health_${provider.state}`)} />;
+};
+
+const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers" | "upstreams" | "steps" | "range">) => {
+  const { t, language } = useAround();
+  const seconds = (value: number | null) => (value === null ? "–" : t("admin_health_seconds", { seconds: value.toLocaleString(language) }));
+  return (
+    <section>
+      <div class="sub">
+        <h2>{t("admin_providers")}</h2>
+        <a class="push t13" href={`${path}/providers`}>
+          {t("admin_all_providers")}
+        </a>
+      </div>
+      {providers.length === 0 ? (
+        <p class="muted">{t("admin_no_attempts")}</p>
+      ) : (
+        <Table
+          label={t("admin_providers")}
+          columns={[
+            t("admin_provider"),
+            { name: t(`admin_range_${range}`), isExtra: true },
+            t("admin_alert_state"),
+            { name: t("admin_health_calls"), isNumber: true },
+            { name: t("admin_health_failed"), isNumber: true },
+            { name: "p50", isNumber: true, isExtra: true },
+            { name: "p95", isNumber: true, isExtra: true },
+            { name: t("admin_health_spend"), isNumber: true, isExtra: true },
+          ]}
+        >
+          {providers.map((provider) => (
+            <tr>
+              <th scope="row">{provider.provider}</th>
+              <td class="hide-s">
+                <Beat provider={provider} steps={steps} />
+              </td>
+              <td>
+                <State provider={provider} upstreams={upstreams} />
+              </td>
+              <td class="num">{provider.calls.toLocaleString(language)}</td>
+              <td class="num">{percentText(language, provider.failures / provider.calls)}</td>
+              <td class="num hide-s">{seconds(provider.p50)}</td>
+              <td class="num hide-s">{seconds(provider.p95)}</td>
+              <td class="num hide-s">
+                <Money millionths={provider.spend} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {range !== "24h" && providers.length > 0 && <p class="meta pt">{t("admin_durations_day")}</p>}
+    </section>
+  );
+};
+
+/** The part that refreshes itself. */
+const Present = (read: Now) => {
+  const { t } = useAround();
+  const { hours, steps, providers, open, upstreams, heartbeat, range, now } = read;
+  const matters = useMatters(read);
+  const [oldest] = open;
+  return (
+    <div {...live(pathOf(range, `${path}/now`), "operator", "every 30s")}>
+      <Warning matters={matters} />
+      <section class={matters.some(({ tone }) => tone === "bad") ? "pt" : undefined}>
+        <Figures hours={hours} providers={providers} open={open} now={now} />
+      </section>
+      <section class="two-one">
+        <div class="card">
+          <header>
+            <h2>{t("admin_money_chart")}</h2>
+            <ul class="legend push">
+              <Key look="d1" text={t("admin_margin_revenue")} />
+              <Key look="cost" text={t("admin_margin_cost")} />
+            </ul>
+          </header>
+          <MoneyChart hours={hours} steps={steps} />
+          <SeriesTable hours={hours} steps={steps} />
+        </div>
+        <div class="card">
+          <header>
+            <h2>{t("admin_tasks_chart")}</h2>
+          </header>
+          <TaskChart hours={hours} steps={steps} />
+          <div class="pt">
+            <Facts
+              of={[
+                [t("admin_in_flight"), openCount(t, open)],
+                [t("admin_oldest"), oldest ? <DateTime ms={oldest.at} /> : "–"],
+                [t("admin_held_by_them"), <Money millionths={open.reduce((sum, { held }) => sum + held, 0)} />],
+                [t("admin_checked"), heartbeat.at === null ? "–" : <DateTime ms={heartbeat.at} />],
+              ]}
+            />
+          </div>
+        </div>
+      </section>
+      <Providers providers={providers} upstreams={upstreams} steps={steps} range={range} />
+      <section>
+        <Attention matters={matters} />
+      </section>
+    </div>
+  );
+};
+
+const Key = ({ look, text }: { look: string; text: string }) => (
+  <li>
+    <svg class="key" viewBox="0 0 8 8" aria-hidden="true">
+      <rect class={look} width="8" height="8" rx="2" />
+    </svg>
+    {text}
+  </li>
+);
+
+interface Customer {
+  margin: Margin;
+  name: string;
+  /** null is no limit; undefined of an erased account. */
+  left: number | null | undefined;
+}
+
+/** The accounts with the highest revenue, from the range's first day on. */
+async function readLargest(c: ConsoleContext, { since }: Steps): Promise<{ first: number; customers: Customer[] }> {
+  const first = Math.floor(since / dayMs) * dayMs;
+  const margins = await readMargins(c.env.DB, { first, last: Math.floor(Date.now() / dayMs) * dayMs }, "account", accountsShown);
+  const customers = await Promise.all(
+    margins.map(async (margin): Promise<Customer> => {
+      const id = String(margin.name);
+      const account = await accountById(c.env.DB, id);
+      return account
+        ? { margin, name: accountName(account), left: remaining(await readBalance(c, id)) }
+        : { margin, name: cutId(id), left: undefined };
+    }),
+  );
+  return { first, customers };
+}
+
+const Largest = ({ first, customers }: { first: number; customers: Customer[] }) => {
+  const { t, language } = useAround();
+  return (
+    <section>
+      <div class="sub">
+        <h2>{t("admin_largest")}</h2>
+        <span class="meta">{t("admin_since_day", { day: dateText(language, first) })}</span>
+        <a class="push t13" href={`${path}/margins?by=account`}>
+          {t("admin_all_accounts")}
+        </a>
+      </div>
+      {customers.length === 0 ? (
+        <p class="muted">{t("admin_margin_none")}</p>
+      ) : (
+        <Table
+          label={t("admin_largest")}
+          columns={[
+            t("admin_account"),
+            { name: t("admin_margin_ended"), isNumber: true, isExtra: true },
+            { name: t("admin_margin_revenue"), isNumber: true },
+            { name: t("admin_margin"), isNumber: true },
+            { name: t("remaining"), isNumber: true, isExtra: true },
+          ]}
+        >
+          {customers.map(({ margin: { name: id, revenue, cost, completed, failed }, name, left }) => (
+            <tr>
+              <th scope="row" class="wrap">
+                <a href={`${path}/accounts/${id}`}>{name}</a>
+              </th>
+              <td class="num hide-s">{(completed + failed).toLocaleString(language)}</td>
+              <td class="num">
+                <Money millionths={revenue} />
+              </td>
+              <td class="num">
+                {revenue === 0 ? (
+                  "–"
+                ) : (
+                  <span class={cost > revenue ? "loses" : undefined}>{percentText(language, (revenue - cost) / revenue)}</span>
+                )}
+              </td>
+              <td class="num hide-s">{left === undefined ? "–" : <Money millionths={left} />}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </section>
+  );
+};
+
+/** `GET /console/admin?range=` */
+export async function operatorPage(c: ConsoleContext) {
+  const { t } = c.var;
+  const range = parseRange(c.req.query("range"));
+  const [read, largest] = await Promise.all([readNow(c, range), readLargest(c, stepsOf(range, Date.now()))]);
+  const isFailing = failingRoutes(read.routes).length > 0;
+  return adminPage(
+    c,
+    t("admin"),
+    <>
+      <Present {...read} />
+      <Largest {...largest} />
+      <AlertSection c={c} alerts={read.alerts} heartbeat={read.heartbeat} isFailing={isFailing} />
+      <section class="card stack">
+        <h2>{t("admin_audit")}</h2>
+        <p id="audit-hint" class="muted">
+          {t("admin_audit_hint")}
+        </p>
+        <form action="/console/admin/audit">
+          <button class="btn" aria-describedby="audit-hint">
+            {t("admin_check_audit")}
+          </button>
+        </form>
+      </section>
+      <section id="reconcile" class="card stack">
+        <h2>{t("admin_reconcile")}</h2>
+        <p id="reconcile-hint" class="muted">
+          {t("admin_reconcile_hint")}
+        </p>
+        <ReconcileForm c={c} />
+      </section>
+    </>,
+    200,
+    { actions: <Ranges range={range} />, lead: t("admin_whole") },
+  );
+}
+
+/** `GET /console/admin/now?range=`: only the part that refreshes itself. */
+export async function operatorNow(c: ConsoleContext) {
+  return adminPage(c, c.var.t("admin"), <Present {...await readNow(c, parseRange(c.req.query("range")))} />);
+}

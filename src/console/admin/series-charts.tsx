@@ -1,0 +1,187 @@
+/** Charts of the operator's start page: revenue and cost, ended tasks, and the health of a provider. */
+
+import { percentText, roundedAmount } from "../amounts.ts";
+import type { Hour, ProviderHealth } from "../../db/operator-series.ts";
+import { useAround } from "../parts/context.ts";
+import { dateText } from "../parts/date-time.tsx";
+import { Money } from "../parts/money.tsx";
+import { Table } from "../parts/table.tsx";
+
+/** The steps of a chart: the first one's first millisecond, how long each is, and how many. */
+export interface Steps {
+  since: number;
+  stepMs: number;
+  count: number;
+}
+
+const dayMs = 86_400_000;
+const height = 200;
+const low = 72;
+/** Of the ten units of a step, its bar takes eight. */
+const stepWidth = 10;
+const barWidth = 8;
+
+/** Every step in its order, those without settlements too. */
+export const fillSteps = (hours: Hour[], { since, stepMs, count }: Steps): Hour[] => {
+  const known = new Map(hours.map((one) => [one.hour, one]));
+  return Array.from({ length: count }, (_, at) => {
+    const hour = since + at * stepMs;
+    return known.get(hour) ?? { hour, revenue: 0, cost: 0, completed: 0, failed: 0, caller: 0 };
+  });
+};
+
+/** A step's name: the clock time within a day, otherwise the date, with the hour where a day has several. UTC. */
+const useStepName = ({ stepMs, count }: Steps) => {
+  const { language } = useAround();
+  return (ms: number) => {
+    const clock = new Date(ms).toISOString().slice(11, 16);
+    if (stepMs * count <= dayMs) return clock;
+    return stepMs < dayMs ? `${dateText(language, ms)} ${clock}` : dateText(language, ms);
+  };
+};
+
+/** The smallest round number that is not below an amount, with four grid lines. */
+function roundUp(amount: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(amount, 1)));
+  return ([1, 2, 4, 8].find((factor) => factor * power >= amount) ?? 10) * power;
+}
+
+const lines = [1, 0.75, 0.5, 0.25, 0] as const;
+
+const Axis = ({ steps, marks: parts }: { steps: Steps; marks: number }) => {
+  const name = useStepName(steps);
+  const { language } = useAround();
+  const isLong = steps.stepMs * steps.count > dayMs;
+  return (
+    <div class="axis" aria-hidden="true">
+      {Array.from({ length: parts }, (_, at) => steps.since + Math.round((at / parts) * (steps.count - 1)) * steps.stepMs).map((ms) => (
+        <span>{isLong ? dateText(language, ms) : name(ms)}</span>
+      ))}
+      <span>{useAround().t("admin_now")}</span>
+    </div>
+  );
+};
+
+/** Revenue and cost as lines; the space between them is the margin. */
+export const MoneyChart = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => {
+  const { language, t, unit } = useAround();
+  const top = roundUp(Math.max(...hours.map(({ revenue, cost }) => Math.max(revenue, cost))));
+  const width = (hours.length - 1) * stepWidth;
+  const points = (of: "revenue" | "cost") =>
+    hours.map((one, at) => `${at * stepWidth} ${(height - (Math.max(one[of], 0) / top) * height).toFixed(1)}`);
+  const [revenue, cost] = [points("revenue"), points("cost")];
+  return (
+    <div class="plotgrid plot">
+      <div class="ylab axis" aria-hidden="true">
+        {lines.map((part) => (
+          <span>{roundedAmount(language, unit, top * part)}</span>
+        ))}
+      </div>
+      <div>
+        <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={t("admin_money_chart")}>
+          {lines.map((part) => (
+            <line x1="0" x2={width} y1={height * (1 - part)} y2={height * (1 - part)} />
+          ))}
+          <path class="between" d={`M${revenue.join("L")}L${cost.toReversed().join("L")}Z`} />
+          <path class="cost" d={`M${cost.join("L")}`} />
+          <path class="revenue" d={`M${revenue.join("L")}`} />
+        </svg>
+        <Axis steps={steps} marks={4} />
+      </div>
+    </div>
+  );
+};
+
+/** Ended tasks and chats as stacked bars: completed, ended by their callers, failed. */
+export const TaskChart = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => {
+  const { language, t } = useAround();
+  const name = useStepName(steps);
+  const top = Math.max(...hours.map(({ completed, failed, caller }) => completed + failed + caller), 1);
+  return (
+    <div class="plot hist">
+      <svg viewBox={`0 0 ${hours.length * stepWidth} ${low}`} preserveAspectRatio="none" role="img" aria-label={t("admin_tasks_chart")}>
+        {hours.map((one, at) => {
+          let below = 0;
+          return (
+            [
+              ["ok", one.completed, "admin_completed"],
+              ["no", one.caller, "admin_by_callers"],
+              ["bad", one.failed, "failed_status"],
+            ] as const
+          ).map(([look, count, word]) => {
+            if (count === 0) return null;
+            const tall = (count / top) * low;
+            below += tall;
+            return (
+              <rect class={look} x={at * stepWidth + 1} y={(low - below).toFixed(1)} width={barWidth} height={tall.toFixed(1)}>
+                <title>{`${name(one.hour)}, ${t(word)}: ${count.toLocaleString(language)}`}</title>
+              </rect>
+            );
+          });
+        })}
+      </svg>
+      <Axis steps={steps} marks={1} />
+    </div>
+  );
+};
+
+/** Both charts as a table. */
+export const SeriesTable = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => {
+  const { language, t } = useAround();
+  const name = useStepName(steps);
+  const count = (value: number) => <td class="num">{value.toLocaleString(language)}</td>;
+  return (
+    <details class="more">
+      <summary>{t("admin_as_table")}</summary>
+      <Table
+        label={t("admin_money_chart")}
+        columns={[
+          t("admin_from_utc"),
+          { name: t("admin_margin_revenue"), isNumber: true },
+          { name: t("admin_margin_cost"), isNumber: true },
+          { name: t("admin_completed"), isNumber: true },
+          { name: t("admin_by_callers"), isNumber: true },
+          { name: t("failed_status"), isNumber: true },
+        ]}
+      >
+        {hours.map((one) => (
+          <tr>
+            <th scope="row">
+              <time datetime={new Date(one.hour).toISOString()}>{name(one.hour)}</time>
+            </th>
+            <td class="num">
+              <Money millionths={one.revenue} />
+            </td>
+            <td class="num">
+              <Money millionths={one.cost} />
+            </td>
+            {count(one.completed)}
+            {count(one.caller)}
+            {count(one.failed)}
+          </tr>
+        ))}
+      </Table>
+    </details>
+  );
+};
+
+/** A bar is amber from this share of failures, and red from the second. */
+const shares = { some: 0.1, many: 0.5 };
+
+/** The health of a provider over time, one bar a step. */
+export const Beat = ({ provider, steps }: { provider: ProviderHealth; steps: Steps }) => {
+  const { language, t } = useAround();
+  const known = new Map(provider.steps.map((one) => [one.at, one]));
+  const all = Array.from({ length: steps.count }, (_, at) => known.get(steps.since + at * steps.stepMs));
+  const bad = all.filter((one) => one && one.failures / one.calls >= shares.many).length;
+  const label = t("admin_beat", { provider: provider.provider, share: percentText(language, provider.failures / provider.calls), bad });
+  return (
+    <svg class="beat" viewBox={`0 0 ${steps.count * 4} 16`} preserveAspectRatio="none" role="img" aria-label={label}>
+      {all.map((one, at) => {
+        if (!one || one.calls === 0) return <rect class="off" x={at * 4} y="12" width="3" height="4" />;
+        const share = one.failures / one.calls;
+        return <rect class={share >= shares.many ? "bad" : share >= shares.some ? "no" : "ok"} x={at * 4} y="0" width="3" height="16" />;
+      })}
+    </svg>
+  );
+};
