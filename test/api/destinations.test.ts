@@ -94,7 +94,8 @@ test("the limit holds for destinations that are created at the same moment, and 
   const account = await newAccount();
   for (let n = 0; n < 18; n++) expect((await setDestination(account, {}, `d${n}`)).status).toBe(200);
   const made = await Promise.all(Array.from({ length: 6 }, (_, n) => setDestination(account, {}, `p${n}`)));
-  expect(made.map(({ status }) => status).sort()).toEqual([200, 200, 409, 409, 409, 409]);
+  expect(made.filter(({ status }) => status === 200)).toHaveLength(2);
+  expect(made.filter(({ status }) => status === 409)).toHaveLength(4);
   expect((await list(account)).data).toHaveLength(20);
   const count = "SELECT count(*) AS n FROM audit_log WHERE account_id = ?1 AND act = 'destination_set'";
   expect(await env.DB.prepare(count).bind(account.id).first("n")).toBe(20);
