@@ -18,7 +18,7 @@ const pagePaths = [
   "/",
   ...pageNames.map(docPath),
   "/docs/models",
-  ...builtInCatalog().all.map(({ id }) => `/docs/models/${id}`),
+  ...builtInCatalog().live.map(({ id }) => `/docs/models/${id}`),
   "/docs/reference",
   ...tags.map(({ name }) => tagPath(name)),
 ];
@@ -186,7 +186,7 @@ test("the film needs no player: without script there is a still and a link to it
 
 test("the prices are those of the available models", async () => {
   const text = await (await ask("/")).text();
-  for (const { id } of builtInCatalog().all) expect(text).toContain(`href="/docs/models/${id}"`);
+  for (const { id } of builtInCatalog().live) expect(text).toContain(`href="/docs/models/${id}"`);
   expect(text).toMatch(/\$0\.03 <span class="muted">per image<\/span>/);
   // Chinese and Japanese name the unit first: an amount before "1 秒あたり" would read as one number.
   const japanese = await (await ask("/", { ...html, "accept-language": "ja" })).text();
