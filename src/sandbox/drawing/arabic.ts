@@ -1,7 +1,7 @@
 /** Arabic letters in the forms in which they join their neighbours: Unicode's presentation forms, which the font has as glyphs. */
 
 // In order: U+0621 to U+063A, then U+0641 to U+064A. Two forms (isolated, final) or four (and initial, medial); the hamza has one.
-const formCounts = "12222424244444222244444444" + "4444444224";
+const formCounts = "122224242444442222444444444444444224";
 const firstForm = 0xfe80;
 
 /** Letters of Persian and Urdu: the letter, its first form, the number of forms. */
@@ -28,7 +28,7 @@ interface Forms {
 
 const forms = new Map<number, Forms>(others.map(([letter, first, count]) => [letter, { first, count }]));
 let next = firstForm;
-for (const [at, digit] of [...formCounts].entries()) {
+for (const [at, digit] of Array.from(formCounts).entries()) {
   const letter = at < 26 ? 0x621 + at : 0x641 + at - 26;
   forms.set(letter, { first: next, count: Number(digit) });
   next += Number(digit);
@@ -56,7 +56,7 @@ const joins = (code: number | undefined): { before: boolean; after: boolean } =>
 /** Replaces each letter by its form, in the order in which the text is read. Text without Arabic letters stays as it is. */
 export function joinArabic(text: string): string {
   if (!/\p{Script=Arabic}/u.test(text)) return text;
-  const codes = [...text].map((character) => character.codePointAt(0) ?? 0);
+  const codes = Array.from(text, (character) => character.codePointAt(0) ?? 0);
   const joined: number[] = [];
   /** The letter before, of those that are no marks. */
   let before: number | undefined;
