@@ -51,14 +51,14 @@ const servedFiles: Plugin = {
   name: "served-files",
   enforce: "pre",
   async resolveId(source, importer) {
-    if (!/\.(?:css|min\.js|svg|woff2|webp|mp4|md)$|\/client\/\w+\.js$/.test(source)) return null;
+    if (!/\.(?:css|min\.js|svg|woff2|webp|png|mp4|md)$|\/client\/\w+\.js$/.test(source)) return null;
     const found = await this.resolve(source, importer, { skipSelf: true });
     return found && `\0served:${found.id.replace(/\?.*$/, "")}.served`;
   },
   load: (id) => {
     if (!id.startsWith("\0served:")) return null;
     const path = id.slice("\0served:".length, -".served".length);
-    return /\.(?:woff2|webp|mp4)$/.test(path)
+    return /\.(?:woff2|webp|png|mp4)$/.test(path)
       ? `export default Uint8Array.fromBase64("${readFileSync(path, "base64")}").buffer`
       : `export default ${JSON.stringify(readFileSync(path, "utf8"))}`;
   },

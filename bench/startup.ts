@@ -16,12 +16,14 @@ export interface Startable {
 async function commandFor({ script, compatibilityFlags }: Startable, port: number): Promise<Command> {
   const dir = dirname(script);
   const others = (await readdir(dir)).filter(
-    (file) => /\.(?:txt|css|js|svg|woff2|webp|mp4|md|bin)$/.test(file) && file !== basename(script),
+    (file) => /\.(?:txt|css|js|svg|woff2|webp|png|mp4|md|bin)$/.test(file) && file !== basename(script),
   );
   const quote = JSON.stringify;
   const modules = [
     `(name = ${quote(basename(script))}, esModule = embed ${quote(basename(script))})`,
-    ...others.map((file) => `(name = ${quote(file)}, ${/\.(?:woff2|webp|mp4|bin)$/.test(file) ? "data" : "text"} = embed ${quote(file)})`),
+    ...others.map(
+      (file) => `(name = ${quote(file)}, ${/\.(?:woff2|webp|png|mp4|bin)$/.test(file) ? "data" : "text"} = embed ${quote(file)})`,
+    ),
   ];
   const config = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (

@@ -1,9 +1,13 @@
-/** `npm run generate -- media`: the images and the video of the public pages, made by the sandbox and scaled down by Chromium, into `src/console/site/media/`. */
+/**
+ * `npm run generate -- media`: the images and the videos of the public pages, made by the sandbox and scaled down by Chromium, into
+ * `src/console/site/media/`; and the card of previews and the icon of home screens, into `src/console/files/`.
+ */
 
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chromium, type Page } from "playwright-core";
-import { resultCharacters, resultImages, resultVideos } from "./support/api-answers.ts";
+import { resultImages, resultVideos } from "./support/api-answers.ts";
+import { cardImages } from "./support/card-image.ts";
 import { chromiumOptions } from "./support/chromium.ts";
 import type { Gateway } from "./support/gateway.ts";
 import { runToEnd, withGateway } from "./support/program.ts";
@@ -17,23 +21,20 @@ interface Cut {
   at?: number;
 }
 
-/** The sandbox writes text into the upper and the lower part of an image: the wall uses only the part between. */
+/** The sandbox writes text into the upper and the lower part of an image: public pages show only the part between. */
 const wordless = { "1:1": [0.11, 0.68], "9:16": [0.07, 0.85], "16:9": [0.12, 0.76] } as const;
 const tall: Cut = { width: 360, height: 608 };
 const wide: Cut = { width: 736, height: 296 };
 const small: Cut = { width: 360, height: 296 };
 
-/** The wall of the landing page: prompt, the index among four images, ratio and crop. */
-const wall = [
-  ["Paper lanterns", 1, "9:16", tall],
-  ["A lighthouse at dawn", 0, "16:9", { ...wide, at: 1 }],
-  ["Coral under glass", 1, "9:16", tall],
-  ["Northern lights", 2, "1:1", small],
-  ["A quiet harbour at night", 2, "1:1", small],
-  ["A desert road at noon", 1, "16:9", wide],
-  ["Coral under glass", 2, "1:1", small],
-  ["Snow over the valley", 2, "1:1", small],
-  ["Tea fields in spring", 0, "1:1", small],
+/** Images without words: file, prompt, the index among four images, ratio and crop. */
+const wordlessImages = [
+  ["wall-2", "A lighthouse at dawn", 0, "16:9", { ...wide, at: 1 }],
+  ["wall-3", "Coral under glass", 1, "9:16", tall],
+  ["wall-5", "A quiet harbour at night", 2, "1:1", small],
+  ["wall-6", "A desert road at noon", 1, "16:9", wide],
+  ["wall-8", "Snow over the valley", 2, "1:1", small],
+  ["wall-9", "Tea fields in spring", 0, "1:1", small],
 ] as const;
 
 const whole: Cut = { width: 680, height: 389 };
@@ -76,28 +77,32 @@ async function shrink(page: Page, name: string, url: string, cut: Cut, rows: rea
 async function makeAll(page: Page, gateway: Gateway): Promise<void> {
   const image = async (model: string, prompt: string, size: string, n = 4) =>
     resultImages((await make(gateway, "/v1/images/generations", { model, prompt, size, n })).result).map(({ url }) => url[0] ?? "");
-  for (const [at, [prompt, which, size, cut]] of wall.entries())
-    await shrink(page, `wall-${at + 1}`, (await image("imgA-4", prompt, size)).at(which) ?? "", cut, wordless[size]);
-  for (const [at, url] of (await image("imgA-4", "A lighthouse at dawn", "16:9")).entries())
-    await shrink(page, `lighthouse-${at + 1}`, url, whole);
+  for (const [name, prompt, which, size, cut] of wordlessImages)
+    await shrink(page, name, (await image("imgA-4", prompt, size)).at(which) ?? "", cut, wordless[size]);
+  for (const [at, url] of (await image("imgA-4", "A lighthouse at dawn", "16:9", 2)).entries())
+    await shrink(page, `lighthouse-${at + 1}`, url, whole, wordless["16:9"]);
   for (const [model, prompt] of [
     ["imgB-4o-image", "Tea fields in spring"],
     ["imgC-3-pro-image-preview", "Northern lights"],
   ] as const)
-    await shrink(page, `sample-${model}`, (await image(model, prompt, "16:9", 1)).at(0) ?? "", whole);
+    await shrink(page, `sample-${model}`, (await image(model, prompt, "16:9", 1)).at(0) ?? "", whole, wordless["16:9"]);
   const videos = "/v1/videos/generations";
   const clip = { model: "vidC-1-0-pro-fast", prompt: "Waves break over the rocks", duration: 4, metadata: { resolution: "480p" } };
   const url = resultVideos((await make(gateway, videos, clip)).result).at(0)?.url[0] ?? "";
   await shrink(page, "waves", url, { width: 680, height: 382 });
   files.set("waves.mp4", Buffer.from(await (await fetch(url)).arrayBuffer()));
-  const { id } = await make(gateway, videos, { model: "vidA-2", prompt: "A gardener waters her plants" });
-  const { result } = await make(gateway, videos, { model: "vidA-2", from_task: id, timestamps: "1,3" });
-  await shrink(page, `wall-${wall.length + 1}`, resultCharacters(result).at(0)?.profile_picture_url ?? "", small);
+  // The clip that the sandbox makes its largest landscape videos of: it begins again where it ends.
+  const hills = await readFile(join(root, "src/sandbox/data/16x9-1080.mp4"));
+  files.set("hills.mp4", hills);
+  await shrink(page, "hills", `data:video/mp4;base64,${hills.toString("base64")}#.mp4`, { width: 1280, height: 720 });
 }
 
 await runToEnd(async (signal) => {
   const browser = await chromium.launch(chromiumOptions());
   try {
+    const { card, icon } = await cardImages(browser);
+    await writeFile(join(root, "src/console/files/card.png"), card);
+    await writeFile(join(root, "src/console/files/touch.png"), icon);
     await withGateway("media", { signal, env: { RATE_LIMITS: "off" } }, async (gateway) => makeAll(await browser.newPage(), gateway));
   } finally {
     await browser.close();

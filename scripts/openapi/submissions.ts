@@ -36,7 +36,7 @@ export function submissionSchemas(): Record<string, object> {
   const { models, schemas } = parameterSchemas();
   /** The schema of each body and the names of the models that accept it. */
   const bodies = new Map<number, { name: string; action: Action; users: string[] }>();
-  for (const { id, aliases } of builtInCatalog().all)
+  for (const { id, aliases } of builtInCatalog().live)
     for (const [action, index] of Object.entries(models[id] ?? {}) as [Action, number][]) {
       const name = bodies.get(index)?.name ?? names[`${action} ${id}`];
       if (name === undefined) throw new Error(`the body of ${action} ${id} has no name in scripts/openapi/submissions.ts`);

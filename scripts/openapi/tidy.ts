@@ -5,7 +5,7 @@ import { builtInCatalog } from "../../src/catalog/catalog.ts";
 export type JsonSchema = Record<string, unknown>;
 
 /** The built-in models' names: a deployment may sell others, so a list of them is an example. */
-const modelNames = new Set<unknown>(builtInCatalog().all.flatMap(({ id, aliases }) => [id, ...aliases]));
+const modelNames = new Set<unknown>(builtInCatalog().live.flatMap(({ id, aliases }) => [id, ...aliases]));
 
 const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
 

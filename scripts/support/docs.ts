@@ -72,7 +72,11 @@ const classes: Record<string, string> = { keyword: "k", built_in: "k", attr: "k"
 function highlight(code: string, language: string): string {
   if (!hljs.getLanguage(language)) return escape(code);
   const open: boolean[] = [];
-  return hljs.highlight(code, { language }).value.replace(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (mark, name?: string) => {
+  // The grammar of shells knows only their own commands.
+  const coloured = hljs
+    .highlight(code, { language })
+    .value.replace(/^curl(?= )/gm, language === "sh" ? '<span class="hljs-built_in">$&</span>' : "$&");
+  return coloured.replace(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (mark, name?: string) => {
     if (mark === "</span>") return open.pop() ? mark : "";
     const found = classes[name ?? ""];
     open.push(found !== undefined);

@@ -12,7 +12,7 @@ export function parameterSchemas() {
     return texts.includes(text) ? texts.indexOf(text) : texts.push(text) - 1;
   };
   const models = Object.fromEntries(
-    builtInCatalog().all.map(({ id, actions }) => [
+    builtInCatalog().live.map(({ id, actions }) => [
       id,
       Object.fromEntries(Object.entries(actions).map(([action, schema]) => [action, schemaIndex(schema())])),
     ]),

@@ -22,7 +22,7 @@ export interface Catalog {
   all: readonly Model[];
   /** The models that may be listed and sold. */
   live: readonly Model[];
-  /** Every name and alias of the models that are not removed. */
+  /** Every name and alias of the models that are not removed and have a price. */
   names: readonly string[];
   /** The model with this name or alias, unless it was removed. */
   named: (name: string) => Model | undefined;
@@ -33,6 +33,9 @@ export interface Catalog {
 /** The model whose body an entry without a built-in model names. */
 export const likeOf = ({ kind, body }: Pick<Entry, "kind" | "body">): string =>
   kind === "text" ? textBody : typeof body === "string" ? body.slice("like:".length) : "";
+
+/** False for a hidden built-in model that the operator has not priced yet: callers do not learn of it. */
+export const isPriced = ({ own, price }: Pick<Model, "own" | "price">): boolean => own !== undefined || Object.keys(price).length > 0;
 
 /** What a model with its own input can do. Its body is checked by `own-body.ts`. */
 const ownAction = () => z.looseObject({});
@@ -79,7 +82,7 @@ export function buildCatalog(revision: number, stored: readonly StoredEntry[]): 
     revision,
     all,
     live: all.filter(({ state }) => state === "live"),
-    names: [...byName.keys()],
+    names: kept.filter(isPriced).flatMap((model) => [model.id, ...model.aliases]),
     named: (name) => byName.get(name),
     stored,
   };

@@ -82,11 +82,13 @@ export function checkEntry(raw: Record<string, unknown>, id: string, around: Sur
     ),
   ];
   if (!base && typeof entry.body === "object") return { entry, violations: [...violations, ...checkOwn(entry, entry.body)] };
-  const named = base ?? builtInCatalog().named(likeOf(entry));
-  const like = base || named?.family === (entry.kind === "text" ? "chat" : entry.kind) ? named : undefined;
+  // The prices of a built-in model that is like another are named as those of the other.
+  const named = builtInCatalog().named(base?.like ?? likeOf(entry));
+  const isOfKind = base !== undefined || named?.family === (entry.kind === "text" ? "chat" : entry.kind);
+  const like = isOfKind && named?.like === named?.id ? named : undefined;
   return {
     entry,
-    violations: like ? [...violations, ...checkPrice(entry, like, base !== undefined), ...checkCosts(entry, like)] : violations,
+    violations: like ? [...violations, ...checkPrice(entry, like, base), ...checkCosts(entry, like)] : violations,
   };
 }
 
@@ -139,7 +141,7 @@ const fixedFields = (entry: Entry): Violation[] =>
   (["kind", "body", "aliases"] as const).flatMap((param) => (entry[param] === undefined ? [] : [{ param, rule: "fixed_built_in" }]));
 
 function requiredFields({ kind, body, price, routes }: Entry): Violation[] {
-  const allowed = [...builtInCatalog().all.flatMap(({ id, family }) => (family === kind ? [`like:${id}`] : [])), "{JSON Schema}"];
+  const allowed = [...builtInCatalog().live.flatMap(({ id, family }) => (family === kind ? [`like:${id}`] : [])), "{JSON Schema}"];
   const missing = [...(kind ? [] : [required("kind")]), ...(price ? [] : [required("price")]), ...(routes ? [] : [required("routes")])];
   if (kind === undefined) return missing;
   if (kind === "text") return body === undefined ? missing : [...missing, { param: "body", rule: "no_body_of_text" }];
@@ -149,10 +151,13 @@ function requiredFields({ kind, body, price, routes }: Entry): Violation[] {
 }
 
 /** Every action must have a price, and every price must be exact in millionths. */
-function checkPrice({ price }: Entry, like: Model, isChange: boolean): Violation[] {
-  if (!price) return [];
+function checkPrice({ price, state }: Entry, like: Model, base: Model | undefined): Violation[] {
+  if (!price && !base) return [];
   const known = Object.keys(like.price);
-  const missing = isChange ? [] : known.filter((name) => !name.endsWith("_x") && (price as Record<string, unknown>)[name] === undefined);
+  // A built-in model that comes hidden and without a price gets one before it is sold.
+  const given: Record<string, unknown> = { ...base?.price, ...price };
+  const isUnsold = base?.state === "hidden" && state !== "live";
+  const missing = isUnsold ? [] : known.filter((name) => !name.endsWith("_x") && given[name] === undefined);
   return [...missing.map((name) => required(`price.${name}`)), ...checkAmounts({ ...price }, "price", known)];
 }
 

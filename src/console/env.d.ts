@@ -61,6 +61,11 @@ declare module "*.webp" {
   export default bytes;
 }
 
+declare module "*.png" {
+  const bytes: ArrayBuffer;
+  export default bytes;
+}
+
 declare module "*.mp4" {
   const bytes: ArrayBuffer;
   export default bytes;

@@ -6,6 +6,7 @@ import sans from "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2
 import htmx from "htmx.org/dist/htmx.min.js";
 import ownScript from "./client/console.js";
 import countdown from "./client/countdown.js";
+import landingScript from "./client/landing.js";
 import galleryScript from "./client/gallery.js";
 import lightboxScript from "./client/lightbox.js";
 import passkeyScript from "./client/passkeys.js";
@@ -17,8 +18,10 @@ import verifyScript from "./client/verify.js";
 import credentialsScript from "./client/credentials.js";
 import trayScript from "./client/tray.js";
 import art from "./files/art.svg";
+import card from "./files/card.png";
 import gate from "./files/gate.svg";
 import icons from "./files/icons.svg";
+import touch from "./files/touch.png";
 import { media } from "./site/media.ts";
 import { style } from "./styles/style.ts";
 
@@ -28,6 +31,7 @@ const types = {
   svg: "image/svg+xml",
   woff2: "font/woff2",
   webp: "image/webp",
+  png: "image/png",
   mp4: "video/mp4",
 };
 
@@ -47,6 +51,7 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "htmx.js": htmx,
     "console.js": ownScript,
     "countdown.js": countdown,
+    "landing.js": landingScript,
     "gallery.js": galleryScript,
     "lightbox.js": lightboxScript,
     "playground.js": playgroundScript,
@@ -60,6 +65,8 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "icons.svg": icons,
     "gate.svg": gate,
     "art.svg": art,
+    "card.png": card,
+    "touch.png": touch,
     ...media,
   }),
 );

@@ -266,7 +266,7 @@ test("keys and browser tokens can be limited to an operator's model", async () =
 test("all models with prices and routes are listed; only for the operator", async () => {
   await put("reef-video", { ...like, routes: [{ provider: "fal", model: "bytedance/seedance-2.0/fast" }, ...like.routes] });
   const { data } = (await asAdmin("/models")).body;
-  expect(data).toHaveLength(13);
+  expect(data).toHaveLength(17);
   expect(data.at(-1)).toMatchObject({
     id: "reef-video",
     built_in: false,
@@ -298,6 +298,36 @@ const own = (change: object = {}, more: object = {}) => ({
   price: { image: 0.02, count: "n", factors: { size: { small: 1, large: 2.5 } } },
   routes: [{ provider: "fal", model: "fal-ai/anything" }],
   ...more,
+});
+
+test("built-in models without a price are hidden from callers until the operator prices them and makes them public", async () => {
+  const account = await newAccount();
+  const all = (await asAdmin("/models")).body.data as { id: string; state: string; built_in: boolean; price: object; routes: object[] }[];
+  const hidden = all.filter(({ built_in: isBuiltIn, state }) => isBuiltIn && state === "hidden");
+  expect(hidden.map(({ id }) => id)).toEqual(["kling-v3", "kling-v3-omni", "wan-3.0", "wan-3.0-prime"]);
+  for (const { id, price } of hidden) {
+    expect(price).toEqual({});
+    expect((await call(`/v1/models/${id}`, { key: account.key })).status).toBe(404);
+    for (const path of [videos, "/v1/estimates"])
+      expect(await call(path, { key: account.key, body: { model: id, prompt: "sea" } })).toMatchObject({
+        status: 400,
+        body: { error: { code: "model_not_available" } },
+      });
+    const filtered = await call(`/v1/tasks?model=${id}`, { key: account.key });
+    expect(filtered).toMatchObject({ status: 400, body: { error: { param: "model" } } });
+    expect(JSON.stringify(filtered.body)).not.toContain(`${id}"`);
+  }
+  expect(params(await put("kling-v3", { state: "live", price: { second: 0.25 } }))).toEqual(["price.character"]);
+  expect(params(await put("kling-v3", { body: "like:vidA-2" }))).toEqual(["body"]);
+  expect(params(await put("other", { ...like, aliases: [], body: "like:kling-v3" }))).toEqual(["body"]);
+  const priced = { state: "live", price: { second: 0.25, character: 0 }, routes: sandbox("vidA-2") };
+  expect(await put("kling-v3", priced)).toMatchObject({
+    status: 201,
+    body: { model: { built_in: true, state: "live", like: "vidA-2", price: { second: 0.25 } } },
+  });
+  expect((await call("/v1/models/kling-v3", { key: account.key })).body).toMatchObject({ kind: "video", price: { second: 0.25 } });
+  await complete(account, videos, { model: "kling-v3", prompt: unique(), duration: 10 });
+  expect((await readBalance(account)).used).toBe(2.5);
 });
 
 test("a model with its own input is stored, shown and removed as others are", async () => {

@@ -7,7 +7,7 @@ import { routesFor } from "../../src/catalog/routes.ts";
 import { providerNames } from "../../src/providers/index.ts";
 
 test("every built-in model ends with the sandbox", () => {
-  for (const { id, routes } of builtInCatalog().all) expect(routes.at(-1), id).toEqual({ provider: "sandbox", model: id });
+  for (const { id, routes } of builtInCatalog().live) expect(routes.at(-1), id).toEqual({ provider: "sandbox", model: id });
 });
 
 test("every provider of a route exists", () => {

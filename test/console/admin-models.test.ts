@@ -73,11 +73,11 @@ test("the list says state, price and routes of each model, its filters count, an
   await put("vidD-02", { state: "hidden" });
   await put("wrecked", { ...text, routes: [{ provider: "openai", model: "gpt-6.1-sol" }] });
   const html = await browser.read(root);
-  expect(html.match(/<tr>/g)).toHaveLength(1 + 14);
+  expect(html.match(/<tr>/g)).toHaveLength(1 + 18);
   for (const [name, count] of [
-    ["All", 14],
+    ["All", 18],
     ["Live", 13],
-    ["Hidden", 1],
+    ["Hidden", 5],
     ["Changed or added", 4],
     ["Not served", 1],
     ["Ends soon", 0],
@@ -98,7 +98,7 @@ test("the list says state, price and routes of each model, its filters count, an
   expect(row("wrecked")).toMatch(/No route is on .*0 of 1 routes in use/s);
   const ids = async (query: string) =>
     [...(await browser.read(`${root}?${query}`)).matchAll(/admin\/models\/([\w.-]+)">/g)].map(([, id]) => id).filter((id) => id !== "_new");
-  expect(await ids("show=hidden")).toEqual(["vidD-02"]);
+  expect(await ids("show=hidden")).toEqual(["vidD-02", "kling-v3", "kling-v3-omni", "wan-3.0", "wan-3.0-prime"]);
   expect(await ids("show=unserved")).toEqual(["wrecked"]);
   expect(await ids("q=REEF")).toEqual(["reef-text"]);
   expect(await ids("q=gpt-6.1-sol&show=unserved")).toEqual(["wrecked"]);

@@ -12,7 +12,7 @@ import { formIn, readForm, held, path, person, png, readRecord, run, send, shown
 import { Browser } from "./support.ts";
 
 /** All kinds of task that a model supports. */
-const choices = builtInCatalog().all.flatMap(({ id, actions }) =>
+const choices = builtInCatalog().live.flatMap(({ id, actions }) =>
   Object.keys(actions).map((action) => (action === "character" || action === "remix" ? `${id}:${action}` : id)),
 );
 

@@ -18,7 +18,7 @@ const pagePaths = [
   "/",
   ...pageNames.map(docPath),
   "/docs/models",
-  ...builtInCatalog().all.map(({ id }) => `/docs/models/${id}`),
+  ...builtInCatalog().live.map(({ id }) => `/docs/models/${id}`),
   "/docs/reference",
   ...tags.map(({ name }) => tagPath(name)),
 ];
@@ -118,19 +118,75 @@ test("without the console / has only the API's links", async () => {
   }
 });
 
-test("signed-in users are redirected from / to the overview; with an old session the page is shown", async () => {
+test("public pages recognize a signed-in user: the console's button instead of signing in; with an old session they do not", async () => {
   const browser = new Browser();
   await browser.signUp();
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-  const response = await ask("/", { ...html, cookie });
-  expect([response.status, response.headers.get("location")]).toEqual([303, "/console"]);
+  const bar = async (path: string, headers: Record<string, string>) => {
+    const response = await ask(path, headers);
+    expect(response.status, path).toBe(200);
+    const [links = ""] = /<header class="pub">.*?<\/header>/s.exec(await response.text()) ?? [];
+    return { cache: response.headers.get("cache-control"), links };
+  };
+  for (const path of ["/", "/docs", "/docs/models", "/docs/reference", "/status", "/verify"]) {
+    const known = await bar(path, { ...html, cookie });
+    expect(known.links, path).toContain('href="/console"');
+    expect(known.links, path).not.toMatch(/sign-(in|up)/);
+    // No shared cache may give this page to someone else.
+    expect(known.cache, path).toBe("private, no-cache");
+    expect((await bar(path, html)).links, path).toContain('href="/console/sign-in"');
+  }
   await browser.ask("/console/sign-out", {});
-  expect((await ask("/", { ...html, cookie })).status).toBe(200);
+  expect((await bar("/", { ...html, cookie })).links).toContain('href="/console/sign-in"');
+});
+
+/** The value of a tag in the head: `property="og:title"`. */
+const readTag = (text: string, tag: string) =>
+  new RegExp(`<(?:meta|link) ${tag.replace(/[[\]]/g, "\\$&")} (?:content|href)="([^"]*)"`).exec(text)?.[1];
+
+test("each public page has its address, and a title, a sentence and a picture for previews", async () => {
+  for (const path of ["/", "/docs/tasks", "/docs/models/vidA-2", "/verify"]) {
+    const text = await (await ask(`${path}?utm_source=mail`)).text();
+    expect(readTag(text, 'rel="canonical"'), path).toBe(base + path);
+    expect(readTag(text, 'property="og:url"'), path).toBe(base + path);
+    expect(readTag(text, 'property="og:title"'), path).toBe(/<title>(.*) · Gateway<\/title>/.exec(text)?.[1]);
+    expect(readTag(text, 'property="og:description"'), path).toBe(readTag(text, 'name="description"'));
+  }
+  const text = await (await ask("/")).text();
+  for (const [tag, width, height] of [
+    ['property="og:image"', 1200, 630],
+    ['rel="apple-touch-icon"', 180, 180],
+  ] as const) {
+    const picture = await ask(new URL(readTag(text, tag)!, base).pathname, {});
+    expect(picture.headers.get("content-type"), tag).toBe("image/png");
+    const bytes = await picture.arrayBuffer();
+    expect(bytes.byteLength, tag).toBeLessThan(100_000);
+    const header = new DataView(bytes);
+    expect([header.getUint32(16), header.getUint32(20)], tag).toEqual([width, height]);
+  }
+});
+
+test("the landing page says whose account it runs on, and tells what a rescue costs", async () => {
+  const text = await (await ask("/")).text();
+  expect(/<h1>([^<]+)</.exec(text)?.[1]).toContain("on your own Cloudflare account");
+  expect(text.match(/<ol class="story">.*?<\/ol>/s)?.[0].match(/<figure/g)).toHaveLength(4);
+  expect(text).toContain("$1.20, once");
+  for (const command of ["npx wrangler login", "npm run deploy"]) expect(text).toContain(command);
+});
+
+test("the film needs no player: without script there is a still and a link to it", async () => {
+  const text = await (await ask("/")).text();
+  const [film = ""] = /<video[^>]*>/.exec(text) ?? [];
+  expect(film).toMatch(/ muted/);
+  expect(film).toMatch(/ loop/);
+  expect(film).toMatch(/ poster="/);
+  expect(film).not.toMatch(/ (controls|autoplay)/);
+  expect(text).toMatch(/<a class="btn icon" href="\/console\/static\/hills\.[0-9a-f]{10}\.mp4" data-film-link/);
 });
 
 test("the prices are those of the available models", async () => {
   const text = await (await ask("/")).text();
-  for (const { id } of builtInCatalog().all) expect(text).toContain(`href="/docs/models/${id}"`);
+  for (const { id } of builtInCatalog().live) expect(text).toContain(`href="/docs/models/${id}"`);
   expect(text).toMatch(/\$0\.03 <span class="muted">per image<\/span>/);
   // Chinese and Japanese name the unit first: an amount before "1 秒あたり" would read as one number.
   const japanese = await (await ask("/", { ...html, "accept-language": "ja" })).text();
@@ -238,7 +294,7 @@ test("no part of a URL becomes markup in a public page or a header of its answer
 });
 
 test("a video supports range requests", async () => {
-  const [path = ""] = /\/console\/static\/waves\.[0-9a-f]{10}\.mp4/.exec(await (await ask("/")).text())!;
+  const [path = ""] = /\/console\/static\/hills\.[0-9a-f]{10}\.mp4/.exec(await (await ask("/")).text())!;
   const whole = new Uint8Array(await (await ask(path, {})).arrayBuffer());
   const part = await ask(path, { range: "bytes=4-7" });
   expect([part.status, part.headers.get("content-range")]).toEqual([206, `bytes 4-7/${whole.length}`]);

@@ -69,7 +69,7 @@ function rowsRead(): () => Promise<{ most: number; sum: number }> {
   };
 }
 
-const all = builtInCatalog().all.flatMap(({ id, actions }) =>
+const all = builtInCatalog().live.flatMap(({ id, actions }) =>
   (["image", "video", "character", "remix"] as const).filter((kind) => actions[kind]).map((kind) => ({ model: id, kind: kind as string })),
 );
 const week = 7 * 86_400_000;

@@ -15,7 +15,9 @@ const run = promisify(execFile);
 async function readCommands(file: string): Promise<string[]> {
   const text = await readFile(join(root, file), "utf8");
   const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = ""]) => block.replaceAll("\\\n", " "));
-  return blocks
+  // A body in single quotes may go on in the next line.
+  const joined = blocks.map((block) => block.replace(/--json '[^']*'/g, (quoted) => quoted.replace(/\n */g, " ")));
+  return joined
     .flatMap((block) => block.split("\n"))
     .flatMap((line) => (/^(?:ask|admin|curl) /.test(line) ? [line.replace(/ {3,}# .*$/, "")] : []));
 }
@@ -36,7 +38,8 @@ function fillIn(command: string, seen: Seen): string {
     .replace(/"http:\/\/127\.0\.0\.1:8787\/assets\/[^"]*"/, `"${seen.file}"`)
     .replaceAll("task_...", source)
     .replaceAll("ch_...", seen.character)
-    .replaceAll("acc_...", seen.account);
+    .replaceAll("acc_...", seen.account)
+    .replaceAll("http://127.0.0.1:8787", gateway.baseUrl);
 }
 
 function note(command: string, output: string, seen: Seen): void {
@@ -64,7 +67,7 @@ test.each(["docs/tour.md", "README.md"])("the commands of %s succeed", { timeout
     const filled = fillIn(command, seen);
     const { stdout } = await run("bash", ["-ec", [...functions, filled].join("\n")], {
       cwd: folder,
-      env: { PATH: process.env["PATH"], B: gateway.baseUrl, KEY: key },
+      env: { PATH: process.env["PATH"], B: gateway.baseUrl, KEY: key, API_KEY: key },
     }).catch((error: Error & { stdout?: string }) => {
       throw new Error(`${filled}: ${error.stdout ?? ""} ${error.message}`);
     });

@@ -23,9 +23,9 @@ export function toEnv({ ROUTES, PRICES, ...vars }: Vars): Env {
   return { ...changed, DB: databaseWith(changed.DB, entries) };
 }
 
-/** Built-in model -> its routes. */
+/** Built-in model that is sold -> its routes. */
 export const builtInRoutes = (): Record<string, readonly Route[]> =>
-  Object.fromEntries(builtInCatalog().all.map(({ id, routes }) => [id, routes]));
+  Object.fromEntries(builtInCatalog().live.map(({ id, routes }) => [id, routes]));
 
 let revision = 1_000_000;
 

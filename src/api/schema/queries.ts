@@ -3,6 +3,7 @@
 import * as z from "zod/mini";
 import { once } from "../../base/once.ts";
 import { acts } from "../../base/acts.ts";
+import { isPriced } from "../../catalog/catalog.ts";
 import { day } from "../../catalog/fields.ts";
 import { referenceField } from "./bodies.ts";
 import { forCatalog } from "./for-catalog.ts";
@@ -44,7 +45,7 @@ export const tasksQuery = forCatalog(({ all, names }) =>
     ...pageFields(),
     status: z.optional(z.enum(taskStatuses)),
     kind: z.optional(z.enum(taskKinds)),
-    model: z.optional(z.enum([...new Set([...names, ...all.map(({ id }) => id)])])),
+    model: z.optional(z.enum([...new Set([...names, ...all.filter(isPriced).map(({ id }) => id)])])),
     reference: z.optional(referenceField()),
   }),
 );

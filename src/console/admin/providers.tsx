@@ -8,7 +8,7 @@ import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Hono } from "hono";
-import { builtInCatalog } from "../../catalog/catalog.ts";
+import { builtInCatalog, isPriced } from "../../catalog/catalog.ts";
 import type { Model } from "../../catalog/models.ts";
 import { shownPrice } from "../../catalog/prices.ts";
 import { liveCatalog } from "../../current-catalog.ts";
@@ -83,7 +83,9 @@ const Prices = ({ c, model }: { c: ConsoleContext; model: Model }) => {
         t(`model_price_${name as PriceName}`),
         <>
           {amount(units)}
-          {units !== builtIn[name] && <span class="meta"> {t("admin_price_own", { price: amount(builtIn[name]) })}</span>}
+          {builtIn[name] !== undefined && units !== builtIn[name] && (
+            <span class="meta"> {t("admin_price_own", { price: amount(builtIn[name]) })}</span>
+          )}
         </>,
       ])}
     />
@@ -98,7 +100,7 @@ async function list(c: ConsoleContext) {
     liveCatalog(c.env.DB),
     readRouteHealth(c.env.DB, now - dayMs, now),
   ]);
-  const models = catalog.all.filter(({ state }) => state !== "removed");
+  const models = catalog.all.filter((model) => model.state !== "removed" && isPriced(model));
   const isUsable = (model: Model) => model.routes.some((route) => ["used", "last"].includes(routeState(upstreams, model.routes, route)));
   return adminPage(
     c,

@@ -1,5 +1,6 @@
 /** The models and kinds that a key may be used for: form fields and display. */
 
+import { isPriced } from "../../catalog/catalog.ts";
 import type { ConsoleContext } from "../context.ts";
 import { taskKinds } from "../../api/schema/words.ts";
 import type { KeyScope } from "../../db/callers.ts";
@@ -98,7 +99,8 @@ export function readScope(c: ConsoleContext, field: (name: string) => string): K
 }
 
 /** Also hidden models: a key may be limited to one before it is sold. */
-const modelIds = (c: ConsoleContext) => c.var.catalog.all.flatMap(({ id, state }) => (state === "removed" ? [] : [id]));
+const modelIds = (c: ConsoleContext) =>
+  c.var.catalog.all.filter((model) => model.state !== "removed" && isPriced(model)).map(({ id }) => id);
 
 function readBoxes(c: ConsoleContext, field: (name: string) => string): Pick<KeyScope, "kinds" | "models"> {
   const chosen = (prefix: string, values: readonly string[]) => {

@@ -16,24 +16,70 @@ interface PublicPage {
   description: string;
   /** The URL of the same page as Markdown. */
   markdown?: string;
+  /** The page's own script, by its plain name. */
+  script?: string;
+  /** The page's largest image, by its plain name: browsers load it first. */
+  picture?: string;
   children?: Child;
 }
 
-const Head = ({ title, description, markdown, brand }: PublicPage & { brand: string }) => (
+/** The tags of a page for previews on other sites, and its address without query. */
+const Preview = ({ title, description, url }: { title: string; description: string; url: URL }) => {
+  const at = (path: string) => new URL(path, url).href;
+  return (
+    <>
+      <link rel="canonical" href={at(url.pathname)} />
+      <meta property="og:type" content="website" />
+      <meta property="og:title" content={title} />
+      <meta property="og:description" content={description} />
+      <meta property="og:url" content={at(url.pathname)} />
+      <meta property="og:image" content={at(hashedPath("card.png"))} />
+      <meta property="og:image:width" content="1200" />
+      <meta property="og:image:height" content="630" />
+      <meta name="twitter:card" content="summary_large_image" />
+    </>
+  );
+};
+
+const Head = ({ title, description, markdown, script, picture, brand, url }: PublicPage & { brand: string; url: URL }) => (
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
     <title>{`${title} · ${brand}`}</title>
     <meta name="description" content={description} />
+    <Preview title={title} description={description} url={url} />
     <link rel="icon" href="/favicon.svg" />
+    <link rel="apple-touch-icon" href={hashedPath("touch.png")} sizes="180x180" />
     {markdown !== undefined && <link rel="alternate" type="text/markdown" href={markdown} />}
     <link rel="preload" href={hashedPath("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
     <link rel="preload" href={hashedPath("geist-mono.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
+    {picture !== undefined && <link rel="preload" href={hashedPath(picture)} as="image" fetchpriority="high" />}
     <link rel="stylesheet" href={hashedPath("console.css")} />
     <script src={hashedPath("console.js")} type="module" />
+    {script !== undefined && <script src={hashedPath(script)} type="module" />}
   </head>
 );
+
+/** The pages that the bar leads to. */
+const Places = ({ c }: { c: ConsoleContext }) => {
+  const { t } = c.var;
+  return (
+    <>
+      <a href="/docs">{t("docs")}</a>
+      <a href="/docs/models">{t("models")}</a>
+      <a href={c.req.path === "/" ? "#prices" : "/#prices"}>{t("prices")}</a>
+      <a href="/verify">{t("verify_nav")}</a>
+    </>
+  );
+};
+
+const SignIn = ({ c, class: name }: { c: ConsoleContext; class?: string }) =>
+  c.get("user") === undefined ? (
+    <a class={name} href="/console/sign-in">
+      {c.var.t("sign_in")}
+    </a>
+  ) : null;
 
 const Bar = ({ c }: { c: ConsoleContext }) => {
   const { t } = c.var;
@@ -44,27 +90,34 @@ const Bar = ({ c }: { c: ConsoleContext }) => {
         {t("brand")}
       </a>
       <nav aria-label={t("site_nav")}>
-        <a href="/docs">{t("docs")}</a>
-        <a href="/docs/models">{t("models")}</a>
-        <a class="hide-s" href="/verify">
-          {t("verify_nav")}
-        </a>
-        {c.req.path === "/" && <a href="#prices">{t("prices")}</a>}
+        <Places c={c} />
       </nav>
-      <a class="btn ghost push" href="/console/sign-in">
-        {t("sign_in")}
-      </a>
-      <AccountButton c={c} />
+      <div class="row push">
+        <SignIn c={c} class="btn ghost hide-s" />
+        <AccountButton c={c} />
+        <details class="pub-menu">
+          <summary class="btn ghost icon" aria-label={t("menu")}>
+            <Icon name="menu" />
+          </summary>
+          <nav class="nav" aria-label={t("menu")}>
+            <Places c={c} />
+            <SignIn c={c} />
+          </nav>
+        </details>
+      </div>
     </header>
   );
 };
 
-/** Links to the console where sign-up is not open. */
-export const AccountButton = ({ c }: { c: ConsoleContext }) => (
-  <a class="btn primary" href={signup(c.env) === "open" ? "/console/sign-up" : "/console"}>
-    {c.var.t(signup(c.env) === "open" ? "create_account" : "console_link")}
-  </a>
-);
+/** Leads to the console for signed-in users, and where sign-up is not open. */
+export const AccountButton = ({ c }: { c: ConsoleContext }) => {
+  const isSignUp = c.get("user") === undefined && signup(c.env) === "open";
+  return (
+    <a class="btn primary" href={isSignUp ? "/console/sign-up" : "/console"}>
+      {c.var.t(isSignUp ? "create_account" : "console_link")}
+    </a>
+  );
+};
 
 /** Answers a whole public page. It depends on language, theme and deployment, so browsers must revalidate it. */
 export function publicPage(c: ConsoleContext, page: PublicPage, status: 200 | 404 = 200): Response | Promise<Response> {
@@ -73,7 +126,7 @@ export function publicPage(c: ConsoleContext, page: PublicPage, status: 200 | 40
   const html = (
     <html lang={language} data-theme={theme === "system" ? undefined : theme}>
       <AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>
-        <Head {...page} brand={t("brand")} />
+        <Head {...page} brand={t("brand")} url={new URL(c.req.url)} />
         <body>
           <a class="skip" href="#main">
             {t("skip")}

@@ -16,21 +16,16 @@ import { showStatus } from "./status.tsx";
 import { verifyPage } from "./verify.tsx";
 import { llmsText, markdownPage, robotsText } from "./plain.ts";
 
-/** Sets the language: `?language=`, else the choice at the foot of the pages, else the browser's. Pages depend on language, theme and deployment, so browsers must revalidate them. */
+/** Sets the language: `?language=`, else the choice at the foot of the pages, else the browser's. Reads who is signed in. Pages depend on all that, on theme and deployment, so browsers must revalidate them. */
 const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const language = chooseLanguage(c.req.query("language") ?? getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
   c.set("t", translator(language));
+  await recognize(c);
   await next();
-  c.header("cache-control", "no-cache");
+  c.header("cache-control", c.get("user") === undefined ? "no-cache" : "private, no-cache");
   c.header("vary", "Accept, Accept-Language, Cookie");
 };
-
-/** Signed-in users are redirected to the overview. */
-async function home(c: ConsoleContext): Promise<Response> {
-  await recognize(c);
-  return c.get("user") === undefined ? landing(c) : c.redirect("/console", 303);
-}
 
 const missing = (c: ConsoleContext) =>
   docsPage(
@@ -66,7 +61,7 @@ function elsewhere(c: ConsoleContext): Response | Promise<Response> {
 }
 
 export const site = new Hono<ConsoleEnvironment>()
-  .get("/", publicFrame, home)
+  .get("/", publicFrame, landing)
   .get("/favicon.svg", (c) => c.body(gate, 200, { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" }))
   .get("/robots.txt", robotsText)
   .get("/llms.txt", llmsText)

@@ -1,5 +1,6 @@
 /** The account's tasks as tiles: filtered, searched, selectable, in pages, refreshed while one of them runs. */
 
+import { isPriced } from "../../catalog/catalog.ts";
 import type { ConsoleContext } from "../context.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { page } from "../frame.tsx";
@@ -118,7 +119,7 @@ export async function gallery(c: ConsoleContext) {
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const { toast, kept } = readOutcome(c);
   const here = pathWith(filters, { after });
-  const models = (await liveCatalog(c.env.DB)).all.filter(({ family }) => family !== "chat");
+  const models = (await liveCatalog(c.env.DB)).all.filter((model) => model.family !== "chat" && isPriced(model));
   return page(
     c,
     t("tasks"),

@@ -21,8 +21,9 @@ export const builtIn = (id: string): Model | undefined => builtInCatalog().all.f
 
 /** The built-in model whose prices and limits an entry has: itself, or the one that it names. */
 export const likeModel = (id: string, entry: ShownEntry): Model | undefined =>
-  builtIn(id) ??
-  builtInCatalog().named(likeOf({ kind: entry["kind"] as "text", body: typeof entry["body"] === "string" ? entry["body"] : "" }));
+  builtInCatalog().named(
+    builtIn(id)?.like ?? likeOf({ kind: entry["kind"] as "text", body: typeof entry["body"] === "string" ? entry["body"] : "" }),
+  );
 
 /** A draft of an entry as it is stored. */
 export const toDraft = (id: string, entry: ShownEntry, revision: number, isNew = false): Draft => ({

@@ -39,7 +39,7 @@ const Body = ({ editor: { draft }, errors }: { editor: Editor; errors: Errors })
     ...(value === "" ? [{ value: "", text: own ? t("admin_model_body_own") : t("admin_model_body_choose") }] : []),
     { value: "text", text: t("admin_model_body_chat") },
     ...builtInCatalog()
-      .all.filter(({ family }) => family !== "chat")
+      .live.filter(({ family }) => family !== "chat")
       .map((model) => ({ value: model.id, text: t("admin_model_body_like", { model: model.id }) })),
   ];
   return (

@@ -1,0 +1,14 @@
+/** The first request is the same text wherever a newcomer meets it. */
+
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { firstCurl } from "../../src/console/parts/first-code.ts";
+
+test.each([
+  ["src/console/site/docs/landing.md", "https://gateway.example"],
+  ["src/console/site/docs/index.md", "https://gateway.example"],
+  ["README.md", "http://127.0.0.1:8787"],
+])("%s has the four lines of the console", (file, base) => {
+  expect(firstCurl(base).split("\n")).toHaveLength(4);
+  expect(readFileSync(new URL(`../../${file}`, import.meta.url), "utf8")).toContain(firstCurl(base));
+});
