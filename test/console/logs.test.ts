@@ -18,7 +18,7 @@ async function person(): Promise<{ browser: Browser; id: string; keyId: string }
   return { browser, id, keyId: key.body.id };
 }
 
-const rows = (text: string) => [...text.matchAll(/id="row-([\w-]+)"/g)].map(([, id]) => id);
+const rows = (text: string) => [...text.matchAll(/id="row-([\w-]+)"/g)].map(([, id = ""]) => id);
 
 test("requests are listed with status, key and id, found by filters, and belong to their account", async () => {
   const [mine, other] = [await person(), await person()];
@@ -145,7 +145,7 @@ test("the bars, counts and filters of the address: path, model, key, error, resu
   expect(all).toContain(`<a class="plain path clip" href="/console/tasks/${task(3)}">`);
   expect(all).toContain('<a class="plain path clip" href="/console/logs/asked-poor">');
   expect(all).not.toMatch(/secretprovider|itsmodel/);
-  const found = async (query: string) => rows(await browser.read(`${page}?${query}`)).map((name) => String(name).slice(6));
+  const found = async (query: string) => rows(await browser.read(`${page}?${query}`)).map((name) => name.slice(6));
   expect(await found(`path=${encodeURIComponent("GET /v1/tasks/{id}")}`)).toEqual(["poll-b", "poll-a"]);
   expect(await found("model=vidA-2")).toEqual(["poor"]);
   expect(await found("error=unavailable")).toEqual(["busy"]);
