@@ -40,7 +40,7 @@ export interface RequestFilter {
 }
 
 /** What requests are counted by. */
-export const facets = ["result", "path", "model", "key", "error"] as const;
+const facets = ["result", "path", "model", "key", "error"] as const;
 export type Facet = (typeof facets)[number];
 
 /** Requests of a time: how many there are in each of its parts, and by each filter. */
@@ -57,7 +57,7 @@ export type Result = (typeof results)[number];
 const resultOf = ({ status }: Pick<RequestEntry, "status">): Result => (status < 400 ? "succeeded" : status < 500 ? "refused" : "failed");
 
 /** The method and the path of a request, with `{id}` in the place of ids. */
-export const pathOf = ({ path }: Pick<RequestEntry, "path">): string => path.replace(/\/(?:[a-z]{2,8}_[\w-]{8,})/g, "/{id}");
+const pathOf = ({ path }: Pick<RequestEntry, "path">): string => path.replace(/\/(?:[a-z]{2,8}_[\w-]{8,})/g, "/{id}");
 
 /** The value of a request by a filter; undefined if it has none. */
 const valueOf: Record<Facet, (entry: RequestEntry) => string | undefined> = {

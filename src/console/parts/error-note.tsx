@@ -21,7 +21,7 @@ const fixes = {
   cost_limit_exceeded: "fix_cost",
 } as const;
 
-export function fixOf(code: string, status: number | undefined) {
+function fixOf(code: string, status: number | undefined) {
   if (code in fixes) return fixes[code as keyof typeof fixes];
   if (status === undefined) return "fix_again";
   if (status === 401 || status === 403) return "fix_key";
