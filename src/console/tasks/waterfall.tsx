@@ -20,7 +20,7 @@ interface Bar {
 }
 
 /** `1.24 s`, `97 ms`, `3 min 12 s` */
-export function spanText(language: string, ms: number): string {
+function spanText(language: string, ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
   if (seconds < 120) return `${seconds.toLocaleString(language, { maximumSignificantDigits: 3 })} s`;
