@@ -33,8 +33,16 @@ interface Days {
   last: number;
 }
 
-/** Margins of the settlements of these days, by `group`: the highest revenue first, days in their order. Reads the sums, and of accounts also the entries of the last days. At most `limit` groups. */
-export async function readMargins(db: D1Database, { first, last }: Days, group: MarginGroup, limit = -1): Promise<Margin[]> {
+/**
+ * Margins of the settlements of these days, by `group`: the highest revenue first, days in their order. Reads the sums, and of accounts also the
+ * entries of the last days. At most `limit` groups; `model` leaves out other models, except by account.
+ */
+export async function readMargins(
+  db: D1Database,
+  { first, last }: Days,
+  group: MarginGroup,
+  { limit = -1, model }: { limit?: number; model?: string } = {},
+): Promise<Margin[]> {
   const order = `GROUP BY 1 ORDER BY ${group === "day" ? "1" : "2 DESC, 3 DESC, 1"} LIMIT ${limit}`;
   const end = last + dayMs;
   if (group !== "account")
@@ -42,9 +50,9 @@ export async function readMargins(db: D1Database, { first, last }: Days, group: 
       await db
         .prepare(
           `SELECT ${group === "day" ? `at / ${dayMs} * ${dayMs}` : group} AS name, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed,
-             sum(failed + caller) AS failed, sum(uncosted) AS uncosted FROM (${settledSums("?1", "?2")}) ${order}`,
+             sum(failed + caller) AS failed, sum(uncosted) AS uncosted FROM (${settledSums("?1", "?2")}) WHERE ?3 IS NULL OR model = ?3 ${order}`,
         )
-        .bind(first, end)
+        .bind(first, end, model ?? null)
         .run<Margin>()
     ).results;
   const { results } = await db

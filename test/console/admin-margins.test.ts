@@ -37,7 +37,21 @@ test("revenue, cost and margin are shown by model, route, account and day; a los
   expect(words(await browser.read(`${path}?by=day&days=90`))).toMatch(/\d+ \w+ 1 \$0\.03 \$0\.04/);
   expect((await browser.ask(`${path}?by=nothing&days=0`)).status).toBe(200);
   expect(words(await browser.read("/console/admin/providers"))).toMatch(/sandbox imgA-4 Healthy 1 0\s% [\d.]+ s [\d.]+ s \$0\.04/);
-  expect((await other.ask(path)).status).toBe(404);
+  expect(await browser.read(`${path}?by=model&days=30`)).toMatch(/<svg[^>]*aria-label="Revenue and cost by day"/);
+  expect(await browser.read(`${path}?by=model&days=1`)).not.toContain("Revenue and cost by day");
+  const csv = await browser.ask(`${path}/margins.csv?by=model&days=30`);
+  expect(csv.headers.get("content-type")).toContain("text/csv");
+  expect(await csv.text()).toBe('model,revenue,cost,margin,completed,failed,uncosted\r\n"imgA-4",0.03,0.04,-0.01,1,0,0\r\n');
+  const list = words(await browser.read("/console/admin/models?show=loses"));
+  expect(list).toMatch(/Loses money 1 .*imgA-4 built in, changed .*Loses money .*\$0\.04 -33\.3\s% 1 /);
+  expect(list).not.toContain("imgB-4o-image");
+  const tab = words(await browser.read("/console/admin/models/imgA-4/margin"));
+  expect(tab).toMatch(/Revenue \$0\.03 Cost \$0\.04 Margin -33\.3\s%.* sandbox imgA-4 1 \$0\.03 \$0\.04/);
+  expect(await browser.read("/console/admin/models/imgB-4o-image/margin")).toContain("Nothing was settled in this time");
+  for (const none of ["/console/admin/models/nothing/margin", "/console/admin/models/_new/margin"])
+    expect((await browser.ask(none)).status).toBe(404);
+  for (const hidden of [path, `${path}/margins.csv`, "/console/admin/models/imgA-4/margin"])
+    expect((await other.ask(hidden)).status).toBe(404);
   for (const language of ["zh", "ko", "ja"]) {
     await browser.ask(`/console/language?to=${language}`);
     expect(await browser.read(path)).not.toMatch(/admin_margin|Revenue/);

@@ -91,7 +91,7 @@ test("the list says state, price and routes of each model, its filters count, an
         .replaceAll(/<[^>]*>/g, " "),
     );
   expect(row("reef-text")).toMatch(
-    /added, chat\s+\$1\.00\s+per million input tokens\s+\$2\.00\s+per million output tokens\s+1 of 1 routes in use\s+sandbox/,
+    /added, chat\s+\$1\.00\s+per million input tokens\s+\$2\.00\s+per million output tokens\s+–\s+–\s+–\s+1 of 1 routes in use\s+sandbox/,
   );
   expect(row("imgA-4")).toMatch(/built in, changed\s+\$0\.50\s+per image\s+\$1\.00/);
   expect(row("vidD-02")).toContain("Hidden");

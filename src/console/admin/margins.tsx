@@ -10,14 +10,21 @@ import { dateText } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { Stats, Table } from "../parts/table.tsx";
+import { actor } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
+import { MarginChart } from "./margin-chart.tsx";
 
 const path = "/console/admin/margins";
 const groups: MarginGroup[] = ["model", "route", "account", "day"];
 const periods = [1, 7, 30, 90];
 
+const readChoice = (c: ConsoleContext) => ({
+  group: groups.find((one) => one === c.req.query("by")) ?? "model",
+  days: periods.find((one) => String(one) === c.req.query("days")) ?? 30,
+});
+
 /** The share of the revenue that is left; a dash without revenue. */
-const Share = ({ revenue, cost }: Pick<Margin, "revenue" | "cost">) => {
+export const Share = ({ revenue, cost }: Pick<Margin, "revenue" | "cost">) => {
   const { language } = useAround();
   if (revenue === 0) return <>–</>;
   const text = percentText(language, (revenue - cost) / revenue);
@@ -33,32 +40,79 @@ const Name = ({ group, name }: { group: MarginGroup; name: Margin["name"] }) => 
   return group === "account" ? <a href={`/console/admin/accounts/${name}`}>{name}</a> : <>{name}</>;
 };
 
-/** `GET /console/admin/margins?by=&days=` */
-async function show(c: ConsoleContext) {
-  const { t, language } = c.var;
-  const group = groups.find((one) => one === c.req.query("by")) ?? "model";
-  const days = periods.find((one) => String(one) === c.req.query("days")) ?? 30;
-  const now = Date.now();
-  const rows = await readMargins(c.env.DB, { first: startOfDays(days, now), last: startOfDays(1, now) }, group);
+/** The sums of all rows as key numbers. */
+export const MarginStats = ({ rows }: { rows: Margin[] }) => {
+  const { t, language } = useAround();
   const total = (of: "revenue" | "cost" | "completed" | "failed" | "uncosted") => rows.reduce((sum, row) => sum + row[of], 0);
   const [revenue, cost, uncosted] = [total("revenue"), total("cost"), total("uncosted")];
   const ended = total("completed") + total("failed");
+  return (
+    <Stats
+      of={[
+        [t("admin_margin_revenue"), <Money millionths={revenue} />],
+        [t("admin_margin_cost"), <Money millionths={cost} />, uncosted > 0 ? t("admin_margin_uncosted", { count: uncosted }) : undefined],
+        [t("admin_margin"), <Share revenue={revenue} cost={cost} />, <Money millionths={revenue - cost} />],
+        [
+          t("admin_margin_ended"),
+          ended.toLocaleString(language),
+          ended > 0 ? t("admin_margin_completed", { share: percentText(language, total("completed") / ended) }) : undefined,
+        ],
+      ]}
+    />
+  );
+};
+
+export const MarginTable = ({ group, rows }: { group: MarginGroup; rows: Margin[] }) => {
+  const { t, language } = useAround();
+  return (
+    <Table
+      label={t(`admin_margin_by_${group}`)}
+      columns={[
+        t(`admin_margin_by_${group}`),
+        { name: t("admin_margin_ended"), isNumber: true, isExtra: true },
+        { name: t("admin_margin_revenue"), isNumber: true },
+        { name: t("admin_margin_cost"), isNumber: true },
+        { name: t("admin_margin"), isNumber: true },
+        { name: t("admin_margin_uncosted_head"), isNumber: true, isExtra: true },
+      ]}
+    >
+      {rows.map((row) => (
+        <tr>
+          <th scope="row" class="wrap">
+            <Name group={group} name={row.name} />
+          </th>
+          <td class="num hide-s">{(row.completed + row.failed).toLocaleString(language)}</td>
+          <td class="num">
+            <Money millionths={row.revenue} />
+          </td>
+          <td class="num">
+            <Money millionths={row.cost} />
+          </td>
+          <td class="num">
+            <Share revenue={row.revenue} cost={row.cost} />
+          </td>
+          <td class="num hide-s">{row.uncosted.toLocaleString(language)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+};
+
+/** `GET /console/admin/margins?by=&days=` */
+async function show(c: ConsoleContext) {
+  const { t } = c.var;
+  const { group, days } = readChoice(c);
+  const now = Date.now();
+  const [first, last] = [startOfDays(days, now), startOfDays(1, now)];
+  const [rows, byDay] = await Promise.all([
+    readMargins(c.env.DB, { first, last }, group),
+    days > 1 && group !== "day" ? readMargins(c.env.DB, { first, last }, "day") : undefined,
+  ]).then(([all, daily]) => [all, daily ?? all] as const);
   return adminPage(
     c,
     t("admin_margins"),
     <>
-      <Stats
-        of={[
-          [t("admin_margin_revenue"), <Money millionths={revenue} />],
-          [t("admin_margin_cost"), <Money millionths={cost} />, uncosted > 0 ? t("admin_margin_uncosted", { count: uncosted }) : undefined],
-          [t("admin_margin"), <Share revenue={revenue} cost={cost} />, <Money millionths={revenue - cost} />],
-          [
-            t("admin_margin_ended"),
-            ended.toLocaleString(language),
-            ended > 0 ? t("admin_margin_completed", { share: percentText(language, total("completed") / ended) }) : undefined,
-          ],
-        ]}
-      />
+      <MarginStats rows={rows} />
       <section>
         <div class="sub">
           <nav class="seg sm" aria-label={t("admin_margin_by")}>
@@ -83,41 +137,38 @@ async function show(c: ConsoleContext) {
             <p>{t("admin_margin_none_hint")}</p>
           </div>
         ) : (
-          <Table
-            label={t("admin_margins")}
-            columns={[
-              t(`admin_margin_by_${group}`),
-              { name: t("admin_margin_ended"), isNumber: true, isExtra: true },
-              { name: t("admin_margin_revenue"), isNumber: true },
-              { name: t("admin_margin_cost"), isNumber: true },
-              { name: t("admin_margin"), isNumber: true },
-              { name: t("admin_margin_uncosted_head"), isNumber: true, isExtra: true },
-            ]}
-          >
-            {rows.map((row) => (
-              <tr>
-                <th scope="row" class="wrap">
-                  <Name group={group} name={row.name} />
-                </th>
-                <td class="num hide-s">{(row.completed + row.failed).toLocaleString(language)}</td>
-                <td class="num">
-                  <Money millionths={row.revenue} />
-                </td>
-                <td class="num">
-                  <Money millionths={row.cost} />
-                </td>
-                <td class="num">
-                  <Share revenue={row.revenue} cost={row.cost} />
-                </td>
-                <td class="num hide-s">{row.uncosted.toLocaleString(language)}</td>
-              </tr>
-            ))}
-          </Table>
+          <div class="stack">
+            {days > 1 && <MarginChart rows={byDay} since={first} days={days} />}
+            <MarginTable group={group} rows={rows} />
+          </div>
         )}
         <p class="meta pt">{t("admin_margin_hint")}</p>
       </section>
     </>,
+    200,
+    rows.length === 0
+      ? {}
+      : {
+          actions: (
+            <a class="btn" href={`${path}/margins.csv?by=${group}&days=${days}`} aria-label={t("admin_margin_csv")}>
+              <Icon name="down" />
+              CSV
+            </a>
+          ),
+        },
   );
 }
 
-export const margins = new Hono<ConsoleEnvironment>().get("/", show);
+/** `GET /console/admin/margins/margins.csv?by=&days=`: the table of the API's own path. */
+async function download(c: ConsoleContext) {
+  const { group, days } = readChoice(c);
+  const now = Date.now();
+  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  const query = new URLSearchParams({ from: day(startOfDays(days, now)), to: day(now), group_by: group, format: "csv" });
+  const found = await c.env.API.askAsOperator(new Request(new URL(`/admin/margins?${query}`, c.req.url)), actor(c));
+  if (!found.ok) throw new Error(`the gateway answered ${found.status} for margins`);
+  const headers = ["content-type", "content-disposition"].map((name): [string, string] => [name, found.headers.get(name) ?? ""]);
+  return c.body(await found.text(), 200, Object.fromEntries(headers));
+}
+
+export const margins = new Hono<ConsoleEnvironment>().get("/", show).get("/margins.csv", download);

@@ -266,7 +266,7 @@ interface Customer {
 /** The accounts with the highest revenue, from the range's first day on. */
 async function readLargest(c: ConsoleContext, { since }: Steps): Promise<{ first: number; customers: Customer[] }> {
   const first = Math.floor(since / dayMs) * dayMs;
-  const margins = await readMargins(c.env.DB, { first, last: Math.floor(Date.now() / dayMs) * dayMs }, "account", accountsShown);
+  const margins = await readMargins(c.env.DB, { first, last: Math.floor(Date.now() / dayMs) * dayMs }, "account", { limit: accountsShown });
   const customers = await Promise.all(
     margins.map(async (margin): Promise<Customer> => {
       const id = String(margin.name);

@@ -39,7 +39,7 @@ export function toSeries(spent: Spent[]): Series[] {
 }
 
 /** The smallest round number that is not below an amount: 1, 2, 2.5 or 5 times a power of ten, with four grid lines. */
-function roundUp(millionths: number): number {
+export function roundUp(millionths: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(millionths, 1)));
   return ([1, 2, 4, 8].find((factor) => factor * power >= millionths) ?? 10) * power;
 }

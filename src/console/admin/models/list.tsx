@@ -1,22 +1,31 @@
 /** All models for the operator: state, price, routes, and what ends; filters with counts. */
 
 import type { ConsoleContext } from "../../context.ts";
-import { builtInCatalog } from "../../../catalog/catalog.ts";
+import { builtInCatalog, isPriced } from "../../../catalog/catalog.ts";
 import type { Model } from "../../../catalog/models.ts";
 import { shownPrice } from "../../../catalog/prices.ts";
 import { readCatalog } from "../../../current-catalog.ts";
+import { startOfDays } from "../../../db/ledger-reports.ts";
+import { type Margin, readMargins } from "../../../db/margins.ts";
+import { readRouteHealth } from "../../../db/operator-series.ts";
 import { formatAmount } from "../../amounts.ts";
 import type { PriceName } from "../../models/prices.ts";
 import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { Money } from "../../parts/money.tsx";
 import { Pill } from "../../parts/status.tsx";
 import { Table } from "../../parts/table.tsx";
 import { buildQuery } from "../../tasks/search.ts";
 import { adminPage } from "../frame.tsx";
+import { Share } from "../margins.tsx";
 import { type Health, readHealth, soonMs } from "../route-state.ts";
 import { readUpstreams } from "../upstreams.ts";
 import { path } from "./state.ts";
+
+const dayMs = 86_400_000;
+/** The days whose costs and margins the list has. */
+const marginDays = 7;
 
 /** A model with what its row says. */
 interface Row {
@@ -24,16 +33,23 @@ interface Row {
   health: Health;
   /** True if the operator has an entry for it. */
   isOwn: boolean;
+  /** Its settlements of the last days; undefined without any. */
+  margin: Margin | undefined;
+  /** How many of the routes in use failed over the whole deployment: nothing or less than half was completed in a day. */
+  failing: number;
 }
 
 const filters = {
   live: ({ model }: Row) => model.state === "live",
   hidden: ({ model }: Row) => model.state === "hidden",
   changed: ({ isOwn }: Row) => isOwn,
+  loses: ({ margin }: Row) => losesMoney(margin),
   unserved: ({ model, health }: Row) => model.state === "live" && health.usable === 0,
   ending: ({ health }: Row) => endsSoon(health),
 } as const;
 type Filter = keyof typeof filters;
+
+const losesMoney = (margin: Margin | undefined) => margin !== undefined && margin.cost > margin.revenue;
 
 const endsSoon = ({ end }: Health) => end !== undefined && end.at < Date.now() + soonMs;
 
@@ -45,12 +61,14 @@ const pathWith = (asked: { show?: Filter | undefined; q?: string | undefined }) 
 const familyIcons = { chat: "chat", image: "image", video: "film", file: "cube" } as const;
 
 /** What needs attention about a model; nothing while all is well. */
-const ModelState = ({ state, health }: { state: Model["state"]; health: Health }) => {
+const ModelState = ({ row: { model, health, margin, failing } }: { row: Row }) => {
   const { t, language } = useAround();
-  if (state === "hidden") return <Pill icon="ban" text={t("admin_model_hidden")} />;
+  if (model.state === "hidden") return <Pill icon="ban" text={t("admin_model_hidden")} />;
   if (health.usable === 0) return <Pill icon="bad" tone="bad" text={t("admin_model_unserved")} />;
   if (health.healthy < health.usable)
     return <Pill icon="warn" tone="warn" text={t("admin_model_up", { up: health.healthy, of: health.usable })} />;
+  if (failing > 0) return <Pill icon="warn" tone="warn" text={t("admin_model_routes_fail", { count: failing, of: health.usable })} />;
+  if (losesMoney(margin)) return <Pill icon="bad" tone="bad" text={t("admin_models_loses")} />;
   if (health.end && endsSoon(health))
     return (
       <Pill
@@ -75,6 +93,7 @@ const Origin = ({ row: { model, isOwn } }: { row: Row }) => {
 const Prices = ({ c, model }: { c: ConsoleContext; model: Model }) => {
   const { t } = useAround();
   if (model.own) return <span class="meta">{t("admin_model_own_price")}</span>;
+  if (!isPriced(model)) return <span class="meta">{t("admin_model_unpriced")}</span>;
   return (
     <>
       {Object.entries(shownPrice(model.price)).map(([name, units]) => (
@@ -87,7 +106,7 @@ const Prices = ({ c, model }: { c: ConsoleContext; model: Model }) => {
 };
 
 const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
-  const { t } = useAround();
+  const { t, language } = useAround();
   return (
     <Table
       label={t("models")}
@@ -96,6 +115,9 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
         t("model"),
         { name: t("admin_model_state"), isExtra: true },
         { name: t("admin_model_price"), isNumber: true },
+        { name: t("admin_model_cost_week"), isNumber: true, isExtra: true },
+        { name: t("admin_model_margin"), isNumber: true, isExtra: true },
+        { name: t("admin_model_runs"), isNumber: true, isExtra: true },
         { name: t("admin_routes"), isExtra: true },
       ]}
     >
@@ -112,17 +134,25 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
                   <Origin row={row} />
                 </span>
                 <span class="only-s">
-                  <ModelState state={row.model.state} health={row.health} />
+                  <ModelState row={row} />
+                  {row.margin && (
+                    <span class="meta">
+                      {t("admin_model_margin")} <Share revenue={row.margin.revenue} cost={row.margin.cost} />
+                    </span>
+                  )}
                 </span>
               </span>
             </span>
           </th>
           <td class="hide-s">
-            <ModelState state={row.model.state} health={row.health} />
+            <ModelState row={row} />
           </td>
           <td class="num">
             <Prices c={c} model={row.model} />
           </td>
+          <td class="num hide-s">{row.margin ? <Money millionths={row.margin.cost} /> : "–"}</td>
+          <td class="num hide-s">{row.margin ? <Share revenue={row.margin.revenue} cost={row.margin.cost} /> : "–"}</td>
+          <td class="num hide-s">{row.margin ? (row.margin.completed + row.margin.failed).toLocaleString(language) : "–"}</td>
           <td class="hide-s wrap">
             {t("admin_model_routes_on", { on: row.health.usable, of: row.health.routes.length })}{" "}
             <span class="meta">
@@ -148,11 +178,30 @@ export async function listModels(c: ConsoleContext) {
   const removedNow = c.req.query("removed");
   const show = Object.keys(filters).find((name): name is Filter => name === c.req.query("show"));
   // From the database itself: this isolate may not have seen a change that an admin has just made.
-  const [upstreams, catalog] = await Promise.all([readUpstreams(c), readCatalog(c.env.DB)]);
+  const now = Date.now();
+  const week = { first: startOfDays(marginDays, now), last: startOfDays(1, now) };
+  const [upstreams, catalog, margins, routes] = await Promise.all([
+    readUpstreams(c),
+    readCatalog(c.env.DB),
+    readMargins(c.env.DB, week, "model"),
+    readRouteHealth(c.env.DB, now - dayMs, now),
+  ]);
+  const marginOf = new Map(margins.map((margin) => [margin.name, margin]));
+  const failing = new Set(routes.flatMap(({ provider, model, state }) => (state === "ok" ? [] : [`${provider} ${model}`])));
   const own = new Set(catalog.stored.filter(({ isRemoved }) => !isRemoved).map(({ entry }) => entry.id));
   const all = catalog.all
     .filter(({ state }) => state !== "removed")
-    .map((model): Row => ({ model, health: readHealth(upstreams, model.routes), isOwn: own.has(model.id) }));
+    .map((model): Row => {
+      const health = readHealth(upstreams, model.routes);
+      const used = health.routes.filter(({ state }) => state === "used" || state === "last");
+      return {
+        model,
+        health,
+        isOwn: own.has(model.id),
+        margin: marginOf.get(model.id),
+        failing: used.filter(({ route }) => failing.has(`${route.provider} ${route.model}`)).length,
+      };
+    });
   const found = q === undefined ? all : all.filter((row) => isFound(row, q.toLowerCase()));
   const rows = show === undefined ? found : found.filter(filters[show]);
   const removed = catalog.stored.filter(({ entry, isRemoved }) => isRemoved && !builtInCatalog().all.some(({ id }) => id === entry.id));

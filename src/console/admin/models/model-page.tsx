@@ -11,7 +11,7 @@ import type { Revision } from "./changes.ts";
 import { builtIn } from "./draft.ts";
 import { path, pathOf } from "./state.ts";
 
-export type Tab = "form" | "json" | "revisions";
+export type Tab = "form" | "json" | "margin" | "revisions";
 
 interface ModelHead {
   /** Empty for a model that is being added. */
@@ -31,12 +31,12 @@ export const viewPath = (id: string, tab: Tab): string => {
 
 const Tabs = ({ c, id, tab, hasDraft }: ModelHead & { c: ConsoleContext }) => {
   const { t } = c.var;
-  const names = { form: t("admin_model_form"), json: "JSON", revisions: t("admin_model_revisions") };
-  const tabs: Tab[] = id === "" ? ["form", "json"] : ["form", "json", "revisions"];
+  const names = { form: t("admin_model_form"), json: "JSON", margin: t("admin_model_margin"), revisions: t("admin_model_revisions") };
+  const tabs: Tab[] = id === "" ? ["form", "json"] : ["form", "json", "margin", "revisions"];
   return (
     <nav class="tabs under" aria-label={t("model")}>
       {tabs.map((name) =>
-        hasDraft && name !== "revisions" ? (
+        hasDraft && (name === "form" || name === "json") ? (
           <button form="entry" formaction={viewPath(id, name)} name="act" value="show" aria-current={name === tab ? "page" : undefined}>
             {names[name]}
           </button>

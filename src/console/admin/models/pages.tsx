@@ -14,6 +14,7 @@ import { FormFields, toFieldName } from "./form.tsx";
 import { rollBackModel, showHistory } from "./history.tsx";
 import { JsonField, linkToLine } from "./json.tsx";
 import { listModels } from "./list.tsx";
+import { showMargin } from "./margin.tsx";
 import { modelPage, viewPath } from "./model-page.tsx";
 import { Rail } from "./rail.tsx";
 import { type Editor, path, pathOf } from "./state.ts";
@@ -70,7 +71,7 @@ const Conflict = ({ c, id, verdict }: { c: ConsoleContext; id: string; verdict: 
 const Act = ({ c, editor: { draft, live, verdict } }: { c: ConsoleContext; editor: Editor }) => {
   const { t } = c.var;
   const isRefused = verdict?.as === "refused" || draft.syntax !== undefined;
-  const sells = draft.entry["state"] !== "hidden" && live?.state !== "live";
+  const sells = (draft.entry["state"] ?? builtIn(draft.id)?.state) !== "hidden" && live?.state !== "live";
   const words = draft.revision > 0 ? t("admin_model_keeps", { revision: draft.revision }) : t("admin_model_not_saved");
   return (
     <div class="act">
@@ -210,6 +211,7 @@ export const models = new Hono<ConsoleEnvironment>()
   .post("/:id", submit("form"))
   .get("/:id/json", show("json"))
   .post("/:id/json", submit("json"))
+  .get("/:id/margin", showMargin)
   .get("/:id/revisions", showHistory)
   .post("/:id/revisions", rollBackModel)
   .on(["GET", "POST"], "/:id/remove", remove);
