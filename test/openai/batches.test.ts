@@ -99,7 +99,7 @@ test("images: a file of lines, a batch, its results and its errors", async () =>
     data: [{ id: begun.body.id }],
     has_more: false,
   });
-  const [made] = (await call("/v1/tasks?limit=100", { key: account.key })).body.data.filter(
+  const made = (await call("/v1/tasks?limit=100", { key: account.key })).body.data.find(
     ({ metadata }: { metadata: { quality?: string } }) => metadata.quality === "hd",
   );
   expect(made.metadata).toMatchObject({ size: "9:16", requested_model: "dall-e-3" });

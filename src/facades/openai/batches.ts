@@ -61,7 +61,7 @@ function readMetadata(c: AppContext, given: unknown): Record<string, string> {
     if (typeof value !== "string") throw refuseField(c, `metadata.${name}`, "wrong_type", { expected: "string" });
     if (name.length > 64 || value.length > 512) throw refuseField(c, `metadata.${name}`, "too_long", { maximum: 512 });
   }
-  return Object.fromEntries(entries) as Record<string, string>;
+  return Object.fromEntries(entries);
 }
 
 /** Deletes the file of the converted lines. If this fails, it expires by itself. */
