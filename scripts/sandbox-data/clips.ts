@@ -14,7 +14,7 @@ import { BufferTarget, EncodedAudioPacketSource, EncodedPacketSink, FilePathSour
 import { createCanvas, type Canvas } from "../../src/sandbox/drawing/canvas.ts";
 import { unpackFont } from "../../src/sandbox/drawing/glyphs.ts";
 import { choosePalette, type Palette } from "../../src/sandbox/drawing/palette.ts";
-import { drawCaption } from "../../src/sandbox/drawing/image.ts";
+import { drawWords } from "../../src/sandbox/drawing/image.ts";
 import { randomFrom } from "../../src/sandbox/drawing/random.ts";
 import { ridges } from "../../src/sandbox/drawing/scenes.ts";
 import { FRAME_RATE, videoSize, VIDEO_SIZES } from "../../src/sandbox/sizes.ts";
@@ -52,7 +52,7 @@ async function makeClip(name: string, ratio: string, shortSide: number): Promise
     const palette = choosePalette(random);
     const canvas = createCanvas(size.width, size.height);
     ridges(canvas, random, frame / frames);
-    drawCaption(canvas, font, "sandbox");
+    drawWords(canvas, font, ["sandbox"]);
     if (!encoder.stdin.write(toRgb(canvas, palette))) await once(encoder.stdin, "drain");
   }
   encoder.stdin.end();
