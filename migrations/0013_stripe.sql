@@ -17,13 +17,36 @@ CREATE TABLE payment (
   money      INTEGER NOT NULL CHECK (money > 0),          -- in the smallest unit of the currency, such as cents
   currency   TEXT NOT NULL,
   amount     INTEGER NOT NULL CHECK (amount > 0),         -- what it adds to the quota
-  state      TEXT NOT NULL,                               -- open, paid, expired
+  state      TEXT NOT NULL,                               -- open, paid, expired, failed
   session_id TEXT,                                        -- of Checkout
   intent_id  TEXT UNIQUE,                                 -- the payment intent
-  paid_at    INTEGER
+  paid_at    INTEGER,
+  automatic  INTEGER NOT NULL DEFAULT 0,                  -- 1: an automatic top-up, with the stored card in method_id
+  method_id  TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX payment_by_account ON payment (account_id, created_at);
+
+-- At most one automatic top-up of an account is under way.
+CREATE UNIQUE INDEX payment_automatic ON payment (account_id) WHERE automatic = 1 AND state = 'open';
+
+-- Automatic top-up: when the balance falls below the threshold, money is taken from the stored card, up to the ceiling in a month.
+CREATE TABLE top_up (
+  account_id TEXT PRIMARY KEY,
+  threshold  INTEGER NOT NULL,
+  money      INTEGER NOT NULL CHECK (money > 0),          -- of each payment
+  currency   TEXT NOT NULL,
+  amount     INTEGER NOT NULL CHECK (amount > 0),         -- what each adds to the quota
+  ceiling    INTEGER NOT NULL,                            -- money in a month (UTC)
+  method_id  TEXT,                                        -- of the stored card, NULL until a person has stored one at Stripe
+  method_at  INTEGER NOT NULL DEFAULT 0,                  -- when it was stored
+  paused_at  INTEGER,
+  paused_for TEXT,                                        -- declined, disputed
+  mailed_at  INTEGER,                                     -- when the owners were told
+  looked_at  INTEGER NOT NULL DEFAULT 0                   -- when the balance was last compared
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX top_up_by_look ON top_up (looked_at) WHERE paused_at IS NULL AND method_id IS NOT NULL;
 
 -- Refunds and disputes of payments.
 CREATE TABLE payment_return (

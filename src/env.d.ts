@@ -34,6 +34,8 @@ interface Env {
     ): Promise<Response>;
     /** Sends the account's user an e-mail about a reached budget; throws if the e-mail is not accepted. */
     mailBudget(reached: import("./wallet/alerts.ts").BudgetAlert): Promise<true>;
+    /** Tells the account's owners that automatic top-up is paused; throws if the e-mail is not accepted. */
+    mailTopUp(pause: import("./rpc/payment-objects.ts").TopUpPause): Promise<true>;
   };
   /** OpenAI's API at /openai/v1; optional in a deployment */
   OPENAI?: import("./rpc/gateway-api.ts").WorkerBehind;

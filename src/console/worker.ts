@@ -3,10 +3,12 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Receive } from "../rpc/gateway-api.ts";
 import { serveHolding } from "../rpc/held-api.ts";
+import type { TopUpPause } from "../rpc/payment-objects.ts";
 import type { BudgetAlert } from "../wallet/alerts.ts";
 import type { ConsoleApi } from "../rpc/console-api.ts";
 import { mailBudget } from "./budget-mail.ts";
 import { pages } from "./pages.tsx";
+import { mailTopUp } from "./top-up-mail.ts";
 
 export default class Console extends WorkerEntrypoint<ConsoleEnv> {
   async open(request: Request, api: ConsoleApi, receive: Receive): Promise<Response> {
@@ -16,5 +18,9 @@ export default class Console extends WorkerEntrypoint<ConsoleEnv> {
 
   async mailBudget(reached: BudgetAlert): Promise<true> {
     return mailBudget(this.env, reached);
+  }
+
+  async mailTopUp(pause: TopUpPause): Promise<true> {
+    return mailTopUp(this.env, pause);
   }
 }

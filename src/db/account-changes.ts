@@ -191,17 +191,24 @@ export const replaceSecret = (db: D1Database, accountId: string, sealed: string,
     )
     .bind(accountId, sealed, at);
 
-/** Creates or replaces a destination, whose secret is sealed. */
+/** The maximum number of an account's destinations. */
+const maxDestinations = 20;
+
+/**
+ * Creates or replaces a destination, whose secret is sealed. Changes no row if the account has the maximum number of others. Exact in parallel,
+ * and in a restored database, where the same changes are made again in the same order.
+ */
 export const putDestination = (db: D1Database, accountId: string, destination: DestinationRow): D1PreparedStatement => {
   const { name, kind, endpoint, bucket, region, accessKeyId, secret, prefix, createdAt, changedAt } = destination;
   return db
     .prepare(
       `INSERT INTO destination (account_id, name, kind, endpoint, bucket, region, access_key_id, secret, prefix, created_at, changed_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
+       WHERE (SELECT count(*) FROM destination WHERE account_id = ?1 AND name <> ?2) < ?12
        ON CONFLICT DO UPDATE SET kind = excluded.kind, endpoint = excluded.endpoint, bucket = excluded.bucket, region = excluded.region,
          access_key_id = excluded.access_key_id, secret = excluded.secret, prefix = excluded.prefix, changed_at = excluded.changed_at`,
     )
-    .bind(accountId, name, kind, endpoint, bucket, region, accessKeyId, secret, prefix, createdAt, changedAt);
+    .bind(accountId, name, kind, endpoint, bucket, region, accessKeyId, secret, prefix, createdAt, changedAt, maxDestinations);
 };
 
 export const removeDestination = (db: D1Database, accountId: string, name: string): D1PreparedStatement =>

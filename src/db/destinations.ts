@@ -2,12 +2,9 @@
 
 import { isSealed, openSealed, seal, type SealingSecrets } from "../signing/sealing.ts";
 import { type Announcer, changeKeys, type DestinationRow, putDestination, removeDestination } from "./account-changes.ts";
-import { type Actor, auditRow, type Facts } from "./audit-log.ts";
+import { type Actor, auditRow, auditRowIfChanged, type Facts } from "./audit-log.ts";
 
 export type DestinationBindings = SealingSecrets & { DB: D1Database };
-
-/** The maximum number of an account's destinations. */
-const maxDestinations = 20;
 
 /** A bucket of the caller, as it is shown: without its secret. Times in milliseconds. */
 export type Destination = Omit<DestinationRow, "secret">;
@@ -50,20 +47,18 @@ export async function setDestination(
   given: Omit<DestinationRow, "createdAt" | "changedAt">,
   now: number,
 ): Promise<Destination | undefined> {
-  const known = await listDestinations(env.DB, accountId);
-  const replaced = known.find(({ name }) => name === given.name);
-  // Checked before the change is announced, because an announced change is made again in a restored database.
-  if (!replaced && known.length >= maxDestinations) return undefined;
+  const replaced = await findDestination(env.DB, accountId, given.name);
   const secret = await seal(env, accountId, given.secret);
   const destination: DestinationRow = { ...given, secret, createdAt: replaced?.createdAt ?? now, changedAt: now };
   const act = {
     act: "destination_set",
     target: given.name,
-    before: replaced && factsOf(replaced),
+    before: replaced ? factsOf(replaced) : undefined,
     after: factsOf(destination),
   } as const;
-  const statements = [putDestination(env.DB, accountId, destination), auditRow(env.DB, accountId, by, act)];
-  await changeKeys(env.DB, announcer, accountId, statements, { act: "destination", destination });
+  const statements = [putDestination(env.DB, accountId, destination), auditRowIfChanged(env.DB, accountId, by, act)];
+  const [put] = await changeKeys(env.DB, announcer, accountId, statements, { act: "destination", destination });
+  if (put?.meta.changes === 0) return undefined;
   const { secret: _secret, ...shown } = destination;
   return shown;
 }

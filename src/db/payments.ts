@@ -11,10 +11,13 @@ export interface Payment {
   money: number;
   currency: string;
   amount: number;
-  state: "open" | "paid" | "expired";
+  state: "open" | "paid" | "expired" | "failed";
   sessionId: string | null;
   intentId: string | null;
   paidAt: number | null;
+  /** 1: an automatic top-up, with this stored card. */
+  automatic: 0 | 1;
+  methodId: string | null;
 }
 
 /** A payment with what was refunded or disputed of it. */
@@ -32,8 +35,9 @@ export interface PaymentReturn {
   state: "taken" | "returned";
 }
 
-const columns = `p.id, p.account_id AS accountId, p.created_at AS createdAt, p.money, p.currency, p.amount, p.state,
-  p.session_id AS sessionId, p.intent_id AS intentId, p.paid_at AS paidAt`;
+/** The columns of a payment `p`. */
+export const paymentColumns = `p.id, p.account_id AS accountId, p.created_at AS createdAt, p.money, p.currency, p.amount, p.state,
+  p.session_id AS sessionId, p.intent_id AS intentId, p.paid_at AS paidAt, p.automatic, p.method_id AS methodId`;
 
 /** The customer of an account; undefined before its first payment, and for an erased account. */
 export const findCustomer = async (db: D1Database, accountId: string): Promise<string | undefined> =>
@@ -90,23 +94,33 @@ export const setSession = async (db: D1Database, id: string, sessionId: string):
 /** A payment succeeded. Stores it again if a restored database lost it. */
 export const setPaid = (
   db: D1Database,
-  { id, accountId, createdAt, money, currency, amount, intentId, paidAt }: NewPayment & { intentId: string; paidAt: number },
+  {
+    id,
+    accountId,
+    createdAt,
+    money,
+    currency,
+    amount,
+    intentId,
+    paidAt,
+    isAutomatic,
+  }: NewPayment & { intentId: string; paidAt: number; isAutomatic: boolean },
 ): D1PreparedStatement =>
   db
     .prepare(
-      `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, intent_id, paid_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'paid', ?7, ?8)
+      `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, intent_id, paid_at, automatic)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'paid', ?7, ?8, ?9)
        ON CONFLICT (id) DO UPDATE SET state = 'paid', money = excluded.money, amount = excluded.amount,
          intent_id = excluded.intent_id, paid_at = coalesce(paid_at, excluded.paid_at)`,
     )
-    .bind(id, accountId, createdAt, money, currency, amount, intentId, paidAt);
+    .bind(id, accountId, createdAt, money, currency, amount, intentId, paidAt, Number(isAutomatic));
 
 /** Nobody paid in time. Without effect on a payment that succeeded: events arrive in any order. */
 export const setExpired = (db: D1Database, id: string): D1PreparedStatement =>
   db.prepare("UPDATE payment SET state = 'expired' WHERE id = ?1 AND state = 'open'").bind(id);
 
 export const findPaid = (db: D1Database, intentId: string): Promise<Payment | null> =>
-  db.prepare(`SELECT ${columns} FROM payment p WHERE p.intent_id = ?1 AND p.state = 'paid'`).bind(intentId).first<Payment>();
+  db.prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.intent_id = ?1 AND p.state = 'paid'`).bind(intentId).first<Payment>();
 
 /** Those of the payment intents that are known as paid. */
 export const knownIntents = async (db: D1Database, intentIds: string[]): Promise<Set<string>> =>
@@ -120,14 +134,14 @@ export const knownIntents = async (db: D1Database, intentIds: string[]): Promise
   );
 
 export const findPayment = (db: D1Database, accountId: string, id: string): Promise<Payment | null> =>
-  db.prepare(`SELECT ${columns} FROM payment p WHERE p.id = ?2 AND p.account_id = ?1`).bind(accountId, id).first<Payment>();
+  db.prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.id = ?2 AND p.account_id = ?1`).bind(accountId, id).first<Payment>();
 
 /** The account's latest payments, newest first: those that succeeded. */
 export const listPaid = async (db: D1Database, accountId: string, limit: number): Promise<ListedPayment[]> =>
   (
     await db
       .prepare(
-        `SELECT ${columns},
+        `SELECT ${paymentColumns},
            (SELECT coalesce(sum(money), 0) FROM payment_return r WHERE r.payment_id = p.id AND kind = 'refund' AND r.state = 'taken') AS refunded,
            (SELECT coalesce(sum(money), 0) FROM payment_return r WHERE r.payment_id = p.id AND kind = 'dispute' AND r.state = 'taken') AS disputed
          FROM payment p WHERE p.account_id = ?1 AND p.state = 'paid' ORDER BY p.created_at DESC, p.id DESC LIMIT ?2`,

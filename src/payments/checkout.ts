@@ -51,14 +51,15 @@ export async function openCheckout(
   return { id, url: session.url, amount, createdAt, expiresAt: 1000 * session.expires_at };
 }
 
-function returnTo(url: string, outcome: "paid" | "cancelled"): string {
+/** The page to which Stripe returns. */
+export function returnTo(url: string, outcome: "paid" | "stored" | "cancelled"): string {
   const to = new URL(url);
   to.searchParams.set("payment", outcome);
   return to.href;
 }
 
 /** The account's customer at Stripe, made for the first payment; undefined if the account does not exist. */
-async function customerOf({ db, stripe }: Pick<Desk, "db" | "stripe">, accountId: string): Promise<string | undefined> {
+export async function customerOf({ db, stripe }: Pick<Desk, "db" | "stripe">, accountId: string): Promise<string | undefined> {
   const known = await findCustomer(db, accountId);
   const account = known === undefined ? await accountById(db, accountId) : undefined;
   if (!account) return known;

@@ -5,6 +5,7 @@ import { type Change, isHandled, setExpired, writeEvent } from "../db/payments.t
 import { readPurpose } from "./purpose.ts";
 import { settleDispute, settlePaid, settleRefund } from "./settle.ts";
 import type { Desk } from "./stripe.ts";
+import { storeMethod } from "./top-up.ts";
 
 /** Seconds that a signature may be old. Stripe signs each attempt anew. */
 const toleranceS = 300;
@@ -38,6 +39,8 @@ async function settle(desk: Desk, event: Stripe.Event): Promise<Change[]> {
       const purpose = readPurpose(event.data.object.metadata);
       return purpose ? [setExpired(desk.db, purpose.paymentId)] : [];
     }
+    case "setup_intent.succeeded":
+      return storeMethod(desk, event.data.object);
     case "refund.created":
     case "refund.updated":
     case "refund.failed":

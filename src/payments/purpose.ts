@@ -6,13 +6,16 @@ export interface Purpose {
   paymentId: string;
   money: number;
   amount: number;
+  /** True for an automatic top-up, which counts for the month's ceiling. */
+  isAutomatic?: boolean;
 }
 
-export const toMetadata = ({ accountId, paymentId, money, amount }: Purpose): Record<string, string> => ({
+export const toMetadata = ({ accountId, paymentId, money, amount, isAutomatic }: Purpose): Record<string, string> => ({
   gateway_account: accountId,
   gateway_payment: paymentId,
   gateway_money: String(money),
   gateway_amount: String(amount),
+  ...(isAutomatic && { gateway_automatic: "1" }),
 });
 
 /** undefined for what something else made on the same account of Stripe. */
@@ -21,7 +24,7 @@ export function readPurpose(metadata: Record<string, string> | null): Purpose | 
   const paymentId = metadata?.["gateway_payment"];
   const [money, amount] = [Number(metadata?.["gateway_money"]), Number(metadata?.["gateway_amount"])];
   if (!accountId || !paymentId || !isPositive(money) || !isPositive(amount)) return undefined;
-  return { accountId, paymentId, money, amount };
+  return { accountId, paymentId, money, amount, isAutomatic: metadata?.["gateway_automatic"] === "1" };
 }
 
 const isPositive = (value: number) => Number.isSafeInteger(value) && value > 0;

@@ -7,6 +7,7 @@ import type { Stripe } from "stripe";
 import { findRow } from "../db/accounts.ts";
 import type { Credit } from "../db/credits.ts";
 import { type Change, findPaid, type Payment, type PaymentReturn, setPaid, setReturn, writeChanges } from "../db/payments.ts";
+import { pauseForDispute } from "../db/top-ups.ts";
 import { log } from "../base/log.ts";
 import { readPurpose } from "./purpose.ts";
 import { type Desk, idOf } from "./stripe.ts";
@@ -17,7 +18,7 @@ export async function settlePaid({ db, wallets }: Desk, intent: Stripe.PaymentIn
   const purpose = readPurpose(intent.metadata);
   const received = intent.amount_received;
   if (!purpose || intent.status !== "succeeded" || received <= 0) return [];
-  const { accountId, paymentId } = purpose;
+  const { accountId, paymentId, isAutomatic = false } = purpose;
   if (!(await findRow(db, accountId))) {
     log("payment", { account: accountId, outcome: "unknown_account", intent: intent.id });
     return [];
@@ -38,6 +39,7 @@ export async function settlePaid({ db, wallets }: Desk, intent: Stripe.PaymentIn
       amount,
       intentId: intent.id,
       paidAt: at,
+      isAutomatic,
     }),
   ];
 }
@@ -87,5 +89,9 @@ async function settleReturn(
   await desk.wallets.credit(accountId, { id: `${kind}:${id}`, kind, amount: -amount, at, reason: null });
   if (state === "returned") await desk.wallets.credit(accountId, { id: `returned:${id}`, kind: "returned", amount, at, reason: null });
   log("payment", { account: accountId, outcome: `${kind}_${state}`, intent: intentId, cause: id });
-  return [setReturn(desk.db, { id, paymentId, kind, money, state }, at)];
+  return [
+    // Whoever disputes payments does not want more of them.
+    ...(kind === "dispute" ? pauseForDispute(desk.db, accountId, id, at) : []),
+    setReturn(desk.db, { id, paymentId, kind, money, state }, at),
+  ];
 }

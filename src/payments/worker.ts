@@ -1,14 +1,24 @@
 /** The payments Worker: Stripe's Checkout, webhook and portal. The gateway calls it over its binding; `wallets` may be used until a call returns. What each method does: `rpc/payments.ts`. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
+import type { Actor } from "../db/audit-log.ts";
 import { findCustomer, findPayment } from "../db/payments.ts";
 import { readWord } from "../base/variables.ts";
 import type { PaymentObjects } from "../rpc/payment-objects.ts";
-import type { CheckoutAnswer, CheckoutOrder, EventOutcome, PaymentOptions, PaymentsWorker } from "../rpc/payments.ts";
+import type {
+  CheckoutAnswer,
+  CheckoutOrder,
+  EventOutcome,
+  PaymentOptions,
+  PaymentsWorker,
+  TopUpAnswer,
+  TopUpOrder,
+} from "../rpc/payments.ts";
 import { openCheckout } from "./checkout.ts";
 import { handleEvent, readEvent } from "./events.ts";
 import { deleteErased, reconcile } from "./reconcile.ts";
 import { openStripe } from "./stripe.ts";
+import { changeTopUp, runTopUps } from "./top-up.ts";
 import { readTariff } from "./units.ts";
 
 export default class Payments extends WorkerEntrypoint<PaymentsBindings> implements PaymentsWorker {
@@ -24,6 +34,12 @@ export default class Payments extends WorkerEntrypoint<PaymentsBindings> impleme
     if (!stripe) return { refused: "off" };
     const hasInvoice = readWord("STRIPE_INVOICES", this.env.STRIPE_INVOICES, ["on", "off"], "off") === "on";
     return openCheckout({ db: this.env.DB, stripe }, readTariff(this.env), order, hasInvoice);
+  }
+
+  async changeTopUp(order: TopUpOrder, by: Actor): Promise<TopUpAnswer> {
+    const stripe = openStripe(this.env);
+    if (!stripe) return { refused: "off" };
+    return changeTopUp({ db: this.env.DB, stripe }, readTariff(this.env), order, by);
   }
 
   async event(wallets: PaymentObjects, body: string, signature: string): Promise<EventOutcome> {
@@ -60,7 +76,9 @@ export default class Payments extends WorkerEntrypoint<PaymentsBindings> impleme
     const stripe = openStripe(this.env);
     if (!stripe) return;
     const desk = { db: this.env.DB, stripe, wallets };
-    await reconcile(desk, Date.now());
-    await deleteErased(desk);
+    const failed = (await Promise.allSettled([runTopUps(desk), reconcile(desk, Date.now()), deleteErased(desk)])).find(
+      ({ status }) => status === "rejected",
+    );
+    if (failed?.status === "rejected") throw failed.reason;
   }
 }

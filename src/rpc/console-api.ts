@@ -5,7 +5,7 @@ import { liveCatalog } from "../current-catalog.ts";
 import { alert } from "../base/log.ts";
 import { toBatchObjectId, toObjectId } from "../base/ids.ts";
 import { Objects, SharedObjects } from "./objects.ts";
-import type { CheckoutAnswer, CheckoutOrder, PaymentOptions } from "./payments.ts";
+import type { CheckoutAnswer, CheckoutOrder, PaymentOptions, TopUpAnswer, TopUpOrder } from "./payments.ts";
 import type { Delivery, Reconciliation, RestoredDecision } from "./operations.ts";
 import { providerStates } from "../providers/index.ts";
 import type { Actor } from "../db/audit-log.ts";
@@ -135,6 +135,11 @@ export class ConsoleApi extends SharedObjects {
   /** Opens a page of Stripe on which the user pays; undefined if payments are not deployed. */
   async checkout(order: CheckoutOrder): Promise<CheckoutAnswer | undefined> {
     return this.#env.PAYMENTS?.checkout(order);
+  }
+
+  /** Sets automatic top-up, or switches it off; undefined if payments are not deployed. */
+  async changeTopUp(order: TopUpOrder, by: Actor): Promise<TopUpAnswer | undefined> {
+    return this.#env.PAYMENTS?.changeTopUp(order, by);
   }
 
   /** The address of a payment's invoice or receipt at Stripe; undefined if it has none. */

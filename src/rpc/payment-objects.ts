@@ -1,14 +1,21 @@
-/** What the gateway hands to the payments Worker with each call: it moves quotas, and nothing else of the objects. */
+/** What the gateway hands to the payments Worker with each call: it moves quotas, reads balances, and has owners told. */
 
 import { RpcTarget } from "cloudflare:workers";
 import type { Credit } from "../db/credits.ts";
 
 const stripe = { kind: "system", id: "stripe", address: null } as const;
 
-export class PaymentObjects extends RpcTarget {
-  readonly #env: Pick<Env, "WALLETS">;
+/** Automatic top-up was paused: a payment of `amount` (millionths) was declined, or one was disputed. */
+export interface TopUpPause {
+  accountId: string;
+  amount: number;
+  reason: "declined" | "disputed";
+}
 
-  constructor(env: Pick<Env, "WALLETS">) {
+export class PaymentObjects extends RpcTarget {
+  readonly #env: Pick<Env, "WALLETS" | "CONSOLE">;
+
+  constructor(env: Pick<Env, "WALLETS" | "CONSOLE">) {
     super();
     this.#env = env;
   }
@@ -16,5 +23,17 @@ export class PaymentObjects extends RpcTarget {
   /** Moves the account's quota once for each id. Throws if the outcome is unknown; repeat it then. */
   async credit(accountId: string, credit: Credit): Promise<"credited" | "known"> {
     return this.#env.WALLETS.getByName(accountId).credit(credit, stripe);
+  }
+
+  /** What the account has left, millionths. undefined if it has no limit, or owes after a refund or dispute. */
+  async left(accountId: string): Promise<number | undefined> {
+    const { [accountId]: view } = await this.#env.WALLETS.getByName(accountId).balances();
+    if (!view || view.quota === null || (view.shortfall ?? 0) > 0) return undefined;
+    return view.quota - view.used - view.reserved;
+  }
+
+  /** Tells the account's owners that automatic top-up is paused. Throws if the e-mail is not accepted. */
+  async mailTopUp(pause: TopUpPause): Promise<void> {
+    await this.#env.CONSOLE?.mailTopUp(pause);
   }
 }

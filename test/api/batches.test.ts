@@ -4,11 +4,13 @@ import { createMessageBatch, createExecutionContext, evictDurableObject, getQueu
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import * as fc from "fast-check";
+import { unzipSync } from "fflate";
 import worker from "../../src/worker.ts";
 import { BatchObject } from "../../src/api/batches/object.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
+import { buckets, origin, setDestination } from "../support/bucket.ts";
 import { bindings, failOnce } from "../support/faults.ts";
-import { toBatchObjectId } from "../../src/base/ids.ts";
+import { toBatchObjectId, toObjectId } from "../../src/base/ids.ts";
 import {
   type Account,
   alarm,
@@ -162,6 +164,87 @@ test("a file of JSON lines is the input, and may be deleted at once; refused lin
     ["remix", "failed", "task_not_found", "video_id"],
     [null, "failed", "invalid_json", null],
   ]);
+});
+
+test("lines of /v1/tasks are tasks of any model but text", async () => {
+  const account = await newAccount();
+  const endpoint = "/v1/tasks";
+  const requests = [
+    { custom_id: "image", endpoint, body: { model: "imgA-4", prompt: unique() } },
+    { custom_id: "video", endpoint, body: { model: "vidA-2", prompt: unique() } },
+    { custom_id: "text", endpoint, body: { model: "gpt-5.5", messages: [{ role: "user", content: "Hi" }] } },
+  ];
+  const ended = await run(account, await begin(account, { requests }));
+  expect(ended).toMatchObject({ status: "completed", counts: { completed: 2, failed: 1 } });
+  const results = await readResults(account, ended.id);
+  expect(results.map(({ response, error }) => (response as { metadata?: { kind: string } })?.metadata?.kind ?? error?.param)).toEqual([
+    "image",
+    "video",
+    "model",
+  ]);
+  expect((await readBalance(account)).used).toBeCloseTo(ended.cost.charged);
+});
+
+test("deliver_to of a batch is that of its lines which have none of their own", async () => {
+  const account = await newAccount();
+  buckets([origin]);
+  for (const name of ["shop", "other"]) await setDestination(account, {}, name);
+  const ask = async (to: object) => {
+    const answer = await call("/v1/batches", { key: account.key, body: { requests: lines(1), deliver_to: to } });
+    return [answer.status, answer.body.error?.param];
+  };
+  expect(await ask({ destination: "none" })).toEqual([400, "deliver_to.destination"]);
+  expect(await ask({ url: `${origin}/media/x.png` })).toEqual([400, "deliver_to.url"]);
+  expect(await ask({})).toEqual([400, "deliver_to"]);
+  const requests = [line("a"), line("b", { deliver_to: { destination: "other" } })];
+  const id = await begin(account, { requests, deliver_to: { destination: "shop", prefix: "spring/" } });
+  await wake(id);
+  await wake(id);
+  vi.restoreAllMocks();
+  const delivers = [];
+  for (const task of await openTasks(account))
+    delivers.push((await env.TASKS.get(toObjectId(env.TASKS, task)!).read(account.id))!.submission.deliverTo);
+  expect(delivers).toHaveLength(2);
+  expect(delivers).toEqual(expect.arrayContaining([{ destination: "shop", prefix: "spring/" }, { destination: "other" }]));
+  expect(await run(account, id)).toMatchObject({ status: "completed", deliver_to: { destination: "shop", prefix: "spring/" } });
+});
+
+test("files.zip has the files of completed lines under their custom_id", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
+  const requests = [
+    line("two", { n: 2 }),
+    line("a/b"),
+    line("failed", { prompt }),
+    line("A:b"),
+    line("gone"),
+    {
+      custom_id: "..video",
+      endpoint: "/v1/videos/generations",
+      body: { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } },
+    },
+  ];
+  const ended = await run(account, await begin(account, { requests }));
+  const results = await readResults(account, ended.id);
+  const gone = results.find(({ custom_id: own }) => own === "gone")!;
+  await call(`/v1/tasks/${gone.task}`, { key: account.key, method: "DELETE" });
+  const read = (key: string) => call(`/v1/batches/${ended.id}/files.zip`, { key });
+  const archive = await read(account.key);
+  expect([archive.status, archive.headers.get("content-type")]).toEqual([200, "application/zip"]);
+  const files = unzipSync(new Uint8Array(archive.body as ArrayBuffer));
+  const names = Object.keys(files);
+  expect(names.map((name) => name.replace(/-thumbnail\.\w+$/, "-thumbnail"))).toEqual([
+    "two-1.png",
+    "two-2.png",
+    "a_b.png",
+    "A_b (2).png",
+    "_video.mp4",
+    "_video-thumbnail",
+  ]);
+  const [first] = results;
+  expect(files["two-1.png"]).toEqual(new Uint8Array((await call(first!.response!.result!.images[0]!.url[0]!)).body as ArrayBuffer));
+  expect((await read((await newAccount()).key)).status).toBe(404);
 });
 
 test("a batch of which no line can be read fails and names lines", async () => {

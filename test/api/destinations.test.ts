@@ -90,6 +90,17 @@ test("an account has at most 20 destinations; one of them can be replaced", asyn
   expect((await list(account)).data).toHaveLength(20);
 });
 
+test("the limit holds for destinations that are created at the same moment, and only those are logged", async () => {
+  const account = await newAccount();
+  for (let n = 0; n < 18; n++) expect((await setDestination(account, {}, `d${n}`)).status).toBe(200);
+  const made = await Promise.all(Array.from({ length: 6 }, (_, n) => setDestination(account, {}, `p${n}`)));
+  expect(made.filter(({ status }) => status === 200)).toHaveLength(2);
+  expect(made.filter(({ status }) => status === 409)).toHaveLength(4);
+  expect((await list(account)).data).toHaveLength(20);
+  const count = "SELECT count(*) AS n FROM audit_log WHERE account_id = ?1 AND act = 'destination_set'";
+  expect(await env.DB.prepare(count).bind(account.id).first("n")).toBe(20);
+});
+
 test.each<[object, string]>([
   [{ kind: "ftp" }, "kind"],
   [{ endpoint: "http://s3.example.com" }, "endpoint"],

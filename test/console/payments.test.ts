@@ -1,6 +1,8 @@
 /** Paying on the console's Billing page, with Stripe in memory behind the gateway. */
 
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { mailTopUp } from "../../src/console/top-up-mail.ts";
 import { asAdmin, holdTime } from "../support/gateway.ts";
 import { Shop } from "../payments/support.ts";
 import { Browser } from "./support.ts";
@@ -74,6 +76,44 @@ test("a refund and a dispute are named in the list", async () => {
   await shop.deliver();
   const text = await browser.read(page);
   for (const part of ["Refunded", "$2.50 refunded", "Disputed"]) expect(text).toContain(part);
+});
+
+test("automatic top-up: on with a card that is stored at Stripe, changed, and off again", async () => {
+  const shop = new Shop();
+  const { browser, id } = await person(shop);
+  expect(await browser.read(page)).toContain("never more than you allow in a month");
+  const settings = { threshold: "5", amount: "10", ceiling: "30", do: "save" };
+  const sent = await browser.ask(`${page}/top-up`, settings);
+  expect([sent.status, sent.headers.get("location")]).toEqual([303, expect.stringContaining("https://checkout.stripe.com/")]);
+  expect(await browser.read(page)).toContain("It starts when a card is stored at Stripe.");
+  shop.stripe.storeCard(inSession(sent.headers.get("location")), "declined");
+  await shop.deliver();
+  const on = await browser.read(`${page}?payment=stored`);
+  for (const part of ["The card is stored.", "Taken this month: $0.00 of $30.00", "Turn off"]) expect(on).toContain(part);
+  const refused = await browser.ask(`${page}/top-up`, { ...settings, threshold: "11" });
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("from $0.01 to $10.00")]);
+  expect((await browser.ask(`${page}/top-up`, { ...settings, ceiling: "much" })).status).toBe(400);
+
+  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota: 1 } });
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  await shop.run();
+  expect(await browser.read(page)).toContain("Paused: a payment was declined.");
+  expect((await browser.ask(`${page}/top-up`, settings)).headers.get("location")).toBe(page);
+  expect(await browser.read(page)).not.toContain("Paused:");
+  expect((await browser.ask(`${page}/top-up`, { ...settings, do: "card" })).headers.get("location")).toContain("checkout.stripe.com");
+  expect((await browser.ask(`${page}/top-up`, { do: "off" })).headers.get("location")).toBe(page);
+  expect(await browser.read(page)).not.toContain("Turn off");
+});
+
+test("owners are told in their language that automatic top-up is paused", async () => {
+  const { id } = await person(new Shop());
+  const sent: { subject: string; text: string; to: string }[] = [];
+  const vars = { MAIL: { send: async (mail: never) => void sent.push(mail) } as never, MAIL_FROM: "gateway@example.com" };
+  await env.DB.prepare("UPDATE membership SET language = 'ja' WHERE account_id = ?1").bind(id).run();
+  await mailTopUp({ ...env, ...vars } as never, { accountId: id, amount: 10_000_000, reason: "declined" });
+  expect(sent).toMatchObject([{ subject: "自動チャージを停止しました", text: expect.stringContaining("$10.00") }]);
+  await mailTopUp({ ...env, ...vars } as never, { accountId: "acc_unknown", amount: 1, reason: "disputed" });
+  expect(sent).toHaveLength(1);
 });
 
 test("Stripe that does not answer is said, and nothing is lost", async () => {

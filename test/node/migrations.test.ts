@@ -57,7 +57,9 @@ const writes: Record<string, (n: string) => string> = {
     INSERT INTO file VALUES ('acc_${n}', 'file_${n}', 'image/png', 5, NULL, 'files/acc_${n}/1', 1, 2);`,
   "0013": (n) => `
     INSERT INTO payer VALUES ('acc_${n}', 'cus_${n}', 1, NULL);
-    INSERT INTO payment VALUES ('pay_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'paid', 'cs_${n}', 'pi_${n}', 2);
+    INSERT INTO payment VALUES ('pay_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'paid', 'cs_${n}', 'pi_${n}', 2, 0, NULL);
+    INSERT INTO payment VALUES ('pay_auto_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'open', NULL, NULL, NULL, 1, 'pm_${n}');
+    INSERT INTO top_up (account_id, threshold, money, currency, amount, ceiling, method_id) VALUES ('acc_${n}', 5, 1000, 'usd', 10000000, 5000, 'pm_${n}');
     INSERT INTO payment_return VALUES ('re_${n}', 'pay_${n}', 'refund', 500, 'taken', 3);
     INSERT INTO payment_event VALUES ('evt_${n}', 2);`,
   "0012": (n) => `INSERT INTO account_day VALUES (0, 'acc_${n}', 60, 30, 1, 0, 0);`,

@@ -59,7 +59,18 @@ export class Shop {
   }
 
   /** A run of the cron trigger. */
-  run(): Promise<void> {
-    return this.worker.run(new PaymentObjects(env));
+  run(vars: Partial<Env> = {}): Promise<void> {
+    return this.worker.run(new PaymentObjects({ WALLETS: env.WALLETS, ...vars }));
+  }
+
+  /** Switches automatic top-up on (amounts in balance units), and stores a card. */
+  async topUp({ id }: Account, settings = { threshold: 5, amount: 10, ceiling: 30 }, bank?: Parameters<StripeEmulator["storeCard"]>[1]) {
+    const millionths = Object.fromEntries(Object.entries(settings).map(([name, units]) => [name, 1e6 * units])) as typeof settings;
+    const order = { accountId: id, settings: millionths, wantsCard: false, returnUrl: "https://gateway.example/console/billing" };
+    const answer = await this.worker.changeTopUp(order, { kind: "user", id: "u1", address: null });
+    if (!("url" in answer) || answer.url === undefined) return answer;
+    this.stripe.storeCard(answer.url.split("/").at(-1) ?? "", bank);
+    await this.deliver();
+    return answer;
   }
 }

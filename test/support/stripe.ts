@@ -32,6 +32,8 @@ export class StripeEmulator {
   readonly intents = new Map<string, StripeObject>();
   readonly refunds = new Map<string, StripeObject>();
   readonly disputes = new Map<string, StripeObject>();
+  /** What the bank says to a payment with each stored card. */
+  readonly cards = new Map<string, "good" | "declined" | "asks" | "slow">();
   /** The events that nobody has received yet, oldest first. */
   readonly events: StripeEvent[] = [];
   /** `POST /v1/customers` and the like, in their order. */
@@ -39,7 +41,7 @@ export class StripeEmulator {
   /** Answers the next requests with faults: a status, or "lost" for an answer that does not arrive. */
   readonly faults: (number | "lost")[] = [];
   readonly secret: string;
-  readonly #answers = new Map<string, { request: string; answer: StripeObject }>();
+  readonly #answers = new Map<string, { request: string; answer: StripeObject; status: number }>();
   readonly #run = crypto.randomUUID().slice(0, 8);
   #ids = 0;
 
@@ -64,7 +66,7 @@ export class StripeEmulator {
     const encoder = new TextEncoder();
     const key = await crypto.subtle.importKey("raw", encoder.encode(secret), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
     const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(`${time}.${body}`)));
-    return { body, signature: `t=${time},v1=${mac.toHex()}` };
+    return { body, signature: `t=${time},v1=${Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join("")}` };
   }
 
   /** A person pays on the page of a session. */
@@ -80,6 +82,23 @@ export class StripeEmulator {
     this.#succeed(intent);
     this.#emit("checkout.session.completed", session);
     return intent;
+  }
+
+  /** A person stores a card on the page of a session. Returns the card. */
+  storeCard(sessionId: string, bank: "good" | "declined" | "asks" | "slow" = "good"): string {
+    const session = this.sessions.get(sessionId)!;
+    const card = this.#id("pm");
+    this.cards.set(card, bank);
+    const setup = { id: this.#id("seti"), object: "setup_intent", created: seconds(), status: "succeeded", payment_method: card };
+    this.#emit("setup_intent.succeeded", { ...setup, customer: session["customer"], metadata: session["setup_metadata"] });
+    return card;
+  }
+
+  /** The bank has decided about a payment that took its time. */
+  decide(intentId: string, isPaid: boolean): void {
+    const intent = this.intents.get(intentId)!;
+    if (isPaid) this.#succeed(intent);
+    else intent["status"] = "requires_payment_method";
   }
 
   /** Nobody paid in a day. */
@@ -175,9 +194,11 @@ export class StripeEmulator {
       return failure(400, "idempotency_error", "Keys for idempotent requests need the same parameters");
     const answer = known?.answer ?? this.#serve(request.method, pathname, params);
     if (!answer) return failure(404, "invalid_request_error", "No such object", "resource_missing");
-    if (idempotencyKey !== null) this.#answers.set(idempotencyKey, { request: `${name} ${text}`, answer });
+    // Stripe repeats refusals of a bank, too.
+    const status = known?.status ?? (answer["error"] ? 402 : 200);
+    if (idempotencyKey !== null) this.#answers.set(idempotencyKey, { request: `${name} ${text}`, answer, status });
     if (fault === "lost") throw new TypeError("the connection was lost");
-    return Response.json(answer);
+    return Response.json(answer, { status });
   }
 
   #serve(method: string, path: string, params: Params): StripeObject | undefined {
@@ -187,6 +208,8 @@ export class StripeEmulator {
     if (method === "GET" && path.startsWith("/v1/checkout/sessions/")) return this.sessions.get(path.split("/")[4]!);
     if (method === "DELETE" && kind === "customers")
       return this.customers.delete(id) ? { id, object: "customer", deleted: true } : undefined;
+    if (path === "/v1/payment_intents") return this.#charge(params);
+    if (kind === "payment_intents" && path.endsWith("/cancel")) return Object.assign(this.intents.get(id)!, { status: "canceled" });
     if (path === "/v1/customers") return this.#createCustomer(params);
     if (path === "/v1/checkout/sessions") return this.#createSession(params);
     if (path === "/v1/billing_portal/sessions" && this.customers.has(params["customer"] ?? ""))
@@ -198,6 +221,25 @@ export class StripeEmulator {
     const customer = { id: this.#id("cus"), object: "customer", email: params["email"], metadata: toMetadata(params, "metadata") };
     this.customers.set(customer.id, customer);
     return customer;
+  }
+
+  /** A payment without the person, with a stored card. */
+  #charge(params: Params): StripeObject | undefined {
+    const card = params["payment_method"] ?? "";
+    const bank = this.cards.get(card);
+    if (!bank || params["off_session"] !== "true" || params["confirm"] !== "true") return undefined;
+    const intent = this.#newIntent({
+      amount: Number(params["amount"]),
+      currency: params["currency"],
+      customer: params["customer"],
+      payment_method: card,
+      metadata: toMetadata(params, "metadata"),
+    });
+    if (bank === "good") this.#succeed(intent);
+    if (bank === "slow") intent["status"] = "processing";
+    if (bank === "good" || bank === "slow") return intent;
+    const code = bank === "asks" ? "authentication_required" : "card_declined";
+    return { id: "", error: { type: "card_error", code, message: "The card was declined.", payment_intent: intent } };
   }
 
   #createSession(params: Params): StripeObject | undefined {
@@ -212,6 +254,7 @@ export class StripeEmulator {
       currency: params["line_items[0][price_data][currency]"],
       metadata: toMetadata(params, "metadata"),
       intent_metadata: toMetadata(params, "payment_intent_data[metadata]"),
+      setup_metadata: toMetadata(params, "setup_intent_data[metadata]"),
       success_url: params["success_url"],
       invoice: null,
       payment_intent: null,
@@ -232,7 +275,9 @@ export class StripeEmulator {
       disputes: this.disputes,
     };
     const since = Number(params["created[gte]"] ?? 0);
-    const all = [...(lists[kind]?.values() ?? [])].toReversed().filter(({ created }) => created >= since);
+    const all = [...(lists[kind]?.values() ?? [])]
+      .toReversed()
+      .filter((one) => one["created"] >= since && (params["customer"] === undefined || one["customer"] === params["customer"]));
     const from = params["starting_after"] === undefined ? 0 : all.findIndex(({ id }) => id === params["starting_after"]) + 1;
     const data = all.slice(from, from + Number(params["limit"] ?? 10));
     return { id: "", object: "list", data, has_more: from + data.length < all.length };

@@ -31,7 +31,7 @@ export const batches: Operations = {
     tag: "batches",
     summary: "Begin a batch",
     description:
-      "Runs up to 50,000 submissions. A line is `{custom_id, endpoint, body}`, where `endpoint` is `/v1/images/generations`, `/v1/videos/generations` or `/v1/videos/{id}/remix`. All lines are checked before one begins; one that is refused fails alone. `max_cost` is never exceeded: lines that would exceed it fail with `cost_limit_exceeded`. Without balance the batch waits, at most 24 hours.",
+      "Runs up to 50,000 submissions. A line is `{custom_id, endpoint, body}`, where `endpoint` is `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix` or `/v1/tasks`. All lines are checked before one begins; one that is refused fails alone. `max_cost` is never exceeded: lines that would exceed it fail with `cost_limit_exceeded`. Without balance the batch waits, at most 24 hours.",
     headers: ["Idempotency-Key"],
     body: {
       schema: newBatch(),
@@ -81,6 +81,17 @@ export const batches: Operations = {
       "JSON lines in the order of the input, for the lines that have ended, also while the batch runs: `{custom_id, status, task?, response?, error?, cost}`. `response` is `data` of the task's status query.",
     answers: {
       200: { description: "The results so far.", headers: ["cache-control"], content: { "application/jsonl": {} } },
+    },
+    errors: ["not_found"],
+  },
+  "GET /v1/batches/{batch_id}/files.zip": {
+    id: "getBatchFiles",
+    tag: "batches",
+    summary: "Download the files of a batch",
+    description:
+      "One ZIP archive of the files of the lines that have completed, also while the batch runs. A file is called like the line's `custom_id` (characters that file names cannot have become `_`); several files of a line are numbered. Files that are deleted already, 24 hours after their task's end, are left out.",
+    answers: {
+      200: { description: "The archive, uncompressed, as a stream.", headers: ["cache-control"], content: { "application/zip": {} } },
     },
     errors: ["not_found"],
   },

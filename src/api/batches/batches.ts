@@ -5,9 +5,11 @@ import { ApiError, invalid, type Violation } from "../../base/errors.ts";
 import { fileDigest, sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
 import { retry } from "../../base/retry.ts";
 import { deleteBatch, hasBatch, insertBatch, listBatches } from "../../db/batches.ts";
+import { findDestination } from "../../db/destinations.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
-import { copyStored, removeUnder, storeBytes } from "../../storage/assets.ts";
+import { copyStored, openAsset, removeUnder, storeBytes } from "../../storage/assets.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
+import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
 import { readFields } from "../request/body.ts";
 import { type AppContext, assetBase } from "../request/context.ts";
@@ -17,6 +19,7 @@ import { requireVariables } from "../request/variable-checks.ts";
 import { allowsPrivateNetwork, ownHosts } from "../../config.ts";
 import { newBatch } from "../schema/bodies.ts";
 import { pageQuery } from "../schema/queries.ts";
+import { listArchive } from "./archive.ts";
 import type { BatchTerms } from "./state.ts";
 import { batchPrefix, type BatchView, inputKey } from "./view.ts";
 
@@ -27,11 +30,10 @@ export async function createBatch(c: AppContext): Promise<Response> {
   const body = await readFields(c, newBatch);
   const { accountId, keyId, keyHash, scope } = c.get("caller");
   const host = new URL(c.req.url).hostname;
-  const receiver = readReceiverUrl("callback_url", body.callback_url, {
-    allowPrivate: allowsPrivateNetwork(env),
-    ownHosts: [host, ...ownHosts(env)],
-  });
-  const violations: Violation[] = [...receiver.violations];
+  const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
+  const receiver = readReceiverUrl("callback_url", body.callback_url, rules);
+  const delivery = await readDelivery(env, accountId, body.deliver_to);
+  const violations: Violation[] = [...receiver.violations, ...delivery.violations];
   const { input_file: inputFile, requests } = body;
   if (inputFile !== undefined && requests !== undefined)
     violations.push({ param: "requests", rule: "not_together", values: { other: "input_file" } });
@@ -70,6 +72,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
       concurrency: body.concurrency,
       callbackUrl: receiver.url,
       reference: body.reference,
+      deliverTo: delivery.deliverTo,
       createdAt: Date.now(),
     };
     // Listed before it exists: an erasure of the account finds it.
@@ -92,6 +95,20 @@ export async function createBatch(c: AppContext): Promise<Response> {
 function answerCreated(c: AppContext, view: BatchView | "conflict", isReplay: boolean): Response {
   if (view === "conflict") throw new ApiError("idempotency_conflict");
   return answer(c, view, 201, { location: `/v1/batches/${view.id}`, ...(isReplay && { "idempotent-replayed": "true" }) });
+}
+
+/** Where the files of the lines go. A batch has many files, so a presigned URL, which takes one, is refused. */
+async function readDelivery(
+  env: Env,
+  accountId: string,
+  given: { url?: string | undefined; destination?: string | undefined; prefix?: string | undefined } | undefined,
+): Promise<{ deliverTo?: BatchTerms["deliverTo"]; violations: Violation[] }> {
+  if (!given) return { violations: [] };
+  const { destination, prefix } = given;
+  if (destination === undefined) return { violations: [{ param: "deliver_to.url", rule: "one_file_only" }] };
+  if (!(await findDestination(env.DB, accountId, destination)))
+    return { violations: [{ param: "deliver_to.destination", rule: "unknown_destination" }] };
+  return { deliverTo: { destination, ...(prefix !== undefined && { prefix }) }, violations: [] };
 }
 
 function readKey(c: AppContext): string | undefined {
@@ -173,4 +190,18 @@ export async function showResults(c: AppContext, id: string): Promise<Response> 
     },
   });
   return respond(c, body, 200, { "content-type": "application/jsonl", "cache-control": "private, no-store" });
+}
+
+/** The files of the lines that have completed and are not deleted yet, as one archive. */
+export async function downloadArchive(c: AppContext, id: string): Promise<Response> {
+  const { batch, accountId } = openBatch(c, id);
+  const first = await batch.results(accountId, 0);
+  if (!first) throw new ApiError("not_found");
+  const open = async (key: string) => (await openAsset(c.env.ASSETS, key))?.body;
+  const entries = listArchive(first, async (from) => batch.results(accountId, from), open);
+  return respond(c, zip(entries), 200, {
+    "content-type": "application/zip",
+    "content-disposition": `attachment; filename="${id}.zip"`,
+    "cache-control": "private, no-store",
+  });
 }

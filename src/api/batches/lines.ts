@@ -18,7 +18,7 @@ export interface Line {
   body: Record<string, unknown>;
 }
 
-const endpoints = ["/v1/images/generations", "/v1/videos/generations", "/v1/videos/{id}/remix"];
+const endpoints = ["/v1/images/generations", "/v1/videos/generations", "/v1/videos/{id}/remix", "/v1/tasks"];
 
 /**
  * The lines of these bytes as offsets, without those of white space only. The last line counts only if it ends with a line break, or if
@@ -63,6 +63,7 @@ export function parseLine(bytes: Uint8Array, found: { customId: string | null })
 function toTarget(path: string): Pick<Line, "endpoint" | "videoId"> | undefined {
   if (path === "/v1/images/generations") return { endpoint: "image", videoId: undefined };
   if (path === "/v1/videos/generations") return { endpoint: "video", videoId: undefined };
+  if (path === "/v1/tasks") return { endpoint: "task", videoId: undefined };
   const videoId = /^\/v1\/videos\/([\w-]+)\/remix$/.exec(path)?.[1];
   return videoId === undefined ? undefined : { endpoint: "remix", videoId };
 }

@@ -41,6 +41,8 @@ export interface BatchTerms {
   maxCost?: number | undefined;
   concurrency: number;
   callbackUrl?: string | undefined;
+  /** Of the lines whose bodies have none of their own. */
+  deliverTo?: { destination: string; prefix?: string } | undefined;
   reference?: string | undefined;
   /** Milliseconds */
   createdAt: number;

@@ -25,7 +25,7 @@ export async function checkLine(env: Env, background: Background, terms: BatchTe
   const request: SubmissionRequest = {
     endpoint: line.endpoint,
     videoId: line.videoId,
-    read: withoutImages(line.body),
+    read: withoutImages({ ...(terms.deliverTo && { deliver_to: terms.deliverTo }), ...line.body }),
     caller,
     idempotencyKey: undefined,
     isDryRun: false,

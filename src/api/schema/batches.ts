@@ -29,6 +29,7 @@ export const batch = z.strictObject({
   concurrency: z.int().check(z.gte(1), z.lte(100)),
   input_file: z.optional(z.string()),
   reference: z.optional(z.string()),
+  deliver_to: z.optional(z.strictObject({ destination: z.string(), prefix: z.optional(z.string()) })),
   waiting_for: z.optional(z.enum(["balance", "open_tasks"]).check(z.describe("Why nothing begins at the moment."))),
   estimated_time: z.optional(count.check(z.describe("Seconds still expected."))),
   results_file: z.optional(z.string().check(z.describe("The id of the file with the results, once the batch has ended."))),

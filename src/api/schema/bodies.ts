@@ -193,6 +193,9 @@ export const newBatch = once(() =>
     concurrency: z._default(z.int().check(z.gte(1), z.lte(100), z.describe("How many of its tasks may be open at once.")), 20),
     callback_url: z.optional(z.string().check(z.describe("Called once, at the batch's end, in place of the account's endpoint."))),
     reference: z.optional(referenceField()),
+    deliver_to: z.optional(
+      deliverTo().check(z.describe("Where the files of its tasks are delivered, unless a line's body says otherwise: a `destination`.")),
+    ),
     ...maxCost(),
   }),
 );

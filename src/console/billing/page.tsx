@@ -11,6 +11,8 @@ import { nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { readBalance, readSpent } from "../ledger.ts";
 import { Note } from "../parts/note.tsx";
 import { formatAmount } from "../amounts.ts";
+import { findTopUp } from "../../db/top-ups.ts";
+import { Automatic, changeAutomatic, type TypedTopUp } from "./automatic.tsx";
 import { Balance } from "./balance.tsx";
 import { History } from "./history.tsx";
 import { Payments } from "./payments.tsx";
@@ -32,6 +34,8 @@ interface Shown {
   code?: { typed: string; problem: string };
   /** An amount that was refused. */
   payment?: { typed: string; problem: string };
+  /** Settings of automatic top-up that were refused. */
+  automatic?: TypedTopUp;
   /** What went wrong with a link. */
   problem?: string;
   status?: 200 | 400 | 429 | 503;
@@ -40,19 +44,20 @@ interface Shown {
 /** True if the user may pay, and see receipts. */
 const mayPay = (c: ConsoleContext) => isAtLeast(c.get("membership").role, "admin");
 
-async function billingPage(c: ConsoleContext, { code, payment, problem, status = 200 }: Shown = {}) {
+async function billingPage(c: ConsoleContext, { code, payment, automatic, problem, status = 200 }: Shown = {}) {
   const { t } = c.var;
   const { id } = c.get("account");
   const now = Date.now();
   const since = startOfDays(courseDays, now);
-  const [balance, spent, moves, options, payments] = await Promise.all([
+  const [balance, spent, moves, options, payments, topUpSet] = await Promise.all([
     readBalance(c, id),
     readSpent(c, id, since),
     listQuotaChanges(c.env.DB, id, movesRead),
     paymentOptions(c),
     listPaid(c.env.DB, id, paymentsShown),
+    findTopUp(c.env.DB, id, now),
   ]);
-  const isPaid = c.req.query("payment") === "paid";
+  const returned = c.req.query("payment");
   const left = remaining(balance);
   const shortfall = balance.shortfall ?? 0;
   const course = left === null ? [] : dailyBalances({ left: left + balance.reserved - shortfall, spent, moves, since, days: courseDays });
@@ -76,9 +81,9 @@ async function billingPage(c: ConsoleContext, { code, payment, problem, status =
           {redeemedText(c, redeemed)}
         </Note>
       )}
-      {isPaid && (
+      {(returned === "paid" || returned === "stored") && (
         <Note tone="good" role="status">
-          {t("billing_thanks")}
+          {t(returned === "paid" ? "billing_thanks" : "billing_stored")}
         </Note>
       )}
       {problem !== undefined && (
@@ -106,6 +111,7 @@ async function billingPage(c: ConsoleContext, { code, payment, problem, status =
         )}
         {!(options && mayPay(c)) && codes}
       </div>
+      {options && mayPay(c) && <Automatic path={`${path}/top-up`} options={options} set={topUpSet} typed={automatic} />}
       {(options || payments.length > 0) && (
         <section>
           <div class="sub">
@@ -149,6 +155,11 @@ async function payPosted(c: ConsoleContext) {
     : billingPage(c, { payment: { typed, problem: outcome.refusal }, status: outcome.status });
 }
 
+async function automaticPosted(c: ConsoleContext) {
+  const outcome = await changeAutomatic(c, await readForm(c));
+  return "to" in outcome ? c.redirect(outcome.to, 303) : billingPage(c, outcome);
+}
+
 async function portalPosted(c: ConsoleContext) {
   const url = await portalUrl(c);
   return url === undefined ? billingPage(c, { problem: c.var.t("billing_stripe_away"), status: 503 }) : c.redirect(url, 303);
@@ -170,5 +181,6 @@ export const billing = new Hono<ConsoleEnvironment>()
   .get("/", (c) => billingPage(c))
   .post("/redeem", redeemPosted)
   .post("/pay", payPosted)
+  .post("/top-up", automaticPosted)
   .post("/portal", portalPosted)
   .get("/receipts/:id", receiptPage);

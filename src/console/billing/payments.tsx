@@ -39,6 +39,7 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
             </th>
             <td class="wrap grow">
               <Pill icon={icon} tone={tone} text={t(word, { amount: price(payment.refunded, payment.currency) })} />
+              {payment.automatic === 1 && <span class="meta path">{t("billing_automatic")}</span>}
             </td>
             <td class="num">{price(payment.money, payment.currency)}</td>
             <td class="num hide-s">

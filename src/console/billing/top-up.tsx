@@ -10,8 +10,8 @@ import { Icon } from "../parts/icon.tsx";
 /** Where a payment goes on, or why it does not, as a message. */
 type TopUpOutcome = { url: string } | { refusal: string; status: 400 | 429 | 503 };
 
-/** The path of the page without its language: Stripe returns to it. */
-const backTo = (c: ConsoleContext) => new URL("/console/billing", c.req.url).href;
+/** The page to which Stripe returns. */
+export const backTo = (c: ConsoleContext) => new URL("/console/billing", c.req.url).href;
 
 /** Opens a page of Stripe for the amount of the form: what was typed, else what was chosen (millionths). */
 export async function topUp(c: ConsoleContext, chosen: string, typed: string): Promise<TopUpOutcome> {

@@ -1,11 +1,11 @@
 /** Downloads: the file of a task under a name of its own, or the files of several tasks as one archive. */
 
 import type { ConsoleContext } from "../context.ts";
+import { zip } from "../../media/zip.ts";
 import { openAsset } from "../../storage/assets.ts";
 import type { Task } from "../../tasks/record.ts";
 import { listAssets } from "../../tasks/answers/views.ts";
 import { nothingHere } from "../frame.tsx";
-import { zip } from "./zip.ts";
 
 interface File {
   key: string;

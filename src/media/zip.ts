@@ -13,9 +13,9 @@ export interface ZipEntry {
  * Files that can no longer be opened are left out. If reading a file fails, so does the download, so that no archive is incomplete without an
  * error.
  */
-export function zip(entries: ZipEntry[]): ReadableStream<Uint8Array> {
+export function zip(entries: Iterable<ZipEntry> | AsyncIterable<ZipEntry>): ReadableStream<Uint8Array> {
   async function* files() {
-    for (const { name, at, open } of entries) {
+    for await (const { name, at, open } of entries) {
       const input = await open();
       if (input) yield { name, input, lastModified: at };
     }

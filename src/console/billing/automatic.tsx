@@ -1,0 +1,106 @@
+/** Automatic top-up: its settings, what it has taken this month, and why it is paused. */
+
+import type { TopUp } from "../../db/top-ups.ts";
+import type { PaymentOptions } from "../../rpc/payments.ts";
+import { decimal, formatAmount, fullAmount, parseQuota } from "../amounts.ts";
+import type { ConsoleContext } from "../context.ts";
+import { actor } from "../frame.tsx";
+import { useAround } from "../parts/context.ts";
+import { TextField } from "../parts/field.tsx";
+import { Note } from "../parts/note.tsx";
+import { backTo } from "./top-up.tsx";
+
+const fields = ["threshold", "amount", "ceiling"] as const;
+type Field = (typeof fields)[number];
+
+/** What was typed, and what is wrong with it. */
+export interface TypedTopUp {
+  values: Record<Field, string>;
+  problems: Partial<Record<Field, string>>;
+}
+
+/** Where to go on, or the form with its problems. */
+type Outcome = { to: string } | { automatic: TypedTopUp; status: 400 } | { problem: string; status: 503 };
+
+/** Sets automatic top-up from the form; a card that is missing is stored at Stripe next. */
+export async function changeAutomatic(c: ConsoleContext, field: (name: string) => string): Promise<Outcome> {
+  const { t } = c.var;
+  const isOff = field("do") === "off";
+  const values = Object.fromEntries(fields.map((name) => [name, field(name).trim().slice(0, 40)])) as Record<Field, string>;
+  const read = (name: Field) => parseQuota(values[name]) ?? 0;
+  const wrong = isOff ? [] : fields.filter((name) => read(name) <= 0);
+  if (wrong.length > 0)
+    return { automatic: { values, problems: Object.fromEntries(wrong.map((name) => [name, t("billing_bad_amount")])) }, status: 400 };
+  const settings = isOff ? null : { threshold: read("threshold"), amount: read("amount"), ceiling: read("ceiling") };
+  const order = { accountId: c.get("account").id, settings, wantsCard: field("do") === "card", returnUrl: backTo(c) };
+  const answer = await c.env.API.changeTopUp(order, actor(c)).catch(() => undefined);
+  if (!answer || answer.refused === "off") return { problem: t("billing_stripe_away"), status: 503 };
+  if (answer.refused === undefined) return { to: answer.url ?? "/console/billing" };
+  const shown = (units: number) => formatAmount(c, Math.round(units * 1e6));
+  const problem =
+    answer.refused === "step"
+      ? t("billing_amount_step", { step: shown(answer.step) })
+      : t("billing_amount_range", { min: shown(answer.min), max: shown(answer.max) });
+  return { automatic: { values, problems: { [answer.field]: problem } }, status: 400 };
+}
+
+interface AutomaticProps {
+  path: string;
+  options: PaymentOptions;
+  set: (TopUp & { taken: number }) | null;
+  typed: TypedTopUp | undefined;
+}
+
+const labels = { threshold: "billing_below", amount: "billing_add", ceiling: "billing_ceiling" } as const;
+
+export const Automatic = ({ path, options: { offered, perCent }, set, typed }: AutomaticProps) => {
+  const { language, t, unit } = useAround();
+  const amount = (money: number) => fullAmount(language, unit, money * perCent);
+  const [least = 0, usual = 0] = offered;
+  const shown = set
+    ? { threshold: set.threshold, amount: set.amount, ceiling: set.ceiling * perCent }
+    : { threshold: least, amount: usual, ceiling: 4 * usual };
+  return (
+    <section class="card" aria-labelledby="automatic-title">
+      <header>
+        <h2 id="automatic-title">{t("billing_automatic")}</h2>
+        {set && <span class="meta num push">{t("billing_taken", { taken: amount(set.taken), ceiling: amount(set.ceiling) })}</span>}
+      </header>
+      <p class="meta">{t("billing_automatic_lead")}</p>
+      {set?.pausedFor && <Note tone="warn">{t(set.pausedFor === "disputed" ? "billing_paused_disputed" : "billing_paused_declined")}</Note>}
+      {set && !set.methodId && <Note tone="warn">{t("billing_no_card")}</Note>}
+      <form method="post" action={path} class="stack">
+        <div class="cols">
+          {fields.map((name) => (
+            <TextField
+              name={name}
+              label={t(labels[name])}
+              opt={unit}
+              value={typed?.values[name] ?? decimal(shown[name])}
+              error={typed?.problems[name]}
+              inputmode="decimal"
+              autocomplete="off"
+              maxlength={20}
+              required
+            />
+          ))}
+        </div>
+        <p class="row">
+          <button class="btn" name="do" value="save">
+            {t(set ? "billing_save" : "billing_turn_on")}
+          </button>
+          {set && (
+            <>
+              <button class="btn ghost" name="do" value="card">
+                {t("billing_another_card")}
+              </button>
+              <button class="btn ghost" name="do" value="off" formnovalidate>
+                {t("billing_turn_off")}
+              </button>
+            </>
+          )}
+        </p>
+      </form>
+    </section>
+  );
+};

@@ -1,0 +1,175 @@
+/** Automatic top-ups in D1: their settings, and the payments that they begin. At most one of an account is under way. */
+
+import { type Act, type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
+import { type Change, type Payment, paymentColumns } from "./payments.ts";
+
+/** Money is in the smallest unit of its currency, amounts are millionths, times milliseconds. */
+export interface TopUp {
+  accountId: string;
+  /** Money is taken when the balance is below this. */
+  threshold: number;
+  /** Of each payment, and what it adds. */
+  money: number;
+  currency: string;
+  amount: number;
+  /** The most money in a month (UTC). */
+  ceiling: number;
+  /** The stored card; null until a person has stored one. */
+  methodId: string | null;
+  pausedAt: number | null;
+  pausedFor: PauseReason | null;
+}
+
+type PauseReason = "declined" | "disputed";
+export type TopUpSettings = Pick<TopUp, "accountId" | "threshold" | "money" | "currency" | "amount" | "ceiling">;
+
+const columns = `account_id AS accountId, threshold, money, currency, amount, ceiling, method_id AS methodId, paused_at AS pausedAt, paused_for AS pausedFor`;
+const system: Actor = { kind: "system", id: "stripe", address: null };
+
+const monthStart = (now: number) => Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth());
+const ofMonth = (month: string) =>
+  `(SELECT coalesce(sum(p.money), 0) FROM payment p WHERE p.account_id = t.account_id AND p.automatic = 1 AND p.state IN ('open', 'paid') AND p.created_at >= ${month})`;
+
+/** The settings with the money that was taken this month; null if automatic top-up is off. */
+export const findTopUp = (db: D1Database, accountId: string, now: number): Promise<(TopUp & { taken: number }) | null> =>
+  db
+    .prepare(`SELECT ${columns}, ${ofMonth("?2")} AS taken FROM top_up t WHERE account_id = ?1`)
+    .bind(accountId, monthStart(now))
+    .first<TopUp & { taken: number }>();
+
+const toFacts = ({ threshold, amount, money, ceiling, currency }: Omit<TopUpSettings, "accountId">) => ({
+  below: threshold / 1e6,
+  add: amount / 1e6,
+  money: money / 100,
+  at_most_a_month: ceiling / 100,
+  currency,
+});
+
+/** Sets automatic top-up, or switches it off (null). It is not paused then; a stored card stays. */
+export async function setTopUp(db: D1Database, by: Actor, accountId: string, settings: TopUpSettings | null, now: number): Promise<void> {
+  const before = await findTopUp(db, accountId, now);
+  const act: Act = {
+    act: "top_up_changed",
+    target: accountId,
+    ...(before && { before: toFacts(before) }),
+    ...(settings && { after: toFacts(settings) }),
+  };
+  if (!settings) {
+    const off = db.prepare("DELETE FROM top_up WHERE account_id = ?1").bind(accountId);
+    await db.batch([off, auditRowIfChanged(db, accountId, by, act)]);
+    return;
+  }
+  const { threshold, money, currency, amount, ceiling } = settings;
+  await db.batch([
+    db
+      .prepare(
+        `INSERT INTO top_up (account_id, threshold, money, currency, amount, ceiling) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT DO UPDATE SET threshold = excluded.threshold, money = excluded.money, currency = excluded.currency, amount = excluded.amount,
+           ceiling = excluded.ceiling, paused_at = NULL, paused_for = NULL, mailed_at = NULL`,
+      )
+      .bind(accountId, threshold, money, currency, amount, ceiling),
+    auditRow(db, accountId, by, act),
+  ]);
+}
+
+/** A person has stored a card of the customer at Stripe; one that was stored later stays. */
+export const setMethod = (db: D1Database, accountId: string, customerId: string, methodId: string, at: number): Change =>
+  db
+    .prepare(
+      `UPDATE top_up SET method_id = ?3, method_at = ?4, paused_at = NULL, paused_for = NULL, mailed_at = NULL
+       WHERE account_id = ?1 AND method_at < ?4 AND EXISTS (SELECT 1 FROM payer WHERE account_id = ?1 AND customer_id = ?2)`,
+    )
+    .bind(accountId, customerId, methodId, at);
+
+/** The next accounts whose balance may be below the threshold, those first that were not looked at for longest: the wallet knows it exactly. */
+export async function nextLow(db: D1Database, now: number, limit: number): Promise<{ accountId: string; threshold: number }[]> {
+  const { results } = await db
+    .prepare(
+      `SELECT t.account_id AS accountId, t.threshold FROM top_up t JOIN wallet w ON w.id = t.account_id
+       WHERE t.paused_at IS NULL AND t.method_id IS NOT NULL AND w.debt = 0 AND w.quota - w.used - w.granted < t.threshold
+       ORDER BY t.looked_at LIMIT ?1`,
+    )
+    .bind(limit)
+    .run<{ accountId: string; threshold: number }>();
+  if (results.length > 0)
+    await db
+      .prepare("UPDATE top_up SET looked_at = ?2 WHERE account_id IN (SELECT value FROM json_each(?1))")
+      .bind(JSON.stringify(results.map(({ accountId }) => accountId)), now)
+      .run();
+  return results;
+}
+
+/**
+ * Begins an automatic payment. undefined if one is under way or was made since the balance was read (`readAt`), if the month's ceiling does
+ * not allow it, or if top-up is off or paused by now: whatever runs in parallel, at most one begins.
+ */
+export async function beginTopUp(db: D1Database, id: string, accountId: string, readAt: number, now: number): Promise<Payment | undefined> {
+  const { results } = await db
+    .prepare(
+      `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, automatic, method_id)
+       SELECT ?1, t.account_id, ?4, t.money, t.currency, t.amount, 'open', 1, t.method_id
+       FROM top_up t JOIN account a ON a.id = t.account_id AND a.disabled = 0 AND a.erased_at IS NULL
+       WHERE t.account_id = ?2 AND t.paused_at IS NULL AND t.method_id IS NOT NULL AND t.money + ${ofMonth("?5")} <= t.ceiling
+         AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.account_id = ?2 AND p.automatic = 1
+           AND (p.state = 'open' OR max(p.created_at, coalesce(p.paid_at, 0)) >= ?3))
+       ON CONFLICT DO NOTHING
+       RETURNING id`,
+    )
+    .bind(id, accountId, readAt, now, monthStart(now))
+    .run();
+  return results.length === 1 ? ((await findAutomatic(db, id)) ?? undefined) : undefined;
+}
+
+const findAutomatic = (db: D1Database, id: string) =>
+  db.prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.id = ?1`).bind(id).first<Payment>();
+
+/** Automatic payments whose outcome is not known yet, oldest first. */
+export const listOpenTopUps = async (db: D1Database, limit: number): Promise<Payment[]> =>
+  (
+    await db
+      .prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.automatic = 1 AND p.state = 'open' ORDER BY p.created_at LIMIT ?1`)
+      .bind(limit)
+      .run<Payment>()
+  ).results;
+
+/** The payment intent of an automatic payment that a bank is still working on. */
+export const setIntent = (db: D1Database, id: string, intentId: string): Change =>
+  db.prepare("UPDATE payment SET intent_id = ?2 WHERE id = ?1 AND state = 'open'").bind(id, intentId);
+
+/** An automatic payment failed: it is not tried again, and top-up is paused. Without effect on one that succeeded. */
+export const setFailed = (db: D1Database, { id, accountId }: Pick<Payment, "id" | "accountId">, now: number): Change[] => [
+  db.prepare("UPDATE payment SET state = 'failed' WHERE id = ?1 AND state = 'open'").bind(id),
+  db
+    .prepare(
+      "UPDATE top_up SET paused_at = ?2, paused_for = 'declined', mailed_at = NULL WHERE account_id = ?1 AND paused_at IS NULL AND changes() > 0",
+    )
+    .bind(accountId, now),
+  auditRowIfChanged(db, accountId, system, { act: "top_up_changed", target: id, after: { paused: "declined" } }, now),
+];
+
+/** Pauses top-up for a dispute, when the dispute is first seen: to be put before the statement that stores it. */
+export const pauseForDispute = (db: D1Database, accountId: string, disputeId: string, now: number): Change[] => [
+  db
+    .prepare(
+      `UPDATE top_up SET paused_at = ?3, paused_for = 'disputed', mailed_at = NULL
+       WHERE account_id = ?1 AND paused_at IS NULL AND NOT EXISTS (SELECT 1 FROM payment_return WHERE id = ?2)`,
+    )
+    .bind(accountId, disputeId, now),
+  auditRowIfChanged(db, accountId, system, { act: "top_up_changed", target: disputeId, after: { paused: "disputed" } }, now),
+];
+
+/** Top-ups that are paused since `since`, and whose owners were not told yet. */
+export const listUntold = async (db: D1Database, since: number, limit: number): Promise<TopUp[]> =>
+  (
+    await db
+      .prepare(`SELECT ${columns} FROM top_up WHERE paused_at >= ?1 AND mailed_at IS NULL ORDER BY paused_at LIMIT ?2`)
+      .bind(since, limit)
+      .run<TopUp>()
+  ).results;
+
+export const setTold = async (db: D1Database, { accountId, pausedAt }: TopUp, now: number): Promise<void> => {
+  await db.prepare("UPDATE top_up SET mailed_at = ?3 WHERE account_id = ?1 AND paused_at = ?2").bind(accountId, pausedAt, now).run();
+};
+
+export const eraseTopUp = (db: D1Database, accountId: string): Change =>
+  db.prepare("DELETE FROM top_up WHERE account_id = ?1").bind(accountId);

@@ -1,0 +1,155 @@
+/**
+ * Automatic top-up: a payment with the stored card when the balance is below the threshold. One payment is begun in D1 first, and asked of
+ * Stripe under its id as the idempotency key, so that a repeat after a crash is the same payment. One that fails pauses top-up until a person acts.
+ */
+
+import type { Stripe } from "stripe";
+import type { Actor } from "../db/audit-log.ts";
+import { toUnits } from "../db/ledger.ts";
+import { findCustomer, type Payment, writeChanges } from "../db/payments.ts";
+import {
+  beginTopUp,
+  findTopUp,
+  listOpenTopUps,
+  listUntold,
+  nextLow,
+  setFailed,
+  setIntent,
+  setMethod,
+  setTold,
+  setTopUp,
+} from "../db/top-ups.ts";
+import { newId } from "../base/ids.ts";
+import { alert, log } from "../base/log.ts";
+import type { TopUpAnswer, TopUpOrder } from "../rpc/payments.ts";
+import { customerOf, returnTo } from "./checkout.ts";
+import { toMetadata } from "./purpose.ts";
+import { settlePaid } from "./settle.ts";
+import { type Desk, idOf } from "./stripe.ts";
+import { type Tariff, toMoney } from "./units.ts";
+
+const hourMs = 3_600_000;
+/** Stripe knows an idempotency key for a day. After this time the payment is looked up instead of repeated. */
+const repeatMs = 20 * hourMs;
+const accountsPerRun = 200;
+const paymentsPerRun = 50;
+/** Owners are told for so long, if e-mail fails. */
+const tellMs = 24 * hourMs;
+
+/** Sets automatic top-up, or switches it off. Answers with the page of Stripe on which a card is stored if there is none, or if another one is wanted. */
+export async function changeTopUp(desk: Pick<Desk, "db" | "stripe">, tariff: Tariff, order: TopUpOrder, by: Actor): Promise<TopUpAnswer> {
+  const { accountId, settings, wantsCard, returnUrl } = order;
+  const now = Date.now();
+  if (!settings) {
+    await setTopUp(desk.db, by, accountId, null, now);
+    return {};
+  }
+  const { threshold, amount } = settings;
+  const { min, max, perCent, currency } = tariff;
+  const [money, ceiling] = [toMoney(tariff, amount), toMoney(tariff, settings.ceiling)];
+  if (money === undefined) return { refused: "step", field: "amount", step: toUnits(perCent) };
+  if (ceiling === undefined) return { refused: "step", field: "ceiling", step: toUnits(perCent) };
+  const range = (field: "threshold" | "amount" | "ceiling", least: number, most: number) =>
+    ({ refused: "range", field, min: toUnits(least), max: toUnits(most) }) as const;
+  if (money < min || money > max) return range("amount", min * perCent, max * perCent);
+  // Else one payment would not be enough, and the next run would take another one.
+  if (threshold < 1 || threshold > amount) return range("threshold", perCent, amount);
+  if (ceiling < money || ceiling > 100 * max) return range("ceiling", amount, 100 * max * perCent);
+  const customer = await customerOf(desk, accountId);
+  if (customer === undefined) return { refused: "off" };
+  await setTopUp(desk.db, by, accountId, { accountId, threshold, money, currency, amount, ceiling }, now);
+  const known = await findTopUp(desk.db, accountId, now);
+  if (known?.methodId && !wantsCard) return {};
+  const metadata = { gateway_account: accountId };
+  const session = await desk.stripe.checkout.sessions.create(
+    {
+      mode: "setup",
+      customer,
+      currency,
+      metadata,
+      setup_intent_data: { metadata },
+      success_url: returnTo(returnUrl, "stored"),
+      cancel_url: returnTo(returnUrl, "cancelled"),
+    },
+    { idempotencyKey: newId("card_") },
+  );
+  if (!session.url) throw new Error("Stripe opened a session without a URL");
+  return { url: session.url };
+}
+
+/** A card was stored for automatic top-up. Nothing for what something else stored. */
+export function storeMethod({ db }: Desk, intent: Stripe.SetupIntent): ReturnType<typeof setMethod>[] {
+  const [accountId, customer, method] = [intent.metadata?.["gateway_account"], idOf(intent.customer), idOf(intent.payment_method)];
+  return accountId && customer && method ? [setMethod(db, accountId, customer, method, 1000 * intent.created)] : [];
+}
+
+/** Continues payments that a crash or a fault interrupted, begins those that are due, and tells owners of paused ones. */
+export async function runTopUps(desk: Desk): Promise<void> {
+  for (const open of await listOpenTopUps(desk.db, paymentsPerRun)) await apart(open.accountId, () => charge(desk, open));
+  for (const { accountId, threshold } of await nextLow(desk.db, Date.now(), accountsPerRun))
+    await apart(accountId, async () => {
+      const readAt = Date.now();
+      const left = await desk.wallets.left(accountId);
+      if (left === undefined || left >= threshold) return;
+      const begun = await beginTopUp(desk.db, newId("pay_"), accountId, readAt, Date.now());
+      if (begun) await charge(desk, begun);
+    });
+  for (const paused of await listUntold(desk.db, Date.now() - tellMs, paymentsPerRun))
+    await apart(paused.accountId, async () => {
+      const { accountId, amount, pausedFor } = paused;
+      await desk.wallets.mailTopUp({ accountId, amount, reason: pausedFor ?? "declined" });
+      await setTold(desk.db, paused, Date.now());
+    });
+}
+
+/** A fault at one account does not stop the others; the next run tries again. */
+async function apart(accountId: string, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    alert("top_up", { account: accountId, outcome: "retry" }, error);
+  }
+}
+
+/** Asks Stripe for a begun payment, or for its outcome. Throws if that stays unknown: the next run asks again for the same payment. */
+async function charge(desk: Desk, payment: Payment): Promise<void> {
+  const intent = await findOrMake(desk, payment);
+  if (intent?.status === "succeeded") return writeChanges(desk.db, await settlePaid(desk, intent));
+  if (intent?.status === "processing") return writeChanges(desk.db, [setIntent(desk.db, payment.id, intent.id)]);
+  // A bank that asks for the person, too, is a failure: nobody is there.
+  if (intent && intent.status !== "canceled") await desk.stripe.paymentIntents.cancel(intent.id);
+  log("top_up", { account: payment.accountId, outcome: "failed", payment: payment.id });
+  await writeChanges(desk.db, setFailed(desk.db, payment, Date.now()));
+}
+
+/** The payment intent; undefined if Stripe refused to make it. */
+async function findOrMake({ db, stripe }: Desk, payment: Payment): Promise<Stripe.PaymentIntent | undefined> {
+  const { id, accountId, money, amount, currency, methodId, intentId, createdAt } = payment;
+  if (intentId !== null) return stripe.paymentIntents.retrieve(intentId);
+  const customer = await findCustomer(db, accountId);
+  if (customer === undefined || methodId === null) return undefined;
+  if (createdAt < Date.now() - repeatMs) {
+    const made = await stripe.paymentIntents.list({ customer, created: { gte: Math.floor(createdAt / 1000) - 3600 }, limit: 100 });
+    return made.data.find(({ metadata }) => metadata["gateway_payment"] === id);
+  }
+  try {
+    return await stripe.paymentIntents.create(
+      {
+        amount: money,
+        currency,
+        customer,
+        payment_method: methodId,
+        off_session: true,
+        confirm: true,
+        automatic_payment_methods: { enabled: true, allow_redirects: "never" },
+        description: "Automatic top-up",
+        metadata: toMetadata({ accountId, paymentId: id, money, amount, isAutomatic: true }),
+      },
+      { idempotencyKey: id },
+    );
+  } catch (error) {
+    const { type, payment_intent: refused } = error as { type?: string; payment_intent?: Stripe.PaymentIntent };
+    if (type === "StripeCardError" || type === "StripeInvalidRequestError") return refused;
+    throw error;
+  }
+}

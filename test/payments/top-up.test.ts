@@ -1,0 +1,275 @@
+/** Automatic top-up: one payment when the balance is low, within the ceiling, never twice, and never again after one that failed. */
+
+import "../support/alone.ts";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, type Mock, test, vi } from "vitest";
+import { findTopUp } from "../../src/db/top-ups.ts";
+import type { TopUpPause } from "../../src/rpc/payment-objects.ts";
+import { bindings, failOnce, stopAt } from "../support/faults.ts";
+import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
+import { crashWallet } from "../wallet/support.ts";
+import type { StripeObject } from "../support/stripe.ts";
+import { Shop } from "./support.ts";
+
+beforeEach(holdTime);
+afterEach(() => vi.restoreAllMocks());
+
+const minute = 60_000;
+const later = (ms = 5 * minute) => vi.setSystemTime(Date.now() + ms);
+const quota = async ({ id }: Account): Promise<number> => (await asAdmin(`/accounts/${id}`)).body.quota;
+const setQuota = ({ id }: Account, units: number) => asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota: units } });
+const charges = (shop: Shop) => shop.stripe.calls.filter((one) => one === "POST /v1/payment_intents").length;
+const state = ({ id }: Account) => findTopUp(env.DB, id, Date.now());
+
+/** Runs the cron trigger some times, five minutes apart. */
+async function runs(shop: Shop, times: number, vars: Partial<Env> = {}): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    later();
+    await shop.run(vars);
+  }
+}
+
+/** A console that collects what it is asked to send. */
+function mailbox(): { sent: TopUpPause[]; vars: Partial<Env> } {
+  const sent: TopUpPause[] = [];
+  return {
+    sent,
+    vars: { CONSOLE: { mailTopUp: async (pause: TopUpPause) => (sent.push(pause), true) } as unknown as NonNullable<Env["CONSOLE"]> },
+  };
+}
+
+test("a low balance is topped up once; the event that follows changes nothing, and a balance that is high enough is left alone", async () => {
+  const shop = new Shop();
+  const account = await newAccount(6);
+  expect(await shop.topUp(account)).toMatchObject({ url: expect.stringContaining("checkout.stripe.com") });
+  await runs(shop, 3);
+  expect([await quota(account), charges(shop)]).toEqual([6, 0]);
+  await setQuota(account, 4);
+  await runs(shop, 1);
+  expect([await quota(account), charges(shop)]).toEqual([14, 1]);
+  await shop.deliver();
+  await runs(shop, 3);
+  expect([await quota(account), charges(shop)]).toEqual([14, 1]);
+  expect(await state(account)).toMatchObject({ taken: 1000, pausedAt: null });
+  const log = await call("/v1/audit_log?act=top_up_changed", { key: account.key });
+  expect(log.body.data).toMatchObject([
+    { actor: { kind: "user", id: "u1" }, after: { below: 5, add: 10, money: 10, at_most_a_month: 30, currency: "usd" } },
+  ]);
+});
+
+test("the ceiling of the month holds, and the next month begins anew", async () => {
+  vi.setSystemTime(Date.UTC(2027, 0, 10));
+  const shop = new Shop();
+  const account = await newAccount(1);
+  await shop.topUp(account);
+  for (let time = 0; time < 6; time++) {
+    await runs(shop, 1);
+    await setQuota(account, 1);
+  }
+  expect([charges(shop), (await state(account))?.taken]).toEqual([3, 3000]);
+  vi.setSystemTime(Date.UTC(2027, 1, 1, 0, 1));
+  await runs(shop, 2);
+  expect([charges(shop), (await state(account))?.taken]).toEqual([4, 1000]);
+});
+
+test.each(["declined", "asks"] as const)(
+  "a payment that is %s: nothing is added, top-up is paused, owners are told once, and a person resumes it",
+  async (bank) => {
+    const shop = new Shop();
+    const account = await newAccount(1);
+    const mails = mailbox();
+    await shop.topUp(account, undefined, bank);
+    await runs(shop, 5, mails.vars);
+    expect([await quota(account), charges(shop)]).toEqual([1, 1]);
+    expect(mails.sent).toEqual([{ accountId: account.id, amount: 10_000_000, reason: "declined" }]);
+    expect(await state(account)).toMatchObject({ pausedFor: "declined", taken: 0 });
+    expect([...shop.stripe.intents.values()]).toMatchObject([{ status: "canceled" }]);
+    expect((await call("/v1/audit_log?act=top_up_changed", { key: account.key })).body.data).toMatchObject([
+      { actor: { kind: "system", id: "stripe" }, after: { paused: "declined" } },
+      {},
+    ]);
+    for (const card of shop.stripe.cards.keys()) shop.stripe.cards.set(card, "good");
+    expect(await shop.topUp(account)).toEqual({});
+    await runs(shop, 2, mails.vars);
+    expect([await quota(account), charges(shop), mails.sent.length]).toEqual([11, 2, 1]);
+  },
+);
+
+test("e-mail that fails is tried again for a day", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const shop = new Shop();
+  const account = await newAccount(1);
+  await shop.topUp(account, undefined, "declined");
+  const broken = { CONSOLE: { mailTopUp: () => Promise.reject(new Error("no mail")) } as unknown as NonNullable<Env["CONSOLE"]> };
+  await runs(shop, 2, broken);
+  const mails = mailbox();
+  await runs(shop, 2, mails.vars);
+  expect(mails.sent).toHaveLength(1);
+});
+
+test("an answer of Stripe that is lost: the next run asks for the same payment, which is taken and credited once", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const shop = new Shop();
+  const account = await newAccount(1);
+  await shop.topUp(account);
+  await runs(shop, 1); // the daily look
+  expect(await quota(account)).toBe(11);
+  await setQuota(account, 1);
+  shop.stripe.events.splice(0);
+  shop.stripe.faults.push("lost", "lost");
+  await runs(shop, 1);
+  expect(await quota(account)).toBe(1);
+  await runs(shop, 2);
+  expect([await quota(account), shop.stripe.intents.size]).toEqual([11, 2]);
+  await shop.deliver();
+  expect(await quota(account)).toBe(11);
+});
+
+test("a payment whose outcome was unknown for a day is looked up, not repeated", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  for (const fault of ["lost", 500] as const) {
+    const shop = new Shop();
+    const account = await newAccount(6);
+    await shop.topUp(account);
+    await runs(shop, 2); // the daily look
+    await setQuota(account, 1);
+    shop.stripe.faults.push(...Array.from({ length: 2 }, () => fault));
+    await runs(shop, 1);
+    shop.stripe.events.splice(0);
+    later(25 * 60 * minute);
+    await runs(shop, 1);
+    // Made, and found; or never made: then top-up waits for a person.
+    expect([await quota(account), charges(shop)]).toEqual([fault === "lost" ? 11 : 1, 2]);
+    expect((await state(account))?.pausedFor ?? null).toBe(fault === "lost" ? null : "declined");
+  }
+});
+
+test("runs at the same time take one payment", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  await shop.topUp(account);
+  later();
+  await Promise.all([1, 2, 3, 4].map(() => shop.run()));
+  await runs(shop, 2);
+  expect([await quota(account), shop.stripe.intents.size]).toEqual([11, 1]);
+});
+
+const steps = [1, 2].flatMap((write) => [false, true].map((isDone) => [write, isDone] as const));
+test.each(steps)(
+  "a crash at write %d after the payment (%s: after it took effect): the next run credits once and takes nothing more",
+  async (write, isDone) => {
+    const shop = new Shop();
+    const account = await newAccount(1);
+    await shop.topUp(account);
+    later();
+    let seen = 0;
+    const reached = stopAt(bindings.database(), "batch", isDone, () => ++seen === write);
+    const lost = shop.run().catch(() => undefined);
+    await reached();
+    await crashWallet(account);
+    await Promise.race([lost, scheduler.wait(1)]);
+    const { batch: stop } = bindings.database() as unknown as { batch: Mock };
+    stop.mockRestore();
+    await runs(shop, 2);
+    expect([await quota(account), shop.stripe.intents.size]).toEqual([11, 1]);
+    await shop.deliver();
+    expect(await quota(account)).toBe(11);
+  },
+);
+
+test.each(["first", "run", "batch"])("a fault of the database (%s): the next runs top up once", async (method) => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  for (let skip = 0; skip < 4; skip++) {
+    const shop = new Shop();
+    const account = await newAccount(1);
+    await shop.topUp(account);
+    later();
+    failOnce(method === "batch" ? bindings.database() : bindings.statement(), method, skip % 2 === 1);
+    await shop.run().catch(() => undefined);
+    await runs(shop, 3);
+    expect([await quota(account), shop.stripe.intents.size]).toEqual([11, 1]);
+  }
+});
+
+test("a bank that takes its time: nothing else is taken, and its decision counts", async () => {
+  for (const isPaid of [true, false]) {
+    const shop = new Shop();
+    const account = await newAccount(1);
+    await shop.topUp(account, undefined, "slow");
+    await runs(shop, 3);
+    expect([await quota(account), charges(shop)]).toEqual([1, 1]);
+    const [intent] = [...shop.stripe.intents.keys()] as [string];
+    shop.stripe.decide(intent, isPaid);
+    shop.stripe.events.splice(0);
+    await runs(shop, 2);
+    expect([await quota(account), charges(shop), (await state(account))?.pausedFor ?? null]).toEqual(
+      isPaid ? [11, 1, null] : [1, 1, "declined"],
+    );
+  }
+});
+
+test("a dispute pauses top-up, once; what an account owes is not taken from its card", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  const mails = mailbox();
+  await shop.topUp(account);
+  await runs(shop, 1);
+  const [intent] = [...shop.stripe.intents.values()] as [StripeObject];
+  await call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt: "a lighthouse" } });
+  const dispute = shop.stripe.dispute(intent.id);
+  await shop.deliver();
+  await runs(shop, 2, mails.vars);
+  expect(mails.sent.filter(({ accountId }) => accountId === account.id)).toMatchObject([{ reason: "disputed" }]);
+  expect([(await state(account))?.pausedFor, charges(shop)]).toEqual(["disputed", 1]);
+  await shop.topUp(account);
+  shop.stripe.setDispute(dispute.id, "lost");
+  await shop.deliver();
+  expect((await state(account))?.pausedFor).toBeNull();
+  await setQuota(account, 2);
+  shop.stripe.refund(intent.id, 1000);
+  await shop.deliver();
+  await runs(shop, 2);
+  expect(charges(shop), "the account owes").toBe(1);
+});
+
+test("disabled, switched off and erased accounts pay nothing", async () => {
+  const shop = new Shop();
+  const [disabled, off, erased] = [await newAccount(1), await newAccount(1), await newAccount(1)];
+  for (const account of [disabled, off, erased]) await shop.topUp(account);
+  await asAdmin(`/accounts/${disabled.id}`, { method: "PATCH", body: { disabled: true } });
+  const order = { accountId: off.id, settings: null, wantsCard: false, returnUrl: "https://gateway.example/" };
+  expect(await shop.worker.changeTopUp(order, { kind: "user", id: "u1", address: null })).toEqual({});
+  await asAdmin(`/accounts/${erased.id}`, { method: "DELETE" });
+  await runs(shop, 2);
+  expect(charges(shop)).toBe(0);
+  expect([await state(off), await state(erased)]).toEqual([null, null]);
+});
+
+test.each([
+  [{ threshold: 5, amount: 1, ceiling: 30 }, "range", "amount"],
+  [{ threshold: 11, amount: 10, ceiling: 30 }, "range", "threshold"],
+  [{ threshold: 5, amount: 10, ceiling: 9 }, "range", "ceiling"],
+  [{ threshold: 5, amount: 10.001, ceiling: 30 }, "step", "amount"],
+  [{ threshold: 5, amount: 10, ceiling: 30.001 }, "step", "ceiling"],
+])("settings that would loop or cannot be paid are refused: %j", async (settings, refused, field) => {
+  const shop = new Shop();
+  expect(await shop.topUp(await newAccount(1), settings)).toMatchObject({ refused, field });
+});
+
+test("a card that someone else's customer stored is not used, and an older event does not replace a newer card", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  await shop.topUp(account);
+  const before = (await state(account))?.methodId;
+  const forged = { id: "seti_x", customer: "cus_other", payment_method: "pm_other", metadata: { gateway_account: account.id } };
+  const event = (created: number, object: object) => ({
+    id: `evt_${created}`,
+    type: "setup_intent.succeeded",
+    data: { object: { created, ...object } as never },
+  });
+  const now = Math.floor(Date.now() / 1000);
+  expect((await shop.send(event(now + 60, forged))).status).toBe(200);
+  const customer = [...shop.stripe.customers.keys()][0];
+  expect((await shop.send(event(now - 60, { ...forged, customer }))).status).toBe(200);
+  expect((await state(account))?.methodId).toBe(before);
+});
