@@ -2,6 +2,7 @@
 
 import type * as z from "zod/mini";
 import type { character } from "../api/schema/account.ts";
+import type { batch } from "../api/schema/batches.ts";
 import type { errorObject } from "../api/schema/errors.ts";
 import type { modelEntry } from "../api/schema/models.ts";
 import type { characterResult, dryRun, imageResult, taskData, videoResult } from "../api/schema/tasks.ts";
@@ -24,6 +25,7 @@ export type TaskData = Omit<z.output<typeof taskData>, "result"> & {
 };
 /** The answer to a dry run: nothing was submitted. */
 export type DryRun = z.output<typeof dryRun> & { metadata: Parameters };
+export type Batch = z.output<typeof batch>;
 export type Character = z.output<typeof character>;
 export type ModelEntry = z.output<typeof modelEntry>;
 export type GatewayError = z.output<typeof errorObject>;

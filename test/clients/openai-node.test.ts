@@ -66,6 +66,52 @@ test.each(versions)("%s: images as URLs and as bytes, edits of files, a video fr
   expect(await account.used()).toBe(0.6);
 });
 
+test.each(versions)("%s: a batch of images: its file, its results, its list, and another one that is cancelled", async (_, OpenAI) => {
+  const account = await newAccount();
+  const client = new OpenAI(account);
+  const url = "/v1/images/generations";
+  const lines = ["A hare", "A fox"].map((prompt, at) => ({
+    custom_id: `line-${at}`,
+    method: "POST",
+    url,
+    body: { model: "dall-e-3", prompt },
+  }));
+  const text = lines.map((line) => JSON.stringify(line)).join("\n");
+  const file = await client.files.create({ file: await OpenAI.toFile(Buffer.from(text), "in.jsonl"), purpose: "batch" });
+  expect(file).toMatchObject({ object: "file", filename: "in.jsonl", purpose: "batch" });
+  const input = { input_file_id: file.id, endpoint: url, completion_window: "24h", metadata: { season: "spring" } } as const;
+  const begun = await client.batches.create(input);
+  let batch = begun;
+  while (batch.completed_at === null || batch.completed_at === undefined) {
+    await sleep(500);
+    batch = await client.batches.retrieve(begun.id);
+  }
+  expect(batch).toMatchObject({
+    status: "completed",
+    request_counts: { total: 2, completed: 2, failed: 0 },
+    metadata: { season: "spring" },
+  });
+  const results = (await (await client.files.content(batch.output_file_id!)).text())
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(results.map(({ custom_id: id, response }) => [id, response.status_code])).toEqual([
+    ["line-0", 200],
+    ["line-1", 200],
+  ]);
+  expect((await fetch(results[0].response.body.data[0].url)).headers.get("content-type")).toBe("image/png");
+  const other = await client.batches.create(input);
+  expect(await client.batches.cancel(other.id)).toMatchObject({ id: other.id, object: "batch" });
+  const listed: string[] = [];
+  for await (const one of client.batches.list({ limit: 1 })) listed.push(one.id);
+  expect(listed).toEqual([other.id, begun.id]);
+  const files: string[] = [];
+  for await (const one of client.files.list()) files.push(one.id);
+  expect(files).toContain(file.id);
+  expect(await client.files.delete(file.id)).toMatchObject({ id: file.id, deleted: true });
+  await expect(client.files.retrieve(file.id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+});
+
 test("of 2026: a character is created from a video of the gateway, and used in another one", async () => {
   const account = await newAccount();
   const client = new Now(account);

@@ -13,6 +13,7 @@ import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
 import { readFields } from "../request/body.ts";
 import { type AppContext, assetBase } from "../request/context.ts";
+import { isOpenAi } from "../request/origin.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
 import { readReceiverUrl } from "../request/references.ts";
 import { requireVariables } from "../request/variable-checks.ts";
@@ -20,7 +21,7 @@ import { allowsPrivateNetwork, ownHosts } from "../../config.ts";
 import { newBatch } from "../schema/bodies.ts";
 import { pageQuery } from "../schema/queries.ts";
 import { listArchive } from "./archive.ts";
-import type { BatchTerms } from "./state.ts";
+import type { BatchTerms, OpenAiOrigin } from "./state.ts";
 import { batchPrefix, type BatchView, inputKey } from "./view.ts";
 
 /** Begins a batch. With an `Idempotency-Key` a repeat returns the same one as long as it exists. */
@@ -73,6 +74,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
       callbackUrl: receiver.url,
       reference: body.reference,
       deliverTo: delivery.deliverTo,
+      openAi: readOrigin(c),
       createdAt: Date.now(),
     };
     // Listed before it exists: an erasure of the account finds it.
@@ -109,6 +111,12 @@ async function readDelivery(
   if (!(await findDestination(env.DB, accountId, destination)))
     return { violations: [{ param: "deliver_to.destination", rule: "unknown_destination" }] };
   return { deliverTo: { destination, ...(prefix !== undefined && { prefix }) }, violations: [] };
+}
+
+/** What OpenAI's paths add to a batch of theirs. */
+function readOrigin(c: AppContext): OpenAiOrigin | undefined {
+  const origin = isOpenAi(c.req.raw) ? c.req.header("x-batch-origin") : undefined;
+  return origin === undefined ? undefined : (JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(origin))) as OpenAiOrigin);
 }
 
 function readKey(c: AppContext): string | undefined {

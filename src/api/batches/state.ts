@@ -20,6 +20,13 @@ export interface LineFault {
   param: string | null;
 }
 
+/** The fields of a batch on OpenAI's paths that ours does not have; `input_file_id` is the file as the caller wrote it. */
+export interface OpenAiOrigin {
+  endpoint: string;
+  input_file_id: string;
+  metadata?: Record<string, string>;
+}
+
 /** A batch as it was submitted. Never changes. */
 export interface BatchTerms {
   id: string;
@@ -41,6 +48,8 @@ export interface BatchTerms {
   maxCost?: number | undefined;
   concurrency: number;
   callbackUrl?: string | undefined;
+  /** How a batch was begun on OpenAI's paths; its lines may use features of OpenAI's API. */
+  openAi?: OpenAiOrigin | undefined;
   /** Of the lines whose bodies have none of their own. */
   deliverTo?: { destination: string; prefix?: string } | undefined;
   reference?: string | undefined;

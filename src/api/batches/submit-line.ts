@@ -29,7 +29,7 @@ export async function checkLine(env: Env, background: Background, terms: BatchTe
     caller,
     idempotencyKey: undefined,
     isDryRun: false,
-    isOpenAi: false,
+    isOpenAi: terms.openAi !== undefined,
     path: line.path,
     host: terms.host,
     base: terms.base,

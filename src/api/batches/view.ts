@@ -37,6 +37,7 @@ export function toView(batch: Batch, { running, completed, failed, charged, rese
     concurrency: terms.concurrency,
     ...(terms.inputFile !== undefined && { input_file: terms.inputFile }),
     ...(terms.reference !== undefined && { reference: terms.reference }),
+    ...(terms.openAi && { openai: terms.openAi }),
     ...(terms.deliverTo && { deliver_to: terms.deliverTo }),
     ...(waiting && endedAt === undefined && { waiting_for: waiting.for }),
     ...(status === "in_progress" &&

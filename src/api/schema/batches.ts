@@ -29,6 +29,11 @@ export const batch = z.strictObject({
   concurrency: z.int().check(z.gte(1), z.lte(100)),
   input_file: z.optional(z.string()),
   reference: z.optional(z.string()),
+  openai: z.optional(
+    z
+      .strictObject({ endpoint: z.string(), input_file_id: z.string(), metadata: z.optional(z.record(z.string(), z.string())) })
+      .check(z.describe("Of a batch that was begun on OpenAI's paths: what was sent there.")),
+  ),
   deliver_to: z.optional(z.strictObject({ destination: z.string(), prefix: z.optional(z.string()) })),
   waiting_for: z.optional(z.enum(["balance", "open_tasks"]).check(z.describe("Why nothing begins at the moment."))),
   estimated_time: z.optional(count.check(z.describe("Seconds still expected."))),

@@ -6,7 +6,7 @@ import { Base64 } from "./base64.ts";
 import { answerDryRun, isDryRun } from "./submission.ts";
 
 /** Images are charged per image, so no tokens are counted. */
-const usage = {
+export const usage = {
   total_tokens: 0,
   input_tokens: 0,
   output_tokens: 0,

@@ -90,6 +90,12 @@ const rename = renameField((param) => (param === "reference" ? "X-Client-Request
 
 const isTaken = (name: string) => dropped.has(name);
 
+/** The submission of a batch's line. Its results name URLs: a file with the bytes of all images would be too large. Throws 400. */
+export function toImageLine(c: AppContext, fields: Fields): Fields {
+  if (fields["response_format"] === "b64_json") throw refuseField(c, "response_format", "not_one_of", { allowed: "url" });
+  return toSubmission(c, fields).body;
+}
+
 export async function generateImages(c: AppContext): Promise<Response> {
   const fields = await readFields(c);
   const { body, format } = toSubmission(c, fields);

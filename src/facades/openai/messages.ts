@@ -33,6 +33,12 @@ const sentences = {
     ko: "이 게이트웨이에는 임베딩이 없습니다. 임베딩에만 다른 서비스의 base URL과 키를 설정하세요: {docs}",
     ja: "このゲートウェイに埋め込み（embeddings）はありません。埋め込みにだけ別のサービスの base URL とキーを設定してください：{docs}",
   },
+  bad_line: {
+    en: "Line {line} of the input: {message}",
+    zh: "输入的第 {line} 行：{message}",
+    ko: "입력의 {line}번째 줄: {message}",
+    ja: "入力の {line} 行目：{message}",
+  },
   server_error: {
     en: "The server had an error while processing your request.",
     zh: "服务器处理请求时出错。",

@@ -6,7 +6,9 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { arrive } from "./arrival.ts";
 import { modelEntry, modelList } from "./models.ts";
 import { createCharacter, retrieveCharacter } from "./characters.ts";
+import { cancelBatch, createBatch, listBatches, retrieveBatch } from "./batches.ts";
 import { complete } from "./chat.ts";
+import { deleteFile, downloadFile, listFiles, retrieveFile, uploadFile } from "./files.ts";
 import { languageHeaders, onError, refuse, toOpenAiError } from "./errors.ts";
 import { respond } from "./responses/responses.ts";
 import { deleteResponse, retrieveResponse } from "./responses/store.ts";
@@ -44,7 +46,7 @@ export const paths = new Hono<AppEnv>({ strict: false })
   .onError(onError)
   .notFound(unknown)
   .use(commonHeaders)
-  .on("ALL", ["/chat/*", "/responses/*", "/models/*", "/images/*", "/videos/*"], requireKey)
+  .on("ALL", ["/chat/*", "/responses/*", "/models/*", "/images/*", "/videos/*", "/files/*", "/batches/*"], requireKey)
   .post("/chat/completions", arrive, complete)
   .post("/responses", arrive, respond)
   .get("/responses/:id", retrieveResponse)
@@ -54,6 +56,15 @@ export const paths = new Hono<AppEnv>({ strict: false })
   .get("/models/:id", modelEntry)
   .post("/images/generations", arrive, generateImages)
   .post("/images/edits", arrive, editImages)
+  .get("/files", listFiles)
+  .post("/files", uploadFile)
+  .get("/files/:id", retrieveFile)
+  .delete("/files/:id", deleteFile)
+  .get("/files/:id/content", downloadFile)
+  .get("/batches", listBatches)
+  .post("/batches", arrive, createBatch)
+  .get("/batches/:id", retrieveBatch)
+  .post("/batches/:id/cancel", cancelBatch)
   .get("/videos", listVideos)
   .post("/videos", arrive, createVideo)
   // Paths of OpenAI, not ids of videos.

@@ -110,7 +110,7 @@ async function sendVideo(c: AppContext): Promise<Response> {
 }
 
 /** Builds the submission of a JSON body. Throws 400. */
-async function toBody(c: AppContext, { input_reference: image, ...fields }: Fields): Promise<Fields> {
+export async function toBody(c: AppContext, { input_reference: image, ...fields }: Fields): Promise<Fields> {
   // OpenAI's clients send it as an extra field: for a model with its own input, whose body has no other fields.
   const { input, ...known } = fields;
   const submission = toSubmission(c, input === undefined ? await withCharacters(c, fields) : known);

@@ -1,0 +1,145 @@
+/** `batches`: create, retrieve, list, cancel. The lines become those of `/v1/batches` before the batch begins. */
+
+import type { AppContext } from "./context.ts";
+import type { Batch, Page } from "../client.ts";
+import { OpenAiError, refuse, refuseBody, refuseField, refuseLike, renameField } from "./errors.ts";
+import { type Fields, readFields } from "./form.ts";
+import { toImageLine } from "./images.ts";
+import { LongLineError, readInput } from "./lines.ts";
+import { once } from "./once.ts";
+import { toBatch } from "./batch-view.ts";
+import { toBody as toVideoLine } from "./videos.ts";
+
+/** The gateway's endpoint for each of OpenAI's, and the conversion of a line's body. */
+const endpoints: Record<string, { path: string; convert: (c: AppContext, body: Fields) => Fields | Promise<Fields> }> = {
+  "/v1/images/generations": { path: "/v1/images/generations", convert: toImageLine },
+  "/v1/videos": { path: "/v1/videos/generations", convert: toVideoLine },
+};
+const allowed = Object.keys(endpoints).join(", ");
+
+const rename = renameField((param) => (param === "input_file" ? "input_file_id" : param));
+
+/** Converts the lines to a file of the gateway's, and begins a batch with it. Throws 400 for the first line that cannot be converted. */
+export async function createBatch(c: AppContext): Promise<Response> {
+  const fields = await readFields(c);
+  const { input_file_id: input, endpoint, completion_window: window = "24h", metadata, max_cost, concurrency, callback_url } = fields;
+  if (typeof endpoint !== "string" || !Object.hasOwn(endpoints, endpoint))
+    throw refuseField(c, "endpoint", endpoint === undefined ? "required" : "not_one_of", { allowed });
+  if (window !== "24h") throw refuseField(c, "completion_window", "not_one_of", { allowed: "24h" });
+  if (typeof input !== "string")
+    throw refuseField(c, "input_file_id", input === undefined ? "required" : "wrong_type", { expected: "string" });
+  const origin: Batch["openai"] = {
+    endpoint,
+    input_file_id: input,
+    ...(metadata !== undefined && { metadata: readMetadata(c, metadata) }),
+  };
+  const { gateway } = c.var;
+  const batch = await once(c, JSON.stringify(fields), async (headers) => {
+    const file = await gateway.ask(`/v1/files/${encodeURIComponent(input)}/content`).catch((error: unknown) => {
+      throw error instanceof OpenAiError && error.status === 404 ? refuseField(c, "input_file_id", "unknown_file") : error;
+    });
+    if (!file.body) throw refuseField(c, "input_file_id", "unknown_file");
+    const { id } = await storeLines(c, endpoint, file.body);
+    try {
+      const body = { input_file: id, max_cost, concurrency, callback_url };
+      const sent = { ...headers, "x-batch-origin": new TextEncoder().encode(JSON.stringify(origin)).toBase64() };
+      return await gateway.read<Batch>("/v1/batches", { body, headers: sent });
+    } finally {
+      // The batch has a copy.
+      await removeLines(c, id);
+    }
+  }).catch(rename);
+  return c.json(toBatch(batch));
+}
+
+/** OpenAI's limits. */
+function readMetadata(c: AppContext, given: unknown): Record<string, string> {
+  const entries = typeof given === "object" && given !== null && !Array.isArray(given) ? Object.entries(given) : undefined;
+  if (!entries) throw refuseField(c, "metadata", "wrong_type", { expected: "object" });
+  if (entries.length > 16) throw refuseField(c, "metadata", "too_big_list", { maximum: 16 });
+  for (const [name, value] of entries) {
+    if (typeof value !== "string") throw refuseField(c, `metadata.${name}`, "wrong_type", { expected: "string" });
+    if (name.length > 64 || value.length > 512) throw refuseField(c, `metadata.${name}`, "too_long", { maximum: 512 });
+  }
+  return Object.fromEntries(entries);
+}
+
+/** Deletes the file of the converted lines. If this fails, it expires by itself. */
+const removeLines = (c: AppContext, id: string) => c.var.gateway.send(`/v1/files/${id}`, { method: "DELETE" }).catch(() => undefined);
+
+/** Stores the converted lines, which are sent while they are read. */
+async function storeLines(c: AppContext, endpoint: string, input: ReadableStream<Uint8Array>): Promise<{ id: string }> {
+  let refused: unknown;
+  const encoder = new TextEncoder();
+  const lines = readInput(input);
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await lines.next();
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(`${JSON.stringify(await convert(c, endpoint, value))}\n`));
+      } catch (error) {
+        refused = error instanceof LongLineError ? lineError(c, error.line, refuseLike(c, 413, "body_too_large")) : refuseBody(c, error);
+        // Ended, not broken: an error would be reported by everything that the stream passes.
+        controller.close();
+      }
+    },
+    async cancel() {
+      await lines.return();
+    },
+  });
+  const headers = { "content-type": "application/jsonl" };
+  const stored = await c.var.gateway
+    .read<{ id: string }>("/v1/files?expires_in=3600", { method: "POST", body, headers })
+    .catch((error: unknown) => {
+      throw refused ?? error;
+    });
+  if (refused === undefined) return stored;
+  await removeLines(c, stored.id);
+  throw refused;
+}
+
+/** A line of the gateway's batches. Throws 400 with the number of the line. */
+async function convert(c: AppContext, endpoint: string, { text, line }: { text: string; line: number }): Promise<object> {
+  try {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      throw refuseLike(c, 400, "invalid_json");
+    }
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw refuseLike(c, 400, "invalid_json");
+    const { custom_id: customId, method, url, body } = value as Fields;
+    if (typeof customId !== "string") throw refuseField(c, "custom_id", "required");
+    if (method !== "POST") throw refuseField(c, "method", "not_one_of", { allowed: "POST" });
+    if (url !== endpoint) throw refuseField(c, "url", "not_one_of", { allowed: endpoint });
+    if (typeof body !== "object" || body === null || Array.isArray(body))
+      throw refuseField(c, "body", "wrong_type", { expected: "object" });
+    const fields = Object.fromEntries(Object.entries(body as Fields).filter(([, item]) => item !== null));
+    const { path, convert: toLine } = endpoints[endpoint]!;
+    return { custom_id: customId, endpoint: path, body: await toLine(c, fields) };
+  } catch (error) {
+    throw error instanceof OpenAiError ? lineError(c, line, error) : error;
+  }
+}
+
+const lineError = (c: AppContext, line: number, { status, message, code }: OpenAiError) =>
+  refuse(c, status, "bad_line", { line: String(line), message }, { param: "input_file_id", code });
+
+const pathOf = (c: AppContext) => `/v1/batches/${encodeURIComponent(c.req.param("id") ?? "")}`;
+
+export async function retrieveBatch(c: AppContext): Promise<Response> {
+  return c.json(toBatch(await c.var.gateway.read<Batch>(pathOf(c))));
+}
+
+export async function cancelBatch(c: AppContext): Promise<Response> {
+  return c.json(toBatch(await c.var.gateway.read<Batch>(`${pathOf(c)}/cancel`, { method: "POST" }), true));
+}
+
+export async function listBatches(c: AppContext): Promise<Response> {
+  const { limit = "20", after } = c.req.query();
+  const query = new URLSearchParams({ limit, ...(after !== undefined && { after }) });
+  const page = await c.var.gateway.read<Page<Batch>>(`/v1/batches?${query.toString()}`);
+  const data = page.data.map((batch) => toBatch(batch));
+  return c.json({ object: "list", data, has_more: page.has_more, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
+}

@@ -1,0 +1,159 @@
+/** OpenAI's files and batches: lines in its format become those of `/v1/batches`, and its results come back in its format. */
+
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeEach, expect, test, vi } from "vitest";
+import { toBatchObjectId } from "../../src/base/ids.ts";
+import { type Account, call, finish, holdTime, newAccount, readBalance, script, unique } from "../support/gateway.ts";
+import { v1 } from "./support.ts";
+
+beforeEach(holdTime);
+
+const line = (id: string, body: object = {}, url = "/v1/images/generations") => ({
+  custom_id: id,
+  method: "POST",
+  url,
+  body: { model: "dall-e-3", prompt: unique(), ...body },
+});
+
+async function upload({ key }: Account, lines: readonly unknown[], purpose = "batch") {
+  const form = new FormData();
+  form.append("purpose", purpose);
+  const text = lines.map((one) => (typeof one === "string" ? one : JSON.stringify(one))).join("\n");
+  form.append("file", new File([text], "in.jsonl", { type: "application/jsonl" }));
+  const request = new Request("http://form", { method: "POST", body: form });
+  const body = await request.arrayBuffer();
+  const headers = { "content-type": request.headers.get("content-type")!, "content-length": String(body.byteLength) };
+  return call(`${v1}/files`, { key, method: "POST", body, headers });
+}
+
+const create = (account: Account, input: string, more: object = {}) =>
+  call(`${v1}/batches`, {
+    key: account.key,
+    body: { input_file_id: input, endpoint: "/v1/images/generations", completion_window: "24h", ...more },
+  });
+const show = async ({ key }: Account, id: string) => (await call(`${v1}/batches/${id}`, { key })).body;
+
+async function run(account: Account, id: string) {
+  for (let round = 0; round < 20; round++) {
+    await runDurableObjectAlarm(env.BATCHES.get(toBatchObjectId(env.BATCHES, id)!));
+    const batch = await show(account, id);
+    if (["completed", "cancelled", "failed"].includes(batch.status)) return batch;
+    for (const { id: task, status } of (await call("/v1/tasks?limit=100", { key: account.key })).body.data)
+      if (status === "queued" || status === "in_progress") await finish(account, task);
+    vi.setSystemTime(Date.now() + 5_000);
+  }
+  return show(account, id);
+}
+
+async function readFile({ key }: Account, id: string) {
+  const { body } = await call(`${v1}/files/${id}/content`, { key });
+  return new TextDecoder()
+    .decode(body as ArrayBuffer)
+    .trim()
+    .split("\n")
+    .map((text) => JSON.parse(text));
+}
+
+test("images: a file of lines, a batch, its results and its errors", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
+  const input = await upload(account, [
+    line("a", { size: "1024x1792", quality: "hd" }),
+    line("b", { n: 2, model: "gpt-image-1" }),
+    line("c", { prompt }),
+  ]);
+  expect(input).toMatchObject({ status: 200, body: { object: "file", purpose: "batch", filename: "in.jsonl", status: "processed" } });
+  const begun = await create(account, input.body.id, { metadata: { season: "春" } });
+  expect(begun.status, JSON.stringify(begun.body)).toBe(200);
+  expect(begun.body).toMatchObject({
+    object: "batch",
+    endpoint: "/v1/images/generations",
+    input_file_id: input.body.id,
+    completion_window: "24h",
+    status: "validating",
+    output_file_id: null,
+    error_file_id: null,
+    metadata: { season: "春" },
+  });
+  // The converted lines are no file of the caller.
+  expect((await call(`${v1}/files`, { key: account.key })).body.data.map(({ id }: { id: string }) => id)).toEqual([input.body.id]);
+  const ended = await run(account, begun.body.id);
+  expect(ended).toMatchObject({ status: "completed", request_counts: { total: 3, completed: 2, failed: 1 } });
+  const output = await readFile(account, ended.output_file_id);
+  expect(output.map(({ custom_id: own, response, error }) => [own, response.status_code, response.body.data.length, error])).toEqual([
+    ["a", 200, 1, null],
+    ["b", 200, 2, null],
+  ]);
+  expect((await call(output[0].response.body.data[0].url)).status).toBe(200);
+  const errors = await readFile(account, ended.error_file_id);
+  expect(errors).toMatchObject([
+    { custom_id: "c", response: { status_code: 400, body: { error: { code: "content_policy_violation" } } }, error: null },
+  ]);
+  expect((await call(`${v1}/files/${ended.error_file_id}`, { key: account.key })).body).toMatchObject({
+    id: ended.error_file_id,
+    purpose: "batch_output",
+  });
+  expect((await call(`${v1}/batches?limit=1`, { key: account.key })).body).toMatchObject({
+    data: [{ id: begun.body.id }],
+    has_more: false,
+  });
+  const made = (await call("/v1/tasks?limit=100", { key: account.key })).body.data.find(
+    ({ metadata }: { metadata: { quality?: string } }) => metadata.quality === "hd",
+  );
+  expect(made.metadata).toMatchObject({ size: "9:16", requested_model: "dall-e-3" });
+  expect((await readBalance(account)).reserved).toBe(0);
+});
+
+test("videos: the results are OpenAI's videos", async () => {
+  const account = await newAccount();
+  const input = await upload(account, [line("v", { model: "sora-2", seconds: "4" }, "/v1/videos")]);
+  const begun = await create(account, input.body.id, { endpoint: "/v1/videos" });
+  const ended = await run(account, begun.body.id);
+  const [{ response }] = await readFile(account, ended.output_file_id);
+  expect(response.body).toMatchObject({ object: "video", status: "completed", model: "sora-2", seconds: "4" });
+  expect((await call(`${v1}/videos/${response.body.id}/content`, { key: account.key })).status).toBe(200);
+});
+
+test("a batch is cancelled, and an unknown one is not found", async () => {
+  const account = await newAccount();
+  const input = await upload(account, [line("a"), line("b")]);
+  const begun = await create(account, input.body.id);
+  const cancelled = await call(`${v1}/batches/${begun.body.id}/cancel`, { key: account.key, method: "POST" });
+  expect(cancelled).toMatchObject({ status: 200, body: { id: begun.body.id, status: "cancelling" } });
+  expect((await run(account, begun.body.id)).status).toBe("cancelled");
+  const stranger = await newAccount();
+  expect((await call(`${v1}/batches/${begun.body.id}`, { key: stranger.key })).status).toBe(404);
+  expect((await call(`${v1}/files/${input.body.id}/content`, { key: stranger.key })).status).toBe(404);
+  expect((await call(`${v1}/files/${input.body.id}`, { key: account.key, method: "DELETE" })).body).toEqual({
+    id: input.body.id,
+    object: "file",
+    deleted: true,
+  });
+});
+
+test("lines that cannot be converted are named, and nothing begins", async () => {
+  const account = await newAccount();
+  const ask = async (lines: readonly unknown[], more: object = {}) => {
+    const input = await upload(account, lines);
+    const { status, body } = await create(account, input.body.id, more);
+    return [status, body.error?.param, body.error?.message];
+  };
+  const bad = [
+    [line("b", { size: "1x1" }), /^Line 2 .*size/],
+    [line("b", { response_format: "b64_json" }), /^Line 2 .*response_format/],
+    [line("b", {}, "/v1/videos"), /^Line 2 .*url/],
+    [{ ...line("b"), method: "GET" }, /^Line 2 .*method/],
+    [{ ...line("b"), custom_id: 3 }, /^Line 2 .*custom_id/],
+    [{ ...line("b"), body: [] }, /^Line 2 .*body/],
+    ['{"custom_id": ', /^Line 2 /],
+  ] as const;
+  for (const [one, message] of bad) expect(await ask([line("a"), one])).toEqual([400, "input_file_id", expect.stringMatching(message)]);
+  expect(await ask([line("a")], { endpoint: "/v1/embeddings" })).toEqual([400, "endpoint", expect.any(String)]);
+  expect(await ask([line("a")], { completion_window: "1h" })).toEqual([400, "completion_window", expect.any(String)]);
+  expect(await ask([line("a")], { metadata: { a: 1 } })).toEqual([400, "metadata.a", expect.any(String)]);
+  expect((await create(account, "file_none")).body.error).toMatchObject({ param: "input_file_id" });
+  expect((await call(`${v1}/batches`, { key: account.key })).body.data).toEqual([]);
+  expect((await call(`${v1}/files`, { body: undefined })).status).toBe(401);
+});
