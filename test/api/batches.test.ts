@@ -1,12 +1,20 @@
 /** `/v1/batches`: many submissions as lines; order, limits, crashes, cancelling. Contract 16. */
 
-import { createMessageBatch, createExecutionContext, evictDurableObject, getQueueResult, runDurableObjectAlarm } from "cloudflare:test";
+import {
+  createMessageBatch,
+  createExecutionContext,
+  evictDurableObject,
+  getQueueResult,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import * as fc from "fast-check";
 import { unzipSync } from "fflate";
 import worker from "../../src/worker.ts";
 import { BatchObject } from "../../src/api/batches/object.ts";
+import { BatchStore } from "../../src/api/batches/state.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { buckets, origin, setDestination } from "../support/bucket.ts";
 import { bindings, failOnce } from "../support/faults.ts";
@@ -355,6 +363,46 @@ test("batches leave half of the open tasks to others", async () => {
   expect(views.reduce((sum, { counts }) => sum + counts.running, 0)).toBe(250);
   expect(views[2]).toMatchObject({ waiting_for: "open_tasks", counts: { queued: 50 } });
   await submit(account, images, { model: "imgA-4", prompt: unique() });
+});
+
+test("a hundred batches of one account delay neither another account's batch nor single tasks of their own account", async () => {
+  const [busy, other] = [await newAccount(), await newAccount()];
+  const ids = [];
+  for (let count = 0; count < 100; count++) ids.push(await begin(busy, { requests: lines(5), concurrency: 5 }));
+  for (let turn = 0; turn < 2; turn++) for (const id of ids) await wake(id);
+  // Half of the open tasks, and no more: the rest of the batches wait.
+  const views = [];
+  for (const id of ids) views.push(await show(busy, id));
+  expect(views.reduce((sum, { counts }) => sum + counts.running, 0)).toBe(250);
+  expect(views.filter(({ waiting_for: reason }) => reason === "open_tasks")).toHaveLength(50);
+  const single = await submit(busy, images, { model: "imgA-4", prompt: unique() });
+  expect((await finish(busy, single)).body.data.status).toBe("completed");
+  // The other account's batch needs its two alarms and its tasks, as if it were alone.
+  const id = await begin(other, { requests: lines(3) });
+  for (let turn = 0; turn < 2; turn++) await wake(id);
+  expect(await show(other, id)).toMatchObject({ counts: { running: 3 } });
+  for (const task of await openTasks(other)) await finish(other, task);
+  expect(await show(other, id)).toMatchObject({ counts: { running: 0, completed: 3 } });
+}, 60_000);
+
+test("a line costs at most two rows and one call of an object beyond its task", async () => {
+  const account = await newAccount(100);
+  const count = 96;
+  const rows = (["putLine", "putPage", "write"] as const).map((method) => vi.spyOn(BatchStore.prototype, method));
+  const ofTasks = (["lineReport", "exists"] as const).map((method) => vi.spyOn(TaskObject.prototype, method));
+  const calls = [vi.spyOn(BatchObject.prototype, "lineEnded"), ...ofTasks];
+  const id = await begin(account, { requests: lines(96), concurrency: 24 });
+  const { storage, alarms } = await runInDurableObject(stubOf(id), (_, state) => ({
+    storage: state.storage,
+    alarms: vi.spyOn(Object.getPrototypeOf(state.storage) as DurableObjectStorage, "setAlarm"),
+  }));
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: count } });
+  const sum = (spies: { mock: { calls: unknown[] } }[]) => spies.reduce((all, { mock }) => all + mock.calls.length, 0);
+  const ownAlarms = alarms.mock.contexts.filter((one) => one === storage).length;
+  const [rowsPerLine, callsPerLine] = [(sum(rows) + ownAlarms) / count, sum(calls) / count];
+  expect(ownAlarms).toBeGreaterThan(0);
+  expect(rowsPerLine).toBeLessThanOrEqual(2);
+  expect(callsPerLine).toBeLessThanOrEqual(1);
 });
 
 test("cancelling: nothing new begins, queued tasks are cancelled, the rest fails as cancelled", async () => {
