@@ -15,7 +15,7 @@ import { readChoices } from "../playground/choices.ts";
 import { part } from "../playground/page.tsx";
 import { landingSample } from "../site/docs.ts";
 import { Html } from "../site/html.tsx";
-import type { Key } from "./shared.tsx";
+import type { ApiKey } from "../../db/api-keys.ts";
 
 /** The call of the sample that all pages show. */
 const path = "/v1/images/generations?wait=60";
@@ -106,7 +106,7 @@ const Sent = ({ task }: { task: TaskData }) => {
 };
 
 /** Sends the command as the key: with its limits, at its cost. Pressed twice it is one task. */
-async function ask(c: ConsoleContext, key: Key) {
+async function ask(c: ConsoleContext, key: ApiKey) {
   const { keyHash: _, ...caller } = c.get("caller");
   c.set("caller", { ...caller, keyId: key.walletId, scope: key.scope });
   const answer = await askGateway(c, path, {
@@ -119,7 +119,7 @@ async function ask(c: ConsoleContext, key: Key) {
 }
 
 /** Answers "Send it now": a part of the key's page, or without script a page of its own. */
-export async function send(c: ConsoleContext, key: Key): Promise<Response> {
+export async function send(c: ConsoleContext, key: ApiKey): Promise<Response> {
   const { t } = c.var;
   const shown = await ask(c, key);
   if (c.req.header("hx-request") !== undefined) return part(c, shown);
