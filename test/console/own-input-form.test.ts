@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { buildBody, computeHold } from "../../src/console/playground/body.ts";
-import { fieldAt, toInputFields, toTyped } from "../../src/console/playground/fields.ts";
+import { fieldAt, formFields, toInputFields, toTyped } from "../../src/console/playground/fields.ts";
 
 const parameters = {
   type: "object",
@@ -26,7 +26,8 @@ const parameters = {
   },
   required: ["model"],
 };
-const fields = toInputFields(parameters as never);
+const schemaFields = toInputFields(parameters as never);
+const fields = formFields(schemaFields);
 
 test("enumerations are choices, numbers have limits, images share a tray, other lists and objects are JSON, and the prompt stands beside the input", () => {
   expect(fields).toMatchObject([
@@ -87,6 +88,10 @@ test("the filled form is the body, its price is that of the rule, and a record f
   expect(again.get("input.seed")).toEqual(["7"]);
 });
 
+test("the table of a model's fields has each image field by its own name", () => {
+  expect(schemaFields.map(({ name }) => name)).toEqual(expect.arrayContaining(["input.image_urls", "input.end_image_url"]));
+});
+
 test("images of a record are in the tray again, and errors of their fields belong to it", () => {
   const again = toTyped(fields, { input: { image_urls: ["https://a.example/b.png"], end_image_url: "https://a.example/c.png" } });
   expect(again.get("pictures.0.url")).toEqual(["https://a.example/b.png"]);
@@ -96,10 +101,12 @@ test("images of a record are in the tray again, and errors of their fields belon
 });
 
 test("one field for one image has the image itself, without a choice of its place", () => {
-  const single = toInputFields({
-    type: "object",
-    properties: { input: { type: "object", properties: { image_url: { type: "string", format: "uri" } } } },
-  });
+  const single = formFields(
+    toInputFields({
+      type: "object",
+      properties: { input: { type: "object", properties: { image_url: { type: "string", format: "uri" } } } },
+    }),
+  );
   expect(single).toMatchObject([{ as: "pictures", most: 1, roles: [] }]);
   const typed = new Map([["pictures.0.url", ["https://a.example/b.png"]]]);
   expect(buildBody(single, typed, new Map())).toEqual({ input: { image_url: "https://a.example/b.png" } });

@@ -50,6 +50,8 @@ export type Field = Shape & {
   group?: string | undefined;
   isRequired: boolean;
   fallback?: unknown;
+  /** Of a field of an own input that takes images. */
+  takes?: Target & { most: number };
 };
 
 /** The values of a form, by the names of its inputs. */
@@ -83,28 +85,27 @@ function findTargets(properties: Record<string, Schema>): (Target & { most: numb
   });
 }
 
-/** The fields of an own input: those of its own level, with a tray for its images, and JSON for other lists and objects. The prompt stands beside it. */
+/** The fields of an own input: those of its own level, with JSON for lists and objects. The prompt stands beside it. */
 export function toInputFields({ properties = {} }: Schema): Field[] {
   const { input, prompt } = properties;
   const isRequired = (key: string) => input?.required?.includes(key) ?? false;
   const targets = findTargets(input?.properties ?? {});
-  const tray: Field = {
-    as: "pictures",
-    name: "pictures",
-    key: "pictures",
-    group: "input",
-    most: targets.reduce((sum, { most }) => sum + most, 0),
-    // With one field the image needs no choice of its place.
-    roles: targets.length > 1 ? targets.map(({ key }) => key) : [],
-    targets: targets.map(({ key, isList }) => ({ key, isList })),
-    isRequired: false,
-  };
   const own = Object.entries(input?.properties ?? {}).flatMap(([key, property]): Field[] => {
     if (key === "prompt" && prompt) return [];
-    if (targets.some((target) => target.key === key)) return targets[0]?.key === key ? [tray] : [];
     const known = merged({ ...property }) as Schema;
     const shape: Shape = ["array", "object", undefined].includes(known.type) && !known.enum ? { as: "json" } : toShape(known);
-    return [{ ...shape, name: `input.${key}`, key, group: "input", isRequired: isRequired(key), fallback: known.default }];
+    const images = targets.find((target) => target.key === key);
+    return [
+      {
+        ...shape,
+        name: `input.${key}`,
+        key,
+        group: "input",
+        isRequired: isRequired(key),
+        fallback: known.default,
+        ...(images && { takes: images }),
+      },
+    ];
   });
   return [...(prompt ? [{ ...toShape(prompt), name: "prompt", key: "prompt", isRequired: isRequired("prompt") }] : []), ...own];
 }
@@ -135,8 +136,23 @@ function toListShape({ type, properties }: Schema, most: number): Shape {
   return roles && properties?.["content"] ? { as: "messages", roles } : { as: "json" };
 }
 
-/** The fields of a form: one tray for all images replaces the schema's two lists. */
+/** The fields of a form: one tray for all images replaces the schema's two lists, and those fields of an own input that take images. */
 export function formFields(fields: Field[]): Field[] {
+  const targets = fields.flatMap(({ takes }) => takes ?? []);
+  if (targets.length > 0) {
+    const tray: Field = {
+      as: "pictures",
+      name: "pictures",
+      key: "pictures",
+      group: "input",
+      most: targets.reduce((sum, { most }) => sum + most, 0),
+      // With one field the image needs no choice of its place.
+      roles: targets.length > 1 ? targets.map(({ key }) => key) : [],
+      targets: targets.map(({ key, isList }) => ({ key, isList })),
+      isRequired: false,
+    };
+    return fields.flatMap((field) => (!field.takes ? [field] : field.takes === targets[0] ? [tray] : []));
+  }
   const lists = fields.filter(({ as }) => as === "images" || as === "roles");
   const [first] = lists;
   if (!first) return fields;
