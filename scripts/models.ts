@@ -3,7 +3,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { fetchInputSchema, makersWithSchemas } from "./support/maker-schemas.ts";
+import { fetchInputSchema, type MakerSettings, makersWithSchemas, type SchemaFault, toDraftEntry } from "../src/providers/maker-schemas.ts";
 import { modelsFolder } from "./support/models.ts";
 
 const { values, positionals } = parseArgs({
@@ -11,37 +11,34 @@ const { values, positionals } = parseArgs({
   options: { id: { type: "string" }, kind: { type: "string" } },
 });
 const [action, maker, model] = positionals;
-if (action !== "add" || maker === undefined || model === undefined) {
-  console.error(
-    `npm run tools -- models add MAKER MODEL [--id NAME] [--kind image|video|file]; MAKER is ${makersWithSchemas.join(" or ")}`,
-  );
-  process.exit(2);
-}
-
-/** By the model's name, as makers name them. */
-const guessed = /video|veo|kling|wan|seedance|hailuo/i.test(model)
-  ? "video"
-  : /tts|speech|music|audio|voice|3d/i.test(model)
-    ? "file"
-    : "image";
-const id =
-  values.id ??
-  model
-    .split("/")
-    .slice(1)
-    .join("-")
-    .replaceAll(/[^\w.-]/g, "-")
-    .slice(0, 64);
-const entry = {
-  kind: values.kind ?? guessed,
-  body: await fetchInputSchema(maker, model),
-  // Refused until it is filled in: a model must not be sold at no price by mistake.
-  price: {},
-  state: "hidden",
-  routes: [{ provider: maker, model }],
+const fail = (text: string, code: number): never => {
+  console.error(text);
+  process.exit(code);
 };
-const folder = modelsFolder(process.env);
-await mkdir(folder, { recursive: true });
-const file = join(folder, `${id}.json`);
-await writeFile(file, `${JSON.stringify(entry, null, 2)}\n`, { flag: "wx" });
-console.log(`${file}: check kind, write its price (docs/models.md), and take out state to sell it. npm run deploy stores it.`);
+
+const toText = (fault: SchemaFault): string => {
+  switch (fault.as) {
+    case "unknown_maker":
+      return `The schemas of ${maker} are not published: one of ${makersWithSchemas.join(", ")}.`;
+    case "no_secret":
+      return `${maker} needs ${fault.variable}.`;
+    case "no_answer":
+      return `${maker} did not answer with a schema of ${model} (status ${fault.status}).`;
+    default:
+      return `${maker} publishes no input of ${model}.`;
+  }
+};
+
+if (action === "add" && maker !== undefined && model !== undefined) {
+  const found = await fetchInputSchema(maker, model, { settings: process.env as MakerSettings });
+  if (!("schema" in found)) fail(toText(found), 1);
+  else {
+    // Without a price the entry is refused: a model must not be sold at no price by mistake.
+    const { id, entry } = toDraftEntry(maker, model, found.schema, values);
+    const folder = modelsFolder(process.env);
+    await mkdir(folder, { recursive: true });
+    const file = join(folder, `${id}.json`);
+    await writeFile(file, `${JSON.stringify(entry, null, 2)}\n`, { flag: "wx" });
+    console.log(`${file}: check kind, write its price (docs/models.md), and take out state to sell it. npm run deploy stores it.`);
+  }
+} else fail(`npm run tools -- models add MAKER MODEL [--id NAME] [--kind image|video|file]; MAKER is ${makersWithSchemas.join(", ")}`, 2);

@@ -144,6 +144,7 @@ const routes: [method: string, path: string, handle: Handle][] = [
   ["GET", "/admin/models/:id", operated(adminModels.showModel)],
   ["PUT", "/admin/models/:id", operated(adminModels.putModel)],
   ["DELETE", "/admin/models/:id", operated(adminModels.deleteModel)],
+  ["POST", "/admin/model_drafts", operated(adminModels.draftModel)],
   ["POST", "/admin/models/:id/rollback", operated(adminModels.rollBackModel)],
   ["POST", "/admin/codes", operated(adminCodes.createCodes)],
   ["GET", "/admin/codes", operated(adminCodes.listCodes)],

@@ -137,6 +137,7 @@ export const consolePages: ConsolePage[] = [
   { name: "admin-model-json", as: "demo", reach: at("/console/admin/models/imgA-4/json") },
   { name: "admin-model-margin", as: "demo", reach: at("/console/admin/models/imgA-4/margin") },
   { name: "admin-model-new", as: "demo", reach: at("/console/admin/models/_new") },
+  { name: "admin-model-maker", as: "demo", reach: at("/console/admin/models/_maker") },
   { name: "admin-model-refused", as: "demo", status: 400, reach: refuseModel },
   { name: "admin-model-wrong-line", as: "demo", status: 400, reach: refuseLine },
   { name: "admin-model-checked", as: "demo", reach: checkModel },

@@ -12,13 +12,14 @@ import { readCatalog } from "../current-catalog.ts";
 import { canonicalJson } from "../media/canonical-json.ts";
 import { listRevisions, type ModelRow, writeModel } from "../db/models.ts";
 import { ApiError, invalid, type Violation } from "../base/errors.ts";
+import { fetchInputSchema, toDraftEntry } from "../providers/maker-schemas.ts";
 import { isOn, providerNamed, providerNames } from "../providers/index.ts";
 import { toRequest } from "../tasks/request.ts";
 import { operator } from "./request/actor.ts";
 import { readFields, readNoBody, readObject, smallBody } from "./request/body.ts";
 import { readQuery, toList } from "./request/query.ts";
 import { modelChangeQuery } from "./schema/queries.ts";
-import { modelRollback } from "./schema/bodies.ts";
+import { modelRollback, newModelDraft } from "./schema/bodies.ts";
 
 export async function listModels(c: AppContext): Promise<Response> {
   const { all } = await readCatalog(c.env.DB);
@@ -67,6 +68,23 @@ export async function rollBackModel(c: AppContext, id: string): Promise<Response
     }
     return { raw: JSON.parse(found.entry) as Record<string, unknown>, isRemoved: found.removed === 1, over: rows[0]?.revision };
   });
+}
+
+/** An entry with the schema that a maker publishes of a model's input, which is not stored. */
+export async function draftModel(c: AppContext): Promise<Response> {
+  const { maker, model, id, kind } = await readFields(c, newModelDraft);
+  const found = await fetchInputSchema(maker, model, { settings: c.env });
+  if ("schema" in found) return answer(c, { object: "model_draft", ...toDraftEntry(maker, model, found.schema, { id, kind }) });
+  switch (found.as) {
+    case "no_secret":
+      throw invalid("maker", "maker_no_secret", { variable: found.variable });
+    case "no_answer":
+      throw new ApiError("unavailable", {
+        violations: [{ param: "maker", rule: "maker_no_answer", values: { status: found.status } }],
+      });
+    default:
+      throw invalid("model", "maker_no_schema", { maker });
+  }
 }
 
 const unknownModel = () => new ApiError("model_not_found", { status: 404 });

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { errorAnswer, taskErrorAnswer } from "../api/schema/errors.ts";
 import { submission, taskAnswer } from "../api/schema/tasks.ts";
 
-export { modelEntry } from "../api/schema/admin.ts";
+export { modelDraft, modelEntry } from "../api/schema/admin.ts";
 export { characterList, usageList } from "../api/schema/account.ts";
 export { batch, batchList } from "../api/schema/batches.ts";
 export { destinationList, destinationTest } from "../api/schema/destinations.ts";

@@ -60,6 +60,7 @@ export const readTasks = (answer: Response) => read("taskList", answer);
 export const readCharacters = (answer: Response) => read("characterList", answer);
 export const readModels = async (answer: Response) => (await read("modelList", answer)).data as ModelEntry[];
 /** The answer to a change of a model's entry, also of a dry run. */
+export const readModelDraft = (answer: Response) => read("modelDraft", answer);
 export const readModelEntry = (answer: Response) => read("modelEntry", answer);
 export const readCallback = (answer: Response) => read("taskCallback", answer);
 export const readUsage = (answer: Response) => read("usageList", answer);

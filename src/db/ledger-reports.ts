@@ -97,6 +97,24 @@ export const readCost = async (db: D1Database, accountId: string, taskId: string
     .bind(taskId, accountId)
     .first<{ held: number; charged: number }>()) ?? undefined;
 
+/** What an account's task or chat costs, and how it ended. */
+export interface TaskCharge {
+  held: number;
+  charged: number;
+  outcome: string;
+}
+
+/** What these tasks and chats of an account cost; those without an entry are missing. */
+export const readCharges = async (db: D1Database, accountId: string, taskIds: string[]): Promise<Map<string, TaskCharge>> => {
+  const { results } = await db
+    .prepare(
+      "SELECT task_id AS taskId, held, charged, outcome FROM entry WHERE task_id IN (SELECT value FROM json_each(?1)) AND account_id = ?2",
+    )
+    .bind(JSON.stringify(taskIds), accountId)
+    .run<TaskCharge & { taskId: string }>();
+  return new Map(results.map(({ taskId, ...charge }) => [taskId, charge]));
+};
+
 /** A task with a hold. */
 export interface OpenTask {
   taskId: string;

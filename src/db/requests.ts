@@ -29,7 +29,44 @@ export interface RequestFilter {
   keys?: string[] | undefined;
   /** A part of a request id or a task id. */
   text?: string | undefined;
+  /** The method and the path, with `{id}` in the place of ids (`pathOf`). */
+  path?: string | undefined;
+  model?: string | undefined;
+  /** The error's code. */
+  error?: string | undefined;
+  /** From a time to another, in milliseconds. */
+  since?: number | undefined;
+  until?: number | undefined;
 }
+
+/** What requests are counted by. */
+const facets = ["result", "path", "model", "key", "error"] as const;
+export type Facet = (typeof facets)[number];
+
+/** Requests of a time: how many there are in each of its parts, and by each filter. */
+export interface RequestCounts {
+  /** How many succeeded, were refused, and failed, by the number of the part. */
+  parts: Record<Result, number>[];
+  /** Of each filter: how many requests each value has, with the other filters as they are; the most first. */
+  values: Record<Facet, [value: string, count: number][]>;
+}
+
+export const results = ["succeeded", "refused", "failed"] as const;
+export type Result = (typeof results)[number];
+
+const resultOf = ({ status }: Pick<RequestEntry, "status">): Result => (status < 400 ? "succeeded" : status < 500 ? "refused" : "failed");
+
+/** The method and the path of a request, with `{id}` in the place of ids. */
+const pathOf = ({ path }: Pick<RequestEntry, "path">): string => path.replace(/\/(?:[a-z]{2,8}_[\w-]{8,})/g, "/{id}");
+
+/** The value of a request by a filter; undefined if it has none. */
+const valueOf: Record<Facet, (entry: RequestEntry) => string | undefined> = {
+  result: resultOf,
+  path: pathOf,
+  model: ({ model }) => model,
+  key: ({ key }) => key,
+  error: ({ outcome }) => (outcome === "ok" ? undefined : outcome),
+};
 
 /** How long requests are kept. */
 export const keptDays = 3;
@@ -96,8 +133,18 @@ export const deleteOldRequests = async (db: D1Database, now: number): Promise<vo
 export const eraseRequests = (db: D1Database, account: string) =>
   db.prepare("DELETE FROM request_page WHERE account_id = ?1").bind(account);
 
-const isResult = ({ status }: RequestEntry, result: RequestFilter["result"]) =>
-  result === undefined || result === (status < 400 ? "succeeded" : status < 500 ? "refused" : "failed");
+/** The filters that a request does not match, of those by a value. */
+const missed = (entry: RequestEntry, filter: RequestFilter): Facet[] =>
+  facets.filter((facet) => filter[facet] !== undefined && filter[facet] !== valueOf[facet](entry));
+
+/** True if a request matches the filters that are not by a value. */
+const isAmong = (entry: RequestEntry, { keys, text, since = 0, until = Infinity }: RequestFilter, now: number): boolean =>
+  entry.at >= Math.max(now - keptMs, since) &&
+  entry.at < until &&
+  (keys === undefined || (entry.key !== undefined && keys.includes(entry.key))) &&
+  (text === undefined || [entry.request, entry.task, entry.path].some((words) => words?.includes(text)));
+
+const parsePage = (entries: string) => entries.split("\n").map((line) => JSON.parse(line) as RequestEntry);
 
 const isOlder = (one: RequestEntry, other: { at: number; request: string }) =>
   one.at < other.at || (one.at === other.at && one.request < other.request);
@@ -109,30 +156,25 @@ const isOlder = (one: RequestEntry, other: { at: number; request: string }) =>
 export async function readRequests(
   db: D1Database,
   account: string,
-  { result, key, keys, text }: RequestFilter,
+  filter: RequestFilter,
   { limit, after, now }: { limit: number; after?: { at: number; request: string } | undefined; now: number },
 ): Promise<{ entries: RequestEntry[]; hasMore: boolean }> {
   const found: RequestEntry[] = [];
+  const { result, key, text, since = 0, until = now } = filter;
   const matches = (entry: RequestEntry) =>
-    entry.at >= now - keptMs &&
-    isResult(entry, result) &&
-    (key === undefined || entry.key === key) &&
-    (keys === undefined || (entry.key !== undefined && keys.includes(entry.key))) &&
-    (text === undefined || [entry.request, entry.task, entry.path].some((words) => words?.includes(text))) &&
-    (after === undefined || isOlder(entry, after));
+    isAmong(entry, filter, now) && missed(entry, filter).length === 0 && (after === undefined || isOlder(entry, after));
   const statement = db.prepare(
     `SELECT began_at AS beganAt, entries FROM request_page WHERE account_id = ?1 AND began_at >= ?2 AND began_at < ?3
        AND (?4 = 0 OR errors > 0) AND instr(entries, ?5) > 0 AND instr(entries, ?6) > 0 ORDER BY began_at DESC LIMIT ${pagesRead}`,
   );
-  let before = (after?.at ?? now) + overlapMs;
+  let before = (after?.at ?? until) + overlapMs;
   while (true) {
     const errorsOnly = result === "refused" || result === "failed" ? 1 : 0;
     const { results } = await statement
-      .bind(account, now - keptMs - pageMs, before, errorsOnly, key ?? "", text ?? "")
+      .bind(account, Math.max(now - keptMs, since) - pageMs, before, errorsOnly, key ?? "", text ?? "")
       .run<{ beganAt: number; entries: string }>();
     for (const { entries } of results) {
-      const page = entries.split("\n").map((line) => JSON.parse(line) as RequestEntry);
-      found.push(...page.filter(matches));
+      found.push(...parsePage(entries).filter(matches));
     }
     const oldest = results.at(-1);
     found.sort((one, other) => (isOlder(one, other) ? 1 : -1));
@@ -141,4 +183,39 @@ export async function readRequests(
       return { entries: found.slice(0, limit), hasMore: last !== undefined };
     before = oldest.beganAt;
   }
+}
+
+/** Counts the account's requests of a time that match, in `parts` equal parts of it and by each filter. Reads the kept pages of that time, at most as many as are kept. */
+export async function countRequests(
+  db: D1Database,
+  account: string,
+  filter: RequestFilter & { since: number; until: number },
+  { parts: count, now }: { parts: number; now: number },
+): Promise<RequestCounts> {
+  const { since, until } = filter;
+  const { results: pages } = await db
+    .prepare(
+      `SELECT entries FROM request_page WHERE account_id = ?1 AND began_at >= ?2 AND began_at < ?3 ORDER BY began_at DESC LIMIT ${maxPages + 1}`,
+    )
+    .bind(account, Math.max(now - keptMs, since) - pageMs, until + overlapMs)
+    .run<{ entries: string }>();
+  const parts = Array.from({ length: count }, (): Record<Result, number> => ({ succeeded: 0, refused: 0, failed: 0 }));
+  const counts = Object.fromEntries(facets.map((facet) => [facet, new Map<string, number>()])) as Record<Facet, Map<string, number>>;
+  for (const { entries } of pages)
+    for (const entry of parsePage(entries)) {
+      if (!isAmong(entry, filter, now)) continue;
+      const others = missed(entry, filter);
+      if (others.length === 0) {
+        const part = parts[Math.min(count - 1, Math.floor(((entry.at - since) / (until - since)) * count))];
+        if (part) part[resultOf(entry)]++;
+      }
+      for (const facet of facets) {
+        // A value counts as if it were chosen in the place of the present one.
+        if (others.some((other) => other !== facet)) continue;
+        const value = valueOf[facet](entry);
+        if (value !== undefined) counts[facet].set(value, (counts[facet].get(value) ?? 0) + 1);
+      }
+    }
+  const sorted = (facet: Facet) => [...counts[facet]].sort(([a, of], [b, other]) => other - of || (a < b ? -1 : 1));
+  return { parts, values: Object.fromEntries(facets.map((facet) => [facet, sorted(facet)])) as RequestCounts["values"] };
 }

@@ -137,8 +137,8 @@ interface TaskBase {
   faults: number;
   /** The index of the current route among the submission's routes. */
   route: number;
-  /** The outcomes of the earlier routes, for the operator. */
-  attempts: { provider: string; outcome: string }[];
+  /** The outcomes of the earlier routes, for the operator: when the provider was first asked, if it was, and when the route was left. Records of the previous release lack the times. */
+  attempts: { provider: string; outcome: string; from?: number; to?: number }[];
   /** What the makers bill, in millionths, by `attemptName`; null if the amount is not known. Absent: nothing is known yet. */
   costs?: Record<string, number | null>;
   progress: number;

@@ -97,7 +97,9 @@ test("the list says state, price and routes of each model, its filters count, an
   expect(row("vidD-02")).toContain("Hidden");
   expect(row("wrecked")).toMatch(/No route is on .*0 of 1 routes in use/s);
   const ids = async (query: string) =>
-    [...(await browser.read(`${root}?${query}`)).matchAll(/admin\/models\/([\w.-]+)">/g)].map(([, id]) => id).filter((id) => id !== "_new");
+    [...(await browser.read(`${root}?${query}`)).matchAll(/admin\/models\/([\w.-]+)">/g)]
+      .map(([, id]) => id)
+      .filter((id) => id !== "_new" && id !== "_maker");
   expect(await ids("show=hidden")).toEqual(["vidD-02", "kling-v3", "kling-v3-omni", "wan-3.0", "wan-3.0-prime"]);
   expect(await ids("show=unserved")).toEqual(["wrecked"]);
   expect(await ids("q=REEF")).toEqual(["reef-text"]);
@@ -317,4 +319,64 @@ test.each(["zh", "ko", "ja"])("in %s every page has its words, and rules come in
     act: "check",
   });
   expect(await answer.text()).not.toContain("must be");
+});
+
+/** Answers requests to fal for schemas with this one; others go on. */
+function publish(schema: object | undefined): void {
+  const go = globalThis.fetch;
+  vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
+    const url = input instanceof Request ? input.url : String(input);
+    if (!url.startsWith("https://fal.ai/api/openapi/")) return go(input, init);
+    const post = { requestBody: { content: { "application/json": { schema } } } };
+    return Promise.resolve(schema ? Response.json({ paths: { "/x": { post } } }) : new Response("", { status: 404 }));
+  });
+}
+
+test("a maker's schema opens in the editor before anything is saved, and is fetched again with what changed", async () => {
+  const schema = { type: "object", properties: { text: { type: "string", maxLength: 5000 } }, required: ["text"] };
+  const from = `${root}/_maker`;
+  publish(schema);
+  expect(await browser.read(root)).toContain(`href="${from}"`);
+  const begin = async (maker: string, model: string) => {
+    const answer = await browser.ask(from, { maker, model });
+    const raw = await answer.text();
+    return { status: answer.status, raw, html: plain(raw) };
+  };
+  const begun = await begin("fal", " fal-ai/tts/v2 ");
+  expect(begun.status).toBe(200);
+  const fields = fieldsOf(begun.raw);
+  expect(JSON.parse(fields["entry"] ?? "")).toEqual({
+    kind: "file",
+    body: schema,
+    price: {},
+    state: "hidden",
+    routes: [{ provider: "fal", model: "fal-ai/tts/v2" }],
+  });
+  expect((await asAdmin("/models/tts-v2")).status).toBe(404);
+  // Without a price it is refused.
+  expect(fields["id"]).toBe("tts-v2");
+  const refused = await press(`${root}/_new/json`, "save", {}, begun.raw);
+  expect(refused).toMatchObject({ status: 400 });
+  expect(refused.html).toContain("price");
+  await put("tts-v2", { ...JSON.parse(fields["entry"] ?? ""), price: { task: 0.1 } });
+  publish({ ...schema, properties: { ...schema.properties, speed: { type: "number" } } });
+  const again = await press(`${root}/tts-v2`, "fetch");
+  expect(again.raw).toMatch(/<ins>[^<]*speed/);
+  expect((await asAdmin("/models/tts-v2")).body.entry.body).toEqual(schema);
+  publish(undefined);
+  const gone = await press(`${root}/tts-v2`, "fetch");
+  expect(gone).toMatchObject({ status: 400 });
+  expect(gone.html).toContain("fal: is not a model whose input fal publishes");
+  const wrongs: [maker: string, model: string, text: string][] = [
+    ["fal", "fal-ai/nothing", "is not a model whose input fal publishes"],
+    ["fal", "../x", "is not a model whose input fal publishes"],
+    ["replicate", "a/b", "REPLICATE_API_TOKEN"],
+    ["nobody", "a/b", "must be one of"],
+  ];
+  for (const [maker, model, text] of wrongs) {
+    const wrong = await begin(maker, model);
+    expect(wrong.status).toBe(400);
+    expect(wrong.html).toContain(text);
+  }
+  vi.restoreAllMocks();
 });

@@ -2,6 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { writeEntries } from "../../src/db/grants.ts";
 import { writeRequests } from "../../src/db/requests.ts";
 import { asAdmin } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
@@ -17,7 +18,7 @@ async function person(): Promise<{ browser: Browser; id: string; keyId: string }
   return { browser, id, keyId: key.body.id };
 }
 
-const rows = (text: string) => [...text.matchAll(/id="row-([\w-]+)"/g)].map(([, id]) => id);
+const rows = (text: string) => [...text.matchAll(/id="row-([\w-]+)"/g)].map(([, id = ""]) => id);
 
 test("requests are listed with status, key and id, found by filters, and belong to their account", async () => {
   const [mine, other] = [await person(), await person()];
@@ -82,4 +83,110 @@ test("older requests are on further pages; the newest refresh themselves on requ
   expect(seen).toEqual(Array.from({ length: 120 }, (_, at) => `r${at}`));
   expect(await browser.read(page)).not.toContain("hx-trigger");
   expect(await browser.read(`${page}?live=on`)).toContain('hx-trigger="every 5s"');
+});
+
+const words = (html: string) => (html.split("<main")[1] ?? "").replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+
+test("the bars, counts and filters of the address: path, model, key, error, result and time", async () => {
+  const { browser, id, keyId } = await person();
+  const now = Date.now();
+  const entry = (name: string, minutes: number, more: object = {}) => ({
+    account: id,
+    at: now - 60_000 * minutes,
+    request: `asked-${name}`,
+    path: "POST /v1/images/generations",
+    status: 200,
+    outcome: "ok",
+    ms: 12,
+    key: keyId,
+    model: "imgA-4",
+    ...more,
+  });
+  const task = (at: number) => `task_${String(at).repeat(24)}`;
+  const asked = [
+    entry("old", 30 * 60),
+    entry("poll-a", 300, { path: `GET /v1/tasks/${task(1)}`, model: undefined, task: task(1) }),
+    entry("poll-b", 299, { path: `GET /v1/tasks/${task(2)}`, model: undefined, task: task(2) }),
+    entry("poor", 40, { status: 402, outcome: "insufficient_quota", model: "vidA-2" }),
+    entry("busy", 20, { status: 503, outcome: "unavailable", key: "key_gone" }),
+    entry("made", 10, { task: task(3) }),
+    entry("lost", 9, { task: task(4) }),
+  ];
+  // A batch has the requests of seconds.
+  for (const one of asked) await writeRequests(env.DB, [one]);
+  await writeEntries(
+    env.DB,
+    id,
+    0,
+    [3, 4].map((at) => ({
+      taskId: task(at),
+      keyId,
+      kind: "image",
+      model: "imgA-4",
+      held: 30_000,
+      charged: at === 3 ? 30_000 : 0,
+      outcome: at === 3 ? "completed" : "provider_error",
+      at: now - 600_000,
+      closedAt: now - 590_000,
+      attempts: [{ route: "0 secretprovider itsmodel", cost: 20_000 }],
+    })),
+    false,
+  );
+  const all = await browser.read(page);
+  expect(words(all)).toContain("5 succeeded 1 refused 1 failed");
+  expect(words(all)).toContain("All 7 Succeeded 5 Refused (4xx) 1 Failed (5xx) 1");
+  for (const shown of ["GET /v1/tasks/{id} · 2", "POST /v1/images/generations · 5", "imgA-4 · 4", "vidA-2 · 1", "Deleted key · 1"])
+    expect(all).toContain(shown);
+  // The cost and the end of what a request made, without who made it.
+  const row = (name: string) => words(`<main${new RegExp(`<tr id="row-asked-${name}">.*?</tr>`).exec(all)?.[0] ?? ""}`);
+  expect(row("made")).toMatch(/200 imgA-4 A &lt;program&gt; 12 ms \$0\.03/);
+  expect(row("lost")).toMatch(/provider_error: The generation failed\. Nothing was charged\. Failed .*\$0\.00/);
+  expect(row("poor")).toContain("insufficient_quota: The balance is insufficient.");
+  expect(all).toContain(`<a class="plain path clip" href="/console/tasks/${task(3)}">`);
+  expect(all).toContain('<a class="plain path clip" href="/console/logs/asked-poor">');
+  expect(all).not.toMatch(/secretprovider|itsmodel/);
+  const found = async (query: string) => rows(await browser.read(`${page}?${query}`)).map((name) => name.slice(6));
+  expect(await found(`path=${encodeURIComponent("GET /v1/tasks/{id}")}`)).toEqual(["poll-b", "poll-a"]);
+  expect(await found("model=vidA-2")).toEqual(["poor"]);
+  expect(await found("error=unavailable")).toEqual(["busy"]);
+  expect(await found("key=key_gone")).toEqual(["busy"]);
+  expect(await found("range=1h")).toEqual(["lost", "made", "busy", "poor"]);
+  expect(await found("range=24h&result=succeeded")).toEqual(["lost", "made", "poll-b", "poll-a"]);
+  expect(await found(`from=${now - 25 * 60_000}&to=${now - 15 * 60_000}`)).toEqual(["busy"]);
+  expect(await found("from=1&to=2")).toHaveLength(7);
+  expect(await found(`from=${now}&to=${now - 1}`)).toHaveLength(7);
+  // Each bar leads to its time, with the other filters as they are.
+  const part = /href="([^"]+)"[^>]*tabindex="-1"/.exec(await browser.read(`${page}?range=1h&model=vidA-2`))?.[1]?.replaceAll("&amp;", "&");
+  expect(rows(await browser.read(part!))).toEqual(["asked-poor"]);
+  // A count is that of the filter if it were chosen, with the others as they are.
+  expect(words(await browser.read(`${page}?model=vidA-2`))).toContain("All 1 Succeeded 0 Refused (4xx) 1 Failed (5xx) 0");
+});
+
+test("a refused request has a page with what to do; one that made a task leads to it; another account's is not there", async () => {
+  const [mine, other] = [await person(), await person()];
+  const entry = {
+    account: mine.id,
+    at: Date.now() - 1000,
+    path: "POST /v1/videos/generations",
+    status: 402,
+    outcome: "insufficient_quota",
+    ms: 4,
+    key: mine.keyId,
+  };
+  await writeRequests(env.DB, [
+    { ...entry, request: "req-refused" },
+    { ...entry, request: "req-made", status: 200, outcome: "ok", task: "task_made" },
+  ]);
+  const shown = await mine.browser.read(`${page}/req-refused`);
+  expect(words(shown)).toContain("The balance is insufficient. Add to the balance, or choose a cheaper model. Read about this error");
+  expect(shown).toContain('href="/docs/errors#every-code"');
+  expect(shown).toContain("402 insufficient_quota: The balance is insufficient. (req-refused)");
+  expect((await mine.browser.ask(`${page}/req-made`)).headers.get("location")).toBe("/console/tasks/task_made");
+  expect((await mine.browser.ask(`${page}/req-unknown`)).status).toBe(404);
+  expect((await other.browser.ask(`${page}/req-refused`)).status).toBe(404);
+  for (const language of ["zh", "ko", "ja"]) {
+    await mine.browser.ask(`/console/language?to=${language}`);
+    for (const path of [page, `${page}/req-refused`])
+      expect(await mine.browser.read(path)).not.toMatch(/logs_\w+<|fix_\w+|\{\w+\}|NaN|undefined/);
+  }
 });

@@ -157,6 +157,40 @@ test("a failed task shows the reason and that its money was returned", async () 
   expect(text).toMatch(/Returned<\/dt><dd><data class="num" value="0\.03"/);
 });
 
+test("a failed task says what to do, where to read about it, and what to copy", async () => {
+  const { browser, account } = await sharedPerson();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
+  const id = await image(account, { prompt });
+  await finish(account, id);
+  const text = await browser.read(`/console/tasks/${id}`);
+  expect(text).toContain("Change the prompt or the images, then run it again.");
+  expect(text).toContain('href="/docs/errors#every-code"');
+  expect(text).toContain(`content_policy_violation: The content violates the content policy. (${id})`);
+  expect(text).toContain('data-copy="error-text"');
+  expect(await browser.read("/console")).toContain("The content violates the content policy.</span>");
+});
+
+test("where the time went: callers see its steps, admins every provider that was asked, with its cost", async () => {
+  const { browser, account } = await person();
+  const prompt = unique();
+  const id = await image(account, { prompt });
+  await deliver(id);
+  vi.setSystemTime(Date.now() + 3_000);
+  await finish(account, id);
+  const section = (text: string) => (/<ol class="fall">(.*?)<\/ol>/s.exec(text)?.[1] ?? "").replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+  const text = await browser.read(`/console/tasks/${id}`);
+  expect(section(text)).toMatch(/^ ?Waited \d+ ms Being made [\d.]+ (s|ms)/);
+  expect(text).not.toMatch(/sandbox ·|· sandbox|<th scope="row">sandbox|Attempts<\/h2>/);
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { admin: true } });
+  const own = await browser.read(`/console/tasks/${id}`);
+  expect(section(own)).toMatch(/Waited .* 1 · sandbox [\d.]+ (s|ms)/);
+  expect(own).toContain('<th scope="row">sandbox</th>');
+  const operated = await browser.read(`/console/admin/accounts/${account.id}/tasks/${id}`);
+  expect(section(operated)).toContain("1 · sandbox");
+  expect(operated).not.toContain(prompt);
+});
+
 test("expired files and the actions that need them are not on the pages", async () => {
   const { browser, account } = await sharedPerson();
   const id = await makeVideo(account);

@@ -1,7 +1,4 @@
-/**
- * Stripe in memory: the parts of its API that payments use, what people and banks do on its pages, and its signed events. Answers with the
- * fields that Stripe documents for them; `test/clients/stripe-mock.test.ts` checks the requests against Stripe's own description.
- */
+/** Stripe in memory: the parts of its API that payments use, what people and banks do on its pages, and its signed events. Answers with the fields that Stripe documents for them. */
 
 export interface StripeObject {
   id: string;

@@ -119,8 +119,8 @@ test("a start that keeps failing moves to the next route, then fails; every atte
     seen.push(next.route);
     if (next.status === "failed") {
       expect(next.attempts).toEqual([
-        { provider: "first", outcome: "503" },
-        { provider: "second", outcome: "503" },
+        { provider: "first", outcome: "503", from: start, to: start },
+        { provider: "second", outcome: "503", from: start, to: start },
       ]);
       break;
     }
@@ -166,7 +166,7 @@ test("after a provider's own failure the next route is used, after a refusal of 
   const working = outcomes.accepted(starting, { operation: "operation", pollAfterMs: 1_000 }, true, start);
   const next = outcomes.providerFailed(working, "provider_error", "failed", start);
   expect(next).toMatchObject({ status: "in_progress", route: 1, faults: 0, step: { do: "start", at: start } });
-  expect(next.attempts).toEqual([{ provider: "first", outcome: "provider_error" }]);
+  expect(next.attempts).toEqual([{ provider: "first", outcome: "provider_error", from: start, to: start }]);
   expect(next.operation).toBeUndefined();
   expect(outcomes.providerFailed({ ...(next as OpenTask), step: working.step }, "provider_error", "failed", start)).toMatchObject({
     status: "failed",

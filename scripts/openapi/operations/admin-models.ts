@@ -1,7 +1,7 @@
 /** The operator's paths for models. */
 
-import { modelEntry, soldModels } from "../../../src/api/schema/admin.ts";
-import { modelRollback } from "../../../src/api/schema/bodies.ts";
+import { modelDraft, modelEntry, soldModels } from "../../../src/api/schema/admin.ts";
+import { modelRollback, newModelDraft } from "../../../src/api/schema/bodies.ts";
 import { modelChangeQuery } from "../../../src/api/schema/queries.ts";
 import { entryFields } from "../../../src/catalog/entries.ts";
 import { answer, type Operation, type Operations } from "../definition.ts";
@@ -89,6 +89,29 @@ export const adminModels: Operations = {
     body: "none",
     answers: { 204: { description: "The entry is removed." } },
     errors: ["conflict", unknown],
+  }),
+  "POST /admin/model_drafts": forOperator({
+    id: "draftModelEntry",
+    summary: "Begin an entry with a maker's schema",
+    description:
+      "Asks the maker for the JSON Schema of a model's input and answers with an entry that has it. Nothing is stored: give it a price and `PUT` it. Needs the maker's secret, except for fal.",
+    body: { schema: newModelDraft(), examples: { fal: { maker: "fal", model: "fal-ai/elevenlabs/tts/multilingual-v2" } } },
+    answers: {
+      200: answer("An entry to complete.", modelDraft, {
+        draft: {
+          object: "model_draft",
+          id: "elevenlabs-tts-multilingual-v2",
+          entry: {
+            kind: "file",
+            body: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+            price: {},
+            state: "hidden",
+            routes: [{ provider: "fal", model: "fal-ai/elevenlabs/tts/multilingual-v2" }],
+          },
+        },
+      }),
+    },
+    violation: { param: "model", rule: "maker_no_schema" },
   }),
   "POST /admin/models/{model}/rollback": forOperator({
     id: "rollBackModelEntry",

@@ -144,6 +144,11 @@ const soldModel = z.strictObject({
     .check(z.describe("In the order in which they are tried.")),
 });
 export const soldModels = listAnswer(soldModel);
+export const modelDraft = z.strictObject({
+  object: z.literal("model_draft"),
+  id: z.string().check(z.describe("A proposal.")),
+  entry: z.record(z.string(), z.unknown()).check(z.describe("With the maker's schema as `body`, hidden and without a price: not stored.")),
+});
 export const modelEntry = z.strictObject({
   object: z.literal("model_entry"),
   id: z.string(),

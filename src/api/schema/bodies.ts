@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { once } from "../../base/once.ts";
 import { forCatalog } from "./for-catalog.ts";
-import { taskKinds } from "./words.ts";
+import { schemaMakers, taskKinds } from "./words.ts";
 
 /** Printable text: no control, format or unassigned characters, no lone surrogates, no line ends. Not a literal, which the parser would check at each start. */
 const printable = once(() => new RegExp(String.raw`^[^\p{C}\p{Zl}\p{Zp}]{1,128}$`, "u"));
@@ -166,6 +166,16 @@ export const newKey = forCatalog((catalog) =>
 );
 export const keyChange = forCatalog((catalog) =>
   z.object({ name: z.optional(keyName()), quota: z.optional(quota()), ...scopeFields(catalog) }),
+);
+
+/** A model of a maker, to begin an entry with the maker's schema. */
+export const newModelDraft = once(() =>
+  z.object({
+    maker: z.enum(schemaMakers),
+    model: z.string().check(z.minLength(1), z.maxLength(200), z.describe("The maker's id of the model.")),
+    id: z.optional(z.string().check(z.maxLength(64), z.describe("The id that callers will send; by default from the maker's id."))),
+    kind: z.optional(z.enum(["image", "video", "file"]).check(z.describe("What it makes; by default a guess from the maker's id."))),
+  }),
 );
 
 /** Makes an earlier revision of a model the newest one again. */

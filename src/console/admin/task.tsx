@@ -14,6 +14,8 @@ import { Money } from "../parts/money.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
 import { Facts } from "../parts/table.tsx";
+import { Attempts } from "../tasks/attempts.tsx";
+import { Waterfall } from "../tasks/waterfall.tsx";
 
 /** The account and the task in the path. */
 const asked = (c: ConsoleContext) => ({ accountId: c.req.param("id") ?? "", taskId: c.req.param("task") ?? "" });
@@ -52,6 +54,8 @@ async function show(c: ConsoleContext) {
           ))}
         </ol>
       </section>
+      <Waterfall record={task} isAdmin />
+      <Attempts record={task} />
       <p id="again-hint" class="hint gap0">
         {t("admin_again_hint")}
       </p>

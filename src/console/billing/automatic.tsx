@@ -66,10 +66,10 @@ export const Automatic = ({ path, options: { offered, perCent }, set, typed }: A
         <h2 id="automatic-title">{t("billing_automatic")}</h2>
         {set && <span class="meta num push">{t("billing_taken", { taken: amount(set.taken), ceiling: amount(set.ceiling) })}</span>}
       </header>
-      <p class="meta">{t("billing_automatic_lead")}</p>
       {set?.pausedFor && <Note tone="warn">{t(set.pausedFor === "disputed" ? "billing_paused_disputed" : "billing_paused_declined")}</Note>}
       {set && !set.methodId && <Note tone="warn">{t("billing_no_card")}</Note>}
       <form method="post" action={path} class="stack">
+        <p class="meta">{t("billing_automatic_lead")}</p>
         <div class="cols">
           {fields.map((name) => (
             <TextField

@@ -1,22 +1,56 @@
-/** `/console/logs`: the account's requests of the last days, filtered, in pages. */
+/** `/console/logs`: the account's requests of the last days, over time and in pages, filtered by what the address says. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { listKeys } from "../../db/api-keys.ts";
-import { keptDays, readRequests, type RequestFilter } from "../../db/requests.ts";
+import { readCharges } from "../../db/ledger-reports.ts";
+import {
+  countRequests,
+  type Facet,
+  keptDays,
+  readRequests,
+  type RequestCounts,
+  type RequestEntry,
+  type RequestFilter,
+  results,
+} from "../../db/requests.ts";
 import { page, signedIn } from "../frame.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { live } from "../tasks/live.ts";
 import { buildQuery } from "../tasks/search.ts";
-import { Requests } from "./requests.tsx";
+import { dateText } from "../parts/date-time.tsx";
+import { entryPage } from "./entry.tsx";
+import { Histogram } from "./histogram.tsx";
+import { type Charge, isSubmission, Requests } from "./requests.tsx";
 
 const path = "/console/logs";
 const rowsOnPage = 50;
-const results = ["succeeded", "refused", "failed"] as const;
+const dayMs = 86_400_000;
 
-interface Asked extends Omit<RequestFilter, "keys"> {
+/** The times that a button chooses, with the bars that each has. */
+const ranges = {
+  "1h": { ms: dayMs / 24, parts: 60 },
+  "24h": { ms: dayMs, parts: 48 },
+  "3d": { ms: keptDays * dayMs, parts: 72 },
+} as const;
+type Range = keyof typeof ranges;
+const chosenParts = 60;
+
+/** What the address says. */
+interface Asked {
+  result?: RequestFilter["result"];
+  path?: string | undefined;
+  model?: string | undefined;
+  key?: string | undefined;
+  error?: string | undefined;
+  text?: string | undefined;
+  /** The default is left out: all days that are kept. */
+  range?: Exclude<Range, "3d"> | undefined;
+  /** A time that was chosen in the bars, in milliseconds; then without a range. */
+  from?: string | undefined;
+  to?: string | undefined;
   /** "on": new requests appear while the page is open. */
   live?: "on" | undefined;
 }
@@ -26,26 +60,117 @@ const pathWith = (asked: Asked & { after?: string }) => {
   return query === "" ? path : `${path}?${query}`;
 };
 
+/** The time that the address asks for. */
+function timeOf({ range, from, to }: Asked, now: number) {
+  if (from !== undefined && to !== undefined) return { since: Number(from), until: Number(to), parts: chosenParts, isNow: false };
+  const { ms, parts } = ranges[range ?? "3d"];
+  // Bars begin at whole parts, so that they stay while the page is open.
+  const until = Math.ceil(now / (ms / parts)) * (ms / parts);
+  return { since: until - ms, until, parts, isNow: true };
+}
+
 /** The request after which a page begins, as `{milliseconds}_{request}`. */
 function parsePlace(text = ""): { at: number; request: string } | undefined {
   const [, at, request] = /^(\d{1,15})_([\w-]{1,64})$/.exec(text) ?? [];
   return at && request ? { at: Number(at), request } : undefined;
 }
 
-const Results = ({ asked }: { asked: Asked }) => {
+function parseAsked(c: ConsoleContext): Asked {
+  const word = (name: string) => c.req.query(name)?.trim().slice(0, 200) || undefined;
+  const [from, to] = [word("from"), word("to")];
+  const isTime = from !== undefined && to !== undefined && /^\d{13}$/.test(from) && /^\d{13}$/.test(to) && Number(from) < Number(to);
+  const range = word("range");
+  return {
+    result: results.find((result) => result === c.req.query("result")),
+    path: word("path"),
+    model: word("model"),
+    key: word("key"),
+    error: word("error"),
+    text: word("text"),
+    ...(isTime ? { from, to } : { range: range === "1h" || range === "24h" ? range : undefined }),
+    live: c.req.query("live") === "on" && c.req.query("after") === undefined ? "on" : undefined,
+  };
+}
+
+const Ranges = ({ asked }: { asked: Asked }) => {
   const { t } = useAround();
-  const chip = (result: RequestFilter["result"], text: string) => (
+  const { from, to: _to, range, ...others } = asked;
+  return (
+    <nav class="seg" aria-label={t("logs_time")}>
+      {(Object.keys(ranges) as Range[]).map((one) => (
+        <a
+          href={pathWith({ ...others, range: one === "3d" ? undefined : one })}
+          aria-current={from === undefined && one === (range ?? "3d") ? "page" : undefined}
+        >
+          {t(`logs_range_${one}`)}
+        </a>
+      ))}
+    </nav>
+  );
+};
+
+const Results = ({ asked, counts }: { asked: Asked; counts: RequestCounts["values"]["result"] }) => {
+  const { t, language } = useAround();
+  const known = new Map(counts);
+  const chip = (result: RequestFilter["result"], text: string, count: number) => (
     <a class="chip" href={pathWith({ ...asked, result })} aria-current={asked.result === result ? "true" : undefined}>
-      {text}
+      {text} <span class="num">{count.toLocaleString(language)}</span>
     </a>
   );
   return (
     <nav class="chips" aria-label={t("status")}>
-      {chip(undefined, t("any_kind"))}
-      {results.map((result) => chip(result, t(`logs_${result}`)))}
+      {chip(
+        undefined,
+        t("any_kind"),
+        counts.reduce((sum, [, count]) => sum + count, 0),
+      )}
+      {results.map((result) => chip(result, t(`logs_${result}`), known.get(result) ?? 0))}
     </nav>
   );
 };
+
+/** The values of a filter that a menu offers; the others are found by the search. */
+const maxValues = 20;
+
+/** The menus of the filters by a value, each value with its count. */
+const Choices = ({ asked, values, keyNames }: { asked: Asked; values: RequestCounts["values"]; keyNames: ReadonlyMap<string, string> }) => {
+  const { t, language } = useAround();
+  const menu = (facet: Exclude<Facet, "result">, nameOf = (value: string) => value) => {
+    const chosen = asked[facet];
+    const offered = values[facet].slice(0, maxValues);
+    // A value that was chosen stays in its menu, also without requests.
+    const all = chosen === undefined || offered.some(([value]) => value === chosen) ? offered : [...offered, [chosen, 0] as const];
+    return (
+      <Choice
+        name={facet}
+        any={t(`logs_any_${facet}`)}
+        options={all.map(([value, count]) => ({ value, text: `${nameOf(value)} · ${count.toLocaleString(language)}` }))}
+        chosen={chosen}
+        to={(value) => pathWith({ ...asked, [facet]: value })}
+      />
+    );
+  };
+  return (
+    <>
+      {menu("path")}
+      {menu("model")}
+      {menu("key", (key) => keyNames.get(key) ?? t("logs_key_gone"))}
+      {menu("error")}
+    </>
+  );
+};
+
+/** What submissions cost: from D1, and from the wallet what D1 does not have yet. */
+async function readCosts(c: ConsoleContext, entries: RequestEntry[]): Promise<Map<string, Charge>> {
+  const { id } = c.get("account");
+  const tasks = entries.flatMap((entry) => (entry.task !== undefined && isSubmission(entry) ? [entry.task] : []));
+  if (tasks.length === 0) return new Map();
+  const unwritten = await c.env.API.unwritten(id);
+  const charges = new Map<string, Charge>(await readCharges(c.env.DB, id, tasks));
+  for (const { taskId, held, end } of unwritten)
+    charges.set(taskId, end ? { held, charged: end.charged, outcome: end.outcome } : { held, charged: null });
+  return charges;
+}
 
 const Search = ({ asked: { text, ...others } }: { asked: Asked }) => {
   const { t } = useAround();
@@ -96,69 +221,86 @@ const Empty = ({ isFiltered }: { isFiltered: boolean }) => {
   );
 };
 
-/** `GET /console/logs?result=&key=&text=&after=&live=` */
+/** `GET /console/logs?result=&path=&model=&key=&error=&range=&from=&to=&text=&after=&live=` */
 async function logsPage(c: ConsoleContext) {
-  const { t, account } = c.var;
-  const text = c.req.query("text")?.trim();
+  const { t, account, language } = c.var;
+  const now = Date.now();
   const after = parsePlace(c.req.query("after"));
-  const asked: Asked = {
-    result: results.find((result) => result === c.req.query("result")),
-    key: c.req.query("key") || undefined,
-    text: text || undefined,
-    live: c.req.query("live") === "on" && !after ? "on" : undefined,
-  };
-  const [{ entries, hasMore }, keys] = await Promise.all([
-    readRequests(c.env.DB, account.id, { ...asked, keys: c.get("caller").ownWallets }, { limit: rowsOnPage, after, now: Date.now() }),
+  const asked = parseAsked(c);
+  const { since, until, parts, isNow } = timeOf(asked, now);
+  const { live: isLive, from, to, range: _range, ...filters } = asked;
+  const filter = { ...filters, since, until, keys: c.get("caller").ownWallets };
+  const [{ entries, hasMore }, counts, keys] = await Promise.all([
+    readRequests(c.env.DB, account.id, filter, { limit: rowsOnPage, after, now }),
+    countRequests(c.env.DB, account.id, filter, { parts, now }),
     listKeys(c.env.DB, account.id),
   ]);
+  const charges = await readCosts(c, entries);
   const names = new Map(keys.map(({ walletId, name }) => [walletId, name]));
-  const { live: isLive, ...filters } = asked;
+  const isFiltered = after !== undefined || Object.values({ ...asked, live: undefined }).some((value) => value !== undefined);
+  const { live: _live, ...kept } = asked;
+  const { from: _from, to: _to, ...anyTime } = asked;
   const last = hasMore ? entries.at(-1) : undefined;
+  const isEmpty = entries.length === 0 && !isFiltered;
   return page(
     c,
     t("logs"),
-    <>
-      <div class="sub">
-        <Results asked={asked} />
-        <span class="push row">
-          <Choice
-            name="key"
-            any={t("logs_any_key")}
-            options={[...names].map(([value, name]) => ({ value, text: name }))}
-            chosen={asked.key}
-            to={(key) => pathWith({ ...asked, key })}
+    <section {...(isLive ? live(pathWith(asked), "requests", "every 5s") : { id: "requests" })}>
+      {!isEmpty && (
+        <>
+          <Histogram
+            parts={counts.parts}
+            since={since}
+            until={until}
+            isNow={isNow}
+            to={(first, end) => pathWith({ ...kept, range: undefined, from: String(first), to: String(end) })}
           />
-          {!after && <Live asked={asked} />}
-        </span>
-      </div>
-      <section {...(isLive ? live(pathWith(asked), "requests", "every 5s") : { id: "requests" })}>
-        {entries.length === 0 ? (
-          <Empty isFiltered={after !== undefined || Object.values(filters).some((value) => value !== undefined)} />
-        ) : (
-          <Requests entries={entries} keyNames={names} />
-        )}
-        {entries.length > 0 && (
-          <div class="pager">
-            <span class="meta">{t("logs_kept", { days: keptDays })}</span>
-            <span class="row">
-              {after && (
-                <a class="btn sm" href={pathWith(filters)}>
-                  {t("newest")}
-                </a>
-              )}
-              {last && (
-                <a class="btn sm" href={pathWith({ ...filters, after: `${last.at}_${last.request}` })} rel="next">
-                  {t("older")}
-                </a>
-              )}
+          <div class="sub pt">
+            <Results asked={asked} counts={counts.values.result} />
+            {from !== undefined && to !== undefined && (
+              <a class="chip" href={pathWith(anyTime)} aria-current="true" aria-label={t("logs_any_time")}>
+                {dateText(language, Number(from))} {new Date(Number(from)).toISOString().slice(11, 19)}–
+                {new Date(Number(to)).toISOString().slice(11, 19)} UTC
+                <Icon name="x" />
+              </a>
+            )}
+            <span class="push row">
+              <Choices asked={asked} values={counts.values} keyNames={names} />
+              {!after && <Live asked={asked} />}
             </span>
           </div>
-        )}
-      </section>
-    </>,
+        </>
+      )}
+      {entries.length === 0 ? <Empty isFiltered={isFiltered} /> : <Requests entries={entries} keyNames={names} charges={charges} />}
+      {entries.length > 0 && (
+        <div class="pager">
+          <span class="meta">{t("logs_kept", { days: keptDays })}</span>
+          <span class="row">
+            {after && (
+              <a class="btn sm" href={pathWith(kept)}>
+                {t("newest")}
+              </a>
+            )}
+            {last && (
+              <a class="btn sm" href={pathWith({ ...kept, after: `${last.at}_${last.request}` })} rel="next">
+                {t("older")}
+              </a>
+            )}
+          </span>
+        </div>
+      )}
+    </section>,
     200,
-    { actions: <Search asked={asked} />, lead: t("logs_lead") },
+    {
+      actions: (
+        <>
+          <Search asked={asked} />
+          <Ranges asked={asked} />
+        </>
+      ),
+      lead: t("logs_lead"),
+    },
   );
 }
 
-export const logs = new Hono<ConsoleEnvironment>().use(signedIn).get("/", logsPage);
+export const logs = new Hono<ConsoleEnvironment>().use(signedIn).get("/", logsPage).get("/:request", entryPage);

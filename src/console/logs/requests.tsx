@@ -1,21 +1,24 @@
-/** Requests as table rows: time, method and path, status, key, duration and id. */
+/** Requests as table rows: time, method and path with the error, status, model, key, duration, cost and id. Each leads to its page. */
 
+import type { TaskCharge } from "../../db/ledger-reports.ts";
 import type { RequestEntry } from "../../db/requests.ts";
+import { type Language, t as sentence } from "../../messages/index.ts";
 import { Copy } from "../parts/copy.tsx";
 import { useAround } from "../parts/context.ts";
 import { dateText, TimeOfDay } from "../parts/date-time.tsx";
 import { cutId } from "../parts/ids.ts";
+import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 
 /** The colour of a status: success, refusals that may be retried, other errors. */
-function look(status: number): { icon: string; tone: "" | "good" | "warn" | "bad" } {
+export function look(status: number): { icon: string; tone: "" | "good" | "warn" | "bad" } {
   if (status < 400) return { icon: "ok", tone: "good" };
   return status === 429 || status === 503 ? { icon: "again", tone: "warn" } : { icon: "bad", tone: "bad" };
 }
 
 /** Milliseconds below a second, seconds above. */
-function duration(language: string, ms: number): string {
+export function duration(language: string, ms: number): string {
   if (ms < 1000) return `${ms} ms`;
   return `${(ms / 1000).toLocaleString(language, { maximumSignificantDigits: 3 })} s`;
 }
@@ -23,9 +26,30 @@ function duration(language: string, ms: number): string {
 /** Ids of tasks in a path are cut. */
 const shortPath = (text: string) => text.replace(/task_[\w-]{12,}/, cutId);
 
-const Row = ({ entry, keyName }: { entry: RequestEntry; keyName: string | undefined }) => {
+/** True if the request's page is that of its task: it made the task, or read it. */
+export const isOfTask = ({ task, status, path }: RequestEntry) => task !== undefined && status < 400 && !path.startsWith("DELETE ");
+
+/** True if the request made a task or chat, which has a cost. */
+export const isSubmission = (entry: RequestEntry) => isOfTask(entry) && /^POST (?!.*\/(cancel|callback|test)$)/.test(entry.path);
+
+/** What an error's code means, in the page's language. */
+export const errorText = (language: Language, code: string) => sentence(language, code);
+
+interface RowProps {
+  entry: RequestEntry;
+  keyName: string | undefined;
+  /** Of a submission, if it is known. `charged` is null until the end. */
+  charge: Charge | undefined;
+}
+
+/** What a submission holds or was charged, and how its task ended; without an outcome it has not ended. */
+export type Charge = Omit<TaskCharge, "charged" | "outcome"> & { charged: number | null; outcome?: string };
+
+const Row = ({ entry, keyName, charge }: RowProps) => {
   const { t, language } = useAround();
   const { at, request, path, status, outcome, ms, task, model } = entry;
+  const failed = charge?.outcome !== undefined && charge.outcome !== "completed" ? charge.outcome : undefined;
+  const error = outcome === "ok" ? failed : outcome;
   const [method = "", place = ""] = path.split(" ");
   const id = `request-${request}`;
   return (
@@ -37,25 +61,36 @@ const Row = ({ entry, keyName }: { entry: RequestEntry; keyName: string | undefi
         <span class="tag">{method}</span>
       </td>
       <td title={place}>
-        {task !== undefined && status < 400 && method !== "DELETE" ? (
-          <a class="plain path clip" href={`/console/tasks/${task}`}>
-            <code>{shortPath(place)}</code>
-          </a>
-        ) : (
-          <span class="path clip">
-            <code>{shortPath(place)}</code>
+        <a class="plain path clip" href={isOfTask(entry) ? `/console/tasks/${task}` : `/console/logs/${request}`}>
+          <code>{shortPath(place)}</code>
+        </a>
+        {error !== undefined && (
+          <span class="meta path clip" title={`${error}: ${errorText(language, error)}`}>
+            {error}: {errorText(language, error)}
           </span>
         )}
-        {outcome !== "ok" && <span class="meta path clip">{outcome}</span>}
       </td>
       <td>
-        <Pill {...look(status)} text={String(status)} />
+        {failed !== undefined && failed !== "cancelled" ? (
+          <Pill icon="bad" tone="bad" text={t("failed_status")} />
+        ) : (
+          <Pill {...look(status)} text={String(status)} />
+        )}
       </td>
       <td class="hide-s">{model ?? "–"}</td>
       <td class="hide-s cut" title={keyName}>
         {keyName ?? t("logs_key_gone")}
       </td>
       <td class="num hide-s">{duration(language, ms)}</td>
+      <td class="num hide-s">
+        {charge === undefined ? (
+          "–"
+        ) : (
+          <span class={charge.charged === null ? "muted" : undefined} title={charge.charged === null ? t("reserved") : undefined}>
+            <Money millionths={charge.charged ?? charge.held} />
+          </span>
+        )}
+      </td>
       <td class="num hide-s">
         <span class="row end">
           <code class="id" title={request}>
@@ -71,7 +106,14 @@ const Row = ({ entry, keyName }: { entry: RequestEntry; keyName: string | undefi
   );
 };
 
-export const Requests = ({ entries, keyNames }: { entries: RequestEntry[]; keyNames: ReadonlyMap<string, string> }) => {
+interface RequestsProps {
+  entries: RequestEntry[];
+  keyNames: ReadonlyMap<string, string>;
+  /** Of submissions, by task. */
+  charges: ReadonlyMap<string, Charge>;
+}
+
+export const Requests = ({ entries, keyNames, charges }: RequestsProps) => {
   const { t } = useAround();
   return (
     <Table
@@ -85,11 +127,16 @@ export const Requests = ({ entries, keyNames }: { entries: RequestEntry[]; keyNa
         { name: t("model"), isExtra: true },
         { name: t("task_key"), isExtra: true },
         { name: t("callback_took"), isNumber: true, isExtra: true },
+        { name: t("logs_cost"), isNumber: true, isExtra: true },
         { name: t("logs_request"), isNumber: true, isExtra: true },
       ]}
     >
       {entries.map((entry) => (
-        <Row entry={entry} keyName={entry.key === undefined ? undefined : keyNames.get(entry.key)} />
+        <Row
+          entry={entry}
+          keyName={entry.key === undefined ? undefined : keyNames.get(entry.key)}
+          charge={entry.task !== undefined && isSubmission(entry) ? charges.get(entry.task) : undefined}
+        />
       ))}
     </Table>
   );

@@ -2,6 +2,13 @@
 
 export default {
   en: {
+    admin_maker_add: "From a maker",
+    admin_maker: "Maker",
+    admin_maker_model: "Maker's id of the model",
+    admin_maker_fetch: "Fetch its schema",
+    admin_maker_again: "Fetch the schema again",
+    admin_maker_hint:
+      "The maker is asked for the schema of the model's input. The entry opens in the editor, hidden and without a price. Nothing is saved before you save it.",
     admin_models_loses: "Loses money",
     admin_model_unpriced: "Not priced yet",
     admin_model_cost_week: "Cost, 7 days",
@@ -139,6 +146,12 @@ export default {
     admin_model_back: "Back to the models",
   },
   zh: {
+    admin_maker_add: "来自厂商",
+    admin_maker: "厂商",
+    admin_maker_model: "厂商的模型 id",
+    admin_maker_fetch: "获取其 schema",
+    admin_maker_again: "重新获取 schema",
+    admin_maker_hint: "向厂商请求该模型的输入 schema。条目将在编辑器中打开，为隐藏且无价格。您保存之前不会存储任何内容。",
     admin_models_loses: "亏损",
     admin_model_unpriced: "尚未定价",
     admin_model_cost_week: "7 天成本",
@@ -274,6 +287,13 @@ export default {
     admin_model_back: "返回模型列表",
   },
   ko: {
+    admin_maker_add: "제공자에서 추가",
+    admin_maker: "제공자",
+    admin_maker_model: "제공자의 모델 id",
+    admin_maker_fetch: "스키마 가져오기",
+    admin_maker_again: "스키마 다시 가져오기",
+    admin_maker_hint:
+      "제공자에게 모델 입력의 스키마를 요청합니다. 항목은 숨김 상태에 가격 없이 편집기에서 열립니다. 저장하기 전에는 아무것도 저장되지 않습니다.",
     admin_models_loses: "손실 발생",
     admin_model_unpriced: "가격 미정",
     admin_model_cost_week: "7일 비용",
@@ -411,6 +431,13 @@ export default {
     admin_model_back: "모델 목록으로",
   },
   ja: {
+    admin_maker_add: "提供元から追加",
+    admin_maker: "提供元",
+    admin_maker_model: "提供元のモデル id",
+    admin_maker_fetch: "スキーマを取得",
+    admin_maker_again: "スキーマを再取得",
+    admin_maker_hint:
+      "モデルの入力スキーマを提供元に問い合わせます。エントリーは非表示・価格なしでエディターに開き、保存するまで何も保存されません。",
     admin_models_loses: "赤字",
     admin_model_unpriced: "価格未設定",
     admin_model_cost_week: "7 日間の原価",

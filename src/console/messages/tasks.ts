@@ -46,6 +46,10 @@ export default {
     to_second: "To second",
     tasks: "Gallery",
     run_again_for: "Run again · {price}",
+    fall: "Where the time went",
+    fall_waited: "Waited",
+    fall_made: "Being made",
+    fall_stored: "Stored",
   },
   zh: {
     kind: "类型",
@@ -92,6 +96,10 @@ export default {
     to_second: "结束秒",
     tasks: "图库",
     run_again_for: "再次运行 · {price}",
+    fall: "时间花在哪里",
+    fall_waited: "等待",
+    fall_made: "生成",
+    fall_stored: "保存",
   },
   ko: {
     kind: "종류",
@@ -138,6 +146,10 @@ export default {
     to_second: "끝 초",
     tasks: "갤러리",
     run_again_for: "다시 실행 · {price}",
+    fall: "시간이 쓰인 곳",
+    fall_waited: "대기",
+    fall_made: "생성",
+    fall_stored: "저장",
   },
   ja: {
     kind: "種類",
@@ -184,5 +196,9 @@ export default {
     to_second: "終了秒",
     tasks: "ギャラリー",
     run_again_for: "もう一度実行 · {price}",
+    fall: "時間の内訳",
+    fall_waited: "待ち",
+    fall_made: "生成",
+    fall_stored: "保存",
   },
 };

@@ -143,8 +143,9 @@ export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
                 <a class="plain" href={taskPath(task)}>
                   <Title task={task} />
                 </a>
+                {task.error && <span class="meta path clip">{task.error.message}</span>}
               </th>
-              <td title={task.error?.message}>
+              <td>
                 <StatusPill task={task} />
               </td>
               <td class="num hide-s">

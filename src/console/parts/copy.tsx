@@ -3,8 +3,8 @@
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
 
-/** Copies the text of the element with the id `of`. `label` describes it, if the word "copy" is not enough; with `isIcon` the label is only for screen readers. */
-export const Copy = ({ of, label, isIcon = false }: { of: string; label?: string; isIcon?: boolean }) => {
+/** Copies the text of the element with the id `of`. `label` describes it, if the word "copy" is not enough; with `isIcon` the label is only for screen readers. `text` replaces the word "copy". */
+export const Copy = ({ of, label, text, isIcon = false }: { of: string; label?: string; text?: string; isIcon?: boolean }) => {
   const { t } = useAround();
   return (
     <button
@@ -16,7 +16,7 @@ export const Copy = ({ of, label, isIcon = false }: { of: string; label?: string
       aria-label={label}
     >
       <Icon name="copy" />
-      {!isIcon && t("copy")}
+      {!isIcon && (text ?? t("copy"))}
     </button>
   );
 };

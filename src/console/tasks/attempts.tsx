@@ -1,7 +1,9 @@
-/** The providers that were asked to do a task, for admins: callers never see them. */
+/** The providers that were asked to do a task and what each bills, for admins: callers never see them. */
 
 import type { Task } from "../../tasks/record.ts";
+import { attemptName } from "../../db/settled-sums.ts";
 import { useAround } from "../parts/context.ts";
+import { Money } from "../parts/money.tsx";
 import { Pill, shownStatus, statusWord } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -12,6 +14,13 @@ export const Attempts = ({ record }: { record: Task }) => {
   const { t } = useAround();
   const { attempts, route, submission } = record;
   const status = shownStatus(record);
+  const costs = record.costs ?? {};
+  const total = Object.values(costs).reduce((sum: number, cost) => sum + (cost ?? 0), 0);
+  const cost = (at: number) => {
+    const route = submission.routes[at];
+    const known = route && costs[attemptName(at, route)];
+    return known === undefined || known === null ? "–" : <Money millionths={known} />;
+  };
   return (
     <section>
       <div class="sub">
@@ -20,7 +29,31 @@ export const Attempts = ({ record }: { record: Task }) => {
       </div>
       <Table
         label={t("task_attempts")}
-        columns={["#", t("admin_provider"), { name: t("upstream_model"), isExtra: true }, t("callback_result")]}
+        columns={[
+          "#",
+          t("admin_provider"),
+          { name: t("upstream_model"), isExtra: true },
+          t("callback_result"),
+          { name: t("admin_margin_cost"), isNumber: true },
+        ]}
+        foot={
+          record.charged === undefined || Object.keys(costs).length === 0 ? undefined : (
+            <tr>
+              <th scope="row" colspan={2}>
+                {t("admin_margin")}
+              </th>
+              <td class="hide-s" />
+              <td>
+                <span class={total > record.charged ? "loses" : undefined}>
+                  <Money millionths={record.charged - total} />
+                </span>
+              </td>
+              <td class="num">
+                <Money millionths={total} />
+              </td>
+            </tr>
+          )
+        }
       >
         {submission.routes.slice(0, Math.max(route + 1, attempts.length)).map(({ provider, model }, at) => (
           <tr>
@@ -36,6 +69,7 @@ export const Attempts = ({ record }: { record: Task }) => {
                 <Pill icon={icons[status]} tone={tones[status]} text={statusWord(t, status)} />
               )}
             </td>
+            <td class="num">{cost(at)}</td>
           </tr>
         ))}
       </Table>

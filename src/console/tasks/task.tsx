@@ -9,6 +9,7 @@ import { askGateway, page, nothingHere } from "../frame.tsx";
 import { taskPrompt, readTask, type TaskData } from "../answers.ts";
 import { formatAmount } from "../amounts.ts";
 import { Code } from "../parts/code.tsx";
+import { ErrorNote } from "../parts/error-note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
@@ -23,6 +24,7 @@ import { Details, Receipt, Timeline } from "./facts.tsx";
 import { live } from "./live.ts";
 import { toApiRequest } from "./request.ts";
 import { Result } from "./result.tsx";
+import { Waterfall } from "./waterfall.tsx";
 
 /** The page refreshes itself for a callback whose next attempt is within this time. */
 const soonMs = 15_000;
@@ -38,14 +40,21 @@ const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; recor
   const { t } = c.var;
   if (!task.error) return null;
   const isCancelled = shownStatus(task) === "cancelled";
+  const money = t(record.step.do === "settle" ? "money_comes_back" : "money_came_back", {
+    amount: formatAmount(c, record.submission.price),
+  });
+  if (!isCancelled)
+    return (
+      <ErrorNote code={task.error.code} message={task.error.message} request={task.id}>
+        {record.charged === 0 && money}
+      </ErrorNote>
+    );
   return (
-    <div class={isCancelled ? "note" : "note bad"}>
-      <Icon name={isCancelled ? "ban" : "bad"} />
+    <div class="note">
+      <Icon name="ban" />
       <div>
         <b>{task.error.message}</b>
-        <p>
-          {t(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: formatAmount(c, record.submission.price) })}
-        </p>
+        <p>{money}</p>
         <p class="meta">{task.error.code}</p>
       </div>
     </div>
@@ -73,8 +82,8 @@ async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task)
           name="request"
           tabs={[
             { id: "request-curl", title: "curl", code: curl },
-            { id: "request-javascript", title: "JavaScript", code: javascript },
             { id: "request-python", title: "Python", code: python },
+            { id: "request-javascript", title: "JavaScript", code: javascript },
             { id: "request-json", title: "JSON", code: json(body) },
           ]}
         />
@@ -167,6 +176,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
           {cost && <Receipt c={c} record={record} cost={cost} />}
         </aside>
         <div>
+          <Waterfall record={record} isAdmin={account.admin === 1} />
           {account.admin === 1 && <Attempts record={record} />}
           {callback && <Callback callback={callback} />}
           {await exchange(c, task, record)}

@@ -158,7 +158,7 @@ function withoutRoute(task: OpenTask, now: number): Task {
 /** Starts the next route with the same reservation. After the last one the task fails, unless an earlier route may still complete it. */
 function routeFailed(task: OpenTask, reason: string, now: number): Task {
   const next = nextRoute(task);
-  return next === undefined ? withoutRoute(leaveRoute(task, reason), now) : startRoute(task, next, reason, now);
+  return next === undefined ? withoutRoute(leaveRoute(task, reason, now), now) : startRoute(task, next, reason, now);
 }
 
 /** A route that accepted the work does not answer or is slow: the route `next` starts under the same reservation, and the first usable result is taken. */
@@ -171,14 +171,17 @@ export const hedged = (task: OpenTask, next: number, reason: "silent" | "slow", 
 const isOpenEnded = (reason: string) => ["put aside", "silent", "slow"].includes(reason);
 
 /** The task without the fields of the current route, which is recorded as an attempt: one that costs nothing if its maker has failed and bills nothing. */
-const leaveRoute = (task: OpenTask, reason: string): OpenTask => ({
+const leaveRoute = (task: OpenTask, reason: string, now: number): OpenTask => ({
   ...withoutWork(isOpenEnded(reason) || isBooked(task) ? task : booked(task, 0)),
   isTidy: false,
-  attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }],
+  attempts: [
+    ...task.attempts,
+    { provider: currentRoute(task).provider, outcome: reason, ...(task.askedAt !== undefined && { from: task.askedAt }), to: now },
+  ],
 });
 
 const startRoute = (task: OpenTask, route: number, reason: string, now: number): OpenTask => ({
-  ...leaveRoute(task, reason),
+  ...leaveRoute(task, reason, now),
   progress: progressAt(task, now),
   reportsProgress: false,
   route,

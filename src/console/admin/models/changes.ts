@@ -2,7 +2,7 @@
 
 import { listRevisions, type ModelRow } from "../../../db/models.ts";
 import { log } from "../../../base/log.ts";
-import { readError, readModelEntry, type SoldModel } from "../../answers.ts";
+import { readError, readModelDraft, readModelEntry, type SoldModel } from "../../answers.ts";
 import type { ConsoleContext } from "../../context.ts";
 import { actor } from "../../frame.tsx";
 import type { Draft } from "./draft.ts";
@@ -76,3 +76,26 @@ export const rollBack = (c: ConsoleContext, id: string, to: number, base: number
 
 export const removeEntry = (c: ConsoleContext, id: string, base: number): Promise<Verdict> =>
   ask(c, id, `${pathOf(id)}?revision=${base}`, "DELETE", undefined, "model_removed");
+
+/** A maker's id of a model, and what it asks for beside it. */
+export interface MakerModel {
+  maker: string;
+  model: string;
+}
+
+/** An entry with the schema that the maker publishes of its model's input; or what is wrong with the names. */
+export async function draftFromMaker(
+  c: ConsoleContext,
+  asked: MakerModel,
+): Promise<{ id: string; entry: ShownEntry } | { problems: EntryProblem[] }> {
+  const headers = { "accept-language": c.get("language"), "content-type": "application/json" };
+  const init = { method: "POST", headers, body: JSON.stringify(asked) };
+  const answer = await c.env.API.askAsOperator(new Request(new URL("/admin/model_drafts", c.req.url), init), actor(c));
+  if (answer.ok) {
+    const { id, entry } = await readModelDraft(answer);
+    return { id, entry };
+  }
+  const { message, details = [] } = await readError(answer);
+  const problems = details.map(({ param, message: text }) => ({ param, text }));
+  return { problems: problems.length > 0 ? problems : [{ param: "model", text: message }] };
+}

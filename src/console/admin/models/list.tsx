@@ -21,7 +21,7 @@ import { adminPage } from "../frame.tsx";
 import { Share } from "../margins.tsx";
 import { type Health, readHealth, soonMs } from "../route-state.ts";
 import { readUpstreams } from "../upstreams.ts";
-import { path } from "./state.ts";
+import { makerPath, path } from "./state.ts";
 
 const dayMs = 86_400_000;
 /** The days whose costs and margins the list has. */
@@ -265,10 +265,16 @@ export async function listModels(c: ConsoleContext) {
     200,
     {
       actions: (
-        <a class="btn primary" href={`${path}/_new`}>
-          <Icon name="plus" />
-          {t("admin_model_add")}
-        </a>
+        <>
+          <a class="btn" href={makerPath}>
+            <Icon name="down" />
+            {t("admin_maker_add")}
+          </a>
+          <a class="btn primary" href={`${path}/_new`}>
+            <Icon name="plus" />
+            {t("admin_model_add")}
+          </a>
+        </>
       ),
       toast: removedNow === undefined ? undefined : t("admin_model_entry_removed", { model: removedNow }),
     },

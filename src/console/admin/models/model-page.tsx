@@ -9,9 +9,9 @@ import { Pill } from "../../parts/status.tsx";
 import type { Arrangement } from "../../shell/layout.tsx";
 import type { Revision } from "./changes.ts";
 import { builtIn } from "./draft.ts";
-import { path, pathOf } from "./state.ts";
+import { makerPath, path, pathOf } from "./state.ts";
 
-export type Tab = "form" | "json" | "margin" | "revisions";
+export type Tab = "form" | "json" | "maker" | "margin" | "revisions";
 
 interface ModelHead {
   /** Empty for a model that is being added. */
@@ -25,14 +25,21 @@ interface ModelHead {
 
 /** The path of a view. */
 export const viewPath = (id: string, tab: Tab): string => {
+  if (tab === "maker") return makerPath;
   const base = id === "" ? `${path}/_new` : pathOf(id);
   return tab === "form" ? base : `${base}/${tab}`;
 };
 
 const Tabs = ({ c, id, tab, hasDraft }: ModelHead & { c: ConsoleContext }) => {
   const { t } = c.var;
-  const names = { form: t("admin_model_form"), json: "JSON", margin: t("admin_model_margin"), revisions: t("admin_model_revisions") };
-  const tabs: Tab[] = id === "" ? ["form", "json"] : ["form", "json", "margin", "revisions"];
+  const names = {
+    maker: t("admin_maker_add"),
+    form: t("admin_model_form"),
+    json: "JSON",
+    margin: t("admin_model_margin"),
+    revisions: t("admin_model_revisions"),
+  };
+  const tabs: Tab[] = id === "" ? ["form", "json", "maker"] : ["form", "json", "margin", "revisions"];
   return (
     <nav class="tabs under" aria-label={t("model")}>
       {tabs.map((name) =>

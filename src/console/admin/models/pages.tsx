@@ -2,18 +2,30 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../../context.ts";
 import { Hono } from "hono";
+import { schemaMakers } from "../../../api/schema/words.ts";
 import { readCatalog } from "../../../current-catalog.ts";
 import { readForm } from "../../frame.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Note, Problem } from "../../parts/note.tsx";
 import { adminPage, notFound, Question } from "../frame.tsx";
-import { checkDraft, entryOf, readRevisions, removeEntry, type Revision, saveDraft, type Verdict } from "./changes.ts";
-import { builtIn, changeRoutes, type Draft, priceNames, readDraft, toDraft } from "./draft.ts";
+import {
+  checkDraft,
+  draftFromMaker,
+  entryOf,
+  type MakerModel,
+  readRevisions,
+  removeEntry,
+  type Revision,
+  saveDraft,
+  type Verdict,
+} from "./changes.ts";
+import { builtIn, changeRoutes, type Draft, priceNames, readDraft, routesOf, toDraft } from "./draft.ts";
 import type { ShownEntry } from "./entry-text.ts";
 import { FormFields, toFieldName } from "./form.tsx";
 import { rollBackModel, showHistory } from "./history.tsx";
 import { JsonField, linkToLine } from "./json.tsx";
 import { listModels } from "./list.tsx";
+import { makerPage } from "./maker.tsx";
 import { showMargin } from "./margin.tsx";
 import { modelPage, viewPath } from "./model-page.tsx";
 import { Rail } from "./rail.tsx";
@@ -98,6 +110,12 @@ const Actions = ({ c, editor: { draft, live, revisions } }: { c: ConsoleContext;
           {t("admin_model_remove")}
         </a>
       )}
+      {makerOf(draft) && (
+        <button class="btn" form="entry" name="act" value="fetch">
+          <Icon name="down" />
+          {t("admin_maker_again")}
+        </button>
+      )}
       {live?.state === "live" && (
         <a class="btn" href={`/console/playground?model=${encodeURIComponent(draft.id)}`}>
           <Icon name="wand" />
@@ -164,6 +182,7 @@ const submit = (view: View) => async (c: ConsoleContext) => {
   const revisions = id === undefined ? [] : await readRevisions(c, id);
   if (id !== undefined && revisions.length === 0 && !builtIn(id)) return notFound(c);
   if (draft.syntax) return editorPage(c, "json", draft, revisions);
+  if (act === "fetch") return fetchAgain(c, view, draft, revisions);
   if (act !== "check" && act !== "save") {
     const changed = act === "tidy" ? toDraft(draft.id, draft.entry, draft.revision, draft.isNew) : changeRoutes(draft, act);
     return editorPage(c, view, changed ?? draft, revisions);
@@ -176,6 +195,35 @@ const submit = (view: View) => async (c: ConsoleContext) => {
   const newest = await readRevisions(c, draft.id);
   return editorPage(c, view, rebase(draft, newest), newest, verdict);
 };
+
+/** Begins a model with a maker's schema: opens it in the editor, as JSON, and stores nothing. */
+async function addFromMaker(c: ConsoleContext) {
+  if (c.req.method !== "POST") return makerPage(c, { maker: schemaMakers[0], model: "" });
+  const field = await readForm(c);
+  const asked = { maker: field("maker"), model: field("model").trim() };
+  const found = await draftFromMaker(c, asked);
+  return "problems" in found ? makerPage(c, asked, found.problems) : editorPage(c, "json", toDraft(found.id, found.entry, 0, true), []);
+}
+
+/** The first route of a draft with an own input whose maker publishes schemas. */
+const makerOf = ({ entry }: Draft): MakerModel | undefined => {
+  if (typeof entry["body"] !== "object") return undefined;
+  const route = routesOf(entry).find(({ provider }) => schemaMakers.some((maker) => maker === provider));
+  return route && { maker: String(route["provider"]), model: String(route["model"]) };
+};
+
+/** Fetches the schema again into the draft: what its maker changed is beside it. */
+async function fetchAgain(c: ConsoleContext, view: View, draft: Draft, revisions: Revision[]) {
+  const asked = makerOf(draft);
+  const found = asked && (await draftFromMaker(c, asked));
+  if (!found) return editorPage(c, view, draft, revisions);
+  if ("problems" in found)
+    return editorPage(c, view, draft, revisions, {
+      as: "refused",
+      problems: found.problems.map(({ text }) => ({ param: "body", text: `${asked.maker}: ${text}` })),
+    });
+  return editorPage(c, view, toDraft(draft.id, { ...draft.entry, body: found.entry["body"] }, draft.revision, draft.isNew), revisions);
+}
 
 async function remove(c: ConsoleContext) {
   const { t } = c.var;
@@ -207,6 +255,7 @@ async function remove(c: ConsoleContext) {
 
 export const models = new Hono<ConsoleEnvironment>()
   .get("/", listModels)
+  .on(["GET", "POST"], "/_maker", addFromMaker)
   .get("/:id", show("form"))
   .post("/:id", submit("form"))
   .get("/:id/json", show("json"))

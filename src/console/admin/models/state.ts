@@ -18,4 +18,6 @@ export interface Editor {
 
 export const path = "/console/admin/models";
 
+export const makerPath = `${path}/_maker`;
+
 export const pathOf = (id: string) => `${path}/${encodeURIComponent(id)}`;

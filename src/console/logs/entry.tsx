@@ -1,0 +1,67 @@
+/** `/console/logs/{request}`: a request that made no task, with its error and what to do. One that made a task leads to the task's page. */
+
+import type { ConsoleContext } from "../context.ts";
+import { listKeys } from "../../db/api-keys.ts";
+import { readRequests } from "../../db/requests.ts";
+import { nothingHere, page } from "../frame.tsx";
+import { ClockTime } from "../parts/date-time.tsx";
+import { ErrorNote } from "../parts/error-note.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Pill } from "../parts/status.tsx";
+import { Facts } from "../parts/table.tsx";
+import { duration, errorText, isOfTask, look } from "./requests.tsx";
+
+export async function entryPage(c: ConsoleContext) {
+  const { t, account, language } = c.var;
+  const request = c.req.param("request") ?? "";
+  const { entries } = await readRequests(
+    c.env.DB,
+    account.id,
+    { text: request, keys: c.get("caller").ownWallets },
+    { limit: 200, now: Date.now() },
+  );
+  const entry = entries.find((one) => one.request === request);
+  if (!entry) return nothingHere(c);
+  if (isOfTask(entry)) return c.redirect(`/console/tasks/${entry.task}`, 302);
+  const keys = entry.key === undefined ? [] : await listKeys(c.env.DB, account.id);
+  const [method = "", place = ""] = entry.path.split(" ");
+  return page(
+    c,
+    `${method} ${place}`,
+    <div class="page">
+      <div class="head titled">
+        <a class="btn ghost icon sm" href="/console/logs" aria-label={t("logs_back")}>
+          <Icon name="left" />
+        </a>
+        <h1 class="clip">
+          {method} {place}
+        </h1>
+        <Pill {...look(entry.status)} text={String(entry.status)} />
+      </div>
+      {entry.outcome !== "ok" && (
+        <ErrorNote code={entry.outcome} status={entry.status} message={errorText(language, entry.outcome)} request={entry.request} />
+      )}
+      <section class="card">
+        <Facts
+          of={[
+            [t("logs_time"), <ClockTime ms={entry.at} />],
+            [t("status"), entry.status],
+            [t("callback_took"), duration(language, entry.ms)],
+            entry.model !== undefined && [t("model"), entry.model],
+            [t("task_key"), keys.find(({ walletId }) => walletId === entry.key)?.name ?? t("logs_key_gone")],
+            entry.task !== undefined && [
+              t("task"),
+              <a href={`/console/tasks/${entry.task}`}>
+                <code class="id">{entry.task}</code>
+              </a>,
+            ],
+            [t("logs_request"), <code class="id">{entry.request}</code>],
+          ]}
+        />
+      </section>
+      <p class="meta pt">{t("logs_no_content")}</p>
+    </div>,
+    200,
+    { width: "bare", bar: t("logs") },
+  );
+}

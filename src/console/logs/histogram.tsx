@@ -1,0 +1,102 @@
+/** Requests over time, as bars that choose their time: succeeded, refused, failed. The same as a table. */
+
+import { type RequestCounts, type Result, results } from "../../db/requests.ts";
+import { useAround } from "../parts/context.ts";
+import { dateText } from "../parts/date-time.tsx";
+import { Table } from "../parts/table.tsx";
+
+const height = 72;
+/** Of the ten units of a part, its bar takes eight. */
+const partWidth = 10;
+const looks: Record<Result, string> = { succeeded: "ok", refused: "no", failed: "bad" };
+
+interface HistogramProps {
+  parts: RequestCounts["parts"];
+  since: number;
+  until: number;
+  /** True if the last part is the present one. */
+  isNow: boolean;
+  /** The page of a part of the time. */
+  to: (from: number, to: number) => string;
+}
+
+const total = (part: Record<Result, number>) => results.reduce((sum, result) => sum + part[result], 0);
+
+export const Histogram = ({ parts, since, until, isNow, to }: HistogramProps) => {
+  const { t, language } = useAround();
+  const top = Math.max(...parts.map(total), 1);
+  const partMs = (until - since) / parts.length;
+  const begin = (at: number) => Math.round(since + at * partMs);
+  // Within a day clock times are enough; parts of a minute and less show their seconds.
+  const name = (ms: number) => {
+    const clock = new Date(ms).toISOString().slice(11, partMs < 60_000 ? 19 : 16);
+    return until - since <= 86_400_000 ? clock : `${dateText(language, ms)} ${clock}`;
+  };
+  const count = (value: number) => value.toLocaleString(language);
+  const described = (part: Record<Result, number>) =>
+    results.flatMap((result) => (part[result] > 0 ? [`${count(part[result])} ${t(`logs_count_${result}`)}`] : [])).join(", ");
+  return (
+    <div class="card">
+      <ul class="legend">
+        {results.map((result) => (
+          <li>
+            <svg class="key" viewBox="0 0 8 8" aria-hidden="true">
+              <rect class={looks[result]} width="8" height="8" rx="2" />
+            </svg>
+            <b>{count(parts.reduce((sum, part) => sum + part[result], 0))}</b> {t(`logs_count_${result}`)}
+          </li>
+        ))}
+      </ul>
+      <div class="plot hist pt">
+        <svg viewBox={`0 0 ${parts.length * partWidth} ${height}`} preserveAspectRatio="none" aria-hidden="true">
+          {parts.map((part, at) => {
+            let below = 0;
+            if (total(part) === 0) return null;
+            return (
+              <a href={to(begin(at), begin(at + 1))} tabindex={-1}>
+                <title>{`${name(begin(at))}: ${described(part)}`}</title>
+                {results.map((result) => {
+                  if (part[result] === 0) return null;
+                  const tall = (part[result] / top) * height;
+                  below += tall;
+                  return (
+                    <rect class={looks[result]} x={at * partWidth + 1} y={(height - below).toFixed(1)} width={8} height={tall.toFixed(1)} />
+                  );
+                })}
+              </a>
+            );
+          })}
+        </svg>
+        <div class="axis" aria-hidden="true">
+          {[0, 0.25, 0.5, 0.75].map((share) => (
+            <span>{name(begin(Math.round(share * parts.length)))}</span>
+          ))}
+          <span>{isNow ? t("admin_now") : name(until)}</span>
+        </div>
+      </div>
+      <details class="more">
+        <summary>{t("logs_by_time")}</summary>
+        <Table
+          label={t("logs_by_time")}
+          columns={[t("admin_from_utc"), ...results.map((result) => ({ name: t(`logs_${result}`), isNumber: true }))]}
+        >
+          {parts.map(
+            (part, at) =>
+              total(part) > 0 && (
+                <tr>
+                  <th scope="row">
+                    <a href={to(begin(at), begin(at + 1))}>
+                      <time datetime={new Date(begin(at)).toISOString()}>{name(begin(at))}</time>
+                    </a>
+                  </th>
+                  {results.map((result) => (
+                    <td class="num">{count(part[result])}</td>
+                  ))}
+                </tr>
+              ),
+          )}
+        </Table>
+      </details>
+    </div>
+  );
+};

@@ -1,0 +1,124 @@
+/** Where a task's time went, one bar a step. Admins also see each provider that was asked; callers never do. */
+
+import type { Child } from "hono/jsx";
+import type { Task } from "../../tasks/record.ts";
+import { useAround } from "../parts/context.ts";
+
+const width = 1000;
+/** A bar is never thinner than this, so that it is seen. */
+const least = 4;
+const marks = [0, 0.25, 0.5, 0.75, 1];
+/** Calls of the receiver that began later after the end than this are listed below the bars, and would make all bars short. */
+const callbacksWithinMs = 60_000;
+
+interface Bar {
+  name: Child;
+  from: number;
+  to: number;
+  look: "" | "run" | "ok" | "bad";
+  cause?: Child;
+}
+
+/** `1.24 s`, `97 ms`, `3 min 12 s` */
+function spanText(language: string, ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 120) return `${seconds.toLocaleString(language, { maximumSignificantDigits: 3 })} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}
+
+/** The steps in their order; `now` ends the present one. */
+function useBars(record: Task, isAdmin: boolean, now: number): Bar[] {
+  const { t } = useAround();
+  const { createdAt, startedAt, readyAt, finalAt, status, attempts, submission, route, callback } = record;
+  const end = finalAt ?? now;
+  const isFailed = status === "failed";
+  const made = readyAt !== undefined && readyAt <= end ? readyAt : end;
+  const work: Bar[] = [];
+  if (startedAt !== undefined) {
+    const look = isFailed ? "bad" : "run";
+    if (!isAdmin) work.push({ name: t("fall_made"), from: startedAt, to: made, look, cause: isFailed ? record.error : undefined });
+    else {
+      let from = startedAt;
+      for (const [at, attempt] of attempts.entries()) {
+        const to = attempt.to ?? from;
+        work.push({
+          name: (
+            <>
+              <b>{at + 1}</b> · {attempt.provider}
+            </>
+          ),
+          from: attempt.from ?? from,
+          to,
+          look: "bad",
+          cause: <code>{attempt.outcome}</code>,
+        });
+        from = to;
+      }
+      const current = submission.routes[route];
+      // An earlier route may have become the current one again; after the last has failed there is none.
+      const resumed = attempts[route];
+      if (current && (!resumed || !isFailed))
+        work.push({
+          name: (
+            <>
+              <b>{route + 1}</b> · {current.provider}
+            </>
+          ),
+          from: resumed?.from ?? record.askedAt ?? from,
+          to: made,
+          look,
+          cause: isFailed ? <code>{record.error}</code> : undefined,
+        });
+    }
+  }
+  const calls = (callback?.attempts ?? []).filter(({ at }) => at < end + callbacksWithinMs);
+  return [
+    { name: t("fall_waited"), from: createdAt, to: startedAt ?? end, look: "" },
+    ...work,
+    ...(status === "completed" && made < end ? [{ name: t("fall_stored"), from: made, to: end, look: "" as const }] : []),
+    ...calls.map(({ at, ms, status: answered, fault }): Bar => ({
+      name: t("callback"),
+      from: at,
+      to: at + ms,
+      look: answered !== undefined && answered < 300 ? "" : "bad",
+      cause: answered ?? t(`fault_${fault ?? "interrupted"}`),
+    })),
+  ];
+}
+
+export const Waterfall = ({ record, isAdmin }: { record: Task; isAdmin: boolean }) => {
+  const { t, language } = useAround();
+  const bars = useBars(record, isAdmin, Date.now()).map((bar) => ({ ...bar, to: Math.max(bar.from, bar.to) }));
+  const all = Math.max(...bars.map(({ to }) => to), record.createdAt + 1) - record.createdAt;
+  const place = (ms: number) => (Math.min(1, Math.max(0, (ms - record.createdAt) / all)) * width).toFixed(1);
+  return (
+    <section>
+      <div class="sub">
+        <h2>{t("fall")}</h2>
+      </div>
+      <div class="card">
+        <ol class="fall">
+          {bars.map(({ name, from, to, look, cause }) => (
+            <li>
+              <span class="clip">{name}</span>
+              <svg viewBox={`0 0 ${width} 12`} preserveAspectRatio="none" aria-hidden="true">
+                {marks.map((share) => (
+                  <line class="g" x1={share * width} x2={share * width} y1="-12" y2="24" />
+                ))}
+                <rect
+                  class={look || "wait"}
+                  x={Math.min(Number(place(from)), width - least)}
+                  width={Math.max(least, Number(place(to)) - Number(place(from)))}
+                  height="12"
+                />
+              </svg>
+              <span class="num">{spanText(language, to - from)}</span>
+              {cause !== undefined && <p>{cause}</p>}
+            </li>
+          ))}
+        </ol>
+      </div>
+    </section>
+  );
+};
