@@ -2,6 +2,7 @@
 
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { unzipSync } from "fflate";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { toBatchObjectId } from "../../src/base/ids.ts";
 import { type Account, asAdmin, call, finish, holdTime, script, unique } from "../support/gateway.ts";
@@ -205,7 +206,10 @@ test("a batch is begun once with its limit, shows work and money while it runs, 
   const results = await browser.ask(`${path}/results.jsonl`);
   expect(results.headers.get("content-disposition")).toBe(`attachment; filename="${id}.jsonl"`);
   expect((await results.text()).trim().split("\n")).toHaveLength(7);
-  for (const place of ["", "/lines", "/results.jsonl", "/failed.jsonl", "/cancel"])
+  const archive = await browser.ask(`${path}/files.zip`);
+  expect([archive.status, archive.headers.get("content-type")]).toEqual([200, "application/zip"]);
+  expect(Object.keys(unzipSync(new Uint8Array(await archive.arrayBuffer()))).length).toBeGreaterThan(0);
+  for (const place of ["", "/lines", "/results.jsonl", "/files.zip", "/failed.jsonl", "/cancel"])
     expect((await stranger.ask(path + place)).status, place).toBe(404);
   expect((await stranger.ask(`${path}/repeat`, { price: "1" })).status).toBe(404);
   expect((await browser.ask(`${page}/nothing`)).status).toBe(404);

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { buildBody, computeHold } from "../../src/console/playground/body.ts";
-import { toInputFields, toTyped } from "../../src/console/playground/fields.ts";
+import { fieldAt, formFields, toInputFields, toTyped } from "../../src/console/playground/fields.ts";
 
 const parameters = {
   type: "object",
@@ -16,7 +16,9 @@ const parameters = {
         duration: { type: "string", enum: ["5", "10"], default: "5" },
         sound: { type: "boolean", default: false },
         seed: { anyOf: [{ type: "integer", minimum: 1, maximum: 9 }, { type: "null" }] },
-        image_urls: { type: "array", items: { type: "string" } },
+        image_urls: { type: "array", items: { type: "string" }, maxItems: 4 },
+        end_image_url: { anyOf: [{ type: "string" }, { type: "null" }] },
+        tags: { type: "array", items: { type: "string" } },
         camera: { type: "object", properties: { zoom: { type: "number" } } },
       },
       required: ["prompt"],
@@ -24,15 +26,26 @@ const parameters = {
   },
   required: ["model"],
 };
-const fields = toInputFields(parameters as never);
+const schemaFields = toInputFields(parameters as never);
+const fields = formFields(schemaFields);
 
-test("enumerations are choices, numbers have limits, lists and objects are JSON, and the prompt stands beside the input", () => {
+test("enumerations are choices, numbers have limits, images share a tray, other lists and objects are JSON, and the prompt stands beside the input", () => {
   expect(fields).toMatchObject([
     { as: "text", name: "prompt", isRequired: true },
     { as: "choice", name: "input.duration", options: ["5", "10"], fallback: "5" },
     { as: "flag", name: "input.sound" },
     { as: "number", name: "input.seed", isWhole: true, minimum: 1, maximum: 9 },
-    { as: "json", name: "input.image_urls" },
+    {
+      as: "pictures",
+      name: "pictures",
+      most: 5,
+      roles: ["image_urls", "end_image_url"],
+      targets: [
+        { key: "image_urls", isList: true },
+        { key: "end_image_url", isList: false },
+      ],
+    },
+    { as: "json", name: "input.tags" },
     { as: "json", name: "input.camera" },
   ]);
 });
@@ -44,11 +57,19 @@ test("the filled form is the body, its price is that of the rule, and a record f
       "input.duration": "10",
       "input.sound": "on",
       "input.seed": "7",
-      "input.image_urls": '["https://a.example/b.png"]',
+      "pictures.0.url": "https://a.example/b.png",
+      "pictures.0.role": "image_urls",
+      "pictures.1.url": "https://a.example/c.png",
+      "pictures.1.role": "end_image_url",
+      "pictures.2.url": "https://a.example/d.png",
     }).map(([name, text]) => [name, [text]]),
   );
   const body = buildBody(fields, typed, new Map());
-  expect(body).toEqual({ prompt: "sea", input: { duration: "10", sound: true, seed: 7, image_urls: ["https://a.example/b.png"] } });
+  const images = ["https://a.example/b.png", "https://a.example/d.png"];
+  expect(body).toEqual({
+    prompt: "sea",
+    input: { duration: "10", sound: true, seed: 7, image_urls: images, end_image_url: "https://a.example/c.png" },
+  });
   const choice = {
     id: "kling-3",
     model: "kling-3",
@@ -65,4 +86,28 @@ test("the filled form is the body, its price is that of the rule, and a record f
   expect(again.get("prompt")).toEqual(["sea"]);
   expect(again.get("input.duration")).toEqual(["10"]);
   expect(again.get("input.seed")).toEqual(["7"]);
+});
+
+test("the table of a model's fields has each image field by its own name", () => {
+  expect(schemaFields.map(({ name }) => name)).toEqual(expect.arrayContaining(["input.image_urls", "input.end_image_url"]));
+});
+
+test("images of a record are in the tray again, and errors of their fields belong to it", () => {
+  const again = toTyped(fields, { input: { image_urls: ["https://a.example/b.png"], end_image_url: "https://a.example/c.png" } });
+  expect(again.get("pictures.0.url")).toEqual(["https://a.example/b.png"]);
+  expect(again.get("pictures.1.role")).toEqual(["end_image_url"]);
+  for (const param of ["input.image_urls[0]", "input.end_image_url"]) expect(fieldAt(fields, param)?.name).toBe("pictures");
+  expect(fieldAt(fields, "input.tags[1]")?.name).toBe("input.tags");
+});
+
+test("one field for one image has the image itself, without a choice of its place", () => {
+  const single = formFields(
+    toInputFields({
+      type: "object",
+      properties: { input: { type: "object", properties: { image_url: { type: "string", format: "uri" } } } },
+    }),
+  );
+  expect(single).toMatchObject([{ as: "pictures", most: 1, roles: [] }]);
+  const typed = new Map([["pictures.0.url", ["https://a.example/b.png"]]]);
+  expect(buildBody(single, typed, new Map())).toEqual({ input: { image_url: "https://a.example/b.png" } });
 });

@@ -293,6 +293,12 @@ export async function batchPage(c: ConsoleContext, id: string, problem?: string,
               <span>{t(hasEnded(batch) ? "batch_results" : "batch_results_so_far")}</span>
             </a>
           )}
+          {batch.counts.completed > 0 && isStarted && (
+            <a class="btn" href={`${path}/files.zip`} download>
+              <Icon name="down" />
+              <span>{t("batch_zip")}</span>
+            </a>
+          )}
           {!hasEnded(batch) && (
             <a class="btn danger" href={`${path}/cancel`}>
               <Icon name="stop" />

@@ -82,6 +82,13 @@ export async function downloadResults(c: ConsoleContext, id: string) {
   return answer.ok && answer.body ? c.body(answer.body, 200, attachment(`${id}.jsonl`)) : nothingHere(c);
 }
 
+/** `GET /console/batches/{id}/files.zip` */
+export async function downloadFiles(c: ConsoleContext, id: string) {
+  const answer = await askGateway(c, `${batchPath(id)}/files.zip`);
+  const headers = { "content-type": "application/zip", "content-disposition": `attachment; filename="${id}.zip"` };
+  return answer.ok && answer.body ? c.body(answer.body, 200, headers) : nothingHere(c);
+}
+
 /**
  * `POST /console/batches/{id}/repeat`: a batch of the failed lines, or of those with one reason, whose limit is the price that the button
  * named. The same form sent twice is one batch.
@@ -102,6 +109,7 @@ export async function repeatFailed(c: ConsoleContext, id: string) {
     body: JSON.stringify({
       input_file: (await readFile(stored)).id,
       concurrency: batch.concurrency,
+      deliver_to: batch.deliver_to,
       reference: longestName.exec(name)?.[0],
       ...(Number.isSafeInteger(price) && price > 0 && { max_cost: price / 1e6 }),
     }),

@@ -37,8 +37,9 @@ const targets: [path: RegExp, endpoint: Exclude<Endpoint, "chat">][] = [
   [/^\/v1\/images\/generations$/, "image"],
   [/^\/v1\/videos\/generations$/, "video"],
   [/^\/v1\/videos\/[\w-]+\/remix$/, "remix"],
+  [/^\/v1\/tasks$/, "task"],
 ];
-const allowed = "/v1/images/generations, /v1/videos/generations, /v1/videos/{id}/remix";
+const allowed = "/v1/images/generations, /v1/videos/generations, /v1/videos/{id}/remix, /v1/tasks";
 
 type Found = { customId?: string | undefined; violations: Violation[] } | { customId: string; model: string; price: number };
 

@@ -19,11 +19,30 @@ export function buildBody(fields: Field[], typed: Typed, images: Images): Record
     const value = buildValue(field, typed, images);
     if (value === undefined) continue;
     const { group } = field;
+    if (field.as === "pictures" && field.targets) {
+      body["input"] = { ...(body["input"] as object | undefined), ...placeImages(field, value as PlacedImage[]) };
+      continue;
+    }
     const key = field.as === "pictures" ? (field.roles.length > 0 ? "image_with_roles" : "images") : field.key;
     if (group === undefined) body[key] = value;
     else body[group] = { ...(body[group] as object | undefined), [key]: value };
   }
   return body;
+}
+
+interface PlacedImage {
+  url: ImageFile | string;
+  /** The name of the field; empty if there is one alone. */
+  role: string;
+}
+
+/** The images of a tray in the fields of an own input. Two images for a field that takes one are passed on: the API says what it takes. */
+function placeImages({ targets = [] }: Field & { as: "pictures" }, images: PlacedImage[]): Record<string, unknown> {
+  const placed = targets.map(({ key, isList }, at): [string, unknown] => {
+    const own = images.filter(({ role }) => role === key || (role === "" && at === 0)).map(({ url }) => url);
+    return [key, isList || own.length > 1 ? own : own[0]];
+  });
+  return Object.fromEntries(placed.filter(([, value]) => value !== undefined && (!Array.isArray(value) || value.length > 0)));
 }
 
 /** The value of one field; undefined if the body must not contain it. */
@@ -62,6 +81,7 @@ function buildValue(field: Field, typed: Typed, images: Images): unknown {
         role: role === "" ? (field.roles[0] ?? "") : role,
       }));
       if (list.length === 0) return undefined;
+      if (field.targets) return list;
       return field.roles.length > 0 ? list : list.map((one) => one.url);
     }
     case "messages":

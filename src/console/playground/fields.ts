@@ -20,6 +20,12 @@ export interface Schema {
   format?: string;
 }
 
+/** A field of an own input that takes images: one, or a list. */
+interface Target {
+  key: string;
+  isList: boolean;
+}
+
 type Shape =
   | { as: "choice"; options: (string | number)[] }
   | { as: "flag" }
@@ -29,7 +35,7 @@ type Shape =
   /** Images with a role each. */
   | { as: "roles"; most: number; roles: string[] }
   /** The form's tray: all images of a request, each with a role if there are roles. */
-  | { as: "pictures"; most: number; roles: string[] }
+  | { as: "pictures"; most: number; roles: string[]; targets?: Target[] }
   /** Messages of a conversation. */
   | { as: "messages"; roles: string[] }
   /** Fields without a better control: JSON. */
@@ -44,6 +50,8 @@ export type Field = Shape & {
   group?: string | undefined;
   isRequired: boolean;
   fallback?: unknown;
+  /** Of a field of an own input that takes images. */
+  takes?: Target & { most: number };
 };
 
 /** The values of a form, by the names of its inputs. */
@@ -63,15 +71,41 @@ export function toFields(schema: Schema, group?: string): Field[] {
   });
 }
 
+/** The names of fields of an own input that take images. */
+const takesImages = /(?:^|_)(?:images?|frames?|masks?|photos?)(?:_urls?|_uris?)?$/;
+const maxListed = 10;
+
+/** The fields of an own input that take images, as their names and types say. */
+function findTargets(properties: Record<string, Schema>): (Target & { most: number })[] {
+  return Object.entries(properties).flatMap(([key, property]) => {
+    const known = merged({ ...property }) as Schema;
+    if (!takesImages.test(key) || known.enum) return [];
+    const isList = known.type === "array" && (merged({ ...known.items }) as Schema).type === "string";
+    return isList || known.type === "string" ? [{ key, isList, most: isList ? (known.maxItems ?? maxListed) : 1 }] : [];
+  });
+}
+
 /** The fields of an own input: those of its own level, with JSON for lists and objects. The prompt stands beside it. */
 export function toInputFields({ properties = {} }: Schema): Field[] {
   const { input, prompt } = properties;
   const isRequired = (key: string) => input?.required?.includes(key) ?? false;
+  const targets = findTargets(input?.properties ?? {});
   const own = Object.entries(input?.properties ?? {}).flatMap(([key, property]): Field[] => {
     if (key === "prompt" && prompt) return [];
     const known = merged({ ...property }) as Schema;
     const shape: Shape = ["array", "object", undefined].includes(known.type) && !known.enum ? { as: "json" } : toShape(known);
-    return [{ ...shape, name: `input.${key}`, key, group: "input", isRequired: isRequired(key), fallback: known.default }];
+    const images = targets.find((target) => target.key === key);
+    return [
+      {
+        ...shape,
+        name: `input.${key}`,
+        key,
+        group: "input",
+        isRequired: isRequired(key),
+        fallback: known.default,
+        ...(images && { takes: images }),
+      },
+    ];
   });
   return [...(prompt ? [{ ...toShape(prompt), name: "prompt", key: "prompt", isRequired: isRequired("prompt") }] : []), ...own];
 }
@@ -102,8 +136,23 @@ function toListShape({ type, properties }: Schema, most: number): Shape {
   return roles && properties?.["content"] ? { as: "messages", roles } : { as: "json" };
 }
 
-/** The fields of a form: one tray for all images replaces the schema's two lists. */
+/** The fields of a form: one tray for all images replaces the schema's two lists, and those fields of an own input that take images. */
 export function formFields(fields: Field[]): Field[] {
+  const targets = fields.flatMap(({ takes }) => takes ?? []);
+  if (targets.length > 0) {
+    const tray: Field = {
+      as: "pictures",
+      name: "pictures",
+      key: "pictures",
+      group: "input",
+      most: targets.reduce((sum, { most }) => sum + most, 0),
+      // With one field the image needs no choice of its place.
+      roles: targets.length > 1 ? targets.map(({ key }) => key) : [],
+      targets: targets.map(({ key, isList }) => ({ key, isList })),
+      isRequired: false,
+    };
+    return fields.flatMap((field) => (!field.takes ? [field] : field.takes === targets[0] ? [tray] : []));
+  }
   const lists = fields.filter(({ as }) => as === "images" || as === "roles");
   const [first] = lists;
   if (!first) return fields;
@@ -114,10 +163,14 @@ export function formFields(fields: Field[]): Field[] {
 }
 
 /** True if an error's `param` belongs to a field: `images[1]` belongs to the tray. */
-const holdsParam = ({ name, as }: Field, param: string) =>
-  as === "pictures"
+const holdsParam = (field: Field, param: string) => {
+  const { name } = field;
+  if (field.as === "pictures" && field.targets)
+    return field.targets.some(({ key }) => param === `input.${key}` || param.startsWith(`input.${key}[`));
+  return field.as === "pictures"
     ? /^image(s|_with_roles)\b/.test(param)
     : param === name || param.startsWith(`${name}[`) || param.startsWith(`${name}.`);
+};
 
 /** The field of an error's `param`. */
 export const fieldAt = (fields: Field[], param: string) => fields.find((field) => holdsParam(field, param));
@@ -139,7 +192,12 @@ function recorded({ key, group }: Field, parameters: Record<string, unknown>): u
 }
 
 /** The images of a record, with the roles that the gateway resolved. */
-function readPictures({ roles }: Field & { as: "pictures" }, { images = [], image_with_roles: listed = [] }: Record<string, unknown>) {
+function readPictures({ roles, targets }: Field & { as: "pictures" }, parameters: Record<string, unknown>) {
+  if (targets) {
+    const { input } = parameters as { input?: Record<string, unknown> };
+    return targets.flatMap(({ key }) => [input?.[key] ?? []].flat().map((url) => ({ url, role: roles.includes(key) ? key : "" })));
+  }
+  const { images = [], image_with_roles: listed = [] } = parameters;
   const plain = (images as string[]).map((url, _, { length }) => ({ url, role: length === 1 ? "first_frame" : "reference" }));
   const all = [...plain, ...(listed as { url: string; role: string }[])];
   return all.map(({ url, role }) => ({ url, role: roles.includes(role) ? role : "" }));

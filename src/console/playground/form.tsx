@@ -29,6 +29,11 @@ const inSight = [
   "metadata.resolution",
   "max_completion_tokens",
 ];
+/** The fields of an own input that are visible: what it needs, choices, and numbers with both limits. */
+const isInSight = (field: Field): boolean =>
+  field.group === "input" &&
+  (field.isRequired || field.as === "choice" || (field.as === "number" && field.minimum !== undefined && field.maximum !== undefined));
+
 /** Fields that share a line. */
 const paired = new Set(["n", "quality"]);
 
@@ -69,8 +74,9 @@ function Fields({ state }: { state: FormState }) {
   const { fields, typed, problems } = state;
   // A chat gives one answer: its number of answers is folded.
   const names = state.action === "chat" ? inSight.filter((name) => name !== "n") : inSight;
-  const shown = names.flatMap((name) => fields.filter((field) => field.name === name));
-  const folded = fields.filter(({ name }) => !names.includes(name));
+  const ofInput = fields.filter((field) => !names.includes(field.name) && isInSight(field));
+  const shown = [...names.flatMap((name) => fields.filter((field) => field.name === name)), ...ofInput];
+  const folded = fields.filter((field) => !shown.includes(field));
   const pair = shown.filter(({ name }) => paired.has(name));
   const isSet = ({ name, fallback }: Field) => {
     const text = typed.get(name)?.[0] ?? "";
