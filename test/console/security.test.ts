@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
+import { writeRequests } from "../../src/db/requests.ts";
 import { pages } from "../../src/console/pages.tsx";
 import { asAdmin, call, complete, holdTime, submit, unique } from "../support/gateway.ts";
 import { hashedPath } from "../../src/console/static-files.ts";
@@ -79,6 +80,9 @@ async function personWithAll() {
     await call("/v1/files", { key, method: "POST", body: JSON.stringify(line), headers: { "content-type": "application/jsonl" } })
   ).body as { id: string };
   const { id: batchId } = (await call("/v1/batches", { key, body: { input_file: fileId } })).body as { id: string };
+  const requestId = `request-${unique()}`;
+  const refused = { path: `POST ${images}`, status: 402, outcome: "insufficient_quota", ms: 3, key: keyId };
+  await writeRequests(env.DB, [{ account: accountId, at: Date.now(), request: requestId, ...refused }]);
   const names = {
     key,
     email,
@@ -95,6 +99,7 @@ async function personWithAll() {
     session: session.id,
     fileId,
     batchId,
+    requestId,
   };
   return { browser, token: session.token, ...names, marks: Object.values(names) };
 }
@@ -109,7 +114,7 @@ beforeAll(async () => {
 
 /** The path of a route, filled in with the owner's ids. */
 function pathTo(route: string): string {
-  const { accountId, memberId, keyId, taskId, passkeyId, characterId, session, fileId, batchId } = owner;
+  const { accountId, memberId, keyId, taskId, passkeyId, characterId, session, fileId, batchId, requestId } = owner;
   const kinds: Record<string, string> = {
     keys: keyId,
     members: memberId,
@@ -128,6 +133,7 @@ function pathTo(route: string): string {
     key: keyId,
     task: taskId,
     action: "disable",
+    request: requestId,
     login: "github",
     model: "vidA-2",
     number: "0",
@@ -219,9 +225,9 @@ test("other users' records are 404 for every method and input", async () => {
     for (const mark of [owner.prompt, owner.keyName, owner.username]) expect(text, path).not.toContain(mark);
   }
   expect(await ownersRows()).toEqual(before);
-  // The paths are correct: the owner gets the pages.
+  // The paths are correct: the owner gets the pages. Receipts are Stripe's, and tested with payments.
   for (const { method, path } of routes.filter(
-    (route) => route.method === "GET" && isOnesOwn(route.path) && !route.path.startsWith("/console/admin"),
+    (route) => route.method === "GET" && isOnesOwn(route.path) && !/^\/console\/(admin|billing\/receipts)\b/.test(route.path),
   ))
     // Runs are part of a page; without script their path leads to the whole page.
     expect((await owner.browser.ask(pathTo(path))).status, `${method} ${path}`).toBe(path.endsWith("/runs/:ids") ? 303 : 200);

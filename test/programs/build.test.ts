@@ -8,9 +8,9 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 /** 8 KB above the script of today. What counts is the start-up itself (`npm run bench -- startup`, at most 25 ms above an empty Worker). */
-const maxBytes = 529_000;
+const maxBytes = 544_000;
 /** 20 KB above the script of today, 610 of it the API description and the docs. Without better-auth, which would add as much again. */
-const maxConsoleBytes = 1_640_000;
+const maxConsoleBytes = 1_740_000;
 const run = promisify(execFile);
 let folder = "";
 
@@ -29,7 +29,7 @@ async function bundle(config: string): Promise<number> {
   return (await stat(join(outdir, "worker.js"))).size;
 }
 
-test("the gateway's script is at most 529 KB minified", async () => {
+test("the gateway's script is at most 544 KB minified", async () => {
   expect(await bundle("wrangler.toml")).toBeLessThanOrEqual(maxBytes);
 });
 

@@ -161,8 +161,12 @@ async function automaticPosted(c: ConsoleContext) {
 }
 
 async function portalPosted(c: ConsoleContext) {
-  const url = await portalUrl(c);
-  return url === undefined ? billingPage(c, { problem: c.var.t("billing_stripe_away"), status: 503 }) : c.redirect(url, 303);
+  try {
+    const url = await portalUrl(c);
+    return url === undefined ? nothingHere(c) : c.redirect(url, 303);
+  } catch {
+    return billingPage(c, { problem: c.var.t("billing_stripe_away"), status: 503 });
+  }
 }
 
 async function receiptPage(c: ConsoleContext) {

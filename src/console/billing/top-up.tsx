@@ -38,9 +38,8 @@ function toRefusal(c: ConsoleContext, made: (CheckoutAnswer & { refused: string 
   }
 }
 
-/** The address of Stripe's portal; undefined if Stripe does not answer, or before the first payment. */
-export const portalUrl = (c: ConsoleContext): Promise<string | undefined> =>
-  c.env.API.paymentPortal(c.get("account").id, backTo(c)).catch(() => undefined);
+/** The address of Stripe's portal; undefined before the first payment, and where nothing can be paid. Throws if Stripe does not answer. */
+export const portalUrl = (c: ConsoleContext): Promise<string | undefined> => c.env.API.paymentPortal(c.get("account").id, backTo(c));
 
 /** What can be paid; undefined where nothing can, also with a setting that is wrong: the page works without it, and the log names it. */
 export async function paymentOptions(c: ConsoleContext): Promise<PaymentOptions | undefined> {
