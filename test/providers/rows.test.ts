@@ -1,5 +1,6 @@
 /** The writes and calls of tasks whose providers answer at once, or call back. */
 
+import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { addDurations } from "../../src/db/typical-times.ts";

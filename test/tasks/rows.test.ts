@@ -1,5 +1,6 @@
 /** The writes and calls of a task or chat, counted over its whole life: from its submission to the end of its record. */
 
+import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Account, call, holdTime, unique } from "../support/gateway.ts";
