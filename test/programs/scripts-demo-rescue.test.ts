@@ -23,7 +23,8 @@ async function start(variables: Record<string, string>) {
   const demo = runScript("scripts/demo-rescue.ts", { ...variables, DEMO_OUTPUT: output, TMPDIR: scratch });
   onTestFinished(() => void demo.process.kill());
   const pids = (pattern: string) => descendants(demo.process.pid!).filter(({ command }) => command.includes(pattern));
-  await printed(demo, /^script of 2025: waits for task_/m, 120_000);
+  // Before the script begins: soon after that the gateway is killed.
+  await printed(demo, /^gateway: running/m, 120_000);
   const before = pids("workerd");
   await printed(demo, /^gateway: running again/m, 240_000);
   const after = pids("workerd");
