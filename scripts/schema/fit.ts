@@ -39,6 +39,8 @@ function wholeEvent(schema: unknown, { type, id, end }: Events): Node {
 /** A copy of the description for fuzzing. */
 export function fitForFuzzing(document: unknown): unknown {
   const copy = structuredClone(document) as { paths: Node; components: { schemas: Record<string, Node> } };
+  // Asks a maker on the internet for its schema.
+  delete copy.paths["/admin/model_drafts"];
   walk(copy.paths, (node) => {
     // Waiting would use up the time of the run.
     if (node["name"] === "wait" && isNode(node["schema"])) Object.assign(node, { example: 1, schema: { ...node["schema"], maximum: 1 } });
