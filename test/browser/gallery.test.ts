@@ -34,7 +34,8 @@ test("the lightbox moves from image to image by keys, and returns the focus", pa
   await expect.poll(() => shot.getAttribute("alt")).toBe("A pair, 2 / 2");
   await page.keyboard.press("Escape");
   expect(await dialog.isVisible()).toBe(false);
-  expect(await page.evaluate(() => document.activeElement?.getAttribute("data-title"))).toBe("A pair");
+  // The event of the closed dialog comes later.
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("data-title"))).toBe("A pair");
   await page.keyboard.press("/");
   await page.keyboard.type("first");
   await Promise.all([page.waitForURL("**/console/tasks?q=first"), page.keyboard.press("Enter")]);
