@@ -12,7 +12,7 @@ export const endOfRoute = ({ retires }: Pick<Route, "retires">): number | undefi
 export const hasEnded = (route: Pick<Route, "retires">, now: number): boolean => (endOfRoute(route) ?? Infinity) <= now;
 
 /**
- * When the last of these routes ends, in milliseconds: the end of their model. undefined if one of them has no end, or there is none.
+ * The end of a model in milliseconds: when the last of its routes ends. undefined if a route has no end, or if there are no routes.
  */
 export function endOfModel(routes: Route[]): number | undefined {
   const ends = routes.map((route) => endOfRoute(route) ?? Infinity);

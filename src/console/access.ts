@@ -14,7 +14,7 @@ interface Rule {
   write: Role;
 }
 
-/** The first rule that matches counts. Handlers narrow some further: members change only their own keys, and nobody but an owner makes owners. */
+/** The first rule that matches counts. Handlers narrow some further: members change only their own keys, and only owners make owners. */
 const rules: Rule[] = [
   // The person, not the account: password, passkeys, sessions.
   { path: /^\/console\/account(\/|$)/, read: "viewer", write: "viewer" },

@@ -16,7 +16,7 @@ export async function mailBudget(env: ConsoleEnv, reached: BudgetAlert): Promise
   const account = await accountById(env.DB, accountId);
   if (!account || account.disabled) return true;
   const key = keyId === undefined ? undefined : (await listKeys(env.DB, accountId)).findLast(({ walletId }) => walletId === keyId);
-  // The budget of a member is told to the member, others to the owners. An account that nobody signs in to has only its own address.
+  // A mail about a member's budget goes to the member, others go to the owners. An account without users has only its own address.
   const ofMember = keyId !== undefined && !key ? await findRecipients(env.DB, accountId, keyId) : [];
   if (keyId !== undefined && !key && ofMember.length === 0) return true;
   const owners = await findRecipients(env.DB, accountId);

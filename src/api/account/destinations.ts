@@ -49,7 +49,7 @@ export async function showDestination(c: AppContext, name: string): Promise<Resp
   return answer(c, view(found));
 }
 
-/** Creates or replaces a destination. The secret is needed each time: nobody can lead a stored one to another endpoint. */
+/** Creates or replaces a destination. The secret is required each time, so that a stored secret is never sent to a new endpoint. */
 export async function putDestination(c: AppContext, name: string): Promise<Response> {
   const { kind, endpoint, bucket, region, access_key_id, secret_access_key, prefix = "" } = await readFields(c, destinationChange);
   if (!isName(name)) throw invalid("name", "bad_destination_name");

@@ -37,7 +37,7 @@ function leave(c: AppContext, { status }: Response): void {
   const caller = c.get("caller") as Caller | undefined;
   const { method, path } = c.req;
   const isCallback = path.startsWith("/callbacks/");
-  // Nor which file somebody asks about.
+  // The log does not say which file a visitor asks about.
   const isCut = isCallback || path.startsWith("/v1/verify/");
   const entry = {
     request: requestId,

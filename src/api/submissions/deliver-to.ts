@@ -29,7 +29,7 @@ export async function readDeliverTo(
   return { deliverTo: { destination, ...(prefix !== undefined && { prefix }) }, violations: [] };
 }
 
-/** True for several images, for a video with its thumbnail, and for an own input, of which nobody knows how many files it makes. */
+/** True for several images, for a video with its thumbnail, and for an own input, whose number of files is not known in advance. */
 function makesSeveralFiles({ n, thumbnail, metadata, input }: Record<string, unknown>): boolean {
   if (input !== undefined) return true;
   const inner = typeof metadata === "object" && metadata !== null && "thumbnail" in metadata ? metadata.thumbnail : undefined;

@@ -7,7 +7,7 @@ import { Icon } from "./icon.tsx";
 
 type Credentials = "maker" | "gateway" | "none";
 
-/** What the files of a task carry: of several the weakest, because a badge must hold for all of them. undefined if nobody looked, or there is no file. */
+/** Who signed the files of a task. For several files the weakest answer, because the badge is about all of them. undefined if there is no file, or if one was not examined. */
 export function taskCredentials(task: TaskData): Credentials | undefined {
   const found = [...taskImages(task), taskVideo(task)].flatMap((file) => (file ? [file.credentials] : []));
   if (found.length === 0 || found.includes(undefined)) return undefined;

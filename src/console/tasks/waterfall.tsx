@@ -56,7 +56,7 @@ function useBars(record: Task, isAdmin: boolean, now: number): Bar[] {
         from = to;
       }
       const current = submission.routes[route];
-      // An earlier route may have become the current one again; after the last has failed there is none.
+      // The current route may be an earlier one that was resumed. After the last route has failed there is no current route.
       const resumed = attempts[route];
       if (current && (!resumed || !isFailed))
         work.push({

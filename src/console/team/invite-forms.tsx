@@ -15,7 +15,7 @@ export interface RefusedForm {
 export const maxDays = 30;
 export const maxPeople = 100;
 
-/** The roles that a user with this role may invite to by mail. A link may be passed on: nobody becomes an admin by one. */
+/** The roles that a user with this role may invite to by mail. A link may be passed on, so it never makes an admin. */
 export const mailRoles = (role: Role): Role[] =>
   role === "owner" ? ["member", "viewer", "admin", "owner"] : ["member", "viewer", "admin"];
 export const linkRoles: Role[] = ["member", "viewer"];

@@ -99,7 +99,7 @@ async function changeRole(c: ConsoleContext, member: Membership) {
 }
 
 const setDisabled = (disabled: boolean) => async (c: ConsoleContext, member: Membership) => {
-  // Nobody locks himself out by mistake.
+  // Users cannot disable themselves: they could not undo it.
   if (member.userId === c.get("user").id) return notYourRole(c);
   return answerOutcome(c, await changeMember(c.env.DB, c.env.API, actor(c), member, { disabled }), member, "changed");
 };
