@@ -176,6 +176,17 @@ test.each([
   expect(relativeTime(language, 0, 125_000)).toBe(ago);
 });
 
+test.each([
+  [3_600_000, "in 1 hr"],
+  [3_599_001, "in 1 hr"],
+  [3_540_000, "in 59 min"],
+  [86_399_001, "in 24 hr"],
+  [29_000, "now"],
+  [-125_000, "2 min ago"],
+])("%d ms from now are %s", (away, text) => {
+  expect(relativeTime("en", 1_700_000_000_000 + away, 1_700_000_000_000)).toBe(text);
+});
+
 test("choosing a language returns to the page where it was chosen, but not to another host or to the answer of a form", async () => {
   const browser = new Browser();
   const after = async (referer: string) =>

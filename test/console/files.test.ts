@@ -31,7 +31,7 @@ test("a file is uploaded with its name and lifetime, listed, opened and deleted"
   expect(answer.status, await answer.clone().text()).toBe(303);
   const [, id] = /^\/console\/files\?done=uploaded#(file_[\w-]+)$/.exec(answer.headers.get("location") ?? "") ?? [];
   const html = await browser.read(`${page}?done=uploaded`);
-  for (const words of ["crane &amp; &lt;b&gt;.png", "108 B", "in 59 min", "The file was uploaded.", "PNG", `src="${page}/${id}/content"`])
+  for (const words of ["crane &amp; &lt;b&gt;.png", "108 B", "in 1 hr", "The file was uploaded.", "PNG", `src="${page}/${id}/content"`])
     expect(html).toContain(words);
   const content = await browser.ask(`${page}/${id}/content`);
   expect([content.headers.get("content-type"), content.headers.get("content-disposition")]).toEqual([

@@ -70,13 +70,13 @@ function tell(root) {
   for (const time of root.querySelectorAll("time[data-relative]")) {
     if (!(time instanceof HTMLTimeElement)) continue;
     const at = Date.parse(time.dateTime);
-    const minutes = Math.trunc((at - Date.now()) / 60_000);
+    const minutes = Math.round((at - Date.now()) / 60_000);
     const text =
       minutes === 0
         ? relative.format(0, "second")
         : Math.abs(minutes) < 60
           ? spaced(relative.format(minutes, "minute"))
-          : Math.abs(minutes) < 1440
+          : Math.abs(minutes) <= 1440
             ? spaced(relative.format(Math.trunc(minutes / 60), "hour"))
             : toDate(at);
     if (time.textContent !== text) time.textContent = text;

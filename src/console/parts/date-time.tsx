@@ -3,7 +3,7 @@
 import type { Language } from "../messages.ts";
 import { useAround } from "./context.ts";
 
-const dayMs = 86_400_000;
+const dayMinutes = 1440;
 /** Date formats with the day before the month. */
 const toLocale = (language: Language) => (language === "en" ? "en-GB" : language);
 
@@ -13,13 +13,14 @@ const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).rep
 /** With a space between a number and its Chinese unit, as in all other texts. The pages' script does the same. */
 const spaced = (text: string) => text.replace(/\d(?=\p{Script=Han})/u, "$& ");
 
-/** `8 min ago`, `in 3 hr`, or a date in UTC, without the current year. */
+/**
+ * `8 min ago`, `in 3 hr`, or a date in UTC, without the current year. Rounded to a minute, so that what lasts an hour is "in 1 hr"
+ * when it has just begun.
+ */
 export function relativeTime(language: Language, ms: number, now: number): string {
-  const away = ms - now;
-  const locale = toLocale(language);
-  if (Math.abs(away) < dayMs) {
-    const format = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
-    const minutes = Math.trunc(away / 60_000);
+  const minutes = Math.round((ms - now) / 60_000);
+  if (Math.abs(minutes) <= dayMinutes) {
+    const format = new Intl.RelativeTimeFormat(toLocale(language), { style: "short", numeric: "auto" });
     if (minutes === 0) return format.format(0, "second");
     return spaced(Math.abs(minutes) < 60 ? format.format(minutes, "minute") : format.format(Math.trunc(minutes / 60), "hour"));
   }
