@@ -10,6 +10,7 @@ import type { Delivery, Reconciliation, RestoredDecision } from "./operations.ts
 import { providerStates } from "../providers/index.ts";
 import type { Actor } from "../db/audit-log.ts";
 import type { Budget } from "../db/grants.ts";
+import { vouch, vouchAsOperator } from "../db/vouched.ts";
 import { readWebhook } from "../db/webhooks.ts";
 import type { Price, Route } from "../catalog/models.ts";
 import type { EndedLines, FailureGroup, LineQuery } from "../tasks/batch-line.ts";
@@ -31,18 +32,6 @@ export interface Upstreams {
   prices: Record<string, Price>;
   routes: Record<string, readonly Route[]>;
 }
-
-/** The callers of requests that the console made for its users. Kept in memory, where no caller can write. */
-const vouched = new WeakMap<Request, Caller>();
-
-/** The user for whom the console made this request; undefined for requests from elsewhere. */
-export const vouchedCaller = (request: Request): Caller | undefined => vouched.get(request);
-
-/** The operator's requests that the console made, and the admins for whom it had authenticated them. */
-const operated = new WeakMap<Request, Actor>();
-
-/** The admin for whom the console made this request, which needs no operator's token; undefined for requests from elsewhere. */
-export const vouchedAdmin = (request: Request): Actor | undefined => operated.get(request);
 
 /** How long an isolate remembers that an account lost nothing. */
 const intactMs = 8_000;
@@ -71,13 +60,13 @@ export class ConsoleApi extends SharedObjects {
    * database is refused like the account's keys.
    */
   async ask(caller: Caller, request: Request): Promise<Response> {
-    if (!(await this.isRestored(caller.accountId))) vouched.set(request, caller);
+    if (!(await this.isRestored(caller.accountId))) vouch(request, caller);
     return this.#answer(request);
   }
 
   /** Answers a request of `/admin` like the gateway does for the operator's token, also if there is none; the audit log names the admin. For admins. */
   async askAsOperator(request: Request, admin: Actor): Promise<Response> {
-    operated.set(request, admin);
+    vouchAsOperator(request, admin);
     return this.#answer(request);
   }
 
