@@ -41,7 +41,7 @@ export async function readChoices(c: ConsoleContext): Promise<Choice[]> {
         action: kind,
         fields: priceRule ? toInputFields(parameters) : toFields(parameters),
         price,
-        ...(priceRule && { priceRule: priceRule as OwnPrice }),
+        ...(priceRule && { priceRule }),
         typicalSeconds,
       },
       ...Object.entries(actions ?? {}).map(([action, schema]) => ({
