@@ -149,7 +149,8 @@ async function findOrMake({ db, stripe }: Desk, payment: Payment): Promise<Strip
     );
   } catch (error) {
     const { type, payment_intent: refused } = error as { type?: string; payment_intent?: Stripe.PaymentIntent };
-    if (type === "StripeCardError" || type === "StripeInvalidRequestError") return refused;
-    throw error;
+    if (type !== "StripeCardError" && type !== "StripeInvalidRequestError") throw error;
+    // Stripe repeats a refusal with the intent as it was: it may have been canceled since.
+    return refused && stripe.paymentIntents.retrieve(refused.id);
   }
 }
