@@ -179,24 +179,27 @@ test.each(steps)(
   },
 );
 
-test.each([false, true])("a crash at the write after a declined payment (%s: after it took effect): the next run ends it", async (isDone) => {
-  const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
-  const shop = new Shop();
-  const account = await newAccount(1);
-  const mails = mailbox();
-  await shop.topUp(account, undefined, "declined");
-  later();
-  const reached = stopAt(bindings.database(), "batch", isDone);
-  const lost = shop.run(mails.vars).catch(() => undefined);
-  await reached();
-  await Promise.race([lost, scheduler.wait(1)]);
-  (bindings.database() as unknown as { batch: Mock }).batch.mockRestore();
-  expect([...shop.stripe.intents.values()]).toMatchObject([{ status: "canceled" }]);
-  await runs(shop, 2, mails.vars);
-  expect([await quota(account), shop.stripe.intents.size, (await state(account))?.pausedFor]).toEqual([1, 1, "declined"]);
-  expect(mails.sent).toHaveLength(1);
-  expect(alerts.mock.calls.flat().join()).not.toContain('"top_up"');
-});
+test.each([false, true])(
+  "a crash at the write after a declined payment (%s: after it took effect): the next run ends it",
+  async (isDone) => {
+    const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const shop = new Shop();
+    const account = await newAccount(1);
+    const mails = mailbox();
+    await shop.topUp(account, undefined, "declined");
+    later();
+    const reached = stopAt(bindings.database(), "batch", isDone);
+    const lost = shop.run(mails.vars).catch(() => undefined);
+    await reached();
+    await Promise.race([lost, scheduler.wait(1)]);
+    (bindings.database() as unknown as { batch: Mock }).batch.mockRestore();
+    expect([...shop.stripe.intents.values()]).toMatchObject([{ status: "canceled" }]);
+    await runs(shop, 2, mails.vars);
+    expect([await quota(account), shop.stripe.intents.size, (await state(account))?.pausedFor]).toEqual([1, 1, "declined"]);
+    expect(mails.sent).toHaveLength(1);
+    expect(alerts.mock.calls.flat().join()).not.toContain('"top_up"');
+  },
+);
 
 test.each(["first", "run", "batch"])("a fault of the database (%s): the next runs top up once", async (method) => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);

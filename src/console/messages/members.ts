@@ -52,7 +52,8 @@ export default {
     bad_role: "Choose a role that you may give.",
     bad_link_name: "The name must have 1 to 100 characters.",
     bad_number: "It must be a whole number from 1 to {max}.",
-    not_invited: "You may not invite to this role any more, an owner has invited this address as an owner, or the account has 100 open invitations.",
+    not_invited:
+      "You may not invite to this role any more, an owner has invited this address as an owner, or the account has 100 open invitations.",
     member_changed: "The member was changed.",
     member_removed_done: "The member was removed.",
     member_invited_done: "The invitation was made.",
