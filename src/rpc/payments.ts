@@ -60,7 +60,8 @@ export type TopUpAnswer =
   | { url?: string; refused?: never }
   | { refused: "step"; field: "amount" | "ceiling"; step: number }
   | { refused: "range"; field: "threshold" | "amount" | "ceiling"; min: number; max: number }
-  | { refused: "unlimited" | "off" };
+  | { refused: "unlimited" }
+  | { refused: "off" };
 
 /** `off`: payments are not set up. */
 export type EventOutcome = "handled" | "bad_signature" | "off";

@@ -35,8 +35,8 @@ export async function changeAutomatic(c: ConsoleContext, field: (name: string) =
   const order = { accountId: c.get("account").id, settings, wantsCard: field("do") === "card", returnUrl: backTo(c) };
   const answer = await c.env.API.changeTopUp(order, actor(c)).catch(() => undefined);
   if (!answer || answer.refused === "off") return { problem: t("billing_stripe_away"), status: 503 };
-  if (answer.refused === "unlimited") return { problem: t("billing_unlimited"), status: 400 };
   if (answer.refused === undefined) return { to: answer.url ?? "/console/billing" };
+  if (answer.refused === "unlimited") return { problem: t("billing_unlimited"), status: 400 };
   const shown = (units: number) => formatAmount(c, Math.round(units * 1e6));
   const problem =
     answer.refused === "step"
