@@ -9,6 +9,7 @@ import { onError, pathNotFound } from "./request/errors.ts";
 import { isDryRun } from "./request/options.ts";
 import { markAsPart, markOpenAi } from "./request/origin.ts";
 import { ApiError } from "../base/errors.ts";
+import type { Caller } from "../db/callers.ts";
 import { liveCatalog } from "../current-catalog.ts";
 import { ConsoleApi } from "../rpc/console-api.ts";
 import { GatewayApi, type Refusal } from "../rpc/gateway-api.ts";
@@ -61,7 +62,8 @@ export async function openWorker(c: AppContext, gateway: Gateway, binding: "OPEN
     }
   };
   const api = new GatewayApi(answer, account, countReads);
-  const opened = worker.open(c.req.raw, api, receiver(c.env.ASSETS, c.executionCtx), refusal, models);
+  const caller = c.get("caller") as Caller | undefined;
+  const opened = worker.open(c.req.raw, api, receiver(c.env.ASSETS, c.executionCtx, caller), refusal, models);
   // If the caller disconnects, the Worker still reports how its attempt ended.
   c.executionCtx.waitUntil(Promise.resolve(opened).catch(() => undefined));
   const answered = await opened;
