@@ -18,7 +18,7 @@ export function pinned(lines: string[], { rows, columns }: { rows: number; colum
 }
 
 /** Gives the whole screen back and leaves the cursor below everything. */
-export const unpinned = (rows: number): string => `${escape}r${escape}${rows};1H\r\n`;
+const unpinned = (rows: number): string => `${escape}r${escape}${rows};1H\r\n`;
 
 /** Pins lines at a terminal until the process ends; elsewhere does nothing. */
 export function pin(lines: string[], terminal: NodeJS.WriteStream = process.stdout): void {
