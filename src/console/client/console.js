@@ -176,7 +176,7 @@ function wordsFor(field) {
   const { valueMissing, typeMismatch, tooShort } = field.validity;
   if (valueMissing) return dataset["missing"] ?? field.validationMessage;
   if (typeMismatch) return dataset[field.type] ?? field.validationMessage;
-  if (tooShort) return (dataset["minimum"] ?? field.validationMessage).replace("{minimum}", field.getAttribute("minlength") ?? "");
+  if (tooShort) return (dataset["minimum"] ?? field.validationMessage).replace("#", field.getAttribute("minlength") ?? "");
   return field.validationMessage;
 }
 

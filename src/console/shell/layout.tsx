@@ -69,7 +69,7 @@ const Toasts = ({ toast }: { toast: string | undefined }) => {
       data-missing={t("field_missing")}
       data-email={t("field_email")}
       data-url={t("field_url")}
-      data-minimum={t("field_short")}
+      data-minimum={t("field_short", { minimum: "#" })}
     >
       {toast !== undefined && (
         <div class="toast" data-toast>
