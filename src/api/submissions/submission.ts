@@ -195,6 +195,7 @@ export async function toSubmission(
         ...(parameters.input && { input: withoutInlineFiles(parameters.input, fields.ownFiles) }),
       }),
       ...(source && { source }),
+      ...(fields.ownFiles.length > 0 && { fromMedia: true as const }),
       characters,
       ...(typeof reference === "string" && { reference }),
       ...(read.body["store"] === false && { store: false }),
