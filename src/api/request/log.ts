@@ -10,6 +10,8 @@ import { wholeRequest } from "./origin.ts";
 const batchMs = 10_000;
 /** More requests than an isolate handles in that time; further ones are not logged. */
 const maxPending = 10_000;
+/** Characters of an error's message in the log. */
+const maxMessageLength = 160;
 
 let pending = new RequestPages();
 /** The time by which the current batch should have been written. */
@@ -21,14 +23,15 @@ export function logRequest(c: AppContext, entry: Omit<LoggedRequest, "account" |
   if (!caller) return;
   const whole = wholeRequest(c);
   if (whole) {
-    for (const name of ["caller", "task", "model", "outcome"] as const) whole.set(name, c.get(name));
+    for (const name of ["caller", "task", "model", "outcome", "message"] as const) whole.set(name, c.get(name));
     return;
   }
   // Strangers with a browser token must not displace the account's other requests.
   if (caller.token && entry.outcome === "rate_limit_exceeded") return;
   const isPageRead = caller.keyHash === undefined && c.req.method === "GET";
   if (!c.env.OPERATIONS || isPageRead || !keepsRequests(c.env) || pending.count >= maxPending) return;
-  pending.add({ account: caller.accountId, at: c.get("started"), ...entry });
+  const message = c.get("message")?.slice(0, maxMessageLength);
+  pending.add({ account: caller.accountId, at: c.get("started"), ...entry, message });
   const now = Date.now();
   if (now < due) return;
   due = now + batchMs;
