@@ -13,7 +13,8 @@ afterEach(() => {
 });
 
 const hourMs = 3_600_000;
-const start = Date.UTC(2026, 10, 20);
+/** The beginning of a day (UTC) ahead of the clock. */
+const start = 86_400_000 * Math.ceil(Date.now() / 86_400_000 + 1);
 
 /** Variables that switch the log on, and the batches that were written. */
 function keeping(OPERATIONS = env.OPERATIONS!) {
