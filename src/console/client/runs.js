@@ -80,8 +80,10 @@ function waiting(form) {
   const box = document.createElement("div");
   const count = Math.min(4, Math.max(1, form.getAll("with").length > 0 ? form.getAll("with").length + 1 : Number(form.get("n") ?? 1)));
   box.className = count > 1 ? "shots" : "shots single";
-  const ratio = /^(\d+):(\d+)$/.exec(String(form.get("size") ?? ""));
-  for (let at = 0; place && at < count; at++) {
+  const size = form.get("size");
+  const ratio = /^(\d+):(\d+)$/.exec(typeof size === "string" ? size : "");
+  if (!place) return box;
+  for (let at = 0; at < count; at++) {
     const tile = place.cloneNode(at === 0);
     if (tile instanceof Element && ratio) tile.className = `wait r-${ratio[1]}-${ratio[2]}`;
     box.append(tile);
