@@ -1,7 +1,7 @@
 /** JSON Schemas of upstreams' own inputs: what of them can be checked here, and the values that they find in an input. Pure. */
 
 import type { Violation } from "../base/errors.ts";
-import { fileDigest } from "../base/ids.ts";
+import { fileDigest } from "../base/file-id.ts";
 import { isSafePattern } from "./safe-pattern.ts";
 
 export type JsonSchema = Record<string, unknown>;

@@ -35,7 +35,7 @@ import {
 import { sourceFromTask } from "./source.ts";
 import { usableRoutes } from "./routes.ts";
 import { findFiles } from "./files.ts";
-import { fileDigest } from "../../base/ids.ts";
+import { fileDigest } from "../../base/file-id.ts";
 import type { StoredFile } from "../../db/files.ts";
 
 /** A submission's HTTP request as a value. */
