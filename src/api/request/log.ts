@@ -2,7 +2,7 @@
 
 import type { AppContext } from "./context.ts";
 import { keepsRequests } from "../../config.ts";
-import type { LoggedRequest } from "../../db/requests.ts";
+import { type LoggedRequest, RequestPages } from "../../db/requests.ts";
 import { alert } from "../../base/log.ts";
 import { wholeRequest } from "./origin.ts";
 
@@ -10,8 +10,10 @@ import { wholeRequest } from "./origin.ts";
 const batchMs = 10_000;
 /** More requests than an isolate handles in that time; further ones are not logged. */
 const maxPending = 10_000;
+/** Characters of an error's message in the log. */
+const maxMessageLength = 160;
 
-let pending: LoggedRequest[] = [];
+let pending = new RequestPages();
 /** The time by which the current batch should have been written. */
 let due = 0;
 
@@ -21,15 +23,15 @@ export function logRequest(c: AppContext, entry: Omit<LoggedRequest, "account" |
   if (!caller) return;
   const whole = wholeRequest(c);
   if (whole) {
-    for (const name of ["caller", "task", "model", "outcome"] as const) whole.set(name, c.get(name));
+    for (const name of ["caller", "task", "model", "outcome", "message"] as const) whole.set(name, c.get(name));
     return;
   }
   // Strangers with a browser token must not displace the account's other requests.
   if (caller.token && entry.outcome === "rate_limit_exceeded") return;
   const isPageRead = caller.keyHash === undefined && c.req.method === "GET";
-  if (!c.env.OPERATIONS || isPageRead || !keepsRequests(c.env) || pending.length >= maxPending) return;
-  const at = c.get("started");
-  pending.push({ account: caller.accountId, at, ...entry });
+  if (!c.env.OPERATIONS || isPageRead || !keepsRequests(c.env) || pending.count >= maxPending) return;
+  const message = c.get("message")?.slice(0, maxMessageLength);
+  pending.add({ account: caller.accountId, at: c.get("started"), ...entry, message });
   const now = Date.now();
   if (now < due) return;
   due = now + batchMs;
@@ -42,7 +44,7 @@ export function logRequest(c: AppContext, entry: Omit<LoggedRequest, "account" |
  */
 async function write(operations: NonNullable<Env["OPERATIONS"]>): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, batchMs));
-  const batch = pending;
-  [pending, due] = [[], 0];
-  await operations.logRequests(batch).catch((error: unknown) => alert("requests", { outcome: "lost" }, error));
+  const { pages } = pending;
+  [pending, due] = [new RequestPages(), 0];
+  await operations.logRequests(pages).catch((error: unknown) => alert("requests", { outcome: "lost" }, error));
 }
