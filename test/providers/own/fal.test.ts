@@ -113,7 +113,7 @@ test.each([
   await put("signed", model);
   const id = await submit(account, tasks, { model: "signed", prompt: unique(), input });
   for (let round = 0; round < 8 && orders.length === 0; round++) {
-    await deliver(id, "gateway-dispatch", { MARKS: "sign", SIGNER } as Partial<Env>);
+    await deliver(id, "gateway-dispatch", { MARKS: "sign", SIGNER });
     await pass(id, Math.max(2, ((await alarmAt(id)) ?? 0) / 1000 - Date.now() / 1000));
   }
   expect(orders).toEqual([expected]);
