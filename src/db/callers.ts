@@ -46,6 +46,9 @@ export interface Caller {
   };
 }
 
+/** Whose rows are meant: the account's, or with `ownWallets` those of the member to whom these wallets belong. */
+export type Owner = Pick<Caller, "accountId" | "ownWallets">;
+
 /** The dependencies of a look-up: the database, and the wallet objects, which know the changes that a replica or a restored database lacks. */
 export interface KeyBindings {
   DB: D1Database;
@@ -80,11 +83,16 @@ interface CachedCaller {
   until: number;
 }
 
-const selectKey = `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope, a.keys_revision AS revision, k.owner_id AS ownerId, m.role,
+/** The column by which a key is found: the digest of its secret, or its id for callers whose secret is not known. */
+type KeyColumn = "hash" | "id";
+
+const selectKey = (
+  column: KeyColumn,
+) => `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope, a.keys_revision AS revision, k.owner_id AS ownerId, m.role,
     ${selectRevision} AS models, ${rowAsJson("w")} AS account, ${rowAsJson("v", "m.id")} AS key, ${rowAsJson("u")} AS member
   FROM api_key k JOIN account a ON a.id = k.account_id LEFT JOIN wallet w ON w.id = a.id LEFT JOIN wallet v ON v.id = coalesce(k.wallet_id, k.id)
     LEFT JOIN membership m ON m.user_id = k.owner_id AND m.account_id = k.account_id LEFT JOIN wallet u ON u.id = m.id
-  WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.owner_id IS NULL OR (m.disabled = 0 AND m.role <> 'viewer')) AND (k.expires_at IS NULL OR k.expires_at > ?2)`;
+  WHERE k.${column} = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.owner_id IS NULL OR (m.disabled = 0 AND m.role <> 'viewer')) AND (k.expires_at IS NULL OR k.expires_at > ?2)`;
 
 /** How long an isolate caches a key: the time within which a deleted key is refused everywhere. */
 const cacheMs = 8_000;
@@ -94,6 +102,7 @@ type Cache = Map<string, CachedCaller>;
 const byKey: Cache = new Map();
 /** Found by the digest. A map of its own: a digest that a caller sends in place of a key must find nothing. */
 const byHash: Cache = new Map();
+const byId: Cache = new Map();
 /** Counts the evictions, so that the result of a look-up that began before one is not cached after it. */
 let evictions = 0;
 
@@ -102,7 +111,7 @@ let evictions = 0;
  * cached for some seconds without another look-up.
  */
 export const findCaller = (bindings: KeyBindings, key: string): Caller | Promise<Caller | undefined> =>
-  isWellFormedKey(key) ? find(bindings, byKey, key, () => sha256Hex(key)) : Promise.resolve(undefined);
+  isWellFormedKey(key) ? find(bindings, byKey, key, "hash", () => sha256Hex(key)) : Promise.resolve(undefined);
 
 /** The caller of a key that this isolate has cached. */
 export function cachedCaller(key: string): Caller | undefined {
@@ -112,7 +121,11 @@ export function cachedCaller(key: string): Caller | undefined {
 
 /** The same as `findCaller` for a key whose digest is known from our own storage. Never for a digest that a caller sends. */
 export const findCallerByHash = (bindings: KeyBindings, hash: string): Caller | Promise<Caller | undefined> =>
-  find(bindings, byHash, hash, () => hash);
+  find(bindings, byHash, hash, "hash", () => hash);
+
+/** The caller of the key with this id, on the same conditions: for work of the console's users that goes on without them. */
+export const findCallerById = (bindings: KeyBindings, keyId: string): Caller | Promise<Caller | undefined> =>
+  find(bindings, byId, keyId, "id", () => keyId);
 
 /**
  * The row of a valid key. Read from the nearest replica if that has the last change of the account's keys, whose revision the account's
@@ -121,9 +134,9 @@ export const findCallerByHash = (bindings: KeyBindings, hash: string): Caller | 
  * cache does not have the key. The call takes along the money's rows of the primary, so that an object that does not have them need not
  * read them before its first hold.
  */
-async function readKey({ DB, WALLETS }: KeyBindings, hash: string, now: number): Promise<KeyRow | undefined> {
+async function readKey({ DB, WALLETS }: KeyBindings, column: KeyColumn, value: string, now: number): Promise<KeyRow | undefined> {
   const read = async (from: D1Database | D1DatabaseSession) => {
-    const { results, meta } = await from.prepare(selectKey).bind(hash, now).run<KeyRow>();
+    const { results, meta } = await from.prepare(selectKey(column)).bind(value, now).run<KeyRow>();
     if (results[0]) noteRevision(DB, results[0].models);
     return { row: results[0], isPrimary: meta.served_by_primary };
   };
@@ -154,25 +167,38 @@ export const listOwnWallets = async (db: D1Database, accountId: string, userId: 
       .run<{ id: string }>()
   ).results.map(({ id }) => id);
 
-type ToHash = () => Promise<string> | string;
+type ToValue = () => Promise<string> | string;
 
-function find(bindings: KeyBindings, cache: Cache, name: string, toHash: ToHash): Caller | Promise<Caller | undefined> {
+function find(
+  bindings: KeyBindings,
+  cache: Cache,
+  name: string,
+  column: KeyColumn,
+  toValue: ToValue,
+): Caller | Promise<Caller | undefined> {
   const now = Date.now();
   const cached = cache.get(name);
-  return cached && cached.until > now ? cached.caller : lookUp(bindings, cache, name, toHash, now);
+  return cached && cached.until > now ? cached.caller : lookUp(bindings, cache, name, column, toValue, now);
 }
 
-async function lookUp(bindings: KeyBindings, cache: Cache, name: string, toHash: ToHash, now: number): Promise<Caller | undefined> {
-  const hash = await toHash();
+async function lookUp(
+  bindings: KeyBindings,
+  cache: Cache,
+  name: string,
+  column: KeyColumn,
+  toValue: ToValue,
+  now: number,
+): Promise<Caller | undefined> {
+  const value = await toValue();
   const before = evictions;
-  const row = await readKey(bindings, hash, now);
+  const row = await readKey(bindings, column, value, now);
   cache.delete(name);
   if (!row) return undefined;
   const { accountId, keyId, scope, role } = row;
   const caller: Caller = {
     accountId,
     keyId,
-    keyHash: hash,
+    ...(column === "hash" && { keyHash: value }),
     ...(scope !== null && { scope: JSON.parse(scope) as KeyScope }),
     ...(role !== null && role !== "owner" && { role }),
     ...(role === "member" && row.ownerId !== null && { ownWallets: await listOwnWallets(bindings.DB, accountId, row.ownerId) }),
@@ -186,5 +212,5 @@ async function lookUp(bindings: KeyBindings, cache: Cache, name: string, toHash:
 /** Removes cached callers on this machine. */
 export function forgetCallers(which: (known: CachedCaller) => boolean): void {
   evictions++;
-  for (const cache of [byKey, byHash]) for (const [name, entry] of cache) if (which(entry)) cache.delete(name);
+  for (const cache of [byKey, byHash, byId]) for (const [name, entry] of cache) if (which(entry)) cache.delete(name);
 }
