@@ -1,7 +1,6 @@
 /** Reads the operator's configuration from the Worker's variables. */
 
 import type { Hedging } from "./base/hedging.ts";
-import { type ChatFamilies, checkFamilies } from "./catalog/chat-families.ts";
 import { readBaseUrl, readNumber, readNumberOrOff, readWord, VariableError } from "./base/variables.ts";
 
 /** True on a developer's machine. */
@@ -77,26 +76,6 @@ export const perMinute = (env: Env, kind: "submission" | "read") =>
 export function ownHosts(env: Env): string[] {
   const base = assetBaseUrl(env);
   return base === undefined ? [] : [new URL(base).hostname];
-}
-
-const families = new WeakMap<Env, ChatFamilies>();
-
-/** The fields that each family of upstream text models supports, checked once per isolate. Throws a message that names a wrong entry. */
-export function chatFamilies(env: Env): ChatFamilies {
-  let found = families.get(env);
-  if (!found) families.set(env, (found = checkFamilies(parseTable("CHAT_FAMILIES", env.CHAT_FAMILIES))));
-  return found;
-}
-
-/** A table in wrangler.toml is already parsed; from an environment file it is text. */
-function parseTable(variable: string, value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  if (value.trim() === "") return undefined;
-  try {
-    return JSON.parse(value);
-  } catch {
-    throw new VariableError(variable, "must be a table, or JSON");
-  }
 }
 
 /** The signing key of asset URLs. It has no default, because anyone could sign with a known secret. */

@@ -12,7 +12,7 @@ import { invite } from "../db/accounts.ts";
 import { ApiError, invalid } from "../base/errors.ts";
 import { secretsEqual } from "../base/ids.ts";
 import { openWallet, toUnits } from "../db/ledger.ts";
-import { vouchedAdmin } from "../rpc/console-api.ts";
+import { vouchedAdmin } from "../db/vouched.ts";
 import { Objects } from "../rpc/objects.ts";
 import { readBalances } from "../wallet/settlements.ts";
 import { operator } from "./request/actor.ts";

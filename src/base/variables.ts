@@ -46,3 +46,14 @@ export function readBaseUrl(variable: string, text: string | undefined): string 
   if (!isPlain) throw new VariableError(variable, "must be an http(s) address without a slash at its end");
   return text;
 }
+
+/** A table of variables: parsed in wrangler.toml, text in an environment file; undefined if it is empty. */
+export function readTable(name: string, value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  if (value.trim() === "") return undefined;
+  try {
+    return JSON.parse(value);
+  } catch {
+    throw new VariableError(name, "must be a table, or JSON");
+  }
+}

@@ -1,6 +1,7 @@
 /** The fields of a chat that each family of upstream text models supports: `chat-families.txt`, overridden by `[vars.CHAT_FAMILIES]`. Pure. */
 
 import { once } from "../base/once.ts";
+import { readTable } from "../base/variables.ts";
 import text from "./chat-families.txt";
 
 /** The settings of a family. Without settings a model supports every field and names its limit `max_tokens`. */
@@ -28,10 +29,19 @@ export type ChatFamilies = Record<string, ChatFamily>;
 /** The built-in families: JSON in a text file beside the script, parsed once per isolate. */
 const builtIn = once(() => JSON.parse(text) as ChatFamilies);
 
+const ofVariables = new WeakMap<Env, ChatFamilies>();
+
+/** The families with those of the operator's variables, checked once per isolate. Throws a message that names a wrong entry. */
+export function chatFamilies(env: Env): ChatFamilies {
+  let families = ofVariables.get(env);
+  if (!families) ofVariables.set(env, (families = checkFamilies(readTable("CHAT_FAMILIES", env.CHAT_FAMILIES))));
+  return families;
+}
+
 const isNames = (value: unknown) => value === undefined || (Array.isArray(value) && value.every((name) => typeof name === "string"));
 
 /** Checks `[vars.CHAT_FAMILIES]`; throws a message that names the entry. Its families come before the built-in ones, and replace those of the same name. */
-export function checkFamilies(configured: unknown): ChatFamilies {
+function checkFamilies(configured: unknown): ChatFamilies {
   if (configured !== undefined && (typeof configured !== "object" || configured === null))
     throw new TypeError("CHAT_FAMILIES is not a table");
   const families = { ...(configured as Record<string, unknown> | undefined) };

@@ -97,30 +97,64 @@ function setMember(c: ConsoleContext, member: AccountMember): void {
   c.set("membership", member);
 }
 
+/**
+ * True if a restored database lost changes of the account and the operator has not decided about them: the user may be one who was removed,
+ * or an admin who is none any more.
+ */
+const isUndecided = (c: ConsoleContext, { account }: AccountMember) => c.env.API.isRestored(account.id, account.keysRevision);
+
 /** Reads the session on public pages, to show the navigation of a signed-in user. */
 export async function recognize(c: ConsoleContext): Promise<void> {
   const found = await findSession(c);
   const member = found && (await findMember(c.env.DB, found.user.id, chosenAccount(c)));
-  if (!member || member.account.disabled || member.isDisabled) return;
+  if (!member || member.account.disabled || member.isDisabled || (await isUndecided(c, member))) return;
   c.set("user", found.user);
   setMember(c, member);
 }
 
-/** For a signed-in user without an account: these pages lack the menu, so signing out is offered here. */
-const NoAccount = ({ t, reason }: { t: Translate; reason: "account_disabled" | "account_taken" }) => (
-  <form method="post" action="/console/sign-out" class="stack">
+interface NoAccountProps {
+  t: Translate;
+  reason: "account_disabled" | "account_restored" | "account_taken";
+  /** Other accounts of the user. */
+  accounts: AccountMember["accounts"];
+}
+
+/** For a signed-in user without an open account: these pages lack the menu, so switching accounts and signing out is offered here. */
+const NoAccount = ({ t, reason, accounts }: NoAccountProps) => (
+  <div class="stack">
     <p>{t(reason)}</p>
-    <button class="btn">{t("sign_out")}</button>
-  </form>
+    {accounts.length > 0 && (
+      <form method="post" action="/console/switch" class="stack">
+        {accounts.map(({ id, name }) => (
+          <button class="btn" name="account" value={id}>
+            {t("switch_to", { name })}
+          </button>
+        ))}
+      </form>
+    )}
+    <form method="post" action="/console/sign-out">
+      <button class="btn">{t("sign_out")}</button>
+    </form>
+  </div>
 );
+
+/** Why a user may not open the account; undefined if nothing speaks against it. */
+async function findObstacle(c: ConsoleContext, found: AccountMember | undefined): Promise<NoAccountProps["reason"] | undefined> {
+  if (!found) return "account_taken";
+  if (found.account.disabled || found.isDisabled) return "account_disabled";
+  return (await isUndecided(c, found)) ? "account_restored" : undefined;
+}
 
 /** Admits users with an account, and creates one for users who may have one. */
 export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const user = c.get("user");
   const found = await openAccount(c.env, user, chosenAccount(c));
   if (!found && !user.emailVerified && buildPost(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
-  if (!found || found.account.disabled || found.isDisabled)
-    return page(c, c.get("t")("overview"), <NoAccount t={c.get("t")} reason={found ? "account_disabled" : "account_taken"} />, 403);
+  const obstacle = await findObstacle(c, found);
+  if (!found || obstacle) {
+    const others = found?.accounts.filter(({ id }) => id !== found.account.id) ?? [];
+    return page(c, c.get("t")("overview"), <NoAccount t={c.get("t")} reason={obstacle ?? "account_taken"} accounts={others} />, 403);
+  }
   setMember(c, found);
   // Read from the database for each request: a role that was taken away is gone at once.
   if (!mayOpen(found.role, c.req.method, c.req.path)) return notYourRole(c);

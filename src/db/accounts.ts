@@ -49,6 +49,10 @@ export const accountById = (db: D1Database, id: string) =>
 /** The row of an account, also if it is erased; null if it does not exist. A walk over all accounts continues from erased ones too. */
 export const findRow = (db: D1Database, id: string) => db.prepare("SELECT id FROM account WHERE id = ?1").bind(id).first();
 
+/** True if the account's quota is unlimited: a payment or a code would add nothing. */
+export const isUnlimited = async (db: D1Database, id: string): Promise<boolean> =>
+  (await db.prepare("SELECT 1 FROM wallet WHERE id = ?1 AND quota IS NULL").bind(id).first()) !== null;
+
 export const accountByEmail = (db: D1Database, email: string) =>
   db.prepare(`SELECT ${accountColumns} FROM account WHERE email = ?1`).bind(email.toLowerCase()).first<Account>();
 

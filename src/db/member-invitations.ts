@@ -22,7 +22,10 @@ export interface MemberInvitation {
 
 const columns =
   "i.id, i.role, i.email, i.name, i.max_uses AS maxUses, i.uses, i.created_at AS createdAt, i.expires_at AS expiresAt FROM member_invitation i";
-const isOpen = "i.expires_at > ?2 AND i.uses < i.max_uses";
+/** SQL: the inviter of `i` may still invite to its role. */
+const isVouched = `EXISTS (SELECT 1 FROM membership b WHERE b.account_id = i.account_id AND b.user_id = i.invited_by AND b.disabled = 0
+  AND (b.role = 'owner' OR (b.role = 'admin' AND i.role <> 'owner')))`;
+const isOpen = `i.expires_at > ?2 AND i.uses < i.max_uses AND ${isVouched}`;
 
 /** The open invitations of an account, the newest first. */
 export const listInvitations = async (db: D1Database, accountId: string, now: number): Promise<MemberInvitation[]> =>
@@ -35,7 +38,8 @@ export const listInvitations = async (db: D1Database, accountId: string, now: nu
 
 /**
  * Makes an invitation by the user `by`; one for an address replaces an earlier one for the same address. The token is returned only here.
- * undefined if the user may not invite to this role, any more, or the account has too many invitations.
+ * undefined if the user may not invite to this role, any more, if an admin would replace an owner's invitation to be an owner, or if the
+ * account has too many invitations: then nothing has changed.
  */
 export async function inviteMember(
   db: D1Database,
@@ -47,15 +51,16 @@ export async function inviteMember(
   const { role, email, name, maxUses, expiresAt } = given;
   const id = newId("minv_");
   const now = Date.now();
-  const [, made] = await db.batch([
-    db.prepare("DELETE FROM member_invitation WHERE account_id = ?1 AND email = ?2").bind(accountId, email),
+  const [made] = await db.batch([
     db
       .prepare(
         `INSERT INTO member_invitation (id, account_id, token_hash, role, email, name, max_uses, invited_by, created_at, expires_at)
          SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
          WHERE EXISTS (SELECT 1 FROM membership WHERE account_id = ?2 AND user_id = ?8 AND disabled = 0
              AND (role = 'owner' OR (role = 'admin' AND ?4 <> 'owner')))
-           AND (SELECT count(*) FROM member_invitation i WHERE i.account_id = ?2 AND i.expires_at > ?9) < ${maxOpen}
+           AND (?4 = 'owner' OR NOT EXISTS (SELECT 1 FROM member_invitation i JOIN membership o ON o.account_id = ?2 AND o.user_id = ?8
+             WHERE i.account_id = ?2 AND i.email = ?5 AND i.role = 'owner' AND i.expires_at > ?9 AND o.role <> 'owner' AND ${isVouched}))
+           AND (SELECT count(*) FROM member_invitation i WHERE i.account_id = ?2 AND i.expires_at > ?9 AND i.email IS NOT ?5) < ${maxOpen}
          RETURNING id`,
       )
       .bind(id, accountId, await sha256Hex(token), role, email, name, maxUses, by.id, now, expiresAt),
@@ -69,9 +74,25 @@ export async function inviteMember(
         expires_at: Math.floor(expiresAt / 1000),
       },
     }),
+    db
+      .prepare("DELETE FROM member_invitation WHERE account_id = ?1 AND email = ?2 AND id <> ?3 AND changes() > 0")
+      .bind(accountId, email, id),
   ]);
   return made?.results.length === 1 ? token : undefined;
 }
+
+/**
+ * Withdraws the invitations that a user made and the links that the user may know. Nothing happens while the user is an active owner or admin.
+ * With `email`, the address of a user who is to be removed, also those for this address, and nothing happens while the user is a member.
+ */
+export const withdrawOf = (db: D1Database, accountId: string, userId: string, email: string | null = null): D1PreparedStatement =>
+  db
+    .prepare(
+      `DELETE FROM member_invitation WHERE account_id = ?1 AND (email IS NULL OR invited_by = ?2 OR email = lower(?3))
+       AND NOT EXISTS (SELECT 1 FROM membership WHERE account_id = ?1 AND user_id = ?2
+         AND (?3 IS NOT NULL OR (disabled = 0 AND role IN ('owner', 'admin'))))`,
+    )
+    .bind(accountId, userId, email);
 
 /** Withdraws an invitation; false if the account has none of this id. */
 export async function withdrawInvitation(db: D1Database, by: Actor, accountId: string, id: string): Promise<boolean> {

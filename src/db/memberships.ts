@@ -4,6 +4,7 @@ import type { Role } from "../base/roles.ts";
 import { type AccountChange, type Announcer, changeKeys, isNotLastOwner, removalStatements } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
 import { forgetCallers } from "./callers.ts";
+import { withdrawOf } from "./member-invitations.ts";
 
 export interface Membership {
   /** Also the id of the wallet row with the budget. */
@@ -78,7 +79,12 @@ async function refusal(db: D1Database, managerId: string, member: Membership): P
   return (await holds(db, isNotLastOwner, member)) ? undefined : "last_owner";
 }
 
-/** Sets a member's role, or disables or enables the member: the keys of a disabled member or viewer stop within ten seconds, and work again later. The acting user is `by`. */
+const managesMembers = (role: Role) => role === "owner" || role === "admin";
+
+/**
+ * Sets a member's role, or disables or enables the member: the keys of a disabled member or viewer stop within ten seconds, and work again
+ * later. The invitations of an owner or admin who may not invite any more are withdrawn, and with them all links. The acting user is `by`.
+ */
 export async function changeMember(
   db: D1Database,
   announcer: Announcer,
@@ -117,6 +123,7 @@ export async function changeMember(
       before: { role: member.role, disabled: member.disabled === 1 },
       after: { role, disabled },
     }),
+    ...(managesMembers(member.role) ? [withdrawOf(db, accountId, userId)] : []),
   ];
   const [changed] = await changeKeys(db, announcer, accountId, statements, { act: "member", userId, role, disabled });
   forgetCallers(({ caller }) => caller.accountId === accountId);
@@ -131,7 +138,7 @@ const isOwner = async (db: D1Database, accountId: string, userId: string): Promi
 
 /**
  * Ends a membership: by the member, who leaves, or by an owner or admin. The member's keys are deleted, and refused within ten seconds; tasks
- * go on. Links that the member may know are withdrawn, and the account gets the address of another owner if it had this member's.
+ * go on. Links that the member may know and the member's own invitations are withdrawn, and the account gets the address of another owner if it had this member's.
  */
 export async function removeMember(
   db: D1Database,
@@ -155,9 +162,7 @@ export async function removeMember(
       before: { role: member.role },
     }),
     keys!,
-    db
-      .prepare(`DELETE FROM member_invitation WHERE account_id = ?1 AND (email IS NULL OR email = lower(?3)) AND ${isGone}`)
-      .bind(accountId, userId, email),
+    withdrawOf(db, accountId, userId, email),
     db
       .prepare(
         `UPDATE account SET email = coalesce((SELECT lower(u.email) FROM membership o JOIN auth_user u ON u.id = o.user_id

@@ -11,8 +11,11 @@ export interface LoggedRequest {
   status: number;
   /** The error's code, or `ok`. */
   outcome: string;
+  /** The beginning of the error's message, in the language of the answer. */
+  message?: string | undefined;
   ms: number;
   key?: string | undefined;
+  /** A task, or the chat that the request made. */
   task?: string | undefined;
   model?: string | undefined;
 }

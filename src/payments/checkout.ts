@@ -1,7 +1,7 @@
 /** A payment by Stripe Checkout: the account's customer, the payment in D1, the session. Nothing is credited here: the event of the payment intent does that. */
 
 import { countAttempt } from "../db/attempts.ts";
-import { accountById } from "../db/accounts.ts";
+import { accountById, isUnlimited } from "../db/accounts.ts";
 import { toUnits } from "../db/ledger.ts";
 import { findCustomer, insertCustomer, insertPayment, setSession } from "../db/payments.ts";
 import { newId } from "../base/ids.ts";
@@ -24,6 +24,7 @@ export async function openCheckout(
   if (money === undefined) return { refused: "step", step: toUnits(tariff.perCent) };
   const { min, max, currency, perCent } = tariff;
   if (money < min || money > max) return { refused: "range", min: toUnits(min * perCent), max: toUnits(max * perCent) };
+  if (await isUnlimited(db, accountId)) return { refused: "unlimited" };
   if (!(await countAttempt(db, `checkout ${accountId}`, rule))) return { refused: "too_many" };
   const customer = await customerOf({ db, stripe }, accountId);
   if (customer === undefined) return { refused: "no_account" };

@@ -4,6 +4,7 @@
  */
 
 import type { Stripe } from "stripe";
+import { isUnlimited } from "../db/accounts.ts";
 import type { Actor } from "../db/audit-log.ts";
 import { toUnits } from "../db/ledger.ts";
 import { findCustomer, type Payment, writeChanges } from "../db/payments.ts";
@@ -55,6 +56,7 @@ export async function changeTopUp(desk: Pick<Desk, "db" | "stripe">, tariff: Tar
   // Else one payment would not be enough, and the next run would take another one.
   if (threshold < 1 || threshold > amount) return range("threshold", perCent, amount);
   if (ceiling < money || ceiling > 100 * max) return range("ceiling", amount, 100 * max * perCent);
+  if (await isUnlimited(desk.db, accountId)) return { refused: "unlimited" };
   const customer = await customerOf(desk, accountId);
   if (customer === undefined) return { refused: "off" };
   await setTopUp(desk.db, by, accountId, { accountId, threshold, money, currency, amount, ceiling }, now);
@@ -149,7 +151,8 @@ async function findOrMake({ db, stripe }: Desk, payment: Payment): Promise<Strip
     );
   } catch (error) {
     const { type, payment_intent: refused } = error as { type?: string; payment_intent?: Stripe.PaymentIntent };
-    if (type === "StripeCardError" || type === "StripeInvalidRequestError") return refused;
-    throw error;
+    if (type !== "StripeCardError" && type !== "StripeInvalidRequestError") throw error;
+    // Stripe repeats a refusal with the intent as it was: it may have been canceled since.
+    return refused && stripe.paymentIntents.retrieve(refused.id);
   }
 }

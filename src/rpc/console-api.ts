@@ -10,6 +10,7 @@ import type { Delivery, Reconciliation, RestoredDecision } from "./operations.ts
 import { providerStates } from "../providers/index.ts";
 import type { Actor } from "../db/audit-log.ts";
 import type { Budget } from "../db/grants.ts";
+import { vouch, vouchAsOperator } from "../db/vouched.ts";
 import { readWebhook } from "../db/webhooks.ts";
 import type { Price, Route } from "../catalog/models.ts";
 import type { EndedLines, FailureGroup, LineQuery } from "../tasks/batch-line.ts";
@@ -32,17 +33,11 @@ export interface Upstreams {
   routes: Record<string, readonly Route[]>;
 }
 
-/** The callers of requests that the console made for its users. Kept in memory, where no caller can write. */
-const vouched = new WeakMap<Request, Caller>();
-
-/** The user for whom the console made this request; undefined for requests from elsewhere. */
-export const vouchedCaller = (request: Request): Caller | undefined => vouched.get(request);
-
-/** The operator's requests that the console made, and the admins for whom it had authenticated them. */
-const operated = new WeakMap<Request, Actor>();
-
-/** The admin for whom the console made this request, which needs no operator's token; undefined for requests from elsewhere. */
-export const vouchedAdmin = (request: Request): Actor | undefined => operated.get(request);
+/** How long an isolate remembers that an account lost nothing. */
+const intactMs = 8_000;
+const maxIntact = 10_000;
+/** Accounts whose wallet object knew of no loss, with the row's revision that it had seen: a row with a lower one is checked again. */
+const intact = new Map<string, { seen: number; until: number }>();
 
 /** Passed to the console with each request, so that neither Worker needs a public address. */
 export class ConsoleApi extends SharedObjects {
@@ -62,20 +57,16 @@ export class ConsoleApi extends SharedObjects {
 
   /**
    * Answers a request like the gateway does for a request with the caller's key. The user of an account that lost changes to a restored
-   * database is refused like the account's keys; like these the user is accepted while the wallet object does not answer.
+   * database is refused like the account's keys.
    */
   async ask(caller: Caller, request: Request): Promise<Response> {
-    const isRestored = await this.isRestored(caller.accountId).catch((error: unknown) => {
-      alert("keys", { account: caller.accountId, outcome: "not_checked" }, error);
-      return false;
-    });
-    if (!isRestored) vouched.set(request, caller);
+    if (!(await this.isRestored(caller.accountId))) vouch(request, caller);
     return this.#answer(request);
   }
 
   /** Answers a request of `/admin` like the gateway does for the operator's token, also if there is none; the audit log names the admin. For admins. */
   async askAsOperator(request: Request, admin: Actor): Promise<Response> {
-    operated.set(request, admin);
+    vouchAsOperator(request, admin);
     return this.#answer(request);
   }
 
@@ -159,11 +150,23 @@ export class ConsoleApi extends SharedObjects {
   }
 
   /**
-   * True if a restored database undid changes of the account and no admin has decided about them: its keys and its user are refused. `seen`
-   * is the row's `keysRevision`; without it the object reads D1.
+   * True if a restored database undid changes of the account and no admin has decided about them: its keys and its users are refused. `seen`
+   * is the row's `keysRevision`; without it the object reads D1. False while the wallet object does not answer, as for keys. A request of
+   * an account that lost nothing costs a call of the object at most every eight seconds.
    */
   async isRestored(accountId: string, seen?: number): Promise<boolean> {
-    return (await this.#wallet(accountId).checkKeys(seen)).isRestored;
+    const known = intact.get(accountId);
+    if (known && known.until > Date.now() && (seen ?? known.seen) >= known.seen) return false;
+    try {
+      const { isRestored } = await this.#wallet(accountId).checkKeys(seen);
+      intact.delete(accountId);
+      if (intact.size >= maxIntact) intact.delete(intact.keys().next().value ?? "");
+      if (!isRestored) intact.set(accountId, { seen: seen ?? 0, until: Date.now() + intactMs });
+      return isRestored;
+    } catch (error) {
+      alert("keys", { account: accountId, outcome: "not_checked" }, error);
+      return false;
+    }
   }
 
   /** The account's endpoint, and the secret that signs its callbacks. */

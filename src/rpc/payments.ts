@@ -33,7 +33,7 @@ export type CheckoutAnswer =
   | { id: string; url: string; amount: number; createdAt: number; expiresAt: number; refused?: never }
   | { refused: "step"; step: number }
   | { refused: "range"; min: number; max: number }
-  | { refused: "too_many" | "no_account" | "off" };
+  | { refused: "too_many" | "unlimited" | "no_account" | "off" };
 
 /** What the console offers. Amounts in millionths. */
 export interface PaymentOptions {
@@ -60,6 +60,7 @@ export type TopUpAnswer =
   | { url?: string; refused?: never }
   | { refused: "step"; field: "amount" | "ceiling"; step: number }
   | { refused: "range"; field: "threshold" | "amount" | "ceiling"; min: number; max: number }
+  | { refused: "unlimited" }
   | { refused: "off" };
 
 /** `off`: payments are not set up. */

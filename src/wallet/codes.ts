@@ -1,14 +1,15 @@
 /** Redeems and revokes prepaid codes: one claim decides, then the account's wallet is credited once. Each step may be repeated after a crash. */
 
 import { inLanes } from "../base/concurrency.ts";
+import { isUnlimited } from "../db/accounts.ts";
 import type { Actor } from "../db/audit-log.ts";
 import { findCodeByHash, hashCode, setRedeemed, setRevoked, type Code } from "../db/codes.ts";
 import { claimCode, readClaim } from "../storage/code-claims.ts";
 
 type Bindings = Pick<Env, "DB" | "ASSETS" | "WALLETS">;
 
-/** `used`: also by the account itself. `unknown`: also a revoked code, of which the redeemer learns nothing. */
-export type Redeemed = { state: "redeemed"; amount: number } | { state: "unknown" | "used" | "expired" };
+/** `used`: also by the account itself. `unknown`: also a revoked code, of which the redeemer learns nothing. `unlimited`: the account has an unlimited quota, and the code stays open. */
+export type Redeemed = { state: "redeemed"; amount: number } | { state: "unknown" | "used" | "expired" | "unlimited" };
 
 /** Credits the account with a code as a person typed it. Throws if a storage does not answer: the same account repeats it then. */
 export async function redeemCode(env: Bindings, accountId: string, typed: string, by: Actor): Promise<Redeemed> {
@@ -16,6 +17,7 @@ export async function redeemCode(env: Bindings, accountId: string, typed: string
   const code = hash === undefined ? null : await findCodeByHash(env.DB, hash);
   if (!code || code.revokedAt !== null) return { state: "unknown" };
   if (code.redeemedAt !== null) return { state: "used" };
+  if (await isUnlimited(env.DB, accountId)) return { state: "unlimited" };
   const now = Date.now();
   // Not after a claim: the code of a redemption that broke off is not lost.
   const isExpired = code.expiresAt !== null && code.expiresAt <= now;

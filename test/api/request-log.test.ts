@@ -13,7 +13,8 @@ afterEach(() => {
 });
 
 const hourMs = 3_600_000;
-const start = Date.UTC(2026, 10, 20);
+/** The beginning of a day (UTC) ahead of the clock. */
+const start = 86_400_000 * Math.ceil(Date.now() / 86_400_000 + 1);
 
 /** Variables that switch the log on, and the batches that were written. */
 function keeping(OPERATIONS = env.OPERATIONS!) {
@@ -77,13 +78,37 @@ test("the requests of ten seconds are written together, after their answers, wit
   const { entries } = await read(account.id, {}, { now: Date.now() });
   expect(entries.filter(({ path }) => path !== "GET /v1/balance")).toEqual(
     [
-      { request: readId(refused), path: "POST /v1/images/generations", status: 400, outcome: "invalid_request" },
+      {
+        request: readId(refused),
+        path: "POST /v1/images/generations",
+        status: 400,
+        outcome: "invalid_request",
+        message: "n: must be at most 4",
+      },
       { request: readId(missing), path: "GET /v1/tasks/none", status: 404, outcome: "task_not_found", task: "none" },
       { request: readId(listed), path: "GET /v1/models", status: 200, outcome: "ok" },
     ]
       .sort((one, other) => (one.request! < other.request! ? 1 : -1))
       .map((one) => expect.objectContaining({ ...one, key: account.keyId, ms: expect.any(Number), at: expect.any(Number) }) as object),
   );
+});
+
+test("a line has the beginning of a long error, and the id of a chat", async () => {
+  const account = await newAccount();
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });
+  const { vars, done } = keeping();
+  const ask = (body: object) => call("/v1/chat/completions", { key: account.key, vars, body });
+  const hello = { model: "textA-1-mini", messages: [{ role: "user", content: "Hi" }] };
+  const name = "y".repeat(500);
+  await ask({ ...hello, [name]: 1, model: `x${name}` });
+  vi.setSystemTime(Date.now() + 1);
+  const chat = await ask(hello);
+  await vi.advanceTimersByTimeAsync(10_000);
+  await done();
+  const [made, refused] = (await read(account.id, {}, { now: Date.now() })).entries;
+  expect(made).toMatchObject({ status: 200, task: chat.body.id });
+  expect(made).not.toHaveProperty("message");
+  expect(refused?.message?.length).toBeLessThanOrEqual(160);
 });
 
 test("a batch that cannot be written is lost, and the next one is written", async () => {

@@ -162,6 +162,28 @@ test("the bars, counts and filters of the address: path, model, key, error, resu
   expect(words(await browser.read(`${page}?model=vidA-2`))).toContain("All 1 Succeeded 0 Refused (4xx) 1 Failed (5xx) 0");
 });
 
+test("a chat has its cost and no page of a task; a line says what the answer said", async () => {
+  const { browser, id, keyId } = await person();
+  const at = Date.now() - 1000;
+  const chat = `chatcmpl-${crypto.randomUUID()}`;
+  const entry = { account: id, at, path: "POST /v1/chat/completions", status: 200, outcome: "ok", ms: 900, key: keyId, model: "textA-1" };
+  const message = "messages: must have at least 1 elements";
+  await writeRequests(env.DB, [
+    { ...entry, request: "said", task: chat },
+    { ...entry, request: "wrong", status: 400, outcome: "invalid_request", message },
+  ]);
+  const end = { held: 40_000, charged: 20_000, outcome: "completed", at, closedAt: at + 900, attempts: [] };
+  await writeEntries(env.DB, id, 0, [{ taskId: chat, keyId, kind: "chat", model: "textA-1", ...end }], false);
+  const all = await browser.read(page);
+  expect(words(all)).toContain(`POST /v1/chat/completions invalid_request: ${message} 400`);
+  expect(words(all)).toMatch(/900 ms \$0\.02/);
+  expect(all).toContain('href="/console/logs/said"');
+  expect(words(await browser.read(`${page}/wrong`))).toContain(message);
+  const shown = await browser.read(`${page}/said`);
+  expect(words(shown)).toMatch(/Cost \$0\.02/);
+  expect(shown).not.toContain(`/console/tasks/${chat}`);
+});
+
 test("a refused request has a page with what to do; one that made a task leads to it; another account's is not there", async () => {
   const [mine, other] = [await person(), await person()];
   const entry = {

@@ -62,6 +62,25 @@ test.each([
   expect(shop.stripe.calls).toEqual([]);
 });
 
+test("an unlimited account has no forms to pay or to redeem a code, and refuses both", async () => {
+  const shop = new Shop();
+  const { browser, id } = await person(shop);
+  const { body } = await asAdmin("/codes", { body: { count: 1, amount: 5 } });
+  const { code } = body.codes[0];
+  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota: null } });
+  const shown = await browser.read(page);
+  for (const form of ["pay", "top-up", "redeem"]) expect(shown, form).not.toContain(`action="${page}/${form}"`);
+  const settings = { threshold: "5", amount: "10", ceiling: "30", do: "save" };
+  for (const [form, fields] of Object.entries({ pay: { chosen: "10000000" }, "top-up": settings, redeem: { code } })) {
+    const answer = await browser.ask(`${page}/${form}`, fields);
+    expect([answer.status, await answer.text()], form).toEqual([400, expect.stringContaining("unlimited: there is nothing to add")]);
+  }
+  expect(shop.stripe.calls).toEqual([]);
+  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota: 5 } });
+  expect((await browser.ask(`${page}/redeem`, { code })).status).toBe(303);
+  expect((await asAdmin(`/accounts/${id}`)).body.quota).toBe(10);
+});
+
 test("a refund and a dispute are named in the list", async () => {
   const shop = new Shop();
   const { browser } = await person(shop);

@@ -4,6 +4,9 @@ import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
+import { findMembershipOf, removeMember } from "../../src/db/memberships.ts";
+import { Objects } from "../../src/rpc/objects.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import { asAdmin, call, holdTime, wakeWallet } from "../support/gateway.ts";
 import { backUp, restore } from "../operations/backup.ts";
 import { bindings, failOnce } from "../support/faults.ts";
@@ -58,6 +61,68 @@ test.each(["changed", "reset"])(
     expect((await call("/v1/models", { key: key.key })).status).toBe(200);
   },
 );
+
+test("an admin whose role was taken, and a member who was removed, get no page with a session that a restored database brings back", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const [admin, guest] = [new Browser(), new Browser()];
+  const account = (await accountByEmail(env.DB, await admin.signUp()))!;
+  const own = (await accountByEmail(env.DB, await guest.signUp()))!;
+  const setAdmin = async (isAdmin: boolean) =>
+    expect((await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { admin: isAdmin } })).status).toBe(200);
+  await setAdmin(true);
+  const userOf = async (id: string) =>
+    (await env.DB.prepare("SELECT user_id FROM membership WHERE account_id = ?1").bind(id).first<string>("user_id"))!;
+  const [ownerId, userId] = [await userOf(account.id), await userOf(own.id)];
+  await env.DB.prepare("INSERT INTO membership (id, account_id, user_id, role, created_at) VALUES ('mem_guest', ?1, ?2, 'admin', 2)")
+    .bind(account.id, userId)
+    .run();
+  expect((await guest.ask("/console/switch", { account: account.id })).status).toBe(303);
+  const pages = ["/console", "/console/tasks", "/console/webhooks", "/console/billing", "/console/keys", "/console/logs"];
+  const adminPages = ["/console/admin", "/console/admin/accounts", "/console/admin/margins", "/console/admin/audit"];
+  const readAll = async (browser: Browser, paths: string[]) =>
+    Promise.all(paths.map(async (path) => [path, (await browser.ask(path)).status]));
+  const all = (paths: string[], status: number) => paths.map((path) => [path, status]);
+  expect(await readAll(admin, [...pages, ...adminPages])).toEqual(all([...pages, ...adminPages], 200));
+  expect(await readAll(guest, pages)).toEqual(all(pages, 200));
+
+  const backup = await backUp();
+  later(600);
+  await setAdmin(false);
+  const by = { kind: "user", id: ownerId, address: null } as const;
+  expect(await removeMember(env.DB, new Objects(env), by, (await findMembershipOf(env.DB, account.id, userId))!)).toBe("done");
+  await wakeWallet({ id: account.id, key: "", keyId: "" });
+  await restore(backup);
+  expect(await readAll(admin, [...pages, ...adminPages])).toEqual(all([...pages, ...adminPages], 403));
+  expect(await readAll(guest, pages)).toEqual(all(pages, 403));
+  const forms: [string, Record<string, string>][] = [
+    ["/console/admin/reconcile", { restored: "accept" }],
+    ["/console/admin/models/imgA-4/edit", { entry: "{}" }],
+    ["/console/webhooks/rotate", {}],
+    ["/console/account/password", { old: first, new: second }],
+  ];
+  for (const [path, form] of forms) expect([path, (await admin.ask(path, form)).status]).toEqual([path, 403]);
+  const refusal = await admin.read("/console/billing");
+  expect(refusal).toContain("has not yet confirmed who may use this account");
+  expect(refusal, "neither balance nor menu").not.toContain('href="/console/usage"');
+  expect(await admin.read("/status"), "nor on a public page").not.toContain('href="/console/usage"');
+
+  // The other account of the removed member is not concerned.
+  expect((await guest.ask("/console/switch", { account: own.id })).status).toBe(303);
+  expect(await readAll(guest, pages)).toEqual(all(pages, 200));
+  await asAdmin(`/reconcile?account=${account.id}&restored=replay`, { method: "POST" });
+  expect(await signIn(account.email, "correct horse battery")).toBe(303);
+});
+
+test("pages ask the wallet object for lost changes at most every eight seconds", async () => {
+  const browser = new Browser();
+  await browser.signUp();
+  const calls = vi.spyOn(WalletObject.prototype, "checkKeys");
+  for (const path of ["/console", "/console/tasks", "/console/models"]) expect((await browser.ask(path)).status).toBe(200);
+  expect(calls).toHaveBeenCalledTimes(1);
+  later(9);
+  await browser.ask("/console/keys");
+  expect(calls).toHaveBeenCalledTimes(2);
+});
 
 test("a changed password is changed also if it cannot be recorded, and the log says so", async () => {
   const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);

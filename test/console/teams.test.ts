@@ -243,6 +243,7 @@ test("who is removed loses keys and access for good, and joins by no old link", 
   expect(await works(key), "an old key does not come back").toBe(401);
 });
 
+<<<<<<< HEAD
 test("a batch begun in the console stops with its user's right to run it, and with the account", async () => {
   const owner = await newUser();
   await env.DB.prepare("UPDATE wallet SET quota = 100000000 WHERE id = ?1").bind(owner.accountId).run();
@@ -275,6 +276,64 @@ test("a batch begun in the console stops with its user's right to run it, and wi
   expect(await lineAfter(viewer, async () => send(`${await pathOf(viewer)}/role`, { role: "viewer" }))).toBe("unauthorized");
   const disable = () => asAdmin(`/accounts/${owner.accountId}`, { method: "PATCH", body: { disabled: true } });
   expect(await lineAfter(owner, disable)).toBe("unauthorized");
+=======
+test.each([
+  ["removed", "remove", {}],
+  ["disabled", "disable", {}],
+  ["made a member", "role", { role: "member" }],
+])("the invitations of an admin who is %s end, and so do links", async (_, act, form) => {
+  const owner = await newUser();
+  const admin = await newMember(owner, "admin");
+  const [guest, other] = [await newUser(), await newUser()];
+  const fromAdmin = await inviteBy(admin, guest.email, "admin");
+  const fromOwner = await inviteBy(owner, other.email, "member");
+  const linkForm = { link: "Workshop", people: "9", days: "1", role: "member" };
+  const link = tokenIn(await (await owner.browser.ask("/console/members/link", linkForm)).text());
+  const path = await pathOf(admin);
+  expect((await owner.browser.ask(`${path}/${act}`, form)).status).toBe(303);
+  for (const invitation of [fromAdmin, link]) expect((await guest.browser.ask("/console/join", { invitation })).status).toBe(403);
+  expect((await other.browser.ask("/console/join", { invitation: fromOwner })).status).toBe(303);
+  if (act === "disable") expect((await owner.browser.ask(`${path}/enable`, {})).status).toBe(303);
+  expect((await guest.browser.ask("/console/join", { invitation: fromAdmin })).status, "for good").toBe(403);
+});
+
+test("an owner who becomes an admin makes nobody an owner by an earlier invitation", async () => {
+  const owner = await newUser();
+  const second = await newMember(owner, "owner");
+  const [guest, friend] = [await newUser(), await newUser()];
+  const [asOwner, asMember] = [await inviteBy(second, guest.email, "owner"), await inviteBy(second, friend.email, "member")];
+  expect((await owner.browser.ask(`${await pathOf(second)}/role`, { role: "admin" })).status).toBe(303);
+  expect((await guest.browser.ask("/console/join", { invitation: asOwner })).status).toBe(403);
+  expect((await friend.browser.ask("/console/join", { invitation: asMember })).status).toBe(303);
+});
+
+test("an admin's invitation does not replace an owner's to be an owner; an invitation that is refused replaces none", async () => {
+  const owner = await newUser();
+  const admin = await newMember(owner, "admin");
+  const [heir, guest] = [await newUser(), await newUser()];
+  const asOwner = await inviteBy(owner, heir.email, "owner");
+  const refused = await admin.browser.ask("/console/members/invite", { email: heir.email, role: "member" });
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("an owner has invited this address")]);
+  const first = await inviteBy(owner, guest.email, "viewer");
+  const count = "SELECT count(*) AS n FROM member_invitation WHERE account_id = ?1";
+  await env.DB.prepare(
+    `WITH RECURSIVE n (i) AS (SELECT 4 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+     INSERT INTO member_invitation (id, account_id, token_hash, role, email, max_uses, invited_by, created_at, expires_at)
+     SELECT 'minv_' || i, ?1, i, 'viewer', i || '@example.com', 1, 'u', ?2, ?2 + 1000000 FROM n`,
+  )
+    .bind(owner.accountId, Date.now())
+    .run();
+  expect(await rowOf(count, owner.accountId)).toEqual({ n: 100 });
+  const full = await owner.browser.ask("/console/members/invite", { email: `${unique()}@example.com`, role: "viewer" });
+  expect(full.status).toBe(400);
+  // One for the same address takes the place of the first.
+  const again = await inviteBy(owner, guest.email, "member");
+  expect(await rowOf(count, owner.accountId)).toEqual({ n: 100 });
+  expect((await guest.browser.ask("/console/join", { invitation: first })).status).toBe(403);
+  expect((await guest.browser.ask("/console/join", { invitation: again })).status).toBe(303);
+  expect((await heir.browser.ask("/console/join", { invitation: asOwner })).status).toBe(303);
+  expect(await membershipOf(heir.email, owner.accountId)).toMatchObject({ role: "owner" });
+>>>>>>> main
 });
 
 test("the last owner cannot leave or step down; of two who leave at once one stays", async () => {

@@ -41,7 +41,7 @@ test("the request log contains the caller's own request, with its path and id, a
   const logRequests = (batch: LoggedRequest[]) => (written = env.OPERATIONS!.logRequests(batch));
   const vars = { REQUEST_LOG: "on", OPERATIONS: { logRequests } as unknown as NonNullable<Env["OPERATIONS"]> };
   const body = { model: "gpt-4.1-mini", messages: [{ role: "user", content: "Hi" }] };
-  const { headers } = await call(`${v1}/chat/completions`, { key: account.key, body, vars });
+  const { headers, body: answer } = await call(`${v1}/chat/completions`, { key: account.key, body, vars });
   await vi.advanceTimersByTimeAsync(10_000);
   await written;
   const { entries } = await readRequests(env.DB, account.id, {}, { limit: 10, now: Date.now() });
@@ -53,6 +53,7 @@ test("the request log contains the caller's own request, with its path and id, a
       status: 200,
       key: account.keyId,
       model: "textA-1-mini",
+      task: (answer as { id: string }).id,
     }),
   ]);
 });

@@ -129,6 +129,19 @@ test.each([
   expect(shop.stripe.calls).toEqual([]);
 });
 
+test("an account without a limit pays nothing: no payment, no automatic top-up, no code", async () => {
+  const shop = new Shop();
+  const account = await newAccount(null);
+  expect(await shop.order(account, 10)).toMatchObject({
+    status: 400,
+    body: { error: { param: "amount", message: expect.stringContaining("unlimited") } },
+  });
+  expect(await shop.topUp(account)).toEqual({ refused: "unlimited" });
+  expect(shop.stripe.calls).toEqual([]);
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { quota: 1 } });
+  expect((await shop.order(account, 10)).status).toBe(201);
+});
+
 test.each([
   ["CNY", 50, "cny", 5000],
   ["TOKENS", 10_000_000, "usd", 1000],

@@ -58,7 +58,9 @@ test("a low balance is topped up once; the event that follows changes nothing, a
 });
 
 test("the ceiling of the month holds, and the next month begins anew", async () => {
-  vi.setSystemTime(Date.UTC(2027, 0, 10));
+  // Ahead of the machine's clock, by which alarms run.
+  const [year, month] = [new Date().getUTCFullYear(), new Date().getUTCMonth()];
+  vi.setSystemTime(Date.UTC(year, month + 1, 10));
   const shop = new Shop();
   const account = await newAccount(1);
   await shop.topUp(account);
@@ -67,7 +69,7 @@ test("the ceiling of the month holds, and the next month begins anew", async () 
     await setQuota(account, 1);
   }
   expect([charges(shop), (await state(account))?.taken]).toEqual([3, 3000]);
-  vi.setSystemTime(Date.UTC(2027, 1, 1, 0, 1));
+  vi.setSystemTime(Date.UTC(year, month + 2, 1, 0, 1));
   await runs(shop, 2);
   expect([charges(shop), (await state(account))?.taken]).toEqual([4, 1000]);
 });
@@ -174,6 +176,28 @@ test.each(steps)(
     expect([await quota(account), shop.stripe.intents.size]).toEqual([11, 1]);
     await shop.deliver();
     expect(await quota(account)).toBe(11);
+  },
+);
+
+test.each([false, true])(
+  "a crash at the write after a declined payment (%s: after it took effect): the next run ends it",
+  async (isDone) => {
+    const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const shop = new Shop();
+    const account = await newAccount(1);
+    const mails = mailbox();
+    await shop.topUp(account, undefined, "declined");
+    later();
+    const reached = stopAt(bindings.database(), "batch", isDone);
+    const lost = shop.run(mails.vars).catch(() => undefined);
+    await reached();
+    await Promise.race([lost, scheduler.wait(1)]);
+    (bindings.database() as unknown as { batch: Mock }).batch.mockRestore();
+    expect([...shop.stripe.intents.values()]).toMatchObject([{ status: "canceled" }]);
+    await runs(shop, 2, mails.vars);
+    expect([await quota(account), shop.stripe.intents.size, (await state(account))?.pausedFor]).toEqual([1, 1, "declined"]);
+    expect(mails.sent).toHaveLength(1);
+    expect(alerts.mock.calls.flat().join()).not.toContain('"top_up"');
   },
 );
 

@@ -189,10 +189,10 @@ export class StripeEmulator {
     const known = idempotencyKey === null ? undefined : this.#answers.get(idempotencyKey);
     if (known && known.request !== `${name} ${text}`)
       return failure(400, "idempotency_error", "Keys for idempotent requests need the same parameters");
-    const answer = known?.answer ?? this.#serve(request.method, pathname, params);
+    const answer = known?.answer ?? structuredClone(this.#serve(request.method, pathname, params));
     if (!answer) return failure(404, "invalid_request_error", "No such object", "resource_missing");
     // Stripe repeats refusals of a bank, too.
-    const status = known?.status ?? (answer["error"] ? 402 : 200);
+    const status = known?.status ?? (answer["error"] ? (answer["error"].type === "card_error" ? 402 : 400) : 200);
     if (idempotencyKey !== null) this.#answers.set(idempotencyKey, { request: `${name} ${text}`, answer, status });
     if (fault === "lost") throw new TypeError("the connection was lost");
     return Response.json(answer, { status });
@@ -206,12 +206,25 @@ export class StripeEmulator {
     if (method === "DELETE" && kind === "customers")
       return this.customers.delete(id) ? { id, object: "customer", deleted: true } : undefined;
     if (path === "/v1/payment_intents") return this.#charge(params);
-    if (kind === "payment_intents" && path.endsWith("/cancel")) return Object.assign(this.intents.get(id)!, { status: "canceled" });
+    if (kind === "payment_intents" && path.endsWith("/cancel")) return this.#cancel(id);
     if (path === "/v1/customers") return this.#createCustomer(params);
     if (path === "/v1/checkout/sessions") return this.#createSession(params);
     if (path === "/v1/billing_portal/sessions" && this.customers.has(params["customer"] ?? ""))
       return { id: this.#id("bps"), object: "billing_portal.session", url: `https://billing.stripe.com/p/${params["customer"]}` };
     return undefined;
+  }
+
+  /** Stripe cancels a payment that can still succeed, and refuses one that has an outcome. */
+  #cancel(id: string): StripeObject | undefined {
+    const intent = this.intents.get(id);
+    if (!intent) return undefined;
+    const { status } = intent;
+    if (status !== "succeeded" && status !== "canceled") return Object.assign(intent, { status: "canceled" });
+    const message = `You cannot cancel this PaymentIntent because it has a status of ${status}.`;
+    return {
+      id: "",
+      error: { type: "invalid_request_error", code: "payment_intent_unexpected_state", message, payment_intent: intent },
+    };
   }
 
   #createCustomer(params: Params): StripeObject {

@@ -206,15 +206,20 @@ test("progress without reports grows with time to 95, and never decreases when r
 });
 
 test("the expected seconds are at least one and at least a tenth of the elapsed ones, and undefined when final", () => {
-  const rows: [passed: number, left: number][] = [
-    [0, 10],
-    [9_500, 1],
-    [10_000, 1],
-    [10_001, 2],
-    [60_000, 6],
-    [599_000, 60],
+  const rows: [passed: number, left: number, queued: number][] = [
+    [0, 10, 10],
+    [9_500, 1, 10],
+    [10_000, 1, 10],
+    [10_001, 2, 10],
+    [60_000, 6, 10],
+    [599_000, 60, 60],
   ];
-  for (const [passed, left] of rows) expect(transitions.remainingSeconds(queued, start + passed), `${passed}`).toBe(left);
+  // Of a task that waits all the work is ahead, however long it waits.
+  const atOnce = { ...queued, status: "in_progress" as const, startedAt: start };
+  for (const [passed, left, whole] of rows) {
+    expect(transitions.remainingSeconds(atOnce, start + passed), `${passed}`).toBe(left);
+    expect(transitions.remainingSeconds(queued, start + passed), `${passed}`).toBe(whole);
+  }
   expect(transitions.remainingSeconds(completed, start)).toBeUndefined();
 });
 

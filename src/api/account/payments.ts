@@ -21,6 +21,7 @@ export async function createPayment(c: AppContext): Promise<Response> {
   }
   if (made.refused === "step") throw invalid("amount", "payment_step", { step: made.step });
   if (made.refused === "range") throw invalid("amount", "payment_range", { min: made.min, max: made.max });
+  if (made.refused === "unlimited") throw invalid("amount", "payment_unlimited");
   if (made.refused === "too_many") throw new ApiError("rate_limit_exceeded", { retryAfter: 3600 });
   throw new ApiError("not_found");
 }

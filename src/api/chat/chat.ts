@@ -100,6 +100,7 @@ function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTok
   const { env } = c;
   const { accountId, keyId } = c.get("caller");
   const id = `chatcmpl-${newId("")}`;
+  c.set("task", id);
   const charge: Charge = { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model };
   const spans = { kind: "chat", model, task: id, trace } as const;
   const caller = new Caller(c.req.raw.signal);

@@ -1,10 +1,9 @@
 /** The routes of a chat: selects those that support it, calls them in turn, and builds the caller's error if all fail. */
 
 import type { AppContext } from "../request/context.ts";
-import { type ChatFamily, findFamily, fitToFamily } from "../../catalog/chat-families.ts";
+import { chatFamilies, type ChatFamily, findFamily, fitToFamily } from "../../catalog/chat-families.ts";
 import type { Model, Route } from "../../catalog/models.ts";
 import { routesFor } from "../../catalog/routes.ts";
-import { chatFamilies } from "../../config.ts";
 import { countCall } from "../../db/recent-sums.ts";
 import { countFault } from "../../tasks/provider-calls.ts";
 import { ApiError, type Violation } from "../../base/errors.ts";

@@ -1,7 +1,7 @@
 /** Who acts in a request, for the audit log. */
 
 import type { Actor } from "../../db/audit-log.ts";
-import { vouchedAdmin } from "../../rpc/console-api.ts";
+import { vouchedAdmin } from "../../db/vouched.ts";
 import type { AppContext } from "./context.ts";
 import { wholeRequest } from "./origin.ts";
 

@@ -5,7 +5,6 @@ import { ApiError, statusAndType } from "../../base/errors.ts";
 import { largeReader } from "../../media/large-reads.ts";
 import { NetError } from "../../net/net-error.ts";
 import { callersPace, pace } from "../../net/pace.ts";
-import type { Receive } from "../../rpc/gateway-api.ts";
 import { spool, type Spooled } from "../../storage/spool.ts";
 
 /** A body up to this size is not counted, because many of them fit into memory. */
@@ -68,8 +67,8 @@ function refuse(error: unknown): never {
 
 /** `receive` for another Worker: a refusal is an answer too, because errors lose their class between Workers. */
 export const receiver =
-  (bucket: R2Bucket, ctx: Pick<ExecutionContext, "waitUntil">): Receive =>
-  (accountId, body, maxBytes) => {
+  (bucket: R2Bucket, ctx: Pick<ExecutionContext, "waitUntil">) =>
+  (accountId: string, body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Response> => {
     const received = receive(bucket, accountId, body, maxBytes).then(
       (arrived) => new Response(arrived.open(), { headers: { "content-length": String(arrived.bytes) } }),
       (error: unknown) => {

@@ -1,6 +1,6 @@
 /** Authentication by API key, and rate limits. */
 
-import { vouchedCaller } from "../../rpc/console-api.ts";
+import { vouchedCaller } from "../../db/vouched.ts";
 import type { AppContext, Handle } from "./context.ts";
 import { cachedCaller, type Caller, findCaller } from "../../db/callers.ts";
 import { limitsRates, perMinute } from "../../config.ts";

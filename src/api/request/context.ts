@@ -17,7 +17,10 @@ export interface AppEnv {
     caller: Caller;
     /** The rate limit per minute that applies to the request. */
     limit?: string;
+    /** The code and the message of the answer's error. */
     outcome?: string;
+    message?: string;
+    /** The task or chat that the request made or reads. */
     task?: string;
     /** True for `/v1/estimates`, where every request is a dry run. */
     isEstimate?: true;

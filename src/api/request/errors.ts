@@ -28,14 +28,14 @@ function toApiError(error: unknown, requestId: string): ApiError {
   return new ApiError(passing ? "unavailable" : "internal_error", { cause: error });
 }
 
-/** The error of anything thrown, and its headers; the family gives the body. */
-export function prepare(c: AppContext, thrown: unknown): { error: ApiError; headers: Record<string, string> } {
+/** The error of anything thrown, its `error` object, and its headers; the family gives the rest of the body. */
+export function prepare(c: AppContext, thrown: unknown) {
   const error = toApiError(thrown, c.get("requestId"));
-  c.set("outcome", error.code);
   // With rate limits off only the limit of open tasks is left, and no answer has headers about limits.
   const isOff = error.code === "too_many_open_tasks" && c.get("limit") === undefined;
   return {
     error,
+    body: toErrorObject(error, c),
     headers: {
       ...error.headers,
       ...(error.retryAfter !== undefined && { "retry-after": String(error.retryAfter) }),
@@ -49,17 +49,18 @@ export function prepare(c: AppContext, thrown: unknown): { error: ApiError; head
  * and wrong methods too.
  */
 export function onError(thrown: unknown, c: AppContext, more: Record<string, string> = {}): Response {
-  const { error, headers } = prepare(c, thrown);
+  const { error, body, headers } = prepare(c, thrown);
   const { status } = error;
-  const body = errorBody(error, c.get("language"));
   const isOfTasks = /^\/v1\/tasks(\/|$)/.test(c.req.path);
   return answer(c, isOfTasks ? { code: status, message: body.message, error: body } : { error: body }, status, { ...headers, ...more });
 }
 
-/** The `error` object inside a stream, whose status has already been sent. */
-export function toErrorObject(error: ApiError, c: AppContext): object {
+/** The `error` object of an answer, or inside a stream, whose status has already been sent. The request's line in the log says it too. */
+export function toErrorObject(error: ApiError, c: AppContext) {
+  const body = errorBody(error, c.get("language"));
   c.set("outcome", error.code);
-  return errorBody(error, c.get("language"));
+  c.set("message", body.message);
+  return body;
 }
 
 /** For unknown paths. If `/v1` is missing or slashes are doubled, the message says where the API begins. */

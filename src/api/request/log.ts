@@ -10,6 +10,8 @@ import { wholeRequest } from "./origin.ts";
 const batchMs = 10_000;
 /** More requests than an isolate handles in that time; further ones are not logged. */
 const maxPending = 10_000;
+/** Characters of an error's message in the log. */
+const maxMessageLength = 160;
 
 let pending: LoggedRequest[] = [];
 /** The time by which the current batch should have been written. */
@@ -21,7 +23,7 @@ export function logRequest(c: AppContext, entry: Omit<LoggedRequest, "account" |
   if (!caller) return;
   const whole = wholeRequest(c);
   if (whole) {
-    for (const name of ["caller", "task", "model", "outcome"] as const) whole.set(name, c.get(name));
+    for (const name of ["caller", "task", "model", "outcome", "message"] as const) whole.set(name, c.get(name));
     return;
   }
   // Strangers with a browser token must not displace the account's other requests.
@@ -29,7 +31,7 @@ export function logRequest(c: AppContext, entry: Omit<LoggedRequest, "account" |
   const isPageRead = caller.keyHash === undefined && c.req.method === "GET";
   if (!c.env.OPERATIONS || isPageRead || !keepsRequests(c.env) || pending.length >= maxPending) return;
   const at = c.get("started");
-  pending.push({ account: caller.accountId, at, ...entry });
+  pending.push({ account: caller.accountId, at, ...entry, message: c.get("message")?.slice(0, maxMessageLength) });
   const now = Date.now();
   if (now < due) return;
   due = now + batchMs;

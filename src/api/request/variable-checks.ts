@@ -1,5 +1,6 @@
 /** Before work is accepted, checks every variable that it needs until its end: a wrong one found later would fail work whose price is reserved. */
 
+import { chatFamilies } from "../../catalog/chat-families.ts";
 import * as config from "../../config.ts";
 import { isOn, providerNames } from "../../providers/index.ts";
 
@@ -32,7 +33,7 @@ const needed: Record<"task" | "chat", Read[]> = {
     config.allowsCallbacks,
     config.signingSecret,
   ],
-  chat: [...common, config.chatFamilies],
+  chat: [...common, chatFamilies],
 };
 
 const checked = { task: new WeakSet<Env>(), chat: new WeakSet<Env>() };

@@ -20,7 +20,7 @@ export interface TypedTopUp {
 }
 
 /** Where to go on, or the form with its problems. */
-type Outcome = { to: string } | { automatic: TypedTopUp; status: 400 } | { problem: string; status: 503 };
+type Outcome = { to: string } | { automatic: TypedTopUp; status: 400 } | { problem: string; status: 400 | 503 };
 
 /** Sets automatic top-up from the form; a card that is missing is stored at Stripe next. */
 export async function changeAutomatic(c: ConsoleContext, field: (name: string) => string): Promise<Outcome> {
@@ -36,6 +36,7 @@ export async function changeAutomatic(c: ConsoleContext, field: (name: string) =
   const answer = await c.env.API.changeTopUp(order, actor(c)).catch(() => undefined);
   if (!answer || answer.refused === "off") return { problem: t("billing_stripe_away"), status: 503 };
   if (answer.refused === undefined) return { to: answer.url ?? "/console/billing" };
+  if (answer.refused === "unlimited") return { problem: t("billing_unlimited"), status: 400 };
   const shown = (units: number) => formatAmount(c, Math.round(units * 1e6));
   const problem =
     answer.refused === "step"

@@ -64,7 +64,10 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, proble
   const rateSince = startOfDays(rateDays, now);
   const recent = spent.reduce((sum, { day, charged }) => (day >= rateSince ? sum + charged : sum), 0);
   const redeemed = Number(c.req.query("redeemed"));
-  const codes = (
+  // A payment or a code would add nothing to an unlimited quota.
+  const offers = left !== null && options && mayPay(c) ? options : undefined;
+  const refusal = problem ?? (left === null ? (payment?.problem ?? code?.problem) : undefined);
+  const codes = left !== null && (
     <section class="card" aria-labelledby="code-title">
       <header>
         <h2 id="code-title">{t("billing_code_title")}</h2>
@@ -86,9 +89,9 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, proble
           {t(returned === "paid" ? "billing_thanks" : "billing_stored")}
         </Note>
       )}
-      {problem !== undefined && (
+      {refusal !== undefined && (
         <Note tone="bad" role="alert">
-          {problem}
+          {refusal}
         </Note>
       )}
       {shortfall > 0 && <Note tone="bad">{t("billing_short", { amount: formatAmount(c, shortfall) })}</Note>}
@@ -101,17 +104,19 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, proble
           course={course}
           since={since}
         />
-        {options && mayPay(c) && (
+        {offers && (
           <section class="card" aria-labelledby="top-up-title">
             <header>
               <h2 id="top-up-title">{t("billing_top_up")}</h2>
             </header>
-            <TopUpForm path={`${path}/pay`} options={options} typed={payment?.typed} problem={payment?.problem} />
+            <TopUpForm path={`${path}/pay`} options={offers} typed={payment?.typed} problem={payment?.problem} />
           </section>
         )}
-        {!(options && mayPay(c)) && codes}
+        {!offers && codes}
       </div>
-      {options && mayPay(c) && <Automatic path={`${path}/top-up`} options={options} set={topUpSet} typed={automatic} />}
+      {options && mayPay(c) && (offers || topUpSet) && (
+        <Automatic path={`${path}/top-up`} options={options} set={topUpSet} typed={automatic} />
+      )}
       {(options || payments.length > 0) && (
         <section>
           <div class="sub">
@@ -125,7 +130,7 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, proble
           <Payments payments={payments} receiptPath={options && mayPay(c) ? `${path}/receipts` : undefined} />
         </section>
       )}
-      {options && mayPay(c) && codes}
+      {offers && codes}
       <section>
         <div class="sub">
           <h2>{t("billing_history")}</h2>

@@ -33,6 +33,8 @@ function toRefusal(c: ConsoleContext, made: (CheckoutAnswer & { refused: string 
       return { refusal: t("billing_amount_range", { min: shown(made.min), max: shown(made.max) }), status: 400 };
     case "too_many":
       return { refusal: t("billing_too_many"), status: 429 };
+    case "unlimited":
+      return { refusal: t("billing_unlimited"), status: 400 };
     default:
       return { refusal: t("billing_stripe_away"), status: 503 };
   }
@@ -68,7 +70,7 @@ export const TopUpForm = ({ path, options: { offered, min, max }, typed, problem
         {offered.map((one, at) => (
           <label class="chip">
             {amount(one)}
-            <input type="radio" name="chosen" value={String(one)} checked={at === 1} />
+            <input type="radio" name="chosen" value={String(one)} checked={at === 0} />
           </label>
         ))}
       </fieldset>

@@ -9,7 +9,8 @@ import { ErrorNote } from "../parts/error-note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Facts } from "../parts/table.tsx";
-import { duration, errorText, isOfTask, look } from "./requests.tsx";
+import { hasTask, isOfTask, readCosts } from "./costs.ts";
+import { Cost, duration, errorText, look } from "./requests.tsx";
 
 export async function entryPage(c: ConsoleContext) {
   const { t, account, language } = c.var;
@@ -23,6 +24,7 @@ export async function entryPage(c: ConsoleContext) {
   const entry = entries.find((one) => one.request === request);
   if (!entry) return nothingHere(c);
   if (isOfTask(entry)) return c.redirect(`/console/tasks/${entry.task}`, 302);
+  const charge = entry.task === undefined ? undefined : (await readCosts(c, [entry])).get(entry.task);
   const keys = entry.key === undefined ? [] : await listKeys(c.env.DB, account.id);
   const [method = "", place = ""] = entry.path.split(" ");
   return page(
@@ -39,7 +41,12 @@ export async function entryPage(c: ConsoleContext) {
         <Pill {...look(entry.status)} text={String(entry.status)} />
       </div>
       {entry.outcome !== "ok" && (
-        <ErrorNote code={entry.outcome} status={entry.status} message={errorText(language, entry.outcome)} request={entry.request} />
+        <ErrorNote
+          code={entry.outcome}
+          status={entry.status}
+          message={errorText(language, entry.outcome, entry.message)}
+          request={entry.request}
+        />
       )}
       <section class="card">
         <Facts
@@ -49,7 +56,8 @@ export async function entryPage(c: ConsoleContext) {
             [t("callback_took"), duration(language, entry.ms)],
             entry.model !== undefined && [t("model"), entry.model],
             [t("task_key"), keys.find(({ walletId }) => walletId === entry.key)?.name ?? t("logs_key_gone")],
-            entry.task !== undefined && [
+            charge && [t("logs_cost"), <Cost charge={charge} />],
+            hasTask(entry) && [
               t("task"),
               <a href={`/console/tasks/${entry.task}`}>
                 <code class="id">{entry.task}</code>

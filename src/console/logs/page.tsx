@@ -3,17 +3,7 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { listKeys } from "../../db/api-keys.ts";
-import { readCharges } from "../../db/ledger-reports.ts";
-import {
-  countRequests,
-  type Facet,
-  keptDays,
-  readRequests,
-  type RequestCounts,
-  type RequestEntry,
-  type RequestFilter,
-  results,
-} from "../../db/requests.ts";
+import { countRequests, type Facet, keptDays, readRequests, type RequestCounts, type RequestFilter, results } from "../../db/requests.ts";
 import { page, signedIn } from "../frame.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
@@ -21,9 +11,10 @@ import { Icon } from "../parts/icon.tsx";
 import { live } from "../tasks/live.ts";
 import { buildQuery } from "../tasks/search.ts";
 import { dateText } from "../parts/date-time.tsx";
+import { readCosts } from "./costs.ts";
 import { entryPage } from "./entry.tsx";
 import { Histogram } from "./histogram.tsx";
-import { type Charge, isSubmission, Requests } from "./requests.tsx";
+import { Requests } from "./requests.tsx";
 
 const path = "/console/logs";
 const rowsOnPage = 50;
@@ -159,18 +150,6 @@ const Choices = ({ asked, values, keyNames }: { asked: Asked; values: RequestCou
     </>
   );
 };
-
-/** What submissions cost: from D1, and from the wallet what D1 does not have yet. */
-async function readCosts(c: ConsoleContext, entries: RequestEntry[]): Promise<Map<string, Charge>> {
-  const { id } = c.get("account");
-  const tasks = entries.flatMap((entry) => (entry.task !== undefined && isSubmission(entry) ? [entry.task] : []));
-  if (tasks.length === 0) return new Map();
-  const unwritten = await c.env.API.unwritten(id);
-  const charges = new Map<string, Charge>(await readCharges(c.env.DB, id, tasks));
-  for (const { taskId, held, end } of unwritten)
-    charges.set(taskId, end ? { held, charged: end.charged, outcome: end.outcome } : { held, charged: null });
-  return charges;
-}
 
 const Search = ({ asked: { text, ...others } }: { asked: Asked }) => {
   const { t } = useAround();

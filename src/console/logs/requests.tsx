@@ -1,6 +1,5 @@
 /** Requests as table rows: time, method and path with the error, status, model, key, duration, cost and id. Each leads to its page. */
 
-import type { TaskCharge } from "../../db/ledger-reports.ts";
 import type { RequestEntry } from "../../db/requests.ts";
 import { type Language, t as sentence } from "../../messages/index.ts";
 import { Copy } from "../parts/copy.tsx";
@@ -10,6 +9,7 @@ import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
+import { type Charge, isOfTask, isSubmission } from "./costs.ts";
 
 /** The colour of a status: success, refusals that may be retried, other errors. */
 export function look(status: number): { icon: string; tone: "" | "good" | "warn" | "bad" } {
@@ -26,14 +26,18 @@ export function duration(language: string, ms: number): string {
 /** Ids of tasks in a path are cut. */
 const shortPath = (text: string) => text.replace(/task_[\w-]{12,}/, cutId);
 
-/** True if the request's page is that of its task: it made the task, or read it. */
-export const isOfTask = ({ task, status, path }: RequestEntry) => task !== undefined && status < 400 && !path.startsWith("DELETE ");
+/** What the answer said of its error; for lines without it, and of tasks that failed later, what the code means. */
+export const errorText = (language: Language, code: string, message?: string) => message ?? sentence(language, code);
 
-/** True if the request made a task or chat, which has a cost. */
-export const isSubmission = (entry: RequestEntry) => isOfTask(entry) && /^POST (?!.*\/(cancel|callback|test)$)/.test(entry.path);
-
-/** What an error's code means, in the page's language. */
-export const errorText = (language: Language, code: string) => sentence(language, code);
+/** What was charged, or in grey what is held. */
+export const Cost = ({ charge: { held, charged } }: { charge: Charge }) => {
+  const { t } = useAround();
+  return (
+    <span class={charged === null ? "muted" : undefined} title={charged === null ? t("reserved") : undefined}>
+      <Money millionths={charged ?? held} />
+    </span>
+  );
+};
 
 interface RowProps {
   entry: RequestEntry;
@@ -42,14 +46,12 @@ interface RowProps {
   charge: Charge | undefined;
 }
 
-/** What a submission holds or was charged, and how its task ended; without an outcome it has not ended. */
-export type Charge = Omit<TaskCharge, "charged" | "outcome"> & { charged: number | null; outcome?: string };
-
 const Row = ({ entry, keyName, charge }: RowProps) => {
   const { t, language } = useAround();
-  const { at, request, path, status, outcome, ms, task, model } = entry;
+  const { at, request, path, status, outcome, message, ms, task, model } = entry;
   const failed = charge?.outcome !== undefined && charge.outcome !== "completed" ? charge.outcome : undefined;
   const error = outcome === "ok" ? failed : outcome;
+  const reason = error !== undefined && `${error}: ${errorText(language, error, outcome === "ok" ? undefined : message)}`;
   const [method = "", place = ""] = path.split(" ");
   const id = `request-${request}`;
   return (
@@ -64,9 +66,9 @@ const Row = ({ entry, keyName, charge }: RowProps) => {
         <a class="plain path clip" href={isOfTask(entry) ? `/console/tasks/${task}` : `/console/logs/${request}`}>
           <code>{shortPath(place)}</code>
         </a>
-        {error !== undefined && (
-          <span class="meta path clip" title={`${error}: ${errorText(language, error)}`}>
-            {error}: {errorText(language, error)}
+        {reason && (
+          <span class="meta path clip" title={reason}>
+            {reason}
           </span>
         )}
       </td>
@@ -82,15 +84,7 @@ const Row = ({ entry, keyName, charge }: RowProps) => {
         {keyName ?? t("logs_key_gone")}
       </td>
       <td class="num hide-s">{duration(language, ms)}</td>
-      <td class="num hide-s">
-        {charge === undefined ? (
-          "–"
-        ) : (
-          <span class={charge.charged === null ? "muted" : undefined} title={charge.charged === null ? t("reserved") : undefined}>
-            <Money millionths={charge.charged ?? charge.held} />
-          </span>
-        )}
-      </td>
+      <td class="num hide-s">{charge === undefined ? "–" : <Cost charge={charge} />}</td>
       <td class="num hide-s">
         <span class="row end">
           <code class="id" title={request}>

@@ -4,7 +4,7 @@ import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
 import { acceptInvitation, findMember, invitedTo } from "../members.ts";
-import { accountCookie, actor, cookies, nothingHere, page, person, readForm, signedIn } from "../frame.tsx";
+import { accountCookie, actor, cookies, nothingHere, page, person, readForm } from "../frame.tsx";
 
 /** The chosen account is stored for a year in this browser. It is a wish: each request looks whether the user is a member. */
 function choose(c: ConsoleContext, accountId: string): void {
@@ -62,7 +62,8 @@ export const joining = new Hono<ConsoleEnvironment>()
     return (await person(c, async () => undefined)) ?? ask(c);
   })
   .post("/join", person, accept)
-  .post("/switch", signedIn, async (c) => {
+  // Not for the account that is open, which may be closed to the user.
+  .post("/switch", person, async (c) => {
     const id = (await readForm(c))("account");
     const found = await findMember(c.env.DB, c.get("user").id, id);
     if (found?.account.id !== id || found.isDisabled || found.account.disabled) return nothingHere(c);

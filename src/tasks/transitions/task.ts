@@ -148,9 +148,10 @@ export function progressAt(task: Task, now: number): number {
   return Math.max(task.progress, Math.min(95, Math.floor((95 * (now - (task.startedAt ?? now))) / expected)));
 }
 
-/** Estimated seconds until the end, at least a tenth of the elapsed ones; undefined if the task is final. */
+/** Estimated seconds until the end, at least a tenth of the elapsed ones; undefined if the task is final. While it is queued all its work is ahead. */
 export function remainingSeconds(task: Task, now: number): number | undefined {
   if (isFinal(task)) return undefined;
   const passed = (now - task.createdAt) / 1000;
-  return Math.max(1, Math.ceil(Math.max(task.submission.typicalSeconds - passed, passed / 10)));
+  const worked = (now - (task.startedAt ?? now)) / 1000;
+  return Math.max(1, Math.ceil(Math.max(task.submission.typicalSeconds - worked, passed / 10)));
 }
