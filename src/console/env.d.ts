@@ -24,6 +24,8 @@ interface ConsoleEnv {
   GITHUB_CLIENT_SECRET?: string;
   GOOGLE_CLIENT_ID?: string;
   GOOGLE_CLIENT_SECRET?: string;
+  /** Where people open the console, for the buttons of e-mails */
+  CONSOLE_URL?: string;
   /** Sends e-mail from MAIL_FROM */
   MAIL?: SendEmail;
   MAIL_FROM?: string;

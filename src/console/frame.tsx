@@ -68,9 +68,11 @@ export function authSettings(c: ConsoleContext): AuthSettings {
 /** The request's cookies, as the auth Worker reads them. */
 export const cookies = (c: ConsoleContext): string => c.req.header("cookie") ?? "";
 
+const hasSessionCookie = (c: ConsoleContext) => cookies(c).includes("session_token=");
+
 /** The session of a request. Only a request with a session's cookie costs a call. */
 async function findSession(c: ConsoleContext): Promise<SignedIn | null> {
-  if (!cookies(c).includes("session_token=")) return null;
+  if (!hasSessionCookie(c)) return null;
   const found = await c.env.AUTH.findSession(authSettings(c), cookies(c));
   // A session in use is prolonged once a day: without the new cookie the browser would end it a week after signing in.
   for (const cookie of found?.cookies ?? []) c.header("set-cookie", cookie, { append: true });
@@ -81,7 +83,8 @@ async function findSession(c: ConsoleContext): Promise<SignedIn | null> {
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const found = await findSession(c);
   // A live part of a page is requested in the background: the sign-in page must not replace it.
-  const signIn = withReturn("/console/sign-in", wantedPage(c));
+  const ended = !found && hasSessionCookie(c);
+  const signIn = withReturn(ended ? "/console/sign-in?ended=1" : "/console/sign-in", wantedPage(c));
   if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": signIn });
   if (!found) return c.redirect(signIn, 303);
   c.set("user", found.user);

@@ -16,6 +16,7 @@ export type AccountChange =
   /** Another key replaced it: it works until then. */
   | { act: "key_replaced"; id: string; expiresAt: number }
   | { act: "key_expiry"; id: string; expiresAt: number | null }
+  | { act: "key_paused"; id: string; pausedAt: number | null }
   | { act: "key_scope"; id: string; scope: KeyScope }
   | { act: "key_quota"; id: string; quota: number | null }
   | { act: "budget"; id: string; budget: Budget | null }
@@ -111,6 +112,8 @@ export function repeatStatements(db: D1Database, accountId: string, change: Acco
       return ofKey("expires_at = min(coalesce(expires_at, ?3), ?3)", change.id, change.expiresAt);
     case "key_expiry":
       return ofKey("expires_at = ?3", change.id, change.expiresAt);
+    case "key_paused":
+      return ofKey("paused_at = ?3", change.id, change.pausedAt);
     case "key_scope":
       return [
         db

@@ -92,9 +92,9 @@ const selectKey = (
     ${selectRevision} AS models, ${rowAsJson("w")} AS account, ${rowAsJson("v", "m.id")} AS key, ${rowAsJson("u")} AS member
   FROM api_key k JOIN account a ON a.id = k.account_id LEFT JOIN wallet w ON w.id = a.id LEFT JOIN wallet v ON v.id = coalesce(k.wallet_id, k.id)
     LEFT JOIN membership m ON m.user_id = k.owner_id AND m.account_id = k.account_id LEFT JOIN wallet u ON u.id = m.id
-  WHERE k.${column} = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.owner_id IS NULL OR (m.disabled = 0 AND m.role <> 'viewer')) AND (k.expires_at IS NULL OR k.expires_at > ?2)`;
+  WHERE k.${column} = ?1 AND k.deleted_at IS NULL AND k.paused_at IS NULL AND a.disabled = 0 AND (k.owner_id IS NULL OR (m.disabled = 0 AND m.role <> 'viewer')) AND (k.expires_at IS NULL OR k.expires_at > ?2)`;
 
-/** How long an isolate caches a key: the time within which a deleted key is refused everywhere. */
+/** How long an isolate caches a key: the time within which a deleted or paused key is refused everywhere. */
 const cacheMs = 8_000;
 const maxCached = 10_000;
 type Cache = Map<string, CachedCaller>;
@@ -107,7 +107,7 @@ const byId: Cache = new Map();
 let evictions = 0;
 
 /**
- * The caller of this key, or undefined if it is mistyped, unknown, deleted or expired, or its account is disabled. A caller is
+ * The caller of this key, or undefined if it is mistyped, unknown, deleted, paused or expired, or its account is disabled. A caller is
  * cached for some seconds without another look-up.
  */
 export const findCaller = (bindings: KeyBindings, key: string): Caller | Promise<Caller | undefined> =>

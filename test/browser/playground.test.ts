@@ -151,6 +151,21 @@ test("two models are compared for one price, side by side, and cancelled togethe
   expect(await balance(page)).toEqual({ remaining: 100e6, reserved: 0, used: 0 });
 });
 
+test("three compared models stand in one row on a wide window", patience, async ({ signedIn, watch }) => {
+  const page = await signedIn({ viewport: { width: 1600, height: 900 } });
+  await page.goto("/console/playground?model=vidC-1-0-pro-fast&prompt=Foam+sandbox:slow");
+  await page.getByText("Compare models").click();
+  for (const name of [/^vidD-02/, /^vidB-3.1-fast/]) await page.getByRole("checkbox", { name }).check();
+  await runButton(page).click();
+  await page.locator("#state").getByText("0 of 3 done").waitFor();
+  const tops = await page.locator(".versus > li").evaluateAll((tiles) => tiles.map((tile) => tile.getBoundingClientRect().top));
+  expect(tops).toHaveLength(3);
+  expect(new Set(tops).size).toBe(1);
+  await watch.look(page);
+  await page.locator("#state").getByRole("button", { name: "Cancel" }).click();
+  await page.locator("#state").getByText("3 of 3 done").waitFor();
+});
+
 test("without script: a model's form, its price, and an image from a file", patience, async ({ signedIn }) => {
   const page = await signedIn({ javaScriptEnabled: false });
   await page.goto("/console/playground");
@@ -159,6 +174,8 @@ test("without script: a model's form, its price, and an image from a file", pati
   await page.getByRole("button", { name: "Show the form" }).click();
   await page.locator('#form[data-shown="imgB-4o-image"]').waitFor();
   expect(await page.getByLabel("Prompt").inputValue()).toBe("A lighthouse, no script");
+  // The drop zone needs the script; the fields below it do not.
+  expect(await page.locator(".tray .drop").isVisible()).toBe(false);
   const one = await priceShown(page);
   await choose(page, "Images to make", "3");
   await page.getByRole("button", { name: "Show price and code" }).click();

@@ -243,7 +243,6 @@ test("who is removed loses keys and access for good, and joins by no old link", 
   expect(await works(key), "an old key does not come back").toBe(401);
 });
 
-<<<<<<< HEAD
 test("a batch begun in the console stops with its user's right to run it, and with the account", async () => {
   const owner = await newUser();
   await env.DB.prepare("UPDATE wallet SET quota = 100000000 WHERE id = ?1").bind(owner.accountId).run();
@@ -276,7 +275,8 @@ test("a batch begun in the console stops with its user's right to run it, and wi
   expect(await lineAfter(viewer, async () => send(`${await pathOf(viewer)}/role`, { role: "viewer" }))).toBe("unauthorized");
   const disable = () => asAdmin(`/accounts/${owner.accountId}`, { method: "PATCH", body: { disabled: true } });
   expect(await lineAfter(owner, disable)).toBe("unauthorized");
-=======
+});
+
 test.each([
   ["removed", "remove", {}],
   ["disabled", "disable", {}],
@@ -333,7 +333,6 @@ test("an admin's invitation does not replace an owner's to be an owner; an invit
   expect((await guest.browser.ask("/console/join", { invitation: again })).status).toBe(303);
   expect((await heir.browser.ask("/console/join", { invitation: asOwner })).status).toBe(303);
   expect(await membershipOf(heir.email, owner.accountId)).toMatchObject({ role: "owner" });
->>>>>>> main
 });
 
 test("the last owner cannot leave or step down; of two who leave at once one stays", async () => {

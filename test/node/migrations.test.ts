@@ -13,7 +13,7 @@ const names = readdirSync(folder)
 
 /** The rows that the code of a migration's version writes into its tables; `n` makes ids unique. A new table needs a line here. */
 const writes: Record<string, (n: string) => string> = {
-  "0014": (n) => `
+  "0015": (n) => `
     INSERT INTO batch (account_id, id, created_at, key_id, bytes, begins_at) VALUES ('acc_${n}', 'batch_own_${n}', 1, 'key_${n}', 5, 1);
     UPDATE file SET key_id = 'key_${n}' WHERE account_id = 'acc_${n}';`,
   "0005": (n) => `INSERT INTO batch (account_id, id, created_at) VALUES ('acc_${n}', 'batch_${n}', 1);`,
@@ -65,6 +65,7 @@ const writes: Record<string, (n: string) => string> = {
     INSERT INTO top_up (account_id, threshold, money, currency, amount, ceiling, method_id) VALUES ('acc_${n}', 5, 1000, 'usd', 10000000, 5000, 'pm_${n}');
     INSERT INTO payment_return VALUES ('re_${n}', 'pay_${n}', 'refund', 500, 'taken', 3);
     INSERT INTO payment_event VALUES ('evt_${n}', 2);`,
+  "0014": (n) => `UPDATE api_key SET paused_at = 5 WHERE id = 'key_${n}';`,
   "0012": (n) => `INSERT INTO account_day VALUES (0, 'acc_${n}', 60, 30, 1, 0, 0);`,
   "0008": (n) => `
     INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at, cost, attempts) VALUES

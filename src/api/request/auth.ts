@@ -7,6 +7,7 @@ import { limitsRates, perMinute } from "../../config.ts";
 import { ApiError } from "../../base/errors.ts";
 import { isBrowserToken, openBrowserToken } from "./browser-tokens.ts";
 import { isDryRun } from "./options.ts";
+import { wholeRequest } from "./origin.ts";
 import { findUnlessStranger, tooManyRequests } from "./strangers.ts";
 
 /** The token of `Authorization: Bearer <token>`; undefined without header, with another scheme or an empty token. */
@@ -77,6 +78,16 @@ export const admitted =
 export async function countRequest(c: AppContext, kind: "submission" | "read"): Promise<void> {
   const { env } = c;
   if (!limitsRates(env)) return;
+  const whole = wholeRequest(c);
+  const counted = whole?.get("counted");
+  if (whole && counted?.includes(kind)) {
+    whole.set(
+      "counted",
+      counted.filter((one) => one !== kind),
+    );
+    c.set("limit", whole.get("limit"));
+    return;
+  }
   const { keyId, accountId, token } = c.get("caller");
   const limits = perMinute(env, kind);
   const [ofKey, ofAccount, ofToken] =

@@ -170,6 +170,54 @@ document.addEventListener("change", ({ target }) => {
   localStorage.setItem("code-language", target.value);
 });
 
+/** The words for a field that the browser refuses; its own where the page has none. @param {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} field */
+function wordsFor(field) {
+  const { dataset } = document.querySelector(".toasts") ?? document.body;
+  const { valueMissing, typeMismatch, tooShort } = field.validity;
+  if (valueMissing) return dataset["missing"] ?? field.validationMessage;
+  if (typeMismatch) return dataset[field.type] ?? field.validationMessage;
+  if (tooShort) return (dataset["minimum"] ?? field.validationMessage).replace("#", field.getAttribute("minlength") ?? "");
+  return field.validationMessage;
+}
+
+/** Shows an error below a field as the server's answer would, in place of the browser's bubble. */
+document.addEventListener(
+  "invalid",
+  (event) => {
+    const field = event.target;
+    if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement || field instanceof HTMLTextAreaElement)) return;
+    event.preventDefault();
+    for (const fold of document.querySelectorAll("details:not([open])")) if (fold.contains(field)) fold.setAttribute("open", "");
+    const id = `${field.id || field.name}-invalid`;
+    let words = document.getElementById(id);
+    if (!words) {
+      words = document.createElement("p");
+      words.className = "err";
+      words.id = id;
+      const around = field.closest(".field");
+      if (around) around.append(words);
+      else field.after(words);
+      field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
+    }
+    words.textContent = wordsFor(field);
+    field.setAttribute("aria-invalid", "true");
+    if (field.form?.querySelector("input:invalid, select:invalid, textarea:invalid") === field) field.focus();
+  },
+  true,
+);
+
+/** Takes the error away as soon as the field is right. */
+document.addEventListener("input", ({ target }) => {
+  if (!(target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement)) return;
+  const words = document.getElementById(`${target.id || target.name}-invalid`);
+  if (!words || !target.validity.valid) return;
+  words.remove();
+  target.removeAttribute("aria-invalid");
+  const others = (target.getAttribute("aria-describedby") ?? "").split(" ").filter((one) => one !== words.id && one !== "");
+  if (others.length > 0) target.setAttribute("aria-describedby", others.join(" "));
+  else target.removeAttribute("aria-describedby");
+});
+
 /** The slash key focuses the search field, unless the user is typing. */
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
