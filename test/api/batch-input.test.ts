@@ -131,7 +131,7 @@ test("what a crash leaves of a batch that never began is removed after an hour",
   expect((await env.ASSETS.list({ prefix: `batches/${row}/` })).objects).toHaveLength(1);
   expect((await call("/v1/batches", { key: account.key })).body.data).toEqual([]);
   const kept = await begin(account, { requests: lines(1) });
-  const sweep = () => sweepBatches(env as never, new Objects(env), Date.now());
+  const sweep = () => sweepBatches(env, new Objects(env), Date.now());
   await sweep();
   expect((await env.ASSETS.list({ prefix: `batches/${row}/` })).objects).toHaveLength(1);
   vi.setSystemTime(Date.now() + 3_700_000);
