@@ -253,7 +253,9 @@ test("a batch begun in the console stops with its user's right to run it, and wi
     const [file] = /file_[\w-]+/.exec((await browser.ask("/console/batches/file", form)).headers.get("location")!)!;
     const fields = { file, key: unique(), max_cost: "1", concurrency: "5", callback_url: "", reference: "" };
     const id = (await browser.ask("/console/batches", fields)).headers.get("location")!.split("/").at(-1)!;
-    return env.BATCHES.get(toBatchObjectId(env.BATCHES, id));
+    const objectId = toBatchObjectId(env.BATCHES, id);
+    if (!objectId) throw new Error(`no batch: ${id}`);
+    return env.BATCHES.get(objectId);
   };
   /** What becomes of the line of a batch whose user loses the right before it begins. */
   const lineAfter = async (user: User, change: () => Promise<unknown>) => {
