@@ -13,6 +13,7 @@ import passkeyScript from "./client/passkeys.js";
 import attachScript from "./client/attach.js";
 import chatScript from "./client/chat.js";
 import entryScript from "./client/entry.js";
+import paletteScript from "./client/palette.js";
 import playgroundScript from "./client/playground.js";
 import verifyScript from "./client/verify.js";
 import credentialsScript from "./client/credentials.js";
@@ -54,6 +55,7 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "landing.js": landingScript,
     "gallery.js": galleryScript,
     "lightbox.js": lightboxScript,
+    "palette.js": paletteScript,
     "playground.js": playgroundScript,
     "tray.js": trayScript,
     "entry.js": entryScript,
