@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { once } from "../base/once.ts";
 import { bodies, textBody } from "./bodies.ts";
 import type { Entry, Model } from "./models.ts";
-import { costFields } from "./costs.ts";
+import { costFields } from "./cost-parts.ts";
 import { readFields, toRule } from "./own-price.ts";
 import text from "./models.txt";
 import { toMillionths } from "./millionths.ts";

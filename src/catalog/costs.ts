@@ -3,35 +3,16 @@
 import type { MakerUsage } from "../base/maker-usage.ts";
 import type { Action, Cost, Route } from "./models.ts";
 import type { Parameters } from "./parse.ts";
-import { type OwnPrice, priceInput, readFields, readPart, toRule } from "./own-price.ts";
+import { type OwnPrice, priceInput, readFields, toRule } from "./own-price.ts";
+import { reportedCosts, splitCost } from "./cost-parts.ts";
 import { toMillionths } from "./millionths.ts";
 import { chatPrice, taskPrice } from "./prices.ts";
-
-/** The names of costs that are computed from what the maker reports, beside those of prices. */
-export const reportedCosts = ["input", "cached_input", "output", "run_second", "usd"] as const;
 
 /** What the maker made and reports; without `outputs` the number that was asked for. */
 export interface Billed {
   outputs?: number | undefined;
   usage?: MakerUsage | undefined;
 }
-
-/** The parts of an own input's cost: the rule that reads its fields, undefined without one, and what the maker reports. */
-export function splitCost(cost: object): { own: OwnPrice | undefined; reported: Record<string, unknown> } {
-  const isReported = ([name]: [string, unknown]) => (reportedCosts as readonly string[]).includes(name);
-  const all = Object.entries(cost);
-  const own = all.filter((one) => !isReported(one));
-  return { own: own.length > 0 ? Object.fromEntries(own) : undefined, reported: Object.fromEntries(all.filter(isReported)) };
-}
-
-/** The fields of an own input that the costs of these routes read. */
-export const costFields = (routes: readonly Pick<Route, "cost">[]): string[] => ownCosts(routes).flatMap((own) => readFields(own));
-
-/** The values of an own input that the costs of these routes read. */
-export const costedPart = (routes: readonly Pick<Route, "cost">[], input: Record<string, unknown>): Record<string, unknown> =>
-  Object.assign({}, ...ownCosts(routes).map((own) => readPart(own, input))) as Record<string, unknown>;
-
-const ownCosts = (routes: readonly Pick<Route, "cost">[]): OwnPrice[] => routes.flatMap(({ cost = {} }) => splitCost(cost).own ?? []);
 
 /**
  * The cost of an attempt that the maker bills: the sum of its parts, or the maker's own account of it, where the route counts that and the

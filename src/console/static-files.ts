@@ -15,6 +15,7 @@ import chatScript from "./client/chat.js";
 import entryScript from "./client/entry.js";
 import paletteScript from "./client/palette.js";
 import playgroundScript from "./client/playground.js";
+import runsScript from "./client/runs.js";
 import verifyScript from "./client/verify.js";
 import credentialsScript from "./client/credentials.js";
 import trayScript from "./client/tray.js";
@@ -57,6 +58,7 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "lightbox.js": lightboxScript,
     "palette.js": paletteScript,
     "playground.js": playgroundScript,
+    "runs.js": runsScript,
     "tray.js": trayScript,
     "entry.js": entryScript,
     "verify.js": verifyScript,

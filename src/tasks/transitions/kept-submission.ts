@@ -1,7 +1,7 @@
 /** What a task keeps of its submission after its end. Pure, like `task.ts`. */
 
 import type { FailureCode } from "../../base/errors.ts";
-import { costedPart, costFields } from "../../catalog/costs.ts";
+import { costedPart, costFields } from "../../catalog/cost-parts.ts";
 import type { Parameters } from "../../catalog/parse.ts";
 import type { OpenTask, Submission } from "../record.ts";
 
