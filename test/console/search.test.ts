@@ -30,7 +30,7 @@ test("every section that is found is on its page", async () => {
   expect(found.size).toBeGreaterThan(30);
   const pages = new Map<string, string>();
   for (const path of found) {
-    const [page = "", anchor] = path!.split("#");
+    const [page = "", anchor] = path.split("#");
     if (!pages.has(page)) pages.set(page, await browser.read(page));
     if (anchor !== undefined) expect(pages.get(page), path).toContain(`id="${anchor}"`);
   }
@@ -42,7 +42,7 @@ test("a user finds pages, models, keys and actions; the palette gets the list al
   await browser.ask("/console/keys", { name: "Lighthouse shop", quota: "", expires: "" });
   const page = await browser.read("/console/search?q=lighthouse");
   expect(page).toContain("<h1>Search</h1>");
-  expect(paths(page).some((path) => /^\/console\/keys\/key_\w+\/change$/.test(path!))).toBe(true);
+  expect(paths(page).some((path) => /^\/console\/keys\/key_\w+\/change$/.test(path))).toBe(true);
   expect(paths(await browser.read("/console/search?q=webhooks"))).toContain("/console/webhooks");
   expect(paths(await browser.read("/console/search?q=vidA-2"))).toContain("/console/models/vidA-2");
   expect(paths(await browser.read("/console/search?q=invite"))).toContain("/console/members?new=1#new");
@@ -62,7 +62,7 @@ test("a stranger's things are not found, and a visitor is asked to sign in", asy
   await owner.signUp();
   await stranger.signUp();
   await owner.ask("/console/keys", { name: "Lighthouse secret", quota: "", expires: "" });
-  expect(paths(await stranger.read("/console/search?q=lighthouse")).some((path) => path!.includes("key_"))).toBe(false);
+  expect(paths(await stranger.read("/console/search?q=lighthouse")).some((path) => path.includes("key_"))).toBe(false);
   expect((await new Browser().ask("/console/search?q=x")).headers.get("location")).toBe("/console/sign-in?to=%2Fconsole%2Fsearch%3Fq%3Dx");
 });
 

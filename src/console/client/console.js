@@ -226,7 +226,7 @@ document.addEventListener("input", ({ target }) => {
 function openPalette() {
   const find = document.querySelector("a[data-palette]");
   if (!(find instanceof HTMLAnchorElement)) return false;
-  void import(find.dataset["palette"] ?? "").then(({ togglePalette }) => togglePalette(find));
+  void import(find.dataset["palette"] ?? "").then(() => find.dispatchEvent(new Event("palette", { bubbles: true })));
   return true;
 }
 

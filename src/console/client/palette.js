@@ -129,8 +129,9 @@ function makePalette(find) {
 /** @type {(() => void) | undefined} */
 let toggle;
 
-/** Opens the palette, or closes it. @param {HTMLAnchorElement} find */
-export function togglePalette(find) {
-  toggle ??= makePalette(find);
+/** Opens the palette, or closes it. */
+document.addEventListener("palette", ({ target }) => {
+  if (!(target instanceof HTMLAnchorElement)) return;
+  toggle ??= makePalette(target);
   toggle();
-}
+});
