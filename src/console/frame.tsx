@@ -10,6 +10,7 @@ import type { Account } from "../db/accounts.ts";
 import type { Actor } from "../db/audit-log.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
+import { paceTimeMs, within } from "../net/pace.ts";
 import { isAtLeast, mayOpen } from "./access.ts";
 import type { AuthSettings, SignedIn } from "./auth/contract.ts";
 import { remaining } from "../db/ledger.ts";
@@ -272,13 +273,14 @@ export function askGateway(c: ConsoleContext, path: string, init: RequestInit = 
   return c.env.API.ask(c.get("caller"), new Request(new URL(path, c.req.url), { ...init, headers }));
 }
 
-/** Thrown if the body is not a form, or is larger than the forms of all pages except the playground's: its sender may not be signed in. */
+/** Thrown if the body is not a form, arrives too slowly, or is larger than the forms of all pages except the playground's: its sender may not be signed in. */
 export class BadForm extends Error {
-  readonly isTooLarge: boolean;
+  readonly status: 400 | 408 | 413;
 
   constructor(cause: unknown) {
     super("bad form", { cause });
-    this.isTooLarge = cause instanceof NetError && cause.reason === "too_large";
+    const reason = cause instanceof NetError ? cause.reason : undefined;
+    this.status = reason === "too_large" ? 413 : reason === "timeout" ? 408 : 400;
   }
 }
 
@@ -287,7 +289,8 @@ const maxFormBytes = 256 * 1024;
 /** Reads the form into memory. Throws `BadForm`. */
 export async function readBody(c: ConsoleContext): Promise<Response> {
   const { body, headers } = c.req.raw;
-  const bytes = body ? await readAll(body, maxFormBytes).catch((cause: unknown) => Promise.reject(new BadForm(cause))) : "";
+  const ms = paceTimeMs(Number(headers.get("content-length") ?? maxFormBytes));
+  const bytes = body ? await within(ms, readAll(body, maxFormBytes)).catch((cause: unknown) => Promise.reject(new BadForm(cause))) : "";
   return new Response(bytes, { headers: { "content-type": headers.get("content-type") ?? "" } });
 }
 
