@@ -6,7 +6,7 @@ import { Browser } from "./support.ts";
 
 /** The paths of what was found, in order. */
 const paths = (html: string) =>
-  [...(/class="hits"[^]*?(?=<\/main>|$)/.exec(html)?.[0] ?? "").matchAll(/<a href="([^"]+)">/g)].map(([, path]) => path);
+  [...(/class="hits"[^]*?(?=<\/main>|$)/.exec(html)?.[0] ?? "").matchAll(/<a href="([^"]+)">/g)].map(([, path = ""]) => path);
 
 test("a visitor finds sections of the guides and operations of the reference, by words that are nearly right", async () => {
   const browser = new Browser();
