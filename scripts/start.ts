@@ -1,6 +1,8 @@
 /** `npm start`: the gateway on this machine, with all its state in one directory and a new demo key. */
 
 import { host } from "./support/port.ts";
+import { firstCurl } from "../src/console/parts/first-code.ts";
+import { pin } from "./support/pinned.ts";
 import { startGateway, type Gateway } from "./support/gateway.ts";
 import { modelsFolder } from "./support/models.ts";
 import { stopSignal } from "./support/stop-signal.ts";
@@ -18,7 +20,10 @@ try {
   const env = await developerVariables(process.env);
   gateway = await startGateway({ port, stateDir, env, models: modelsFolder(process.env), signal: stopping });
   if (stopping.aborted) await gateway.stop();
-  else console.log(welcome(gateway, stateDir));
+  else {
+    pin(essentials(gateway));
+    console.log(welcome(gateway, stateDir));
+  }
   const code = await gateway.exited;
   if (!stopping.aborted) {
     console.error(`The gateway ended by itself (exit code ${code}).`);
@@ -40,16 +45,20 @@ BASE_URL=${baseUrl}
 API_KEY=${account.apiKey}
 ADMIN_TOKEN=${adminToken}
 
-Console: ${baseUrl.replace(host, "localhost")}/console, sign in as ${account.email} with the password ${account.password}.
+Console: ${consoleAddress(baseUrl)}, sign in as ${account.email} with the password ${account.password}.
 
 The key belongs to ${account.email}, balance ${account.remaining ?? "unlimited"}. State in ${stateDir}. Ctrl-C stops. Try:
 
-  curl ${baseUrl}/v1/images/generations \\
-    -H "Authorization: Bearer ${account.apiKey}" -H "Content-Type: application/json" \\
-    -d '{"model": "imgA-4", "prompt": "A lighthouse at dawn", "size": "16:9"}'
-
-and with the id of its answer:
-
-  curl "${baseUrl}/v1/tasks/<id>?wait=30" -H "Authorization: Bearer ${account.apiKey}"
+${firstCurl(baseUrl, account.apiKey)}
 `;
+}
+
+function consoleAddress(baseUrl: string): string {
+  return `${baseUrl.replace(host, "localhost")}/console`;
+}
+
+/** What a user needs again and again while the gateway runs. */
+function essentials({ baseUrl, account }: Gateway): string[] {
+  if (!account) return [`Gateway  ${baseUrl}`];
+  return [`Console  ${consoleAddress(baseUrl)}  ${account.email}  ${account.password}`, `API key  ${account.apiKey}`];
 }

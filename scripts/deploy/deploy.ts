@@ -60,6 +60,7 @@ async function preflight(
   });
   const host = await run.find("services", async () => {
     const found = await checkServices(account, deployment.name, choices);
+    if (!values.has("CONSOLE_URL")) values.set("CONSOLE_URL", `https://${found}`);
     return [found, found];
   });
   await run.step("plan", () => checkPlan(account, choices));

@@ -150,12 +150,13 @@ export async function changeKey(c: AppContext, id: string): Promise<Response> {
   const key = await apiKeys.findKey(c.env.DB, id);
   if (!key) throw new ApiError("not_found");
   const catalog = await liveCatalog(c.env.DB);
-  const { name = key.name, quota: limit, budget, ...scope } = await readFields(c, () => keyChange(catalog), nullable);
+  const { name = key.name, quota: limit, budget, paused, ...scope } = await readFields(c, () => keyChange(catalog), nullable);
   const wallet = c.env.WALLETS.getByName(key.accountId);
   if (limit !== undefined && (await wallet.changeQuota(key.walletId, { quota: limit }, operator(c))) === "below_use")
     throw invalid("quota", "below_use");
   if (budget !== undefined) await wallet.changeBudget(key.walletId, budget, operator(c));
   await apiKeys.changeKey(c.env.DB, new Objects(c.env), operator(c), key, name, changeScope(catalog, key.scope, scope));
+  if (paused !== undefined) await apiKeys.pauseKey(c.env.DB, new Objects(c.env), operator(c), key, paused);
   const [view = {}] = await keyViews(c, key.accountId, [(await apiKeys.findKey(c.env.DB, key.id)) ?? key]);
   return answer(c, view);
 }

@@ -1,12 +1,15 @@
 /** Forwards requests to the Workers behind the gateway: the console, OpenAI's paths and MCP. */
 
-import { receiver } from "./request/arrival.ts";
+import { receiver, smallEnough } from "./request/arrival.ts";
 import { answerPlain, passOn } from "./request/answer.ts";
-import { admit, authenticate, noKey } from "./request/auth.ts";
+import { admit, admitToSubmit, authenticate, countLargeDryRun, countRequest, noKey } from "./request/auth.ts";
+import { countRefusal, requireTasksLeft } from "./request/browser-tokens.ts";
 import type { AppContext } from "./request/context.ts";
 import { onError, pathNotFound } from "./request/errors.ts";
+import { isDryRun } from "./request/options.ts";
 import { markAsPart, markOpenAi } from "./request/origin.ts";
 import { ApiError } from "../base/errors.ts";
+import type { Caller } from "../db/callers.ts";
 import { liveCatalog } from "../current-catalog.ts";
 import { ConsoleApi } from "../rpc/console-api.ts";
 import { GatewayApi, type Refusal } from "../rpc/gateway-api.ts";
@@ -36,14 +39,15 @@ export function showRoot(c: AppContext, gateway: Gateway): Response | Promise<Re
 export async function openWorker(c: AppContext, gateway: Gateway, binding: "OPENAI" | "MCP"): Promise<Response> {
   const worker = c.env[binding];
   if (!worker) throw new ApiError("not_found");
-  // OpenAI's paths are counted by the requests that they make; some of the requests of agents make none.
   if (binding === "MCP") await admit(c, "read");
   // If the caller disconnects, the forwarded request is aborted too.
   const { signal } = c.req.raw;
   // Before that Worker reads or stores anything. It puts the refusal into its own format.
   const refusal = binding === "OPENAI" ? await refuse(c) : undefined;
   const models = refusal ? undefined : (await liveCatalog(c.env.DB)).names;
+  let hasAsked = false;
   const answer = async (asked: Request) => {
+    hasAsked = true;
     if (refusal) return new Response(refusal.body, refusal);
     const request = markAsPart(c, new Request(asked, { signal }));
     return gateway(binding === "OPENAI" ? markOpenAi(request) : request);
@@ -58,20 +62,46 @@ export async function openWorker(c: AppContext, gateway: Gateway, binding: "OPEN
     }
   };
   const api = new GatewayApi(answer, account, countReads);
-  const opened = worker.open(c.req.raw, api, receiver(c.env.ASSETS, c.executionCtx), refusal, models);
+  const caller = c.get("caller") as Caller | undefined;
+  const opened = worker.open(c.req.raw, api, receiver(c.env.ASSETS, c.executionCtx, caller), refusal, models);
   // If the caller disconnects, the Worker still reports how its attempt ended.
   c.executionCtx.waitUntil(Promise.resolve(opened).catch(() => undefined));
-  return passOn(c, await opened);
+  const answered = await opened;
+  if (binding === "OPENAI" && !refusal && !hasAsked) await countOwnAnswer(c, answered.status);
+  return passOn(c, answered);
 }
 
-/** The answer to a request without a valid key; undefined for one with a key or browser token. */
+/**
+ * The answer to a request of OpenAI's paths without a valid key, or with a body that is above the caller's limits; undefined for all others.
+ * A body is counted before it is read, as under `/v1`; the other requests are counted by those that they make.
+ */
 async function refuse(c: AppContext): Promise<Refusal | undefined> {
-  let error = noKey(c);
   try {
-    if (await authenticate(c)) return undefined;
-  } catch (fault) {
-    error = fault as ApiError;
+    const caller = await authenticate(c);
+    if (!caller) throw noKey(c);
+    c.set("caller", caller);
+    if (c.req.method === "POST" && c.req.raw.body) await admitBody(c);
+    return undefined;
+  } catch (error) {
+    const response = onError(error, c);
+    return { status: response.status, headers: [...response.headers], body: await response.text() };
   }
-  const response = onError(error, c);
-  return { status: response.status, headers: [...response.headers], body: await response.text() };
+}
+
+async function admitBody(c: AppContext): Promise<void> {
+  await admitToSubmit(c, "browser tokens");
+  c.set("counted", isDryRun(c) ? ["read"] : ["submission"]);
+  if (Number(c.req.header("content-length") ?? Infinity) <= smallEnough) return;
+  // A small body may repeat a submission, which the Worker recognizes by its fields.
+  requireTasksLeft(c);
+  if (!isDryRun(c)) return;
+  await countLargeDryRun(c);
+  c.set("counted", ["read", "submission"]);
+}
+
+/** Counts a request that the Worker has answered without a request to the gateway's API. */
+async function countOwnAnswer(c: AppContext, status: number): Promise<void> {
+  if (status >= 400) c.set("outcome", status < 500 ? "invalid_request" : "unavailable");
+  if (!c.get("counted")) return countRequest(c, "read").catch(() => undefined); // it is answered already; the next one is refused
+  if (status < 500) await countRefusal(c, status);
 }

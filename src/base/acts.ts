@@ -22,6 +22,8 @@ export const acts = [
   "key_created",
   "key_changed",
   "key_expiry_changed",
+  "key_paused",
+  "key_resumed",
   "key_rotated",
   "key_deleted",
   "quota_changed",

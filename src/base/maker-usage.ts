@@ -10,3 +10,9 @@ export interface MakerUsage {
   /** The cost itself, in dollars. */
   usd?: number | undefined;
 }
+
+/** xAI's unit of its `cost_in_usd_ticks`. */
+const ticksOfDollar = 1e10;
+
+export const dollarsOfTicks = (ticks: unknown): number | undefined =>
+  typeof ticks === "number" && ticks >= 0 && Number.isFinite(ticks) ? ticks / ticksOfDollar : undefined;

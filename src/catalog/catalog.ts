@@ -4,7 +4,8 @@ import * as z from "zod/mini";
 import { once } from "../base/once.ts";
 import { bodies, textBody } from "./bodies.ts";
 import type { Entry, Model } from "./models.ts";
-import { toRule } from "./own-price.ts";
+import { costFields } from "./cost-parts.ts";
+import { readFields, toRule } from "./own-price.ts";
 import text from "./models.txt";
 import { toMillionths } from "./millionths.ts";
 
@@ -45,7 +46,11 @@ function toModel(entry: Entry, base?: Model, isRemoved = false): Model {
   const { id, kind, body, aliases = [], price = {}, typical_seconds: typical, deadline_seconds: deadline, routes } = entry;
   const like = base?.like ?? (Object.hasOwn(bodies, id) ? id : likeOf(entry));
   const deadlineSeconds = deadline ?? base?.deadlineSeconds;
-  const own = typeof body === "object" && kind !== undefined && kind !== "text" ? { schema: body, price: toRule({ ...price }) } : undefined;
+  const rule = toRule({ ...price });
+  const own =
+    typeof body === "object" && kind !== undefined && kind !== "text"
+      ? { schema: body, price: rule, reads: [...readFields(rule), ...costFields(routes ?? [])] }
+      : undefined;
   return {
     id,
     family: base?.family ?? (kind === undefined || kind === "text" ? "chat" : kind),

@@ -3,12 +3,10 @@
 import type { MakerUsage } from "../base/maker-usage.ts";
 import type { Action, Cost, Route } from "./models.ts";
 import type { Parameters } from "./parse.ts";
-import { type OwnPrice, priceInput, toRule } from "./own-price.ts";
+import { type OwnPrice, priceInput, readFields, toRule } from "./own-price.ts";
+import { reportedCosts, splitCost } from "./cost-parts.ts";
 import { toMillionths } from "./millionths.ts";
 import { chatPrice, taskPrice } from "./prices.ts";
-
-/** The names of costs that are computed from what the maker reports, beside those of prices. */
-export const reportedCosts = ["input", "cached_input", "output", "run_second", "usd"] as const;
 
 /** What the maker made and reports; without `outputs` the number that was asked for. */
 export interface Billed {
@@ -16,15 +14,10 @@ export interface Billed {
   usage?: MakerUsage | undefined;
 }
 
-/** The parts of an own input's cost: the rule that reads its fields, undefined without one, and what the maker reports. */
-export function splitCost(cost: object): { own: OwnPrice | undefined; reported: Record<string, unknown> } {
-  const isReported = ([name]: [string, unknown]) => (reportedCosts as readonly string[]).includes(name);
-  const all = Object.entries(cost);
-  const own = all.filter((one) => !isReported(one));
-  return { own: own.length > 0 ? Object.fromEntries(own) : undefined, reported: Object.fromEntries(all.filter(isReported)) };
-}
-
-/** The cost of an attempt that the maker bills; null if the route's cost is not known, or if it depends on a report that is missing. */
+/**
+ * The cost of an attempt that the maker bills: the sum of its parts, or the maker's own account of it, where the route counts that and the
+ * maker gives it. Null if the route's cost is not known, or if it depends on a report or an input that is missing.
+ */
 export function attemptCost(
   { cost: units }: Pick<Route, "cost">,
   action: Action,
@@ -33,37 +26,43 @@ export function attemptCost(
 ): number | null {
   if (!units) return null;
   const { own, reported: measured } = splitCost(units);
-  const cost: Cost = toMillionths((parameters.input ? measured : units) as Record<string, number>);
-  const fixed = parameters.input ? ownCost(own, { ...parameters.input }, outputs) : bodyCost(cost, action, parameters, outputs);
+  const isOwn = parameters.input !== undefined || (own !== undefined && isOwnRule(own));
+  const { usd, ...cost }: Cost = toMillionths((isOwn ? measured : units) as Record<string, number>);
+  if (usd !== undefined && usage?.usd !== undefined) return Math.round(usd * usage.usd);
+  if (usd !== undefined && Object.keys(units).length === 1) return null;
+  const fixed = isOwn ? ownCost(own, parameters.input, outputs) : bodyCost(cost, action, parameters, outputs);
   if (fixed === undefined) return null;
-  if (!reportedCosts.some((name) => cost[name] !== undefined)) return fixed;
+  if (!reportedCosts.some((name) => name !== "usd" && cost[name] !== undefined)) return fixed;
   const reported = usage && reportedCost(cost, usage);
   return reported === undefined ? null : fixed + reported;
 }
 
+/** True if the names are those of a rule that only own inputs have. */
+const isOwnRule = (own: OwnPrice): boolean => own.task !== undefined || readFields(own).length > 0;
+
 const bodyCost = (cost: Cost, action: Action, parameters: Parameters, outputs: number | undefined): number =>
   action === "chat" || action === "file" ? 0 : taskPrice(cost, action, outputs === undefined ? parameters : { ...parameters, n: outputs });
 
-/** The cost of an own input; undefined if the rule has none for it. */
-function ownCost(own: OwnPrice | undefined, input: Record<string, unknown>, outputs: number | undefined): number | undefined {
+/** The cost of an own input; undefined if the rule has none for it, or reads an input that is not there any more. */
+function ownCost(own: OwnPrice | undefined, input: Parameters["input"], outputs: number | undefined): number | undefined {
   if (!own) return 0;
-  const priced = priceInput(toRule({ ...own }), input);
+  if (!input && readFields(own).length > 0) return undefined;
+  const priced = priceInput(toRule({ ...own }), { ...input });
   if ("rule" in priced) return undefined;
   return priced.imagePrice === undefined || outputs === undefined ? priced.price : priced.imagePrice * outputs;
 }
 
 /** The part of a cost that a report decides; undefined if the report lacks a measure that has a cost. */
-function reportedCost(cost: Cost, { seconds, inputTokens, cachedTokens = 0, outputTokens, usd }: MakerUsage): number | undefined {
+function reportedCost(cost: Omit<Cost, "usd">, { seconds, inputTokens, cachedTokens = 0, outputTokens }: MakerUsage): number | undefined {
   const cached = cost.cached_input === undefined ? 0 : Math.min(cachedTokens, inputTokens ?? 0);
   const measures: [amount: number | undefined, measure: number | undefined][] = [
     [cost.input, inputTokens],
     [cost.cached_input, inputTokens],
     [cost.output, outputTokens],
     [cost.run_second, seconds],
-    [cost.usd, usd],
   ];
   if (measures.some(([amount, measure]) => amount !== undefined && measure === undefined)) return undefined;
   const tokens =
     chatPrice(cost, (inputTokens ?? 0) - cached, outputTokens ?? 0) + Math.ceil((cached * (cost.cached_input ?? 0)) / 1_000_000);
-  return tokens + Math.round((cost.run_second ?? 0) * (seconds ?? 0) + (cost.usd ?? 0) * (usd ?? 0));
+  return tokens + Math.round((cost.run_second ?? 0) * (seconds ?? 0));
 }

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { once } from "../base/once.ts";
 import type { Violation } from "../base/errors.ts";
 import { builtInCatalog, type Catalog, likeOf } from "./catalog.ts";
-import { reportedCosts, splitCost } from "./costs.ts";
+import { reportedCosts, splitCost } from "./cost-parts.ts";
 import { day } from "./fields.ts";
 import type { Entry, Model } from "./models.ts";
 import { checkOwnPrice } from "./own-price.ts";

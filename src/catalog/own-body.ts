@@ -3,7 +3,7 @@
 import { type OutputUnit, Validator } from "@cfworker/json-schema";
 import { maxViolations, type Violation } from "../base/errors.ts";
 import { findInInput, type FoundFile, type JsonSchema, prepareSchema, type Step } from "./own-schema.ts";
-import { type OwnPrice, priceInput, withPricedDefaults } from "./own-price.ts";
+import { type OwnPrice, priceInput, withDefaults } from "./own-price.ts";
 
 /** What a model with its own input has in place of a body of the interface. */
 export interface OwnInput {
@@ -11,6 +11,8 @@ export interface OwnInput {
   schema: JsonSchema;
   /** Amounts in millionths. */
   price: OwnPrice;
+  /** The fields that the price or the cost of a route reads. */
+  reads: readonly string[];
 }
 
 /** The fields beside `input` that every submission has. */
@@ -43,7 +45,7 @@ export const takesPrompt = (own: OwnInput): boolean => {
 };
 
 export interface OwnBody {
-  /** The whole input with the prompt, and with the defaults that the price depends on. */
+  /** The whole input with the prompt, and with the defaults that the price and the costs depend on. */
   input: JsonSchema;
   /** Files that the input names, with their paths in it. */
   files: FoundFile[];
@@ -79,7 +81,7 @@ export function parseOwnBody(own: OwnInput, body: Record<string, unknown>, more:
         commonFields.filter((name) => name !== "prompt"),
       ),
     );
-  const input = withPricedDefaults(own.price, schema, { ...written, ...(prompt !== undefined && { prompt }) });
+  const input = withDefaults(own.reads, schema, { ...written, ...(prompt !== undefined && { prompt }) });
   const { files, unknown } = findInInput(schema, input);
   // Inline files are stored apart from the record.
   const length = JSON.stringify(input).length - files.reduce((sum, { value }) => sum + value.length, 0);

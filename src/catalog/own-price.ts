@@ -40,15 +40,22 @@ export const shownOwnPrice = (rule: OwnPrice): Record<string, number> =>
 export const shownRule = (rule: OwnPrice): OwnPrice => ({ ...rule, ...shownOwnPrice(rule) });
 
 /** The fields that a rule reads. */
-const readFields = ({ count, seconds, factors = {} }: OwnPrice): string[] =>
+export const readFields = ({ count, seconds, factors = {} }: OwnPrice): string[] =>
   [count, seconds, ...Object.keys(factors)].filter((name) => name !== undefined);
 
-/** The input with the defaults of the fields that the price depends on: the upstream may change its own defaults. */
-export function withPricedDefaults(rule: OwnPrice, schema: JsonSchema, input: JsonSchema): JsonSchema {
-  const missing = readFields(rule).filter((name) => input[name] === undefined && fieldSchema(schema, name)?.["default"] != null);
+/** The input with the defaults of those of the fields that it lacks: the upstream may change its own defaults. */
+export function withDefaults(fields: readonly string[], schema: JsonSchema, input: JsonSchema): JsonSchema {
+  const missing = fields.filter((name) => input[name] === undefined && fieldSchema(schema, name)?.["default"] != null);
   return missing.length === 0
     ? input
     : { ...input, ...Object.fromEntries(missing.map((name) => [name, fieldSchema(schema, name)!["default"]])) };
+}
+
+/** The values of an input that decide what a rule makes of it: numbers, and words that the rule names. */
+export function readPart({ count, seconds, factors = {} }: OwnPrice, input: JsonSchema): JsonSchema {
+  const numbers = [count, seconds].filter((name) => name !== undefined && toNumber(input[name], false) !== undefined) as string[];
+  const words = Object.entries(factors).flatMap(([name, values]) => (isNamed(values, input[name]) ? [name] : []));
+  return Object.fromEntries([...numbers, ...words].map((name) => [name, input[name]]));
 }
 
 /** The price of an input and of one of its images, in whole millionths, rounded up; or the field that has no price. */
@@ -70,10 +77,11 @@ export function priceInput(rule: OwnPrice, input: JsonSchema): { price: number; 
   return { price: imagePrice * number, imagePrice };
 }
 
-const factorFor = (values: Record<string, number>, value: unknown): number | undefined => {
-  const text = typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
-  return text !== undefined && Object.hasOwn(values, text) ? values[text] : values["*"];
-};
+const isNamed = (values: Record<string, number>, value: unknown): boolean =>
+  (typeof value === "string" || typeof value === "number" || typeof value === "boolean") && Object.hasOwn(values, String(value));
+
+const factorFor = (values: Record<string, number>, value: unknown): number | undefined =>
+  values[isNamed(values, value) ? String(value) : "*"];
 
 /** A number of seconds or images, also as text. */
 function toNumber(value: unknown, isWhole: boolean): number | undefined {

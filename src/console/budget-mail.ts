@@ -4,7 +4,7 @@ import { accountById } from "../db/accounts.ts";
 import { listKeys } from "../db/api-keys.ts";
 import type { BudgetAlert } from "../wallet/alerts.ts";
 import { fullAmount } from "./amounts.ts";
-import { reachesPeople, send } from "./mail.ts";
+import { linkTo, reachesPeople, send } from "./mail.ts";
 import { findRecipients } from "./members.ts";
 import { chooseLanguage, translator } from "./messages.ts";
 import { balanceUnit } from "./settings.ts";
@@ -33,7 +33,8 @@ export async function mailBudget(env: ConsoleEnv, reached: BudgetAlert): Promise
       to: email,
       subject: t("mail_budget_subject", { percent: data.percent }),
       language,
-      text: `${t("mail_greeting", { name: name || email })}\n\n${t(message, values)}\n\n${t("mail_budget_until", { until })}\n`,
+      text: `${t("mail_greeting", { name: name || email })}\n\n${t(message, values)}\n\n${t("mail_budget_until", { until })}\n${linkTo(env, key ? "/console/keys" : "/console/usage")}`,
+      action: t("mail_open"),
     });
   }
   return true;

@@ -34,6 +34,8 @@ interface ConsoleEnv {
   OIDC_GROUPS?: unknown;
   /** "oidc": no password, passkey or other login is accepted */
   SIGN_IN?: string;
+  /** Where people open the console, for the buttons of e-mails */
+  CONSOLE_URL?: string;
   /** Sends e-mail from MAIL_FROM */
   MAIL?: SendEmail;
   MAIL_FROM?: string;

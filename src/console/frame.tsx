@@ -10,6 +10,7 @@ import type { Account } from "../db/accounts.ts";
 import type { Actor } from "../db/audit-log.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
+import { paceTimeMs, within } from "../net/pace.ts";
 import { isAtLeast, mayOpen } from "./access.ts";
 import { type AuthSettings, authVariables, type SignedIn } from "./auth/contract.ts";
 import { remaining } from "../db/ledger.ts";
@@ -60,9 +61,11 @@ export function authSettings(c: ConsoleContext): AuthSettings {
 /** The request's cookies, as the auth Worker reads them. */
 export const cookies = (c: ConsoleContext): string => c.req.header("cookie") ?? "";
 
+const hasSessionCookie = (c: ConsoleContext) => cookies(c).includes("session_token=");
+
 /** The session of a request. Only a request with a session's cookie costs a call. */
 async function findSession(c: ConsoleContext): Promise<SignedIn | null> {
-  if (!cookies(c).includes("session_token=")) return null;
+  if (!hasSessionCookie(c)) return null;
   const found = await c.env.AUTH.findSession(authSettings(c), cookies(c));
   // A session in use is prolonged once a day: without the new cookie the browser would end it a week after signing in.
   for (const cookie of found?.cookies ?? []) c.header("set-cookie", cookie, { append: true });
@@ -73,7 +76,8 @@ async function findSession(c: ConsoleContext): Promise<SignedIn | null> {
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const found = await findSession(c);
   // A live part of a page is requested in the background: the sign-in page must not replace it.
-  const signIn = withReturn("/console/sign-in", wantedPage(c));
+  const ended = !found && hasSessionCookie(c);
+  const signIn = withReturn(ended ? "/console/sign-in?ended=1" : "/console/sign-in", wantedPage(c));
   if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": signIn });
   if (!found) return c.redirect(signIn, 303);
   c.set("user", found.user);
@@ -261,13 +265,14 @@ export function askGateway(c: ConsoleContext, path: string, init: RequestInit = 
   return c.env.API.ask(c.get("caller"), new Request(new URL(path, c.req.url), { ...init, headers }));
 }
 
-/** Thrown if the body is not a form, or is larger than the forms of all pages except the playground's: its sender may not be signed in. */
+/** Thrown if the body is not a form, arrives too slowly, or is larger than the forms of all pages except the playground's: its sender may not be signed in. */
 export class BadForm extends Error {
-  readonly isTooLarge: boolean;
+  readonly status: 400 | 408 | 413;
 
   constructor(cause: unknown) {
     super("bad form", { cause });
-    this.isTooLarge = cause instanceof NetError && cause.reason === "too_large";
+    const reason = cause instanceof NetError ? cause.reason : undefined;
+    this.status = reason === "too_large" ? 413 : reason === "timeout" ? 408 : 400;
   }
 }
 
@@ -276,7 +281,8 @@ const maxFormBytes = 256 * 1024;
 /** Reads the form into memory. Throws `BadForm`. */
 export async function readBody(c: ConsoleContext): Promise<Response> {
   const { body, headers } = c.req.raw;
-  const bytes = body ? await readAll(body, maxFormBytes).catch((cause: unknown) => Promise.reject(new BadForm(cause))) : "";
+  const ms = paceTimeMs(Number(headers.get("content-length") ?? maxFormBytes));
+  const bytes = body ? await within(ms, readAll(body, maxFormBytes)).catch((cause: unknown) => Promise.reject(new BadForm(cause))) : "";
   return new Response(bytes, { headers: { "content-type": headers.get("content-type") ?? "" } });
 }
 

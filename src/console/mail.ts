@@ -2,7 +2,7 @@
 
 import { alert } from "../base/log.ts";
 import { type Letter, mailPage } from "./mail-page.ts";
-import { type MailBindings, mailSender } from "./settings.ts";
+import { consoleUrl, type MailBindings, mailSender } from "./settings.ts";
 
 interface Email extends Letter {
   to: string;
@@ -22,6 +22,12 @@ export async function send(env: MailBindings, email: Email): Promise<void> {
   const sender = mailSender(env);
   const { to, subject, text, language } = email;
   await sender?.binding.send({ from: sender.from, to, subject, text, html: await mailPage(email, language) });
+}
+
+/** The last paragraph of an e-mail that no request causes, which becomes its button; nothing without `CONSOLE_URL`. */
+export function linkTo(env: ConsoleEnv, path: string): string {
+  const base = consoleUrl(env);
+  return base === undefined ? "" : `\n${base}${path}\n`;
 }
 
 /** The function that sends e-mail for the host of this origin; undefined if e-mail cannot be sent. */

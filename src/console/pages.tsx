@@ -46,7 +46,7 @@ const kept = { path: "/", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax" } 
 
 export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
-    if (error instanceof BadForm) return page(c, c.get("t")("form_broken"), null, error.isTooLarge ? 413 : 400);
+    if (error instanceof BadForm) return page(c, c.get("t")(error.status === 408 ? "form_late" : "form_broken"), null, error.status);
     alert("console", { outcome: "internal_error" }, error);
     c.header("cache-control", "no-store");
     return page(c, c.get("t")("failed"), null, 500);

@@ -75,5 +75,8 @@ export function mailSender({ MAIL, MAIL_FROM }: MailBindings): { binding: SendEm
 /** The unit beside every amount. */
 export const balanceUnit = (env: ConsoleEnv) => readWord("BALANCE_UNIT", env.BALANCE_UNIT, ["USD", "CNY", "TOKENS"]);
 
+/** The address of the console in e-mails that no request causes, without a final slash; undefined leaves their button out. */
+export const consoleUrl = (env: ConsoleEnv) => readBaseUrl("CONSOLE_URL", env.CONSOLE_URL);
+
 /** The base URL of assets; undefined for the gateway's own host. */
 export const assetBaseUrl = (env: ConsoleEnv) => readBaseUrl("ASSET_BASE_URL", env.ASSET_BASE_URL);

@@ -10,7 +10,7 @@ import { askAuth, follow } from "./ask-auth.ts";
 import { readForm, page } from "./frame.tsx";
 import { acceptInvitation, invitedTo, openAccount } from "./members.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
-import { type FieldProblem, FieldProblems, Problem } from "./parts/note.tsx";
+import { type FieldProblem, FieldProblems, Note, Problem } from "./parts/note.tsx";
 import { maxPasswordLength, minPasswordLength } from "./auth/logins.ts";
 import { pageOfConsole, withReturn } from "./return-to.ts";
 import { isSignOnOnly, signup, signupQuota } from "./settings.ts";
@@ -44,17 +44,20 @@ interface SignInState extends Along {
   problem?: string | undefined;
   /** True if the password is wrong. */
   isWrong?: boolean;
+  /** True if the browser still had the cookie of a session that is over. */
+  hasEnded?: boolean;
 }
 
 function signInPage(c: ConsoleContext, state: SignInState, status: 200 | 401 | 429 = 200) {
   const { t } = c.var;
-  const { email, problem, isWrong, to } = state;
+  const { email, problem, isWrong, hasEnded, to } = state;
   if (isSignOnOnly(c.env))
     return page(
       c,
       t("sign_in"),
       <>
         <Problem text={problem} />
+        {hasEnded && <Note tone="warn">{t("your_session_ended")}</Note>}
         <LoginButtons c={c} to={to} />
       </>,
       status,
@@ -73,6 +76,7 @@ function signInPage(c: ConsoleContext, state: SignInState, status: 200 | 401 | 4
     t("sign_in"),
     <>
       <Problem text={problem} />
+      {hasEnded && <Note tone="warn">{t("your_session_ended")}</Note>}
       <PasskeyButton t={t} to={to} />
       <LoginButtons c={c} to={to} />
       <form method="post" action="/console/sign-in" class="stack">
@@ -235,7 +239,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
     // Another login returns to the question whether to join; a form brings the invitation along itself.
     const joins = invitation ? (await invitedTo(c.env.DB, invitation))?.member : undefined;
     const to = pageOfConsole(c, c.req.query("to")) ?? (invitation && joins ? joinPath(invitation) : undefined);
-    const state = { invitation, to, problem };
+    const state = { invitation, to, problem, hasEnded: c.req.query("ended") !== undefined };
     return signInPage(c, state, problem === undefined ? 200 : 401);
   })
   .post("/sign-in", async (c) => {

@@ -3,7 +3,7 @@
 import { accountById } from "../db/accounts.ts";
 import type { TopUpPause } from "../rpc/payment-objects.ts";
 import { fullAmount } from "./amounts.ts";
-import { reachesPeople, send } from "./mail.ts";
+import { linkTo, reachesPeople, send } from "./mail.ts";
 import { findRecipients } from "./members.ts";
 import { chooseLanguage, translator } from "./messages.ts";
 import { balanceUnit } from "./settings.ts";
@@ -21,7 +21,8 @@ export async function mailTopUp(env: ConsoleEnv, { accountId, amount, reason }: 
       to: email,
       subject: t("mail_top_up_subject"),
       language,
-      text: `${t("mail_greeting", { name: name || email })}\n\n${t(reason === "disputed" ? "mail_top_up_disputed" : "mail_top_up_declined", values)}\n`,
+      text: `${t("mail_greeting", { name: name || email })}\n\n${t(reason === "disputed" ? "mail_top_up_disputed" : "mail_top_up_declined", values)}\n${linkTo(env, "/console/billing")}`,
+      action: t("mail_open"),
     });
   }
   return true;

@@ -14,6 +14,8 @@ export interface ApiKey {
   prefix: string;
   createdAt: number;
   expiresAt: number | null;
+  /** Since when it is refused, until it is resumed; null while it works. */
+  pausedAt: number | null;
   scope: KeyScope;
   /** The user whom it belongs to, and with whose membership it ends; null: it belongs to the account. */
   ownerId: string | null;
@@ -26,7 +28,7 @@ interface KeyRow extends Omit<ApiKey, "scope"> {
 const toKey = ({ scope, ...row }: KeyRow): ApiKey => ({ ...row, scope: scope === null ? {} : (JSON.parse(scope) as KeyScope) });
 
 const keyColumns =
-  "id, account_id AS accountId, coalesce(wallet_id, id) AS walletId, name, prefix, created_at AS createdAt, expires_at AS expiresAt, scope, owner_id AS ownerId";
+  "id, account_id AS accountId, coalesce(wallet_id, id) AS walletId, name, prefix, created_at AS createdAt, expires_at AS expiresAt, paused_at AS pausedAt, scope, owner_id AS ownerId";
 
 const keyCount = (account: string) => `(SELECT count(*) FROM api_key WHERE account_id = ${account} AND deleted_at IS NULL)`;
 
@@ -58,7 +60,18 @@ export async function insertKey(
 ): Promise<{ apiKey: ApiKey; key: string; statement: D1PreparedStatement }> {
   const key = newApiKey();
   const id = newId("key_");
-  const apiKey: ApiKey = { id, accountId, walletId: id, name, prefix: key.slice(0, 10), createdAt: Date.now(), expiresAt, scope, ownerId };
+  const apiKey: ApiKey = {
+    id,
+    accountId,
+    walletId: id,
+    name,
+    prefix: key.slice(0, 10),
+    createdAt: Date.now(),
+    expiresAt,
+    pausedAt: null,
+    scope,
+    ownerId,
+  };
   const statement = db
     .prepare(
       `INSERT INTO api_key (id, account_id, name, hash, prefix, created_at, expires_at, scope, owner_id)
@@ -119,7 +132,7 @@ export async function rotateKey(
       .prepare(
         `INSERT INTO api_key (id, account_id, wallet_id, name, hash, prefix, created_at, expires_at, scope, owner_id)
          SELECT ?1, account_id, coalesce(wallet_id, id), name, ?2, ?3, max(?4, created_at + 1), expires_at, scope, owner_id FROM api_key o
-         WHERE id = ?5 AND account_id = ?6 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)
+         WHERE id = ?5 AND account_id = ?6 AND deleted_at IS NULL AND paused_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)
            AND NOT EXISTS (SELECT 1 FROM api_key WHERE account_id = ?6 AND wallet_id = coalesce(o.wallet_id, o.id)
                            AND created_at > o.created_at AND deleted_at IS NULL)
            AND ${keyCount("?6")} < ${2 * maxKeys}
@@ -163,6 +176,27 @@ export async function setExpiry(
     after: { expires_at: expiresAt === null ? null : seconds(expiresAt) },
   });
   await changeKeys(db, announcer, accountId, [statement, logged], { act: "key_expiry", id, expiresAt });
+  forgetKey(walletId);
+}
+
+/** Pauses a key, which is then refused like a deleted one, or lets it work again. Nothing changes if it is so already. Running tasks finish. */
+export async function pauseKey(
+  db: D1Database,
+  announcer: Announcer,
+  by: Actor,
+  { accountId, id, walletId, name, prefix }: ApiKey,
+  isPaused: boolean,
+): Promise<void> {
+  const pausedAt = isPaused ? Date.now() : null;
+  const statement = db
+    .prepare("UPDATE api_key SET paused_at = ?2 WHERE id = ?1 AND deleted_at IS NULL AND (paused_at IS NULL) = (?2 IS NOT NULL)")
+    .bind(id, pausedAt);
+  const logged = auditRowIfChanged(db, accountId, by, {
+    act: isPaused ? "key_paused" : "key_resumed",
+    target: id,
+    after: { name, prefix },
+  });
+  await changeKeys(db, announcer, accountId, [statement, logged], { act: "key_paused", id, pausedAt });
   forgetKey(walletId);
 }
 

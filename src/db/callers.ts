@@ -76,38 +76,58 @@ interface KeyRow {
 
 interface CachedCaller {
   caller: Caller;
+  /** The time in milliseconds from which a request looks it up again while others use this entry. */
+  renewsAt: number;
   /** The time in milliseconds at which this cache entry expires. */
   until: number;
+  /** How many requests have used it. */
+  uses: number;
 }
 
 const selectKey = `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope, a.keys_revision AS revision, k.owner_id AS ownerId, m.role,
     ${selectRevision} AS models, ${rowAsJson("w")} AS account, ${rowAsJson("v", "m.id")} AS key, ${rowAsJson("u")} AS member
   FROM api_key k JOIN account a ON a.id = k.account_id LEFT JOIN wallet w ON w.id = a.id LEFT JOIN wallet v ON v.id = coalesce(k.wallet_id, k.id)
     LEFT JOIN membership m ON m.user_id = k.owner_id AND m.account_id = k.account_id LEFT JOIN wallet u ON u.id = m.id
-  WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.owner_id IS NULL OR (m.disabled = 0 AND m.role <> 'viewer')) AND (k.expires_at IS NULL OR k.expires_at > ?2)`;
+  WHERE k.hash = ?1 AND k.deleted_at IS NULL AND k.paused_at IS NULL AND a.disabled = 0 AND (k.owner_id IS NULL OR (m.disabled = 0 AND m.role <> 'viewer')) AND (k.expires_at IS NULL OR k.expires_at > ?2)`;
 
-/** How long an isolate caches a key: the time within which a deleted key is refused everywhere. */
+/** How long an isolate caches a key: the time within which a deleted or paused key is refused everywhere. */
 const cacheMs = 8_000;
+/** A key that is used so often while it is cached is looked up again before that time is over, by one request for all. */
+const renewMs = 6_000;
+const busyUses = 16;
 const maxCached = 10_000;
-type Cache = Map<string, CachedCaller>;
+/** Other requests of a key wait so long for its running look-up, and look whether it is over at these intervals: no request can wake another. */
+const waitMs = 100;
+const pollMs = 3;
+
+interface Cache {
+  known: Map<string, CachedCaller>;
+  /** When the look-up began that runs for a key, in milliseconds. The entry of a request that was cancelled stays, and is replaced. */
+  running: Map<string, number>;
+}
 /** Found by the key itself, in a hash table with a random seed per isolate; D1 only has the digest. */
-const byKey: Cache = new Map();
-/** Found by the digest. A map of its own: a digest that a caller sends in place of a key must find nothing. */
-const byHash: Cache = new Map();
+const byKey: Cache = { known: new Map(), running: new Map() };
+/** Found by the digest. A cache of its own: a digest that a caller sends in place of a key must find nothing. */
+const byHash: Cache = { known: new Map(), running: new Map() };
 /** Counts the evictions, so that the result of a look-up that began before one is not cached after it. */
 let evictions = 0;
 
 /**
- * The caller of this key, or undefined if it is mistyped, unknown, deleted or expired, or its account is disabled. A caller is
+ * The caller of this key, or undefined if it is mistyped, unknown, deleted, paused or expired, or its account is disabled. A caller is
  * cached for some seconds without another look-up.
  */
 export const findCaller = (bindings: KeyBindings, key: string): Caller | Promise<Caller | undefined> =>
   isWellFormedKey(key) ? find(bindings, byKey, key, () => sha256Hex(key)) : Promise.resolve(undefined);
 
-/** The caller of a key that this isolate has cached. */
-export function cachedCaller(key: string): Caller | undefined {
-  const cached = byKey.get(key);
-  return cached && cached.until > Date.now() ? cached.caller : undefined;
+/** The caller of a key that this isolate has cached. That of a busy key is looked up again under `waitUntil` before it expires. */
+export function cachedCaller(bindings: KeyBindings, ctx: Pick<ExecutionContext, "waitUntil">, key: string): Caller | undefined {
+  const now = Date.now();
+  const cached = findCached(byKey, key, now);
+  if (cached && cached.uses++ >= busyUses && cached.renewsAt <= now && !isRunning(byKey, key, now)) {
+    const renewed = lookUp(bindings, byKey, key, () => sha256Hex(key), now);
+    ctx.waitUntil(renewed.catch(() => undefined)); // the entry is used until it expires
+  }
+  return cached?.caller;
 }
 
 /** The same as `findCaller` for a key whose digest is known from our own storage. Never for a digest that a caller sends. */
@@ -156,35 +176,62 @@ export const listOwnWallets = async (db: D1Database, accountId: string, userId: 
 
 type ToHash = () => Promise<string> | string;
 
+function findCached({ known }: Cache, name: string, now: number): CachedCaller | undefined {
+  const cached = known.get(name);
+  return cached && cached.until > now ? cached : undefined;
+}
+
+/** True if a look-up of the key runs for which it is worth waiting. */
+const isRunning = ({ running }: Cache, name: string, now: number) => now - (running.get(name) ?? -Infinity) < waitMs;
+
 function find(bindings: KeyBindings, cache: Cache, name: string, toHash: ToHash): Caller | Promise<Caller | undefined> {
   const now = Date.now();
-  const cached = cache.get(name);
-  return cached && cached.until > now ? cached.caller : lookUp(bindings, cache, name, toHash, now);
+  const cached = findCached(cache, name, now);
+  if (cached) return cached.caller;
+  return isRunning(cache, name, now) ? joinLookUp(bindings, cache, name, toHash) : lookUp(bindings, cache, name, toHash, now);
+}
+
+/** Waits for the running look-up of another request. Looks the key up itself if that takes too long or has cached nothing. */
+async function joinLookUp(bindings: KeyBindings, cache: Cache, name: string, toHash: ToHash): Promise<Caller | undefined> {
+  for (let waited = 0; waited < waitMs && cache.running.has(name); waited += pollMs) await scheduler.wait(pollMs);
+  const now = Date.now();
+  return findCached(cache, name, now)?.caller ?? lookUp(bindings, cache, name, toHash, now);
 }
 
 async function lookUp(bindings: KeyBindings, cache: Cache, name: string, toHash: ToHash, now: number): Promise<Caller | undefined> {
-  const hash = await toHash();
-  const before = evictions;
-  const row = await readKey(bindings, hash, now);
-  cache.delete(name);
-  if (!row) return undefined;
-  const { accountId, keyId, scope, role } = row;
-  const caller: Caller = {
-    accountId,
-    keyId,
-    keyHash: hash,
-    ...(scope !== null && { scope: JSON.parse(scope) as KeyScope }),
-    ...(role !== null && role !== "owner" && { role }),
-    ...(role === "member" && row.ownerId !== null && { ownWallets: await listOwnWallets(bindings.DB, accountId, row.ownerId) }),
-  };
-  if (before !== evictions) return caller;
-  if (cache.size >= maxCached) cache.delete(cache.keys().next().value ?? "");
-  cache.set(name, { caller, until: Math.min(now + cacheMs, row.expiresAt ?? Infinity) });
-  return caller;
+  const { known, running } = cache;
+  if (running.size >= maxCached) running.clear();
+  running.set(name, now);
+  try {
+    const hash = await toHash();
+    const before = evictions;
+    const row = await readKey(bindings, hash, now);
+    if (!row) {
+      known.delete(name);
+      return undefined;
+    }
+    const { accountId, keyId, scope, role } = row;
+    const caller: Caller = {
+      accountId,
+      keyId,
+      keyHash: hash,
+      ...(scope !== null && { scope: JSON.parse(scope) as KeyScope }),
+      ...(role !== null && role !== "owner" && { role }),
+      ...(role === "member" && row.ownerId !== null && { ownWallets: await listOwnWallets(bindings.DB, accountId, row.ownerId) }),
+    };
+    if (before !== evictions) return caller;
+    known.delete(name); // the new entry is the last to be removed
+    if (known.size >= maxCached) known.delete(known.keys().next().value ?? "");
+    known.set(name, { caller, renewsAt: now + renewMs, until: Math.min(now + cacheMs, row.expiresAt ?? Infinity), uses: 0 });
+    return caller;
+  } finally {
+    // Of two look-ups the later one is waited for.
+    if (running.get(name) === now) running.delete(name);
+  }
 }
 
 /** Removes cached callers on this machine. */
 export function forgetCallers(which: (known: CachedCaller) => boolean): void {
   evictions++;
-  for (const cache of [byKey, byHash]) for (const [name, entry] of cache) if (which(entry)) cache.delete(name);
+  for (const { known } of [byKey, byHash]) for (const [name, entry] of known) if (which(entry)) known.delete(name);
 }

@@ -5,6 +5,7 @@ import { liveCatalog } from "../current-catalog.ts";
 import { alert } from "../base/log.ts";
 import { toBatchObjectId, toObjectId } from "../base/ids.ts";
 import { Objects, SharedObjects } from "./objects.ts";
+import { PaymentObjects } from "./payment-objects.ts";
 import type { CheckoutAnswer, CheckoutOrder, PaymentOptions, TopUpAnswer, TopUpOrder } from "./payments.ts";
 import type { Delivery, Reconciliation, RestoredDecision } from "./operations.ts";
 import { providerStates } from "../providers/index.ts";
@@ -130,7 +131,7 @@ export class ConsoleApi extends SharedObjects {
 
   /** Sets automatic top-up, or switches it off; undefined if payments are not deployed. */
   async changeTopUp(order: TopUpOrder, by: Actor): Promise<TopUpAnswer | undefined> {
-    return this.#env.PAYMENTS?.changeTopUp(order, by);
+    return this.#env.PAYMENTS?.changeTopUp(order, by, new PaymentObjects(this.#env));
   }
 
   /** The address of a payment's invoice or receipt at Stripe; undefined if it has none. */

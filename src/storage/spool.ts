@@ -12,8 +12,8 @@ import { largeReads } from "../media/large-reads.ts";
 import { NetError } from "../net/net-error.ts";
 
 const KiB = 1024;
-/** What a body may collect without room in the memory that is counted, so that its parts in the bucket are not many. */
-const freeBytes = 256 * KiB;
+/** What a body may collect without room in the memory that is counted, so that its parts in the bucket are not many. 256 bodies arrive at most. */
+const freeBytes = 128 * KiB;
 /** The most of one body that is collected in memory, and the size of its parts in the bucket if there is room in memory. */
 const maxPartBytes = 1024 * KiB;
 

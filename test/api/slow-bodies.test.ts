@@ -5,7 +5,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
-import { type Account, readBalance, newAccount } from "../support/gateway.ts";
+import { type Account, call, readBalance, newAccount } from "../support/gateway.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -73,6 +73,25 @@ test("slow uploads of two accounts without quota delay no other large body, not 
   expect((await send(one, large())).status).toBe(402);
   expect(await readBalance(one)).toMatchObject({ reserved: 0, used: 0 });
 });
+
+test.each([path, "/openai/v1/images/edits"])(
+  "stalled uploads with an account's browser tokens at %s delay no body of its keys, and four of one token none of another token",
+  async (to) => {
+    const account = await newAccount();
+    const newToken = async () => {
+      const { body } = await call("/v1/tokens", { key: account.key, body: { tasks: 5, max_cost: 5, expires_in: 3600 } });
+      return { ...account, key: body.token as string };
+    };
+    const tokens = [await newToken(), await newToken(), await newToken(), await newToken()];
+    const end = await stall(tokens.slice(0, 3), 4, large(), to);
+    expect((await send(tokens[0]!, large())).status).toBe(503); // its fifth at once
+    expect((await send(tokens[3]!, large())).status).toBe(200);
+    const endLast = await stall(tokens.slice(3), 4, large(), to);
+    for (let time = 0; time < 4; time++) expect((await send(account, large())).status).toBe(200);
+    await Promise.all([end(), endLast()]);
+    expect((await send(tokens[0]!, large())).status).toBe(200);
+  },
+);
 
 test("a large body that arrives slowly or while the memory is full is written to the bucket, read from there, and leaves nothing in it", async () => {
   const accounts = await Promise.all(Array.from({ length: 3 }, () => newAccount()));

@@ -1,9 +1,11 @@
 /** Browser tokens in strangers' hands: what they cannot use up, name, set or learn. Contract 11. */
 
+import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { insertCharacter } from "../../src/db/characters.ts";
 import { newId, sha256Hex, toTokenObjectId } from "../../src/base/ids.ts";
+import type { RequestEntry, RequestPage } from "../../src/db/requests.ts";
 import { png } from "../media/images.ts";
 import { bindings } from "../support/faults.ts";
 import { type Account, type Answer, asAdmin, call, finish, holdTime, newAccount, readBalance, submit, unique } from "../support/gateway.ts";
@@ -96,6 +98,37 @@ test("a token makes 120 reads a minute, also on paths that refuse it; its key's 
   expect([own.status, own.headers.get("x-ratelimit-limit-requests")]).toEqual([200, "600"]);
 });
 
+test("of a token above its limit, and of one that is used up, no body at OpenAI's paths is stored, and no attempt", async () => {
+  const account = await newAccount();
+  const [token, used] = [await newToken(account), await newToken(account, { tasks: 1 })];
+  expect((await send(used)).status).toBe(200);
+  const attempts = (env as unknown as { ATTEMPTS: DurableObjectNamespace }).ATTEMPTS;
+  const before = await listDurableObjectIds(attempts);
+  const put = vi.spyOn(bindings.bucket(), "put");
+  const full = { ...limited, TOKEN_SUBMISSIONS: { limit: async () => ({ success: false }) } };
+  const large = { model: "gpt-image-1", prompt: "x", images: [`data:image/png;base64,${"A".repeat(3_000_000)}`] };
+  const edits = "/openai/v1/images/edits";
+  const small = { model: "gpt-image-1", prompt: "x" };
+  for (const body of [large, small].map((one) => JSON.stringify(one))) {
+    const headers = { "content-type": "application/json", "content-length": String(body.length) };
+    expect((await call(edits, { key: token, body, headers, vars: full })).status).toBe(429);
+  }
+  expect(readError(await call(edits, { key: used, body: large, vars: limited }))).toEqual([403, "token_exhausted", null]);
+  expect(put).not.toHaveBeenCalled();
+  expect(await listDurableObjectIds(attempts)).toEqual(before);
+});
+
+test("a token's submissions that OpenAI's paths refuse by themselves are counted, and use up tasks after the third", async () => {
+  const token = await newToken(await newAccount(), { tasks: 3 });
+  const refused = [{ model: "gpt-image-1", size: "1x1" }, { model: 7 }, { model: "gpt-image-1", stream: true }, "no json"];
+  const statuses = [];
+  for (const body of refused) {
+    const { status } = await call("/openai/v1/images/generations", { key: token, body, vars: limited });
+    statuses.push([status, (await left(token)).tasks]);
+  }
+  expect(statuses).toEqual([...Array.from({ length: 3 }, () => [400, 3]), [400, 2]]);
+});
+
 test("requests of tokens count for the token and for all tokens of the account together, never for a key or the account", async () => {
   const account = await newAccount();
   const token = await newToken(account);
@@ -133,7 +166,7 @@ test("three refused submissions are free; each further one uses up a task, and a
   expect((await send(token, {}, videos)).status).toBe(400);
   expect((await left(token)).tasks).toBe(0);
   // Not JSON: its body was not looked at.
-  for (const path of [images, `${images}?dry_run=true`])
+  for (const path of [images, `${images}?dry_run=true`, "/v1/estimates"])
     expect(readError(await call(path, { key: token, body: "no json" }))).toEqual([403, "token_exhausted", null]);
   expect((await send(token, first, images, headers)).headers.get("idempotent-replayed")).toBe("true");
   expect(await readBalance(account)).toMatchObject({ reserved: 0.03 });
@@ -309,8 +342,11 @@ test("requests of a token above its limits are not in the account's log of reque
   const { key } = await newAccount();
   const token = await newToken({ key } as Account);
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });
-  const logged: { path: string; status: number }[] = [];
-  const operations = { logRequests: async (batch: typeof logged) => void logged.push(...batch) };
+  const logged: RequestEntry[] = [];
+  const operations = {
+    logRequests: async (pages: RequestPage[]) =>
+      void logged.push(...pages.flatMap(({ entries }) => entries.split("\n").map((line) => JSON.parse(line) as RequestEntry))),
+  };
   const vars = { ...limited, REQUEST_LOG: "on", OPERATIONS: operations as unknown as NonNullable<Env["OPERATIONS"]> };
   const full = { limit: async () => ({ success: false }) };
   await call("/v1/tasks/task_x", { key: token, vars });

@@ -107,8 +107,8 @@ test("a font that arrives late moves nothing", { timeout: 60_000 }, async ({ bro
   for (const path of publicPaths) {
     const fresh = await browser.newContext({ baseURL: gateway.baseUrl, locale: "en-US" });
     const page = await fresh.newPage();
-    // The page is painted with the system's font first: the answer with Inter waits for that.
-    await page.route(/\/inter\.\w+\.woff2$/, async (route) => {
+    // The page is painted with the system's fonts first: the answers with ours wait for that.
+    await page.route(/\/(inter|geist-mono)\.\w+\.woff2$/, async (route) => {
       await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
       await route.continue();
     });

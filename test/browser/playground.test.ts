@@ -151,6 +151,21 @@ test("two models are compared for one price, side by side, and cancelled togethe
   expect(await balance(page)).toEqual({ remaining: 100e6, reserved: 0, used: 0 });
 });
 
+test("three compared models stand in one row on a wide window", patience, async ({ signedIn, watch }) => {
+  const page = await signedIn({ viewport: { width: 1600, height: 900 } });
+  await page.goto("/console/playground?model=vidC-1-0-pro-fast&prompt=Foam+sandbox:slow");
+  await page.getByText("Compare models").click();
+  for (const name of [/^vidD-02/, /^vidB-3.1-fast/]) await page.getByRole("checkbox", { name }).check();
+  await runButton(page).click();
+  await page.locator("#state").getByText("0 of 3 done").waitFor();
+  const tops = await page.locator(".versus > li").evaluateAll((tiles) => tiles.map((tile) => tile.getBoundingClientRect().top));
+  expect(tops).toHaveLength(3);
+  expect(new Set(tops).size).toBe(1);
+  await watch.look(page);
+  await page.locator("#state").getByRole("button", { name: "Cancel" }).click();
+  await page.locator("#state").getByText("3 of 3 done").waitFor();
+});
+
 test("without script: a model's form, its price, and an image from a file", patience, async ({ signedIn }) => {
   const page = await signedIn({ javaScriptEnabled: false });
   await page.goto("/console/playground");
@@ -159,6 +174,8 @@ test("without script: a model's form, its price, and an image from a file", pati
   await page.getByRole("button", { name: "Show the form" }).click();
   await page.locator('#form[data-shown="imgB-4o-image"]').waitFor();
   expect(await page.getByLabel("Prompt").inputValue()).toBe("A lighthouse, no script");
+  // The drop zone needs the script; the fields below it do not.
+  expect(await page.locator(".tray .drop").isVisible()).toBe(false);
   const one = await priceShown(page);
   await choose(page, "Images to make", "3");
   await page.getByRole("button", { name: "Show price and code" }).click();
@@ -211,4 +228,63 @@ test("by keyboard only: a model, its form, a run that is cancelled, a run that i
   await page.goBack();
   await page.locator("#strip a[data-s=cancelled]").click();
   await page.getByText("You cancelled this run.").waitFor();
+});
+
+test(
+  "a run has its place before the gateway answers, a refused one gives it back, and the tab shows the progress",
+  patience,
+  async ({ signedIn }) => {
+    const page = await signedIn();
+    await page.goto("/console/playground?model=imgA-4&prompt=A+harbour+sandbox:slow");
+    let answer = () => {};
+    await page.route("**/console/playground", async (route) => {
+      if (route.request().method() !== "POST" || !route.request().postData()?.includes('"do"\r\n\r\nrun')) return route.continue();
+      await new Promise<void>((resolve) => (answer = resolve));
+      await route.continue();
+    });
+    await choose(page, "Aspect ratio", "9:16");
+    await choose(page, "Images to make", "2");
+    await runButton(page).click();
+    await expect.poll(() => page.locator("#result .wait.r-9-16").count()).toBe(2);
+    expect(await page.locator("#result").innerText()).toContain("Sent");
+    answer();
+    await page.waitForURL("**/console/playground?run=task_*");
+    await expect.poll(() => page.title()).toMatch(/^\d+\s*% · /);
+    await page.locator("#state button").click();
+    await page.getByText("You cancelled this run.").waitFor();
+    await expect.poll(() => page.title()).not.toContain("%");
+
+    await page.getByLabel("Prompt").fill("");
+    await runButton(page).click();
+    await page.locator("#result .wait").first().waitFor();
+    answer();
+    await page.locator("#form [data-focus]:focus").waitFor();
+    await page.getByText("You cancelled this run.").waitFor();
+    expect(await page.locator("#result .wait").count()).toBe(0);
+  },
+);
+
+test("a video that is done while the page is hidden is notified, once the user has agreed to it", patience, async ({ signedIn }) => {
+  const page = await signedIn();
+  await page.addInitScript(() => {
+    const shown: string[] = [];
+    class Told extends EventTarget {
+      static permission = "default";
+      static requestPermission = async () => Promise.resolve((Told.permission = "granted"));
+      constructor(text: string) {
+        super();
+        shown.push(text);
+      }
+    }
+    Object.assign(globalThis, { Notification: Told, shown });
+  });
+  await page.goto("/console/playground?model=vidD-02&prompt=A+harbour");
+  await runButton(page).click();
+  await page.getByRole("button", { name: "Notify me" }).click({ timeout: 60_000 });
+  await runButton(page).click();
+  await page.locator("#result progress[data-tab]").waitFor();
+  await page.evaluate(() => Object.defineProperty(document, "hidden", { get: () => true }));
+  await expect
+    .poll(() => page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown), { timeout: 60_000 })
+    .toEqual(["Your video is done"]);
 });

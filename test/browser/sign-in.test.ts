@@ -79,3 +79,35 @@ test("by keyboard only: signing in and creating a key, with a visible focus at e
   await page.keyboard.press("Enter");
   await page.getByRole("row", { name: "By keyboard" }).waitFor();
 });
+
+test("a field that the browser refuses shows its error below it, in the page's language, and takes the focus", async ({
+  visitor,
+  watch,
+}) => {
+  const page = await visitor();
+  await page.goto("/console/sign-up");
+  await page.getByRole("button", { name: "Sign up" }).click();
+  const name = page.getByLabel("Name");
+  const email = page.getByLabel("E-mail");
+  expect(await name.getAttribute("aria-invalid")).toBe("true");
+  expect(await name.evaluate((field) => field === document.activeElement)).toBe(true);
+  const words = async (field: typeof name) => {
+    const ids = ((await field.getAttribute("aria-describedby")) ?? "").split(" ");
+    return page.locator(`#${ids.at(-1)}`).innerText();
+  };
+  expect(await words(name)).toBe("Fill in this field.");
+  await watch.look(page);
+  await name.fill("Ann");
+  expect(await name.getAttribute("aria-invalid")).toBeNull();
+  expect(await page.getByText("Fill in this field.").count()).toBe(2);
+  await email.fill("ann");
+  await page.getByLabel("Password").fill("short");
+  await page.getByRole("button", { name: "Sign up" }).click();
+  expect(await words(email)).toBe("Enter an address like name@example.com.");
+  expect(await words(page.getByLabel("Password"))).toMatch(/^Enter at least \d+ characters\.$/);
+  expect(await email.evaluate((field) => field === document.activeElement)).toBe(true);
+  await page.goto("/console/language?to=ja");
+  await page.goto("/console/sign-in");
+  await page.locator("form.stack button").click();
+  expect(await page.getByText("この項目を入力してください。").count()).toBe(2);
+});

@@ -185,6 +185,14 @@ test("a reached budget causes an e-mail to the account's user, in the language o
   expect(sent[1]).toMatchObject({ to: email, subject: "예산의 100%에 도달했습니다" });
   expect(sent[1]?.text).toContain("계정이 예산의 100%에 도달했습니다");
 
+  // With the console's address the e-mail ends in a button.
+  await browser.ask("/console/account", undefined, null, { "accept-language": "en" });
+  expect(await mail(reached, { ...vars, CONSOLE_URL: "https://gateway.example" })).toBe("ack");
+  expect(sent.pop()).toMatchObject({
+    text: expect.stringMatching(/UTC\.\n\nhttps:\/\/gateway\.example\/console\/keys\n$/) as string,
+    html: expect.stringMatching(/<a href="https:\/\/gateway\.example\/console\/keys" style="[^"]+"\s*>Open the console<\/a\s*>/) as string,
+  });
+
   const broken = { send: () => Promise.reject(new Error("E_RATE_LIMIT")) } as unknown as SendEmail;
   expect(await mail(reached, { ...vars, MAIL: broken })).toBe(5);
   // Nothing is sent if e-mail is not configured, the key was deleted, or the account is disabled.

@@ -59,6 +59,21 @@ test("a wrong password is refused, and after five of them in a minute further at
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
 });
 
+test("a page that is asked for after the session has ended says so on the sign-in page, and for a visitor it does not", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  // Signed out elsewhere: the browser still has its cookie.
+  await env.DB.prepare("DELETE FROM auth_session WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)").bind(email).run();
+  const answer = await browser.ask("/console/usage");
+  expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/sign-in?ended=1&to=%2Fconsole%2Fusage"]);
+  expect(await browser.read(answer.headers.get("location")!)).toContain("Your session has ended.");
+  const live = await browser.ask("/console/usage", undefined, null, { "hx-request": "true" });
+  expect(live.headers.get("hx-redirect")).toBe("/console/sign-in?ended=1&to=%2Fconsole%2Fusage");
+  const visitor = await new Browser().ask("/console/usage");
+  expect(visitor.headers.get("location")).toBe("/console/sign-in?to=%2Fconsole%2Fusage");
+  expect(await new Browser().read("/console/sign-in")).not.toContain("Your session has ended.");
+});
+
 test("a key is shown once, works, and is refused after its deletion", async () => {
   const browser = new Browser();
   await browser.signUp();

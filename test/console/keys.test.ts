@@ -302,3 +302,53 @@ test("a first call that the key's limits refuse says why", async () => {
   }
   expect((await browser.ask("/console/keys/key_of_someone_else/send", {})).status).toBe(404);
 });
+
+test("a paused key is refused on every path within ten seconds, cannot be rotated, and works again once it is resumed", async () => {
+  const { browser, account, name } = await newKey("");
+  const token = (await call("/v1/tokens", { key: account.key, body: { tasks: 1, max_cost: 1 } })).body.token as string;
+  const task = await submit(account, "/v1/images/generations", image());
+  expect((await browser.ask(`/console/keys/${account.keyId}/pause`, {})).headers.get("location")).toBe("/console/keys?done=paused");
+  wait(10_000);
+  for (const path of ["/v1/balance", "/v1/user/balance", "/v1/tasks", `/v1/tasks/${task}`, "/v1/models", "/v1/key"])
+    expect([path, (await call(path, { key: account.key })).status]).toEqual([path, 401]);
+  expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(401);
+  expect((await call(`/v1/tasks/${task}`, { key: token })).status).toBe(401);
+  const [row = ""] = await listed(browser, name);
+  expect(row).toContain("paused</span>");
+  expect(row).toContain("/resume");
+  expect(row).not.toContain("/rotate");
+  expect((await rotate(browser, account.keyId, "now")).status).toBe(400);
+  expect((await asAdmin(`/accounts/${account.id}/keys`)).body.data).toContainEqual(
+    expect.objectContaining({ id: account.keyId, paused_at: Math.floor((Date.now() - 10_000) / 1000) }),
+  );
+  // Pausing it again keeps the time and logs nothing.
+  await browser.ask(`/console/keys/${account.keyId}/pause`, {});
+  expect((await browser.ask(`/console/keys/${account.keyId}/resume`, {})).status).toBe(303);
+  wait(10_000);
+  expect(await readStatus(account.key)).toBe(200);
+  expect((await call("/v1/key", { key: account.key })).body).toMatchObject({ paused_at: null });
+  await finish(account, task);
+  const acts = await env.DB.prepare("SELECT act FROM audit_log WHERE account_id = ?1 AND target = ?2 ORDER BY at, id")
+    .bind(account.id, account.keyId)
+    .all<{ act: string }>();
+  expect(acts.results.map(({ act }) => act)).toEqual(["key_created", "key_paused", "key_resumed"]);
+  const log = await browser.read("/console/audit-log");
+  for (const words of ["Paused the key", "Resumed the key"]) expect(log).toContain(words);
+});
+
+test("the operator pauses a key too, and a stranger cannot", async () => {
+  const { account } = await newKey("");
+  const stranger = new Browser();
+  await stranger.signUp();
+  expect((await stranger.ask(`/console/keys/${account.keyId}/pause`, {})).status).toBe(404);
+  const path = `/keys/${account.keyId}`;
+  expect((await asAdmin(path, { method: "PATCH", body: { paused: true } })).body).toMatchObject({
+    paused_at: Math.floor(Date.now() / 1000),
+  });
+  wait(10_000);
+  expect(await readStatus(account.key)).toBe(401);
+  expect((await asAdmin(path, { method: "PATCH", body: { paused: "yes" } })).body.error).toMatchObject({ param: "paused" });
+  expect((await asAdmin(path, { method: "PATCH", body: { paused: false } })).body).toMatchObject({ paused_at: null });
+  wait(10_000);
+  expect(await readStatus(account.key)).toBe(200);
+});

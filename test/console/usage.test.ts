@@ -6,7 +6,7 @@ import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { entryReader } from "../../src/storage/archived-entries.ts";
 import { spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
-import { type Account, readBalance, call, chatsSettled, complete, finish, holdTime, submit, unique } from "../support/gateway.ts";
+import { type Account, readBalance, call, chatsSettled, complete, finish, holdTime, script, submit, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -196,4 +196,14 @@ test("usage by key and by reference, and the table for cost tools, are the API's
   const [head = [], ...rows] = parse(await focus.text());
   expect(head).toContain("BilledCost");
   expect(sum(rows.map((row) => Number(row[head.indexOf("BilledCost")])))).toBe(0.06);
+});
+
+test("a failure in the ledger has words, not its code", async () => {
+  const { browser, account } = await person();
+  const { prompt, ...body } = image();
+  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
+  await finish(account, await submit(account, "/v1/images/generations", { ...body, prompt }));
+  const page = await browser.read("/console/usage");
+  expect(page).toContain("Refused for content");
+  expect(page).not.toContain("content_policy_violation");
 });

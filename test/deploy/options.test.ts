@@ -50,6 +50,7 @@ test("a domain, bindings from flags, and secrets from the environment and a file
     "gateway@example.com",
     "CNY",
   ]);
+  expect(console["CONSOLE_URL"]?.["text"]).toBe("https://api.example.com");
   const secrets = (name: string) => Object.fromEntries(cloud.account.workers.get(name)!.secrets);
   expect(secrets("gateway")).toMatchObject(credentials);
   expect(secrets("gateway-console")).toMatchObject({ GITHUB_CLIENT_ID: "id-of-github-app", GITHUB_CLIENT_SECRET: 'a secret with $ and "' });

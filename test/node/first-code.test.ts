@@ -12,3 +12,9 @@ test.each([
   expect(firstCurl(base).split("\n")).toHaveLength(4);
   expect(readFileSync(new URL(`../../${file}`, import.meta.url), "utf8")).toContain(firstCurl(base));
 });
+
+test("`npm start` prints them with its own address and key, and no other request", () => {
+  const script = readFileSync(new URL("../../scripts/start.ts", import.meta.url), "utf8");
+  expect(script).toContain("${firstCurl(baseUrl, account.apiKey)}");
+  expect(script).not.toContain("curl $");
+});

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { call, newAccount } from "../support/gateway.ts";
-import { form } from "./support.ts";
+import { form, whileMade } from "./support.ts";
 
 test("models are listed in OpenAI's format", async () => {
   const { key } = await newAccount();
@@ -60,7 +60,35 @@ test("answers have headers with the key's limit and the language of their messag
     return ["content-language", "vary", "x-ratelimit-limit-requests"].map((name) => headers.get(name));
   };
   const all = ["ko", "Accept-Language", expect.stringMatching(/^\d+$/)];
-  expect([await ask("videos"), await ask("videos/task_unknown"), await ask("nothing")]).toEqual([all, all, [...all.slice(0, 2), null]]);
+  expect([await ask("videos"), await ask("videos/task_unknown"), await ask("nothing")]).toEqual([all, all, all]);
+});
+
+test("each request counts once: one with a body before it is read, one that makes no request to the API as a read", async () => {
+  const account = await newAccount();
+  const { key } = account;
+  const counts: string[] = [];
+  const limiter = (name: string): RateLimit => ({ limit: async () => ({ success: counts.push(name) > 0 }) });
+  const vars = { RATE_LIMITS: "on", SUBMISSIONS: limiter("submission"), READS: limiter("read") };
+  const ask = async (path: string, body?: object | string) => {
+    counts.length = 0;
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const headers = { "content-type": "application/json", ...(text && { "content-length": String(text.length) }) };
+    const answer = await call(`/openai/v1/${path}`, { key, ...(text && { body: text }), headers, vars });
+    return [answer.status, ...counts];
+  };
+  const image = { model: "gpt-image-1", prompt: "a cat" };
+  const inline = `data:image/png;base64,${"A".repeat(200_000)}`;
+  expect(await ask("embeddings", { input: "x" })).toEqual([404, "submission"]);
+  expect(await ask("nothing")).toEqual([404, "read"]);
+  expect(await ask("models")).toEqual([200, "read"]);
+  expect(await ask("images/generations", { ...image, size: "1x1" })).toEqual([400, "submission"]);
+  expect(await ask("images/edits", "no json ".repeat(20_000))).toEqual([400, "submission"]);
+  expect(await ask("images/generations?dry_run=true", image)).toEqual([200, "read"]);
+  expect(await ask("images/edits?dry_run=true", { ...image, images: [{ image_url: inline }] })).toEqual([400, "read", "submission"]);
+  expect(await ask("chat/completions", { model: "gpt-5", messages: [{ role: "user", content: "x" }] })).toEqual([200, "submission"]);
+  counts.length = 0;
+  const made = call("/openai/v1/images/generations", { key, body: image, vars });
+  expect([(await whileMade(account, made)).status, ...counts.slice(0, 2)]).toEqual([200, "submission", "read"]);
 });
 
 test("if the Worker is not deployed, its paths are 404", async () => {

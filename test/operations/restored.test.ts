@@ -174,6 +174,21 @@ test("a disabled account, narrowed and limited keys, and a lost admin role are a
   expect(await readStatus(account)).toBe(401);
 });
 
+test("a paused key stays paused after a restore, and one that was resumed since works", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const { account, second } = await restoredAfter(async ({ keyId }, { id }) => {
+    await change(`/keys/${id}`, { paused: true });
+    await change(`/keys/${keyId}`, { paused: true });
+    await change(`/keys/${keyId}`, { paused: false });
+  });
+  expect([await readStatus(account), await readStatus(second)]).toEqual([401, 401]);
+  expect(
+    (await reconcile(account)).flatMap(({ changes }) => changes.map((lost) => lost.change)).filter((lost) => lost === "key_paused"),
+  ).toHaveLength(3);
+  await reconcile(account, "replay");
+  expect([await readStatus(account), await readStatus(second)]).toEqual([200, 401]);
+});
+
 test("a rotated webhook secret and a changed endpoint come back as the account's user left them", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const secrets: string[] = [];

@@ -136,6 +136,10 @@ const made = {
   cutChat: [true, 1],
   slow: true,
   gone: [500, true, true],
+  // A stalled chat ends by the time limit; a file and a task's states continue. A stream without states is asked for five times.
+  stalled: [true, true, "completed"],
+  silent: [true, 5],
+  page: true,
   callback: "task.completed",
   forgedCallback: true,
   receipt: "task_a",
@@ -157,7 +161,14 @@ const refused = { status: 400, code: "invalid_request", param: "size", params: [
 // At once, because installations mostly wait for downloads.
 test.concurrent("the TypeScript client", async () => {
   const cwd = await npmFolder("typescript", await packageNamed(/^generation-gateway-client-.*\.tgz$/));
-  expect(await use(cwd)).toEqual({ ...made, refused: { ...refused, isTyped: true }, warned: true, stopped: ["AbortError", true] });
+  expect(await use(cwd)).toEqual({
+    ...made,
+    refused: { ...refused, isTyped: true },
+    warned: true,
+    stopped: ["AbortError", true],
+    kept: ["AbortError", true],
+    aborted: ["AbortError", "AbortError", "AbortError", true],
+  });
   expect(await runReadme(cwd, "typescript", "image!.type, film.status, uploaded.type, edited.status")).toBe(
     "image/png completed image/png queued",
   );
@@ -193,6 +204,7 @@ test.concurrent("the Python client, sync and async", async () => {
   expect(await runProxied(python, ["-W", "error::SyntaxWarning", "use.py"], cwd)).toEqual({
     ...made,
     refused,
+    kept: ["APIConnectionError", true],
     async: { charged: 0.03, files: 1, listed: 1, streamed: true, cancelled: true },
   });
   const readme = await run(
@@ -213,6 +225,11 @@ test.concurrent("the provider for the AI SDK", async () => {
     video: { type: "video/mp4", bytes: true },
     refused: 400,
     failed: true,
+    survived: Object.fromEntries(
+      ["drop", "lost", "cut", "stall", "html", "page", "foreign", "delay"].map((name) => [name, ["image/png", 1]]),
+    ),
+    resumed: ["image/png", true],
+    stopped: ["AbortError", true],
   });
-  expect(await runReadme(cwd, "ai-sdk", "text.length > 0, image.mediaType")).toBe("true image/png");
+  expect(await runReadme(cwd, "ai-sdk", "image.mediaType, video.mediaType")).toBe("image/png video/mp4");
 });

@@ -21,6 +21,7 @@ export const apiKey = {
   prefix: "sk-Ab12Cd34",
   created_at: created,
   expires_at: null,
+  paused_at: null,
   quota: null,
   used: 1.08,
   reserved: 0.03,

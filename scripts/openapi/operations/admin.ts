@@ -90,10 +90,15 @@ export const admin: Operations = {
   "PATCH /admin/keys/{key_id}": forOperator({
     id: "changeKey",
     summary: "Change an API key",
-    description: "A field that is absent stays as it is; `null` removes a limit. A narrower scope takes effect within ten seconds.",
+    description:
+      "A field that is absent stays as it is; `null` removes a limit. A narrower scope takes effect within ten seconds. So does `paused`: the key is refused with 401 until it is resumed; running tasks finish.",
     body: {
       schema: keyChange(),
-      examples: { narrow: { models: ["imgA-4"], max_open_tasks: 5 }, widen: { models: null, max_open_tasks: null } },
+      examples: {
+        narrow: { models: ["imgA-4"], max_open_tasks: 5 },
+        widen: { models: null, max_open_tasks: null },
+        pause: { paused: true },
+      },
     },
     answers: { 200: answer("The key as it is now.", apiKey, { key: example.apiKey }) },
     violation: { param: "quota", rule: "below_use" },

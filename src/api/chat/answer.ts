@@ -1,6 +1,7 @@
 /** The fields of an upstream's chat answer that reach the caller, by allow-list, and its usage. Pure. */
 
 import { byteLength } from "../../base/byte-length.ts";
+import { dollarsOfTicks } from "../../base/maker-usage.ts";
 import { parseJson } from "../../media/json-limits.ts";
 import { ProviderError } from "../../providers/provider.ts";
 
@@ -10,6 +11,8 @@ export interface Usage {
   completionTokens: number;
   /** Those of the prompt that the upstream had cached. */
   cachedTokens?: number | undefined;
+  /** The cost that the upstream reports, in dollars. */
+  usd?: number | undefined;
 }
 
 /** More than in requests: with `top_logprobs` an answer has over a hundred values for each token. */
@@ -120,7 +123,7 @@ function generatedBytes(value: unknown): number {
 
 /** The usage of a chat so far: the upstream's last report, and every byte since then. */
 export class ChatMeter {
-  #reported: { prompt: number; completion: number; cached: number | undefined } | undefined;
+  #reported: { prompt: number; completion: number; cached: number | undefined; usd: number | undefined } | undefined;
   #bytes = 0;
   /** True once the upstream began to answer. */
   hasBegun = false;
@@ -141,18 +144,23 @@ export class ChatMeter {
   }
 
   /** Reports without tokens are placeholders. Some makers exclude reasoning from `completion_tokens`, but not from the total. */
-  #report({ prompt_tokens: prompt, completion_tokens: completion, total_tokens: total, prompt_tokens_details: details }: Fields): void {
+  #report(usage: Fields): void {
+    const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total, prompt_tokens_details: details } = usage;
     const isCount = (value: unknown): value is number => typeof value === "number" && value >= 0 && Number.isFinite(value);
     if (!isCount(prompt) || prompt === 0 || !(isCount(completion) || isCount(total))) return;
     this.hasBegun = true;
-    const cached = isFields(details) && isCount(details["cached_tokens"]) ? details["cached_tokens"] : undefined;
-    this.#reported = { prompt, completion: Math.max(isCount(completion) ? completion : 0, isCount(total) ? total - prompt : 0), cached };
+    this.#reported = {
+      prompt,
+      completion: Math.max(isCount(completion) ? completion : 0, isCount(total) ? total - prompt : 0),
+      cached: isFields(details) && isCount(details["cached_tokens"]) ? details["cached_tokens"] : undefined,
+      usd: dollarsOfTicks(usage["cost_in_usd_ticks"]),
+    };
     this.#bytes = 0;
   }
 
   /** Tokens to charge. Without an upstream report: the prompt's upper bound, and one token per byte of the answer. */
   usage(promptTokens: number): Usage {
-    const { prompt = promptTokens, completion = 0, cached } = this.#reported ?? {};
-    return { promptTokens: prompt, completionTokens: completion + this.#bytes, cachedTokens: cached };
+    const { prompt = promptTokens, completion = 0, cached, usd } = this.#reported ?? {};
+    return { promptTokens: prompt, completionTokens: completion + this.#bytes, cachedTokens: cached, usd };
   }
 }

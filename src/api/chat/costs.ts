@@ -8,8 +8,8 @@ import type { Usage } from "./answer.ts";
 /** A route as far as its cost goes. */
 type Billing = Pick<Route, "provider" | "model" | "cost" | "bills_failures">;
 
-const toCost = ({ cost }: Billing, { promptTokens, completionTokens, cachedTokens }: Usage) =>
-  attemptCost({ cost }, "chat", {}, { usage: { inputTokens: promptTokens, outputTokens: completionTokens, cachedTokens } });
+const toCost = ({ cost }: Billing, { promptTokens, completionTokens, cachedTokens, usd }: Usage) =>
+  attemptCost({ cost }, "chat", {}, { usage: { inputTokens: promptTokens, outputTokens: completionTokens, cachedTokens, usd } });
 
 export class ChatCosts {
   readonly #attempts: BookedAttempt[] = [];

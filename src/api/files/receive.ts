@@ -13,7 +13,7 @@ import { newFileId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
 import { retry } from "../../base/retry.ts";
 import { NetError } from "../../net/net-error.ts";
-import { arrive } from "../request/arrival.ts";
+import { arrive, toOwner } from "../request/arrival.ts";
 import { requireUncompressed } from "../request/body.ts";
 import type { AppContext } from "../request/context.ts";
 import { type FormFields, readForm } from "./form.ts";
@@ -51,7 +51,7 @@ export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Pr
 
   const contentType = c.req.header("content-type") ?? "";
   const isForm = /^multipart\/form-data\b/i.test(contentType.trim());
-  const arrival = arrive(env.ASSETS, accountId, body, maxBodyBytes);
+  const arrival = arrive(env.ASSETS, toOwner(c.get("caller")), body, maxBodyBytes);
   const found: FormFields = { fields: {}, fileName: undefined };
   const read = () => arrival.read(pieceBytes);
   try {

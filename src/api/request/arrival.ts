@@ -1,6 +1,7 @@
 /** How the large bodies of callers arrive: measured by the caller's pace, and without holding anything that other accounts need. */
 
 import { Semaphore } from "../../base/concurrency.ts";
+import type { Caller } from "../../db/callers.ts";
 import { ApiError, statusAndType } from "../../base/errors.ts";
 import { largeReader } from "../../media/large-reads.ts";
 import { NetError } from "../../net/net-error.ts";
@@ -10,14 +11,27 @@ import { spool, type Spooled } from "../../storage/spool.ts";
 /** A body up to this size is not counted, because many of them fit into memory. */
 export const smallEnough = 64 * 1024;
 
-/** The larger ones that are arriving, of which an account may have 16 at once. Other accounts never wait for them. */
-const arrivals = new Semaphore({ maxAtOnce: Infinity, maxOfOne: 16, maxHoldMs: 300_000, maxWaitMs: 0 });
+/** The larger ones that are arriving, of which an account may have 16 at once, and 16 with its browser tokens. Others never wait for them. */
+const arrivals = new Semaphore({ maxAtOnce: 256, maxOfOne: 16, maxHoldMs: 300_000, maxWaitMs: 0 });
+/** Those of browser tokens, of which each may have 4. */
+const arrivalsOfTokens = new Semaphore({ maxAtOnce: Infinity, maxOfOne: 4, maxHoldMs: 300_000, maxWaitMs: 0 });
 
-/** A body of an account while it arrives. */
+/** Whose share of memory and of arrivals a body uses. */
+export interface Owner {
+  /** The account, or all of its browser tokens, which strangers may have: they take nothing from its keys. */
+  share: string;
+  /** The id of the browser token, which has a part of the share. */
+  token?: string | undefined;
+}
+
+export const toOwner = ({ accountId, token }: Caller): Owner =>
+  token ? { share: `${accountId} tokens`, token: token.id } : { share: accountId };
+
+/** A body of a caller while it arrives. */
 export interface Arrival {
   /**
    * The next bytes, up to `maxBytes` if so many have arrived; valid until the next call. undefined at the end. Throws `body_too_slow`, `invalid_json` if the caller disconnects, and
-   * `unavailable` if too many bodies of the account are arriving.
+   * `unavailable` if too many bodies of its owner are arriving.
    */
   read(maxBytes?: number): Promise<Uint8Array | undefined>;
   /** The rest of the body, which is collected without holding what others need. Throws what `read` throws, and `body_too_large`. */
@@ -27,27 +41,27 @@ export interface Arrival {
 }
 
 /** Begins to read a body. The rest of it is collected up to `maxBytes`. */
-export function arrive(bucket: R2Bucket, accountId: string, body: ReadableStream<Uint8Array>, maxBytes: number): Arrival {
+export function arrive(bucket: R2Bucket, { share, token }: Owner, body: ReadableStream<Uint8Array>, maxBytes: number): Arrival {
   const reader = largeReader(body, smallEnough);
   const wait = pace(callersPace);
-  const permit = arrivals.open(accountId);
+  const permits = [arrivals.open(share), ...(token === undefined ? [] : [arrivalsOfTokens.open(token)])];
   let bytes = 0;
   const read = async (maxBytes?: number) => {
     const chunk = await wait(reader.read(maxBytes).catch(disconnected)).catch(refuse);
     bytes += chunk?.length ?? 0;
-    if (bytes >= smallEnough && !permit.resize(1)) throw new ApiError("unavailable");
+    if (bytes >= smallEnough && !permits.every((permit) => permit.resize(1))) throw new ApiError("unavailable");
     return chunk;
   };
   const end = () => {
-    permit.release();
+    for (const permit of permits) permit.release();
     reader.cancel().catch(() => undefined); // it has been read, or the rest is not wanted
   };
-  return { read, rest: () => spool(bucket, accountId, read, maxBytes).catch(refuse), end };
+  return { read, rest: () => spool(bucket, share, read, maxBytes).catch(refuse), end };
 }
 
-/** Reads a body of an account to its end. Throws what `Arrival.rest` throws. */
-async function receive(bucket: R2Bucket, accountId: string, body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Spooled> {
-  const arrival = arrive(bucket, accountId, body, maxBytes);
+/** Reads a body to its end. Throws what `Arrival.rest` throws. */
+async function receive(bucket: R2Bucket, owner: Owner, body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Spooled> {
+  const arrival = arrive(bucket, owner, body, maxBytes);
   try {
     return await arrival.rest();
   } finally {
@@ -65,11 +79,14 @@ function refuse(error: unknown): never {
   throw new ApiError(code, { cause: error });
 }
 
-/** `receive` for another Worker: a refusal is an answer too, because errors lose their class between Workers. */
+/**
+ * `receive` for another Worker: a refusal is an answer too, because errors lose their class between Workers. `caller` is that of the request,
+ * if the gateway knows it.
+ */
 export const receiver =
-  (bucket: R2Bucket, ctx: Pick<ExecutionContext, "waitUntil">) =>
+  (bucket: R2Bucket, ctx: Pick<ExecutionContext, "waitUntil">, caller?: Caller) =>
   (accountId: string, body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Response> => {
-    const received = receive(bucket, accountId, body, maxBytes).then(
+    const received = receive(bucket, caller ? toOwner(caller) : { share: accountId }, body, maxBytes).then(
       (arrived) => new Response(arrived.open(), { headers: { "content-length": String(arrived.bytes) } }),
       (error: unknown) => {
         if (!(error instanceof ApiError)) throw error;

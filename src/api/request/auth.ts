@@ -7,6 +7,7 @@ import { limitsRates, perMinute } from "../../config.ts";
 import { ApiError } from "../../base/errors.ts";
 import { isBrowserToken, openBrowserToken } from "./browser-tokens.ts";
 import { isDryRun } from "./options.ts";
+import { wholeRequest } from "./origin.ts";
 import { findUnlessStranger, tooManyRequests } from "./strangers.ts";
 
 /** The token of `Authorization: Bearer <token>`; undefined without header, with another scheme or an empty token. */
@@ -19,7 +20,8 @@ export const bearerToken = (c: AppContext) => /^bearer +(\S+) *$/i.exec(c.req.he
 export function authenticate(c: AppContext): Caller | undefined | Promise<Caller | undefined> {
   const token = bearerToken(c);
   if (token === undefined) return vouchedCaller(c.req.raw);
-  if (!isBrowserToken(token)) return cachedCaller(token) ?? findUnlessStranger(c, token, () => findCaller(c.env, token));
+  if (!isBrowserToken(token))
+    return cachedCaller(c.env, c.executionCtx, token) ?? findUnlessStranger(c, token, () => findCaller(c.env, token));
   // Pages may read every answer to a token, also that it was not looked up.
   c.set("allowOrigin", "*");
   return findUnlessStranger(c, token, () => openBrowserToken(c, token));
@@ -77,6 +79,16 @@ export const admitted =
 export async function countRequest(c: AppContext, kind: "submission" | "read"): Promise<void> {
   const { env } = c;
   if (!limitsRates(env)) return;
+  const whole = wholeRequest(c);
+  const counted = whole?.get("counted");
+  if (whole && counted?.includes(kind)) {
+    whole.set(
+      "counted",
+      counted.filter((one) => one !== kind),
+    );
+    c.set("limit", whole.get("limit"));
+    return;
+  }
   const { keyId, accountId, token } = c.get("caller");
   const limits = perMinute(env, kind);
   const [ofKey, ofAccount, ofToken] =

@@ -47,10 +47,10 @@ export function requireTasksLeft(c: AppContext): void {
   if (token && token.left.tasks < 1 && c.req.header("idempotency-key") === undefined) throw new ApiError("token_exhausted");
 }
 
-/** Counts a token's submission that was refused for a reason of its own: not for the account's money or limits, and not a dry run. */
-export async function countRefusal(c: AppContext, error: unknown): Promise<void> {
+/** Counts a token's submission that was refused with this status for a reason of its own: not for the account's money or limits, and not a dry run. */
+export async function countRefusal(c: AppContext, status: number): Promise<void> {
   const { token } = c.get("caller");
-  const isOwn = error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 402 && error.status !== 429;
+  const isOwn = status >= 400 && status < 500 && status !== 402 && status !== 429;
   if (!token || !isOwn || isDryRun(c)) return;
   const { TOKENS } = c.env;
   await retry("token", token.id, () => TOKENS.get(TOKENS.idFromString(token.id)).countRefusal()).catch((fault: unknown) =>

@@ -17,6 +17,8 @@ export interface AppEnv {
     caller: Caller;
     /** The rate limit per minute that applies to the request. */
     limit?: string;
+    /** What a request of OpenAI's paths has been counted as before its body was read: the parts that it makes are not counted for it again. */
+    counted?: ("submission" | "read")[];
     /** The code and the message of the answer's error. */
     outcome?: string;
     message?: string;

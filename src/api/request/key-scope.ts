@@ -59,6 +59,7 @@ export const keyView = (key: ApiKey, balance: WalletView | undefined) => ({
   prefix: key.prefix,
   created_at: Math.floor(key.createdAt / 1000),
   expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
+  paused_at: key.pausedAt === null ? null : Math.floor(key.pausedAt / 1000),
   ...scopeView(key.scope),
   ...balanceView(balance),
 });

@@ -13,7 +13,7 @@ import { RunningDigest } from "../../media/running-digest.ts";
 import { maxImageBytes } from "../../catalog/fields.ts";
 import { Semaphore } from "../../base/concurrency.ts";
 import type { Spooled } from "../../storage/spool.ts";
-import { arrive, type Arrival, smallEnough } from "./arrival.ts";
+import { arrive, type Arrival, type Owner, smallEnough, toOwner } from "./arrival.ts";
 import { countLargeDryRun } from "./auth.ts";
 import { asObject, largeBody, parseObject, readObject, requireJson, toJsonError, withoutNulls } from "./body.ts";
 import { isOpenAi } from "./origin.ts";
@@ -59,11 +59,11 @@ export async function readLargeBody(c: AppContext, taskId: string, { keepsImages
 export const withChat = (c: AppContext, answer: (body: Record<string, unknown>) => Promise<Response>): Promise<Response> =>
   readBody(c, largeBody, {
     small: ({ body }) => answer(body),
-    large: async ({ head, arrival, accountId }) => {
+    large: async ({ head, arrival, owner }) => {
       const rest = await arrival.rest();
       const work = async () => answer((await read(c, undefined, joined(head, rest))).body);
       try {
-        return await chats.take(work, refusal, accountId, head.length + rest.bytes);
+        return await chats.take(work, refusal, owner.share, head.length + rest.bytes);
       } finally {
         await rest.discard();
       }
@@ -74,7 +74,7 @@ export const withChat = (c: AppContext, answer: (body: Record<string, unknown>) 
 interface Arriving {
   head: Uint8Array;
   arrival: Arrival;
-  accountId: string;
+  owner: Owner;
 }
 
 interface Readers<T> {
@@ -90,14 +90,14 @@ async function readBody<T>(c: AppContext, maxBytes: number, { small, large }: Re
   if (Number(length ?? 0) > maxBytes) throw new ApiError("body_too_large");
   const stream = c.req.raw.body;
   if (!stream) throw new ApiError("invalid_json");
-  const { accountId } = c.get("caller");
+  const owner = toOwner(c.get("caller"));
   const done = (async () => {
-    const arrival = arrive(c.env.ASSETS, accountId, stream, maxBytes);
+    const arrival = arrive(c.env.ASSETS, owner, stream, maxBytes);
     try {
       const { bytes: head, isWhole } = await readHead(arrival);
       if (isWhole) return await small(withoutImages(parseObject(head)));
       await countLargeDryRun(c);
-      return await large({ head, arrival, accountId });
+      return await large({ head, arrival, owner });
     } finally {
       arrival.end();
     }
@@ -130,8 +130,8 @@ const pieceBytes = 256 * 1024;
  * for that; otherwise the body is collected first, and then waits for its turn. So slow callers can hold only the memory of `early`, without
  * which other bodies take more processor time and operations of the bucket.
  */
-async function* inTurns(c: AppContext, { head, arrival, accountId }: Arriving): AsyncGenerator<Uint8Array, void> {
-  const permit = early.open(accountId);
+async function* inTurns(c: AppContext, { head, arrival, owner }: Arriving): AsyncGenerator<Uint8Array, void> {
+  const permit = early.open(owner.share);
   try {
     if (permit.resize(Math.min(Number(c.req.header("content-length") ?? maxImageTurn), maxImageTurn))) {
       for (let piece: Uint8Array | undefined = head; piece; piece = await arrival.read(pieceBytes)) yield piece;
@@ -142,7 +142,7 @@ async function* inTurns(c: AppContext, { head, arrival, accountId }: Arriving): 
   }
   const rest = await arrival.rest();
   try {
-    const turn = await turns.enter(refusal, accountId, Math.min(head.length + rest.bytes, maxImageTurn));
+    const turn = await turns.enter(refusal, owner.share, Math.min(head.length + rest.bytes, maxImageTurn));
     try {
       yield* joined(head, rest);
     } finally {

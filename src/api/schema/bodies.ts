@@ -165,7 +165,12 @@ export const newKey = forCatalog((catalog) =>
   }),
 );
 export const keyChange = forCatalog((catalog) =>
-  z.object({ name: z.optional(keyName()), quota: z.optional(quota()), ...scopeFields(catalog) }),
+  z.object({
+    name: z.optional(keyName()),
+    quota: z.optional(quota()),
+    paused: z.optional(z.boolean().check(z.describe("`true` refuses the key until it is `false` again."))),
+    ...scopeFields(catalog),
+  }),
 );
 
 /** A model of a maker, to begin an entry with the maker's schema. */

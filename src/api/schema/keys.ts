@@ -10,6 +10,7 @@ const keyFields = {
   prefix: z.string(),
   created_at: time,
   expires_at: z.nullable(time),
+  paused_at: z.nullable(time).check(z.describe("Since when the key is refused, until it is resumed; null while it works.")),
   ...quotaFields,
   models: z.nullable(z.array(z.string())).check(z.describe("The only models that the key may use; null is all.")),
   kinds: z.nullable(z.array(z.enum(["chat", ...taskKinds]))).check(z.describe("The only kinds that the key may submit; null is all.")),

@@ -30,7 +30,7 @@ export async function submit(c: AppContext, endpoint: "remix", videoId: string):
 export async function submit(c: AppContext, endpoint: Endpoint, videoId?: string): Promise<Response> {
   const work = accept(c, endpoint, videoId)
     .catch(async (error: unknown) => {
-      await countRefusal(c, error);
+      if (error instanceof ApiError) await countRefusal(c, error.status);
       throw error;
     })
     // Outside `accept`, so that its request can be released from memory while the answer waits.

@@ -49,10 +49,11 @@ export function reasonText(t: Translate, code: string): string {
   return known ? t(`batch_reason_${known}`) : code.replaceAll("_", " ");
 }
 
-/** `1 hr 30 min`, rounded up to what its length needs. */
+/** `1h 30m`, rounded up to what its length needs. English has letters for its units, as in countdowns. */
 export function durationText(language: Language, seconds: number): string {
+  const unitDisplay = language === "en" ? "narrow" : "short";
   const unit = (value: number, name: "hour" | "minute" | "second") =>
-    value.toLocaleString(language, { style: "unit", unit: name, unitDisplay: "short" });
+    value.toLocaleString(language, { style: "unit", unit: name, unitDisplay });
   if (seconds < 90) return unit(Math.max(1, Math.ceil(seconds)), "second");
   const minutes = Math.ceil(seconds / 60);
   if (minutes < 60) return unit(minutes, "minute");

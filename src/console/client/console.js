@@ -125,9 +125,13 @@ document.addEventListener("htmx:after:request", () => {
   lost = undefined;
 });
 
-// A page in the background does not refresh; it does as soon as it is visible again.
+// A page in the background does not refresh, and a run only now and then, for its tab; both do as soon as the page is visible again.
+const hiddenRunMs = 10_000;
+let refreshedAt = 0;
 document.addEventListener("htmx:config:request", (event) => {
-  if (document.hidden && event.target instanceof Element && event.target.matches("[hx-trigger^=every]")) event.preventDefault();
+  if (!document.hidden || !(event.target instanceof Element) || !event.target.matches("[hx-trigger^=every]")) return;
+  if (event.target.querySelector("progress[data-tab]") && Date.now() - refreshedAt >= hiddenRunMs) refreshedAt = Date.now();
+  else event.preventDefault();
 });
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) for (const part of document.querySelectorAll("[hx-trigger^=every]")) part.dispatchEvent(new Event("every"));
@@ -168,6 +172,54 @@ document.addEventListener("change", ({ target }) => {
   if (!(target instanceof HTMLInputElement) || !target.closest(".lang")) return;
   chooseCode(target.value);
   localStorage.setItem("code-language", target.value);
+});
+
+/** The words for a field that the browser refuses; its own where the page has none. @param {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} field */
+function wordsFor(field) {
+  const { dataset } = document.querySelector(".toasts") ?? document.body;
+  const { valueMissing, typeMismatch, tooShort } = field.validity;
+  if (valueMissing) return dataset["missing"] ?? field.validationMessage;
+  if (typeMismatch) return dataset[field.type] ?? field.validationMessage;
+  if (tooShort) return (dataset["minimum"] ?? field.validationMessage).replace("#", field.getAttribute("minlength") ?? "");
+  return field.validationMessage;
+}
+
+/** Shows an error below a field as the server's answer would, in place of the browser's bubble. */
+document.addEventListener(
+  "invalid",
+  (event) => {
+    const field = event.target;
+    if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement || field instanceof HTMLTextAreaElement)) return;
+    event.preventDefault();
+    for (const fold of document.querySelectorAll("details:not([open])")) if (fold.contains(field)) fold.setAttribute("open", "");
+    const id = `${field.id || field.name}-invalid`;
+    let words = document.getElementById(id);
+    if (!words) {
+      words = document.createElement("p");
+      words.className = "err";
+      words.id = id;
+      const around = field.closest(".field");
+      if (around) around.append(words);
+      else field.after(words);
+      field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
+    }
+    words.textContent = wordsFor(field);
+    field.setAttribute("aria-invalid", "true");
+    if (field.form?.querySelector("input:invalid, select:invalid, textarea:invalid") === field) field.focus();
+  },
+  true,
+);
+
+/** Takes the error away as soon as the field is right. */
+document.addEventListener("input", ({ target }) => {
+  if (!(target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement)) return;
+  const words = document.getElementById(`${target.id || target.name}-invalid`);
+  if (!words || !target.validity.valid) return;
+  words.remove();
+  target.removeAttribute("aria-invalid");
+  const others = (target.getAttribute("aria-describedby") ?? "").split(" ").filter((one) => one !== words.id && one !== "");
+  if (others.length > 0) target.setAttribute("aria-describedby", others.join(" "));
+  else target.removeAttribute("aria-describedby");
 });
 
 /** The slash key focuses the search field, unless the user is typing. */

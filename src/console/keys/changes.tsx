@@ -1,8 +1,8 @@
-/** Changes of an API key: editing, rotation, deletion. */
+/** Changes of an API key: editing, pausing, rotation, deletion. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { type Context, Hono } from "hono";
-import { changeKey, deleteKey, rotateKey, setExpiry } from "../../db/api-keys.ts";
+import { changeKey, deleteKey, pauseKey, rotateKey, setExpiry } from "../../db/api-keys.ts";
 import { readBalance } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
 import { actor, readForm, page, nothingHere, withCatalog } from "../frame.tsx";
@@ -111,6 +111,11 @@ async function rotate(c: ConsoleContext, key: Key) {
   return shownOnce(c, created, made);
 }
 
+const pause = (isPaused: boolean) => async (c: ConsoleContext, key: Key) => {
+  await pauseKey(c.env.DB, c.env.API, actor(c), key, isPaused);
+  return c.redirect(`/console/keys?done=${isPaused ? "paused" : "resumed"}`, 303);
+};
+
 function deletePage(c: ConsoleContext, key: Key) {
   const { t } = c.var;
   return page(
@@ -144,6 +149,8 @@ export const keyChanges = new Hono<ConsoleEnvironment>()
   .post("/:id/change", ofKey(change))
   .get("/:id/rotate", ofKey(rotatePage))
   .post("/:id/rotate", ofKey(rotate))
+  .post("/:id/pause", ofKey(pause(true)))
+  .post("/:id/resume", ofKey(pause(false)))
   .post("/:id/send", ofKey(send))
   .get("/:id/delete", ofKey(deletePage))
   .post(

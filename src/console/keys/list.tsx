@@ -32,6 +32,9 @@ const Expiry = ({ ms }: { ms: number | null }) => {
   );
 };
 
+const isDone = (word: string | undefined): word is "changed" | "deleted" | "paused" | "resumed" =>
+  ["changed", "deleted", "paused", "resumed"].includes(word ?? "");
+
 async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, typed?: (name: string) => string) {
   const { t } = c.var;
   const done = c.req.query("done");
@@ -74,7 +77,7 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
       )}
     </>,
     problem === undefined ? 200 : 400,
-    { lead: t("keys_lead"), toast: done === "changed" || done === "deleted" ? t(`key_${done}`) : undefined },
+    { lead: t("keys_lead"), toast: isDone(done) ? t(`key_${done}`) : undefined },
   );
 }
 
@@ -114,6 +117,7 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
         <tr>
           <th scope="row" class="wrap">
             {key.name} {key.isReplaced && <span class="tag">{t("key_replaced")}</span>}{" "}
+            {key.pausedAt !== null && <Pill icon="clock" tone="warn" text={t("key_is_paused")} />}{" "}
             {Object.keys(key.scope).length > 0 && <span class="tag">{t("key_narrowed")}</span>}
             {key.owner !== undefined && <span class="meta facts">{key.owner}</span>}
           </th>
@@ -140,7 +144,12 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
                 <a class="btn ghost sm" href={`/console/keys/${key.id}/change`} aria-label={`${t("change")}: ${key.name}`}>
                   {t("change")}
                 </a>
-                {!key.isReplaced && (key.expiresAt ?? Infinity) > now && (
+                <form method="post" action={`/console/keys/${key.id}/${key.pausedAt === null ? "pause" : "resume"}`}>
+                  <button class="btn ghost sm" aria-label={`${t(key.pausedAt === null ? "pause" : "resume")}: ${key.name}`}>
+                    {t(key.pausedAt === null ? "pause" : "resume")}
+                  </button>
+                </form>
+                {!key.isReplaced && key.pausedAt === null && (key.expiresAt ?? Infinity) > now && (
                   <a class="btn ghost sm" href={`/console/keys/${key.id}/rotate`} aria-label={`${t("rotate")}: ${key.name}`}>
                     {t("rotate")}
                   </a>

@@ -52,6 +52,10 @@ export default {
     password_minimum: "At least {minimum} characters",
     code_of: "The request in {languages}",
     connection_lost: "The connection is lost. Trying again.",
+    field_missing: "Fill in this field.",
+    field_email: "Enter an address like name@example.com.",
+    field_url: "Enter an address that begins with https://.",
+    field_short: "Enter at least {minimum} characters.",
   },
   zh: {
     copy: "复制",
@@ -103,6 +107,10 @@ export default {
     password_minimum: "至少 {minimum} 个字符",
     code_of: "{languages} 示例请求",
     connection_lost: "连接已断开，正在重试。",
+    field_missing: "请填写此字段。",
+    field_email: "请输入类似 name@example.com 的邮箱地址。",
+    field_url: "请输入以 https:// 开头的地址。",
+    field_short: "请至少输入 {minimum} 个字符。",
   },
   ko: {
     copy: "복사",
@@ -154,6 +162,10 @@ export default {
     password_minimum: "{minimum}자 이상",
     code_of: "{languages} 요청 예시",
     connection_lost: "연결이 끊겼습니다. 다시 시도하는 중입니다.",
+    field_missing: "이 항목을 입력하세요.",
+    field_email: "name@example.com 형식의 주소를 입력하세요.",
+    field_url: "https://로 시작하는 주소를 입력하세요.",
+    field_short: "{minimum}자 이상 입력하세요.",
   },
   ja: {
     copy: "コピー",
@@ -207,5 +219,9 @@ export default {
     password_minimum: "{minimum} 文字以上",
     code_of: "{languages} のリクエスト例",
     connection_lost: "接続が切れました。再試行しています。",
+    field_missing: "この項目を入力してください。",
+    field_email: "name@example.com のようなアドレスを入力してください。",
+    field_url: "https:// で始まるアドレスを入力してください。",
+    field_short: "{minimum} 文字以上で入力してください。",
   },
 };

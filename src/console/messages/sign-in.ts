@@ -43,6 +43,8 @@ export default {
     confirm_change: "You are signed in as {email}. Change your address to {newEmail}?",
     mail_confirm: "Confirm your e-mail address within an hour:\n\n{link}\n\nIf you did not request this, ignore this e-mail.",
     mail_greeting: "Hello {name},",
+    mail_open: "Open the console",
+    your_session_ended: "Your session has ended. Sign in to go on where you were.",
     mail_invite_action: "Accept the invitation",
     mail_invite_subject: "{by} invites you to {host}",
     mail_invite:
@@ -90,6 +92,8 @@ export default {
     confirm_change: "您已以 {email} 登录。要将地址改为 {newEmail} 吗？",
     mail_confirm: "请在一小时内通过此链接确认您的电子邮件地址：\n\n{link}\n\n如果您没有提出此请求，请忽略此邮件。",
     mail_greeting: "{name}，您好：",
+    mail_open: "打开控制台",
+    your_session_ended: "您的会话已结束。登录后可继续之前的操作。",
     mail_invite_action: "接受邀请",
     mail_invite_subject: "{by} 邀请您加入 {host}",
     mail_invite:
@@ -138,6 +142,8 @@ export default {
     confirm_change: "{email}(으)로 로그인되어 있습니다. 주소를 {newEmail}(으)로 변경할까요?",
     mail_confirm: "한 시간 안에 이 링크에서 이메일 주소를 확인하세요:\n\n{link}\n\n요청하지 않았다면 이 이메일을 무시하세요.",
     mail_greeting: "{name} 님, 안녕하세요.",
+    mail_open: "콘솔 열기",
+    your_session_ended: "세션이 종료되었습니다. 로그인하면 보던 곳에서 계속할 수 있습니다.",
     mail_invite_action: "초대 수락",
     mail_invite_subject: "{by} 님이 {host}에 초대합니다",
     mail_invite:
@@ -187,6 +193,8 @@ export default {
     mail_confirm:
       "1 時間以内に次のリンクからメールアドレスを確認してください。\n\n{link}\n\n心当たりがない場合は、このメールを無視してください。",
     mail_greeting: "{name} 様",
+    mail_open: "コンソールを開く",
+    your_session_ended: "セッションが終了しました。ログインすると続きから再開できます。",
     mail_invite_action: "招待を受ける",
     mail_invite_subject: "{by} さんから {host} へのご招待",
     mail_invite:

@@ -2,6 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { Action } from "../../catalog/models.ts";
+import type { OwnPrice } from "../../catalog/own-price.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { askGateway } from "../frame.tsx";
 import { readModels } from "../answers.ts";
@@ -17,7 +18,7 @@ export interface Choice {
   /** From `/v1/models`. */
   price: Record<string, number>;
   /** Of a model with its own input. */
-  priceRule?: object | undefined;
+  priceRule?: OwnPrice | undefined;
   typicalSeconds: number;
 }
 

@@ -61,14 +61,16 @@ export const Nothing = ({ action, isSwapped }: { action: string; isSwapped?: boo
         <Examples kind={action} />
       ) : (
         <div class="empty">
-          <Icon name={action === "remix" ? "remix" : "face"} />
-          <b>{t(action === "remix" ? "start_remix" : "start_character")}</b>
-          <p>{t(action === "remix" ? "start_remix_hint" : "start_character_hint")}</p>
-          <div class="row">
-            <a class="btn" href="/console/tasks?kind=video&status=completed">
-              {t("open_gallery")}
-            </a>
-          </div>
+          <Icon name={action === "remix" ? "remix" : action === "file" ? "cube" : "face"} />
+          <b>{t(action === "remix" ? "start_remix" : action === "file" ? "start_file" : "start_character")}</b>
+          <p>{t(action === "remix" ? "start_remix_hint" : action === "file" ? "start_file_hint" : "start_character_hint")}</p>
+          {action !== "file" && (
+            <div class="row">
+              <a class="btn" href="/console/tasks?kind=video&status=completed">
+                {t("open_gallery")}
+              </a>
+            </div>
+          )}
         </div>
       )}
     </div>

@@ -1,6 +1,7 @@
 /** The choice of models: the kind, the model with its price and typical duration, and other models to compare it with. */
 
 import type { Action } from "../../catalog/models.ts";
+import type { OwnPrice } from "../../catalog/own-price.ts";
 import { roundedAmount } from "../amounts.ts";
 import type { Translate } from "../messages.ts";
 import { usualTime } from "../models/prices.ts";
@@ -12,12 +13,13 @@ const icons = { image: "image", video: "film", chat: "chat", character: "face", 
 /** The maximum number of models: one, and three to compare it with. */
 export const maxCompared = 4;
 
-const tabs = ["image", "video", "chat"] as const;
+const tabs = ["image", "video", "chat", "file"] as const;
 /** The tab of an action: characters and remixes belong to videos. */
 const toTab = (action: Action) => (action === "character" || action === "remix" ? "video" : action);
 
-/** The price of one image, second, character or million tokens, in one or two lines. */
-function priceLines({ action, price }: Choice, amount: (units: number | undefined) => string, t: Translate): string[] {
+/** The price of one task, image, second, character or million tokens, in one or two lines. */
+function priceLines({ action, price, priceRule }: Choice, amount: (units: number | undefined) => string, t: Translate): string[] {
+  if (priceRule) return ownPriceLines(priceRule, amount, t);
   switch (action) {
     case "image":
       return [amount(price["image"])];
@@ -31,6 +33,15 @@ function priceLines({ action, price }: Choice, amount: (units: number | undefine
     default:
       return [amount(price["second"]), t("price_a_second")];
   }
+}
+
+/** The price of an own input: the lowest one, if values of its fields change it. */
+function ownPriceLines(rule: OwnPrice, amount: (units: number | undefined) => string, t: Translate): string[] {
+  const { task, image, second, factors = {} } = rule;
+  const all = Object.values(factors).map((values) => Object.values(values));
+  const lowest = amount((task ?? image ?? second ?? 0) * all.reduce((product, values) => product * Math.min(...values), 1));
+  const price = all.some((values) => new Set(values).size > 1) ? t("price_from", { price: lowest }) : lowest;
+  return task !== undefined ? [price, t("price_a_task")] : image !== undefined ? [price] : [price, t("price_a_second")];
 }
 
 const Option = ({ choice, isChosen }: { choice: Choice; isChosen: boolean }) => {
@@ -67,19 +78,21 @@ export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice 
   return (
     <>
       <div class="seg full" role="group" aria-label={t("kind")}>
-        {tabs.map((kind) => (
-          <button
-            name="kind"
-            value={kind}
-            formnovalidate
-            aria-current={toTab(choice.action) === kind ? "true" : undefined}
-            {...choosing}
-            hx-vals={JSON.stringify({ do: "choose", kind })}
-          >
-            <Icon name={icons[kind]} />
-            {t(`model_group_${kind}`)}
-          </button>
-        ))}
+        {tabs
+          .filter((kind) => kind !== "file" || choices.some(({ action }) => action === kind))
+          .map((kind) => (
+            <button
+              name="kind"
+              value={kind}
+              formnovalidate
+              aria-current={toTab(choice.action) === kind ? "true" : undefined}
+              {...choosing}
+              hx-vals={JSON.stringify({ do: "choose", kind })}
+            >
+              <Icon name={icons[kind]} />
+              {t(`model_group_${kind}`)}
+            </button>
+          ))}
       </div>
       <div class="field">
         <label for="f-model">{t("model")}</label>

@@ -58,16 +58,28 @@ const PageHead = ({ title, actions, lead }: { title: string; actions: Child; lea
   </div>
 );
 
-const Toasts = ({ toast }: { toast: string | undefined }) => (
-  <div class="toasts" aria-live="polite" data-lost={useAround().t("connection_lost")}>
-    {toast !== undefined && (
-      <div class="toast" data-toast>
-        <Icon name="ok" />
-        <span role="status">{toast}</span>
-      </div>
-    )}
-  </div>
-);
+/** Also carries the sentences that the script shows. */
+const Toasts = ({ toast }: { toast: string | undefined }) => {
+  const { t } = useAround();
+  return (
+    <div
+      class="toasts"
+      aria-live="polite"
+      data-lost={t("connection_lost")}
+      data-missing={t("field_missing")}
+      data-email={t("field_email")}
+      data-url={t("field_url")}
+      data-minimum={t("field_short", { minimum: "#" })}
+    >
+      {toast !== undefined && (
+        <div class="toast" data-toast>
+          <Icon name="ok" />
+          <span role="status">{toast}</span>
+        </div>
+      )}
+    </div>
+  );
+};
 
 const Shell = ({ member, ...page }: Page & { member: Member }) => {
   const { title, t, path, theme, isAnswer, actions, lead, width, bar, toast, children } = page;

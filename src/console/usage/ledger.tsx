@@ -5,6 +5,7 @@ import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
+import { reasonText } from "../batches/state.tsx";
 import { Pill, StatusPill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -17,7 +18,7 @@ const Outcome = ({ outcome }: { outcome: string | null }) => {
   return (
     <span class="row">
       <StatusPill task={{ status: "failed", error: outcome }} />
-      {outcome !== "cancelled" && <code>{outcome}</code>}
+      {outcome !== "cancelled" && reasonText(t, outcome)}
     </span>
   );
 };

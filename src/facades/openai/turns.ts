@@ -13,7 +13,7 @@ export const isLarge = (c: AppContext) => Number(c.req.header("content-length") 
 
 /**
  * A body is completely in memory, and the isolate has 128 MB for all requests. The permits are bytes; one account gets half of them, so that
- * a chat of 10 MiB may count more than twice.
+ * a chat of 10 MiB may count more than twice, and its browser tokens, which strangers may have, no part of that half.
  */
 const turns = new Semaphore({ maxAtOnce: 3 * maxBodyBytes, maxWaiting: 8, maxHoldMs: 120_000, maxWaitMs: 20_000 });
 
@@ -31,18 +31,24 @@ export interface Sending {
  */
 export async function sendInTurn(c: AppContext, toSending: () => Promise<Sending>, copies = 1): Promise<Response> {
   if (!isLarge(c)) return (await send(c, await toSending())).answer;
-  const account = (await c.env.API.account()) ?? "unknown";
+  const owner = await readOwner(c);
   const bytes = Math.min(maxBodyBytes, Number(c.req.header("content-length") ?? maxBodyBytes));
   const turn = turns.take(
     async () => send(c, await toSending()),
     () => refuseLike(c, 503, "unavailable"),
-    account,
+    owner,
     copies * bytes,
   );
   // If the caller disconnects, reading fails, which releases the permit. Without this the platform would cancel the request and the permit
   // would only expire.
   c.executionCtx.waitUntil(turn.catch(() => undefined));
   return (await turn).answer;
+}
+
+/** Whose share of the memory a request uses: the account's, or that of all its browser tokens. */
+async function readOwner(c: AppContext): Promise<string> {
+  const account = (await c.env.API.account()) ?? "unknown";
+  return /^bearer +st-/i.test(c.req.header("authorization") ?? "") ? `${account} tokens` : account;
 }
 
 /** Resolves when the gateway has read the body; the answer follows. Throws the gateway's error if it refuses the request before that. */

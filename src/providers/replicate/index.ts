@@ -100,7 +100,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
         switch (prediction.status) {
           case "succeeded":
             // A file may be named by nothing but its URL.
-            if (isOwn) return readOwnAnswer(prediction.output, { takesTexts: true });
+            if (isOwn) return { ...readOwnAnswer(prediction.output, { takesTexts: true }), usage: { seconds } };
             outputs.push(...toOutputs(prediction.output));
             break;
           case "failed":

@@ -1,9 +1,9 @@
 /** xAI's error bodies, mapped to verdicts and faults. */
 
-import type { MakerUsage } from "../../base/maker-usage.ts";
 import { toChatFault } from "../shared/chat-errors.ts";
 import { readJson, toFault } from "../shared/http.ts";
 import { type Failed, ProviderError } from "../provider.ts";
+import { toUsage, type WireUsage } from "./usage.ts";
 
 /** `{code, error}` with sentences in both, or OpenAI's `{error: {message, code}}` (@ai-sdk/xai 5.0.12, `xai-error.ts`). */
 interface WireError {
@@ -11,15 +11,6 @@ interface WireError {
   error?: string | { message?: string | null; code?: string | number | null } | null;
   usage?: WireUsage | null;
 }
-
-/** What xAI bills, also for refused content: ten thousand million ticks are a dollar (docs.x.ai, "Usage and cost"). */
-interface WireUsage {
-  cost_in_usd_ticks?: number | null;
-}
-
-const toUsage = (usage: WireUsage | null | undefined): MakerUsage => ({
-  usd: typeof usage?.cost_in_usd_ticks === "number" ? usage.cost_in_usd_ticks / 1e10 : undefined,
-});
 
 /**
  * The sentences of a refused content: `code` is that of any invalid argument or missing permission. They come with 400 and 403, for a

@@ -1,10 +1,12 @@
 /** xAI: chats in OpenAI's format, Grok Imagine's images in the answer and its videos by polling. It bills requests whose content it refuses. */
 
+import type { MakerUsage } from "../../base/maker-usage.ts";
 import { ask, jsonPost, laterFault, makeSeveral, outputAt, readJson, toFault } from "../shared/http.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import { type Accepted, type Failed, type Job, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
 import { blocked, isModerated, readChatFault, readRefusal } from "./errors.ts";
 import { imageBody, imagePath, unsupportedImage } from "./images.ts";
+import { addUsage, toUsage, type WireUsage } from "./usage.ts";
 import { unsupportedVideo, videoBody } from "./videos.ts";
 
 /** `respect_moderation` is false if the work was refused after it was made; then it has no URL. */
@@ -15,17 +17,24 @@ interface WireFile {
 
 interface WireImages {
   data?: (WireFile | null)[] | null;
+  usage?: WireUsage | null;
 }
 
 interface WireVideo {
   request_id?: string | null;
   status?: string | null;
   video?: WireFile | null;
+  usage?: WireUsage | null;
   error?: { code?: string | null; message?: string | null } | null;
 }
 
-/** A video's request id, or the URLs of completed images. */
-type Handle = { request: string } | { urls: string[] };
+/** A video's request id, or the URLs of completed images and what they cost. */
+type Handle = { request: string } | Images;
+
+interface Images {
+  urls: string[];
+  usage?: MakerUsage;
+}
 
 const makersBase = "https://api.x.ai/v1";
 const ownFailure: Failed = { status: "failed", code: "provider_error" };
@@ -51,7 +60,7 @@ export function xai({ key, base = makersBase }: { key: string; base?: string | u
 
     async poll(operation): Promise<Pending | Succeeded | Failed> {
       const handle = JSON.parse(operation) as Handle;
-      if ("urls" in handle) return made(handle.urls);
+      if ("urls" in handle) return made(handle);
       const response = await call(`/videos/${encodeURIComponent(handle.request)}`);
       if (response.ok) return parseVideo(await readJson<WireVideo>(response));
       // Also a video that was refused after it was made is answered with 400.
@@ -77,23 +86,28 @@ async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Su
   const [calls, each] = job.images.length > 0 ? [job.n, 1] : [1, job.n];
   const pieces = jsonPieces(job.images, (urls) => imageBody(job, each, urls));
   const length = await measurePieces(pieces);
+  let usage: MakerUsage = { usd: 0 };
   const several = await makeSeveral(calls, async (): Promise<string[] | Failed> => {
     const response = await postPieces((init) => call(imagePath(job), init), pieces, { length, signal });
-    if (!response.ok) return readRefusal(response, "start");
-    const body = await readJson<WireImages>(response);
+    const refusal = response.ok ? undefined : await readRefusal(response, "start");
+    const body = refusal ? undefined : await readJson<WireImages>(response);
     // The image may be generated and billed although the answer cannot be parsed: do not submit again.
-    if (!Array.isArray(body?.data)) throw new ProviderError("unclear", "start: not an answer");
-    const urls = body.data.flatMap((image) => (image?.url && image.respect_moderation !== false ? [image.url] : []));
+    if (!refusal && !Array.isArray(body?.data)) throw new ProviderError("unclear", "start: not an answer");
+    usage = addUsage(usage, refusal?.usage ?? toUsage(body?.usage));
+    if (refusal) return refusal;
+    const data = body?.data ?? [];
+    const urls = data.flatMap((image) => (image?.url && image.respect_moderation !== false ? [image.url] : []));
     if (urls.length > 0) return urls;
-    return body.data.some((image) => image?.respect_moderation === false) ? blocked : ownFailure;
+    return { ...(data.some((image) => image?.respect_moderation === false) ? blocked : ownFailure), usage };
   });
-  return Array.isArray(several) ? made(several.flat()) : several;
+  return Array.isArray(several) ? made({ urls: several.flat(), usage }) : several;
 }
 
-const made = (urls: string[]): Succeeded => ({
+const made = ({ urls, usage }: Images): Succeeded => ({
   status: "succeeded",
   outputs: urls.map((url) => outputAt(url)),
-  operation: JSON.stringify({ urls } satisfies Handle),
+  operation: JSON.stringify({ urls, ...(usage && { usage }) } satisfies Handle),
+  ...(usage && { usage }),
 });
 
 async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
@@ -110,14 +124,15 @@ async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Ac
 /** Treats unknown statuses as pending, and so an answer without a body, which comes with 202. */
 function parseVideo(answer: WireVideo | undefined): Pending | Succeeded | Failed {
   const { status, video, error } = answer ?? {};
+  const usage = toUsage(answer?.usage);
   switch (status) {
     case "done":
-      if (video?.respect_moderation === false) return blocked;
-      return video?.url ? { status: "succeeded", outputs: [outputAt(video.url)] } : ownFailure;
+      if (video?.respect_moderation === false) return { ...blocked, usage };
+      return video?.url ? { status: "succeeded", outputs: [outputAt(video.url)], usage } : { ...ownFailure, usage };
     case "failed":
-      return isModerated(error?.message) ? blocked : ownFailure;
+      return { ...(isModerated(error?.message) ? blocked : ownFailure), usage };
     case "expired":
-      return ownFailure;
+      return { ...ownFailure, usage };
     default:
       return { status: "pending" };
   }

@@ -1,10 +1,11 @@
 /** What a task keeps of its submission after its end. Pure, like `task.ts`. */
 
 import type { FailureCode } from "../../base/errors.ts";
+import { costedPart, costFields } from "../../catalog/cost-parts.ts";
 import type { Parameters } from "../../catalog/parse.ts";
 import type { OpenTask, Submission } from "../record.ts";
 
-/** The part of a submission that is kept after the task's end: without its content if the caller requested that. Keys of stored inputs are kept, because they are deleted next. */
+/** The part of a submission that is kept after the task's end: without its content if the caller requested that, but with what the costs of its routes read: makers may bill later. Keys of stored inputs are kept, because they are deleted next. */
 export function keptSubmission({ submission }: OpenTask): Submission {
   if (submission.store !== false) return submission;
   const {
@@ -14,10 +15,12 @@ export function keptSubmission({ submission }: OpenTask): Submission {
     image_with_roles: _r,
     first_frame_image: _f,
     last_frame_image: _l,
-    input: _own,
+    input,
     ...parameters
   } = submission.parameters;
-  return { ...withoutUrls(submission), parameters };
+  const isRead = input !== undefined && costFields(submission.routes).length > 0;
+  const costed = isRead && { input: costedPart(submission.routes, { ...input }) };
+  return { ...withoutUrls(submission), parameters: { ...parameters, ...costed } };
 }
 
 /** Without the URLs of inputs; the source of a remix is kept, and what has to be deleted. */

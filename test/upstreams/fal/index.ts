@@ -9,7 +9,7 @@ import { falKeys, providerKeys } from "../keys.ts";
 
 /**
  * Its directives beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
- * `bad-image`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output).
+ * `bad-image`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output), `unstoppable` (it is not cancelled).
  */
 interface Request {
   app: string;
@@ -68,7 +68,7 @@ export const fal = new Hono()
     const { request } = found(c);
     if (!request) return c.json({ status: "NOT_FOUND" }, 404);
     record({ upstream: "fal", call: "cancel", prompt: request.prompt });
-    if (request.result) return c.json({ status: "ALREADY_COMPLETED" }, 400);
+    if (request.result || hasDirective(request.prompt, "unstoppable")) return c.json({ status: "ALREADY_COMPLETED" }, 400);
     request.isCancelled = true;
     return c.json({ status: "CANCELLATION_REQUESTED" }, 202);
   })

@@ -1,0 +1,50 @@
+/** Models with their own input on the public pages and in the console: their prices with all factors, and the playground's kinds. */
+
+import "../support/alone.ts";
+import { beforeAll, expect, test } from "vitest";
+import { kling, speech } from "../providers/own/support.ts";
+import { asAdmin, holdTime } from "../support/gateway.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+/** With a provider that takes own inputs; no request reaches it. */
+const newBrowser = () => new Browser({}, { FAL_KEY: "never used" });
+const browser = newBrowser();
+
+/** The text of a page, as it is read. */
+const toText = (html: string) => html.replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
+const open = async (path: string, by = newBrowser()) => {
+  const response = await by.ask(path, undefined, null, { accept: "text/html" });
+  const text = toText(await response.text());
+  expect({ path, status: response.status, text: response.status === 200 ? "" : text }).toEqual({ path, status: 200, text: "" });
+  return text;
+};
+
+beforeAll(async () => {
+  for (const [id, body] of Object.entries({ narrator: speech, kling: { ...kling, aliases: [] } }))
+    expect((await asAdmin(`/models/${id}`, { method: "PUT", body })).status).toBe(201);
+  await browser.signUp();
+});
+
+test.each(["/", "/docs/models"])("%s has their prices with the factors", async (path) => {
+  const text = await open(path);
+  expect(text).toMatch(/narrator .*\$0\.05 per task/);
+  expect(text).toMatch(/kling .*\$0\.10 per second .*× 2 with generate_audio: true/);
+  expect(text).not.toContain("× 1 ");
+});
+
+test("so have their own pages, in every language", async () => {
+  expect(await open("/docs/models/narrator")).toMatch(/per task \$0\.05/);
+  expect(await open("/docs/models/kling")).toMatch(/per second \$0\.10 with generate_audio: true × 2/);
+  for (const language of ["zh", "ko", "ja"]) expect(await open(`/docs/models/narrator?lang=${language}`)).toContain("$0.05");
+});
+
+test("the console lists them, and the playground has a kind for files and the lowest price of each", async () => {
+  expect(await open("/console/models", browser)).toMatch(/narrator .*\$0\.05 per task/);
+  expect(await open("/console/models/kling", browser)).toContain("× 2");
+  const text = await open("/console/playground?model=narrator", browser);
+  expect(text).toContain("Make a file");
+  expect(text).toMatch(/narrator about 60 s \$0\.05 a task/);
+  expect(text).toMatch(/kling about 90 s from \$0\.10 a second/);
+  expect(text).not.toContain("$0.00");
+});

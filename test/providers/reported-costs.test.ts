@@ -1,0 +1,108 @@
+/** What makers report of their bills is booked: for results, for refused content, and after the end of a task that is not stored. */
+
+import "../support/alone.ts";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { readCatalog } from "../../src/current-catalog.ts";
+import {
+  asAdmin,
+  call,
+  chatsSettled,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  submit,
+  unique,
+  wakeWallet,
+} from "../support/gateway.ts";
+import { kling, seedream, speech } from "./own/support.ts";
+import { capture } from "./support.ts";
+
+holdTime();
+beforeEach(async () => {
+  capture();
+  await env.DB.exec("DELETE FROM model");
+  await readCatalog(env.DB);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const put = async (id: string, body: object) => expect((await asAdmin(`/models/${id}`, { method: "PUT", body })).status).toBe(201);
+const readCost = (taskId: string) => env.DB.prepare("SELECT cost FROM entry WHERE task_id = ?1").bind(taskId).first<number | null>("cost");
+
+/** The booked cost of a task of a model, in millionths. */
+async function costOf(path: string, body: object) {
+  const account = await newAccount();
+  const id = await submit(account, path, body);
+  const { data } = (await finish(account, id, 40)).body;
+  await wakeWallet(account);
+  return { status: data.status as string, cost: await readCost(id) };
+}
+
+const images = "/v1/images/generations";
+const videos = "/v1/videos/generations";
+const grok = (model: string, cost: object) => ({ routes: [{ provider: "xai", model, cost, bills_failures: true }] });
+
+test.each([
+  ["images of one call", { n: 3 }, "", "completed", 250_000],
+  ["edits, one call each", { n: 2, images: ["https://images.example/a.png"] }, "", "completed", 500_000],
+  ["images of which some pass the check", { n: 3 }, "[only 1]", "completed", 250_000],
+  ["images that are refused after they were made", { n: 2 }, "[marked]", "failed", 250_000],
+])("Grok: %s cost what it reports", async (_, fields, directive, status, expected) => {
+  await put("imgB-4o-image", grok("grok-imagine-image-2.0", { image: 0.01, usd: 1 }));
+  const body = { model: "imgB-4o-image", prompt: `${unique()} ${directive}`, ...fields };
+  expect(await costOf(images, body)).toEqual({ status, cost: expected });
+});
+
+test.each([
+  ["a video", "", "completed", 250_000],
+  ["a video that is refused after it was made", "[marked]", "failed", 250_000],
+  ["a refused prompt", "[moderated-later]", "failed", 250_000],
+  ["a failure without a report, by the seconds that were asked for", "[fails]", "failed", 40_000],
+])("Grok: %s", async (_, directive, status, expected) => {
+  await put("vidC-1-0-pro-quality", grok("grok-imagine-video-1.5", { second: 0.01, usd: 1 }));
+  const body = { model: "vidC-1-0-pro-quality", prompt: `${unique()} ${directive}`, duration: 4 };
+  expect(await costOf(videos, body)).toEqual({ status, cost: expected });
+});
+
+test.each([false, true])("Grok: a chat costs what it reports; streamed: %s", async (stream) => {
+  await put("textA-1", { routes: [{ provider: "xai", model: "grok-4.6", cost: { input: 2, output: 6, usd: 1_000_000 } }] });
+  const account = await newAccount();
+  const body = { model: "textA-1", messages: [{ role: "user", content: unique() }], stream };
+  expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
+  await chatsSettled(account);
+  await wakeWallet(account);
+  const booked = await env.DB.prepare("SELECT cost FROM entry WHERE account_id = ?1 AND cost IS NOT NULL").bind(account.id).first("cost");
+  // 1,000 ticks are a ten-millionth of a dollar.
+  expect(booked).toBe(100_000);
+});
+
+test("Replicate: an own input costs the time of its machine", async () => {
+  await put("narrator", { ...speech, routes: [{ provider: "replicate", model: "minimax/speech-02-hd", cost: { run_second: 0.01 } }] });
+  expect(await costOf("/v1/tasks", { model: "narrator", input: { text: unique() } })).toEqual({ status: "completed", cost: 15_000 });
+});
+
+test.each([
+  [
+    "seconds with a factor",
+    kling,
+    { second: 0.05, seconds: "duration", factors: { generate_audio: { true: 3, false: 1 } } },
+    { duration: "10", generate_audio: true },
+    1_500_000,
+  ],
+  ["a default that only the cost reads", { ...kling, price: { task: 1 } }, { second: 0.05, seconds: "duration" }, {}, 250_000],
+  ["images", seedream, { image: 0.01, count: "num_images" }, { num_images: 3 }, 30_000],
+] as const)("work of an own input that its maker did not stop is booked without the input: %s", async (_, model, own, input, expected) => {
+  await put("made", { ...model, aliases: [], routes: [{ ...model.routes[0], cost: own }] });
+  const account = await newAccount();
+  const prompt = `${unique()} [running 3] [unstoppable]`;
+  const id = await submit(account, "/v1/tasks", { model: "made", prompt, input, store: false });
+  await deliver(id);
+  const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: account.key, body: {} });
+  expect(cancelled.body.data).toMatchObject({ status: "failed", cost: { charged: 0 } });
+  expect(JSON.stringify(cancelled.body)).not.toContain(prompt);
+  for (let round = 0; round < 8; round++) await pass(id, 40);
+  await wakeWallet(account);
+  expect(await readCost(id)).toBe(expected);
+});
