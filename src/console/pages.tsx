@@ -26,6 +26,7 @@ import { members } from "./team/routes.ts";
 import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { search } from "./search/pages.tsx";
 import { signIn } from "./sign-in.tsx";
+import { signOnOnly } from "./sign-on-only.ts";
 import { site } from "./site/site.tsx";
 import { staticFile } from "./static-files.ts";
 import { tasks } from "./tasks/pages.ts";
@@ -75,6 +76,7 @@ export const pages = new Hono<ConsoleEnvironment>()
     setCookie(c, themeCookie, parseTheme(c.req.query("to")), kept);
     return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
   })
+  .use("/console/*", signOnOnly)
   .route("/console", signIn)
   .route("/console", recover)
   .route("/console", joining)
