@@ -31,6 +31,7 @@ const groups = [
     name: "group_create",
     places: [
       { path: "/console/playground", name: "playground", icon: "wand" },
+      { path: "/console/chat", name: "chat", icon: "chat" },
       { path: "/console/tasks", name: "tasks", icon: "grid" },
       { path: "/console/characters", name: "characters", icon: "face" },
     ],

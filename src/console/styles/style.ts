@@ -21,6 +21,7 @@ import phone from "./phone.css";
 import playground from "./playground.css";
 import results from "./results.css";
 import publicPages from "./public.css";
+import rooms from "./rooms.css";
 import shell from "./shell.css";
 import status from "./status.css";
 import steps from "./steps.css";
@@ -35,6 +36,7 @@ const pages = [
   playground,
   results,
   chat,
+  rooms,
   gallery,
   task,
   charts,
