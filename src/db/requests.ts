@@ -23,6 +23,18 @@ export interface LoggedRequest {
 /** A request in the log. */
 export type RequestEntry = Omit<LoggedRequest, "account">;
 
+/** Requests of an account as they are stored, at most as many as a page has. */
+export interface RequestPage {
+  account: string;
+  /** The time of its first request in milliseconds. */
+  began: number;
+  requests: number;
+  /** Those of them with a status of 400 or above. */
+  errors: number;
+  /** One request a line, in JSON. */
+  entries: string;
+}
+
 export interface RequestFilter {
   /** By status: `succeeded` is 2xx and 3xx, `refused` 4xx, `failed` 5xx. */
   result?: "succeeded" | "refused" | "failed" | undefined;
@@ -86,43 +98,79 @@ const maxPages = 40;
 const overlapMs = 60_000;
 /** The number of pages that one query reads. */
 const pagesRead = 6;
-const maxStatements = 50;
+/** About how many characters one statement writes: D1 takes values of up to two megabytes. */
+const maxCharacters = 500_000;
 
-/** Writes requests of several accounts, newest last. */
-export async function writeRequests(db: D1Database, requests: LoggedRequest[]): Promise<void> {
-  const statements: D1PreparedStatement[] = [];
-  for (const [account, own] of Map.groupBy(requests, (one) => one.account)) {
-    // Pages that would be deleted at once are not written.
-    const kept = own.slice(-maxPages * pageSize);
-    for (let at = 0; at < kept.length; at += pageSize) statements.push(append(db, account, kept.slice(at, at + pageSize)));
-    statements.push(dropOldest(db, account));
+/** Collects requests into pages of their accounts. */
+export class RequestPages {
+  /** Newest last. */
+  readonly pages: RequestPage[] = [];
+  /** The number of requests. */
+  count = 0;
+  readonly #open = new Map<string, RequestPage>();
+
+  add({ account, ...entry }: LoggedRequest): void {
+    let page = this.#open.get(account);
+    if (!page || page.requests === pageSize) {
+      page = { account, began: entry.at, requests: 0, errors: 0, entries: "" };
+      this.#open.set(account, page);
+      this.pages.push(page);
+    }
+    page.entries += (page.requests === 0 ? "" : "\n") + JSON.stringify(entry);
+    page.began = Math.min(page.began, entry.at);
+    page.requests++;
+    this.count++;
+    if (entry.status >= 400) page.errors++;
   }
-  for (let at = 0; at < statements.length; at += maxStatements) await db.batch(statements.slice(at, at + maxStatements));
 }
 
-/** Adds requests to the account's open page, or begins one. */
-function append(db: D1Database, account: string, requests: LoggedRequest[]): D1PreparedStatement {
-  const began = Math.min(...requests.map(({ at }) => at));
-  const errors = requests.filter(({ status }) => status >= 400).length;
-  const lines = requests.map((request) => JSON.stringify({ ...request, account: undefined })).join("\n");
-  return db
+/** Writes requests of several accounts, newest last. */
+export function writeRequests(db: D1Database, requests: LoggedRequest[]): Promise<void> {
+  const { pages } = requests.reduce((all, request) => (all.add(request), all), new RequestPages());
+  return writeRequestPages(db, pages);
+}
+
+/** Adds pages of several accounts to the accounts' open pages, or begins new ones; newest last. Few statements for many accounts, because a statement costs more than its rows. */
+export async function writeRequestPages(db: D1Database, pages: RequestPage[]): Promise<void> {
+  const rows: (RequestPage & { joins: boolean })[] = [];
+  const accounts = Map.groupBy(pages, ({ account }) => account);
+  // Pages that would be deleted at once are not written. The first one goes to the open page, which is full when there is a second one.
+  for (const own of accounts.values()) rows.push(...own.slice(-maxPages).map((page, at) => ({ ...page, joins: at === 0 })));
+  const parts: (typeof rows)[] = [];
+  let characters = Infinity;
+  for (const row of rows) {
+    if (characters + row.entries.length > maxCharacters) {
+      parts.push([]);
+      characters = 0;
+    }
+    parts.at(-1)!.push(row);
+    characters += row.entries.length;
+  }
+  if (parts.length > 0) await db.batch([...parts.map((part) => append(db, part)), dropOldest(db, [...accounts.keys()])]);
+}
+
+const append = (db: D1Database, pages: object[]): D1PreparedStatement =>
+  db
     .prepare(
       `INSERT INTO request_page (account_id, began_at, requests, errors, entries)
-       VALUES (?1, coalesce((SELECT began_at FROM request_page WHERE account_id = ?1 AND began_at > ?2 - ${pageMs} AND requests < ${pageSize}
-                             ORDER BY began_at DESC LIMIT 1), ?2), ?3, ?4, ?5)
+       SELECT value ->> 'account',
+         coalesce(iif(value ->> 'joins', (SELECT began_at FROM request_page WHERE account_id = value ->> 'account'
+           AND began_at > value ->> 'began' - ${pageMs} AND requests < ${pageSize} ORDER BY began_at DESC LIMIT 1), NULL), value ->> 'began'),
+         value ->> 'requests', value ->> 'errors', value ->> 'entries'
+       FROM json_each(?1) WHERE true
        ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, errors = errors + excluded.errors,
          entries = entries || char(10) || excluded.entries`,
     )
-    .bind(account, began, requests.length, errors, lines);
-}
+    .bind(JSON.stringify(pages));
 
-const dropOldest = (db: D1Database, account: string) =>
+const dropOldest = (db: D1Database, accounts: string[]) =>
   db
     .prepare(
-      `DELETE FROM request_page WHERE account_id = ?1 AND began_at <=
-         (SELECT began_at FROM request_page WHERE account_id = ?1 ORDER BY began_at DESC LIMIT 1 OFFSET ${maxPages})`,
+      `DELETE FROM request_page WHERE rowid IN (SELECT page.rowid FROM json_each(?1) account
+         JOIN request_page page ON page.account_id = account.value AND page.began_at <=
+           (SELECT began_at FROM request_page WHERE account_id = account.value ORDER BY began_at DESC LIMIT 1 OFFSET ${maxPages}))`,
     )
-    .bind(account);
+    .bind(JSON.stringify(accounts));
 
 /** Deletes the pages of all accounts whose requests are older than the retention time. */
 export const deleteOldRequests = async (db: D1Database, now: number): Promise<void> => {

@@ -2,7 +2,7 @@
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
-import { type LoggedRequest, writeRequests } from "../db/requests.ts";
+import { type LoggedRequest, type RequestPage, writeRequestPages, writeRequests } from "../db/requests.ts";
 import { deliverTest } from "./deliver.ts";
 import type { Actor } from "../db/audit-log.ts";
 import { continueErasures, erase } from "./erase.ts";
@@ -30,9 +30,10 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> {
     return erase(this.env, objects, accountId, by);
   }
 
-  /** Stores callers' requests for the console. */
-  async logRequests(requests: LoggedRequest[]): Promise<void> {
-    await writeRequests(this.env.DB, requests);
+  /** Stores callers' requests for the console. A gateway of the previous release passes the requests themselves. */
+  async logRequests(logged: RequestPage[] | LoggedRequest[]): Promise<void> {
+    const isPages = (list: typeof logged): list is RequestPage[] => list.every((one) => "entries" in one);
+    await (isPages(logged) ? writeRequestPages(this.env.DB, logged) : writeRequests(this.env.DB, logged));
   }
 
   /** The position of an account's archived task. */

@@ -81,6 +81,55 @@ test("a key deleted in another isolate is refused eight seconds later, and not a
   expect(await readStatus(account)).toBe(401);
 });
 
+/** Counts the look-ups of keys meanwhile. */
+function watchLookUps(): () => number {
+  const prepare = vi.spyOn(bindings.database(), "prepare");
+  return () => prepare.mock.calls.filter(([sql]) => String(sql).includes("k.hash = ?1")).length;
+}
+const many = 20;
+const readMany = (account: Account) => Promise.all(Array.from({ length: many }, () => readStatus(account)));
+
+test("of many requests at once with a key that is not cached one looks it up", async () => {
+  const account = await known();
+  const lookUps = watchLookUps();
+  expect(await readMany(account)).toEqual(Array<number>(many).fill(200));
+  expect(lookUps()).toBe(1);
+  const unknown = { ...account, key: newApiKey() };
+  expect(await readMany(unknown)).toEqual(Array<number>(many).fill(401));
+});
+
+test("requests wait a tenth of a second for a look-up whose request has died", async () => {
+  const account = await known();
+  const never = { bind: () => never, run: () => new Promise<never>(() => undefined) };
+  vi.spyOn(env.DB, "withSession").mockReturnValueOnce({ prepare: () => never } as never);
+  void readStatus(account).catch(() => undefined);
+  expect(await readMany(account)).toEqual(Array<number>(many).fill(200));
+});
+
+test("the key of a busy caller is looked up again by one request before it expires, and a deleted one is refused then", async () => {
+  const account = await known();
+  await readStatus(account);
+  const expires = Date.now() + 8_000;
+  await deleteElsewhere(account);
+  const lookUps = watchLookUps();
+  wait(6_000);
+  for (let time = 0; time < 16; time++) expect(await readStatus(account)).toBe(200);
+  expect(lookUps()).toBe(0);
+  expect(await Promise.all([readStatus(account), readStatus(account)])).toEqual([200, 200]);
+  await vi.waitFor(() => expect(lookUps()).toBe(1), { interval: 1 });
+  await vi.waitFor(async () => expect(await readStatus(account)).toBe(401), { interval: 1 });
+  expect(Date.now()).toBeLessThan(expires);
+});
+
+test("the key of a quiet caller is looked up when it has expired", async () => {
+  const account = await known();
+  await readStatus(account);
+  const lookUps = watchLookUps();
+  wait(7_999);
+  expect(await readStatus(account)).toBe(200);
+  expect(lookUps()).toBe(0);
+});
+
 test("a narrower scope, a lowered quota, and a disabled and enabled account take effect at once", async () => {
   const account = await known();
   const submitted = async () => (await call("/v1/images/generations", { key: account.key, body: image() })).status;

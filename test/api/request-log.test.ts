@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { type LoggedRequest, readRequests, type RequestFilter, writeRequests } from "../../src/db/requests.ts";
+import { type LoggedRequest, readRequests, type RequestFilter, type RequestPage, writeRequests } from "../../src/db/requests.ts";
 import { runOnce } from "../operations/support.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, call, newAccount, unique } from "../support/gateway.ts";
@@ -18,9 +18,9 @@ const start = 86_400_000 * Math.ceil(Date.now() / 86_400_000 + 1);
 
 /** Variables that switch the log on, and the batches that were written. */
 function keeping(OPERATIONS = env.OPERATIONS!) {
-  const batches: LoggedRequest[][] = [];
+  const batches: RequestPage[][] = [];
   const written: Promise<void>[] = [];
-  const logRequests = (batch: LoggedRequest[]) => {
+  const logRequests = (batch: RequestPage[]) => {
     batches.push(batch);
     const writing = OPERATIONS.logRequests(batch);
     written.push(writing);
@@ -70,7 +70,7 @@ test("the requests of ten seconds are written together, after their answers, wit
   expect(batches).toEqual([]);
   await vi.advanceTimersByTimeAsync(10_000);
   await done();
-  expect(batches.map((batch) => batch.length)).toEqual([4]);
+  expect(batches.map((pages) => pages.map(({ requests }) => requests))).toEqual([[4]]);
   const [page, ...others] = await readPages(account);
   expect([page?.requests, page?.errors, others]).toEqual([4, 2, []]);
   for (const secret of ["secret", account.key]) expect(page!.entries).not.toContain(secret);
@@ -125,6 +125,24 @@ test("a batch that cannot be written is lost, and the next one is written", asyn
   await vi.advanceTimersByTimeAsync(10_000);
   await done();
   expect((await read(account.id, {}, { now: Date.now() })).entries.map(({ path }) => path)).toEqual(["GET /v1/user/balance"]);
+});
+
+test("the requests of many accounts are written by two statements, and those of an account fill its open page first", async () => {
+  const ids = Array.from({ length: 30 }, unique);
+  const ofAll = (at: number) => ids.map((id) => request(id, start + at, { status: at === 1 ? 404 : 200 }));
+  const batch = spyOn(bindings.database(), "batch");
+  await writeRequests(env.DB, [...ofAll(1), ...ofAll(2)]);
+  await writeRequests(env.DB, [...ofAll(3), ...Array.from({ length: 250 }, (_, at) => request(ids[0]!, start + 10 + at))]);
+  expect(batch.mock.calls.map(([statements]) => (statements as unknown[]).length)).toEqual([2, 2]);
+  const sizes = async (id: string) => (await readPages({ id })).map(({ requests, errors }) => [requests, errors]);
+  expect(await sizes(ids[1]!)).toEqual([[3, 1]]);
+  expect(await sizes(ids[0]!)).toEqual([[51, 0], [100, 0], [102, 1]]); // prettier-ignore
+});
+
+test("requests that a gateway of the previous release passes are stored", async () => {
+  const id = unique();
+  await env.OPERATIONS!.logRequests([request(id, start - 2), request(id, start - 1)]);
+  expect((await read(id)).entries.map(({ at }) => at)).toEqual([start - 1, start - 2]);
 });
 
 test("with REQUEST_LOG=off no request is stored", async () => {

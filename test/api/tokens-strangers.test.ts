@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { insertCharacter } from "../../src/db/characters.ts";
 import { newId, sha256Hex, toTokenObjectId } from "../../src/base/ids.ts";
+import type { RequestEntry, RequestPage } from "../../src/db/requests.ts";
 import { png } from "../media/images.ts";
 import { bindings } from "../support/faults.ts";
 import { type Account, type Answer, asAdmin, call, finish, holdTime, newAccount, readBalance, submit, unique } from "../support/gateway.ts";
@@ -165,7 +166,7 @@ test("three refused submissions are free; each further one uses up a task, and a
   expect((await send(token, {}, videos)).status).toBe(400);
   expect((await left(token)).tasks).toBe(0);
   // Not JSON: its body was not looked at.
-  for (const path of [images, `${images}?dry_run=true`])
+  for (const path of [images, `${images}?dry_run=true`, "/v1/estimates"])
     expect(readError(await call(path, { key: token, body: "no json" }))).toEqual([403, "token_exhausted", null]);
   expect((await send(token, first, images, headers)).headers.get("idempotent-replayed")).toBe("true");
   expect(await readBalance(account)).toMatchObject({ reserved: 0.03 });
@@ -341,8 +342,11 @@ test("requests of a token above its limits are not in the account's log of reque
   const { key } = await newAccount();
   const token = await newToken({ key } as Account);
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });
-  const logged: { path: string; status: number }[] = [];
-  const operations = { logRequests: async (batch: typeof logged) => void logged.push(...batch) };
+  const logged: RequestEntry[] = [];
+  const operations = {
+    logRequests: async (pages: RequestPage[]) =>
+      void logged.push(...pages.flatMap(({ entries }) => entries.split("\n").map((line) => JSON.parse(line) as RequestEntry))),
+  };
   const vars = { ...limited, REQUEST_LOG: "on", OPERATIONS: operations as unknown as NonNullable<Env["OPERATIONS"]> };
   const full = { limit: async () => ({ success: false }) };
   await call("/v1/tasks/task_x", { key: token, vars });

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { toResponseParam } from "../../src/facades/openai/responses/request.ts";
-import { type LoggedRequest, readRequests } from "../../src/db/requests.ts";
+import { readRequests, type RequestPage } from "../../src/db/requests.ts";
 import { call, newAccount, settledBalance } from "../support/gateway.ts";
 import { v1 } from "./support.ts";
 
@@ -38,7 +38,7 @@ test("the request log contains the caller's own request, with its path and id, a
   const account = await newAccount();
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });
   let written: Promise<void> | undefined;
-  const logRequests = (batch: LoggedRequest[]) => (written = env.OPERATIONS!.logRequests(batch));
+  const logRequests = (batch: RequestPage[]) => (written = env.OPERATIONS!.logRequests(batch));
   const vars = { REQUEST_LOG: "on", OPERATIONS: { logRequests } as unknown as NonNullable<Env["OPERATIONS"]> };
   const body = { model: "gpt-4.1-mini", messages: [{ role: "user", content: "Hi" }] };
   const { headers, body: answer } = await call(`${v1}/chat/completions`, { key: account.key, body, vars });

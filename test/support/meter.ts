@@ -4,7 +4,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { statusLogShare } from "../../src/config.ts";
-import type { LoggedRequest } from "../../src/db/requests.ts";
+import type { RequestPage } from "../../src/db/requests.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import type { Operations } from "../../scripts/support/operations.ts";
@@ -179,7 +179,7 @@ export function keepRequestLog() {
     return 0;
   }) as typeof setTimeout);
   const OPERATIONS = {
-    logRequests: (batch: LoggedRequest[]) => {
+    logRequests: (batch: RequestPage[]) => {
       const writing = env.OPERATIONS!.logRequests(batch);
       written.push(writing);
       return writing;

@@ -20,7 +20,8 @@ export const bearerToken = (c: AppContext) => /^bearer +(\S+) *$/i.exec(c.req.he
 export function authenticate(c: AppContext): Caller | undefined | Promise<Caller | undefined> {
   const token = bearerToken(c);
   if (token === undefined) return vouchedCaller(c.req.raw);
-  if (!isBrowserToken(token)) return cachedCaller(token) ?? findUnlessStranger(c, token, () => findCaller(c.env, token));
+  if (!isBrowserToken(token))
+    return cachedCaller(c.env, c.executionCtx, token) ?? findUnlessStranger(c, token, () => findCaller(c.env, token));
   // Pages may read every answer to a token, also that it was not looked up.
   c.set("allowOrigin", "*");
   return findUnlessStranger(c, token, () => openBrowserToken(c, token));

@@ -2,7 +2,7 @@
 
 import type { AppContext } from "./context.ts";
 import { keepsRequests } from "../../config.ts";
-import type { LoggedRequest } from "../../db/requests.ts";
+import { type LoggedRequest, RequestPages } from "../../db/requests.ts";
 import { alert } from "../../base/log.ts";
 import { wholeRequest } from "./origin.ts";
 
@@ -13,7 +13,7 @@ const maxPending = 10_000;
 /** Characters of an error's message in the log. */
 const maxMessageLength = 160;
 
-let pending: LoggedRequest[] = [];
+let pending = new RequestPages();
 /** The time by which the current batch should have been written. */
 let due = 0;
 
@@ -29,9 +29,9 @@ export function logRequest(c: AppContext, entry: Omit<LoggedRequest, "account" |
   // Strangers with a browser token must not displace the account's other requests.
   if (caller.token && entry.outcome === "rate_limit_exceeded") return;
   const isPageRead = caller.keyHash === undefined && c.req.method === "GET";
-  if (!c.env.OPERATIONS || isPageRead || !keepsRequests(c.env) || pending.length >= maxPending) return;
-  const at = c.get("started");
-  pending.push({ account: caller.accountId, at, ...entry, message: c.get("message")?.slice(0, maxMessageLength) });
+  if (!c.env.OPERATIONS || isPageRead || !keepsRequests(c.env) || pending.count >= maxPending) return;
+  const message = c.get("message")?.slice(0, maxMessageLength);
+  pending.add({ account: caller.accountId, at: c.get("started"), ...entry, message });
   const now = Date.now();
   if (now < due) return;
   due = now + batchMs;
@@ -44,7 +44,7 @@ export function logRequest(c: AppContext, entry: Omit<LoggedRequest, "account" |
  */
 async function write(operations: NonNullable<Env["OPERATIONS"]>): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, batchMs));
-  const batch = pending;
-  [pending, due] = [[], 0];
-  await operations.logRequests(batch).catch((error: unknown) => alert("requests", { outcome: "lost" }, error));
+  const { pages } = pending;
+  [pending, due] = [new RequestPages(), 0];
+  await operations.logRequests(pages).catch((error: unknown) => alert("requests", { outcome: "lost" }, error));
 }
