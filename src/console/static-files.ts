@@ -14,6 +14,7 @@ import attachScript from "./client/attach.js";
 import chatScript from "./client/chat.js";
 import conversationScript from "./client/conversation.js";
 import entryScript from "./client/entry.js";
+import paletteScript from "./client/palette.js";
 import playgroundScript from "./client/playground.js";
 import runsScript from "./client/runs.js";
 import verifyScript from "./client/verify.js";
@@ -56,6 +57,7 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "landing.js": landingScript,
     "gallery.js": galleryScript,
     "lightbox.js": lightboxScript,
+    "palette.js": paletteScript,
     "playground.js": playgroundScript,
     "runs.js": runsScript,
     "tray.js": trayScript,

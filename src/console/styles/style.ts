@@ -22,6 +22,7 @@ import playground from "./playground.css";
 import results from "./results.css";
 import publicPages from "./public.css";
 import rooms from "./rooms.css";
+import search from "./search.css";
 import shell from "./shell.css";
 import status from "./status.css";
 import steps from "./steps.css";
@@ -31,7 +32,7 @@ import team from "./team.css";
 import tokens from "./tokens.css";
 import verify from "./verify.css";
 
-const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, codeTabs, phone];
+const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, search, codeTabs, phone];
 const pages = [
   playground,
   results,
