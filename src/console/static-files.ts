@@ -14,6 +14,7 @@ import attachScript from "./client/attach.js";
 import chatScript from "./client/chat.js";
 import entryScript from "./client/entry.js";
 import playgroundScript from "./client/playground.js";
+import runsScript from "./client/runs.js";
 import verifyScript from "./client/verify.js";
 import credentialsScript from "./client/credentials.js";
 import trayScript from "./client/tray.js";
@@ -55,6 +56,7 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "gallery.js": galleryScript,
     "lightbox.js": lightboxScript,
     "playground.js": playgroundScript,
+    "runs.js": runsScript,
     "tray.js": trayScript,
     "entry.js": entryScript,
     "verify.js": verifyScript,

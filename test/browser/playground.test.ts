@@ -229,3 +229,62 @@ test("by keyboard only: a model, its form, a run that is cancelled, a run that i
   await page.locator("#strip a[data-s=cancelled]").click();
   await page.getByText("You cancelled this run.").waitFor();
 });
+
+test(
+  "a run has its place before the gateway answers, a refused one gives it back, and the tab shows the progress",
+  patience,
+  async ({ signedIn }) => {
+    const page = await signedIn();
+    await page.goto("/console/playground?model=imgA-4&prompt=A+harbour+sandbox:slow");
+    let answer = () => {};
+    await page.route("**/console/playground", async (route) => {
+      if (route.request().method() !== "POST" || !route.request().postData()?.includes('"do"\r\n\r\nrun')) return route.continue();
+      await new Promise<void>((resolve) => (answer = resolve));
+      await route.continue();
+    });
+    await choose(page, "Aspect ratio", "9:16");
+    await choose(page, "Images to make", "2");
+    await runButton(page).click();
+    await expect.poll(() => page.locator("#result .wait.r-9-16").count()).toBe(2);
+    expect(await page.locator("#result").innerText()).toContain("Sent");
+    answer();
+    await page.waitForURL("**/console/playground?run=task_*");
+    await expect.poll(() => page.title()).toMatch(/^\d+\s*% · /);
+    await page.locator("#state button").click();
+    await page.getByText("You cancelled this run.").waitFor();
+    await expect.poll(() => page.title()).not.toContain("%");
+
+    await page.getByLabel("Prompt").fill("");
+    await runButton(page).click();
+    await page.locator("#result .wait").first().waitFor();
+    answer();
+    await page.locator("#form [data-focus]:focus").waitFor();
+    await page.getByText("You cancelled this run.").waitFor();
+    expect(await page.locator("#result .wait").count()).toBe(0);
+  },
+);
+
+test("a video that is done while the page is hidden is notified, once the user has agreed to it", patience, async ({ signedIn }) => {
+  const page = await signedIn();
+  await page.addInitScript(() => {
+    const shown: string[] = [];
+    class Told extends EventTarget {
+      static permission = "default";
+      static requestPermission = async () => Promise.resolve((Told.permission = "granted"));
+      constructor(text: string) {
+        super();
+        shown.push(text);
+      }
+    }
+    Object.assign(globalThis, { Notification: Told, shown });
+  });
+  await page.goto("/console/playground?model=vidD-02&prompt=A+harbour");
+  await runButton(page).click();
+  await page.getByRole("button", { name: "Notify me" }).click({ timeout: 60_000 });
+  await runButton(page).click();
+  await page.locator("#result progress[data-tab]").waitFor();
+  await page.evaluate(() => Object.defineProperty(document, "hidden", { get: () => true }));
+  await expect
+    .poll(() => page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown), { timeout: 60_000 })
+    .toEqual(["Your video is done"]);
+});

@@ -125,9 +125,13 @@ document.addEventListener("htmx:after:request", () => {
   lost = undefined;
 });
 
-// A page in the background does not refresh; it does as soon as it is visible again.
+// A page in the background does not refresh, and a run only now and then, for its tab; both do as soon as the page is visible again.
+const hiddenRunMs = 10_000;
+let refreshedAt = 0;
 document.addEventListener("htmx:config:request", (event) => {
-  if (document.hidden && event.target instanceof Element && event.target.matches("[hx-trigger^=every]")) event.preventDefault();
+  if (!document.hidden || !(event.target instanceof Element) || !event.target.matches("[hx-trigger^=every]")) return;
+  if (event.target.querySelector("progress[data-tab]") && Date.now() - refreshedAt >= hiddenRunMs) refreshedAt = Date.now();
+  else event.preventDefault();
 });
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) for (const part of document.querySelectorAll("[hx-trigger^=every]")) part.dispatchEvent(new Event("every"));

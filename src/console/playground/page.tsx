@@ -7,6 +7,7 @@ import { AroundContext, useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Note } from "../parts/note.tsx";
 import { Money } from "../parts/money.tsx";
+import { WhenDone } from "../parts/when-done.tsx";
 import { balanceUnit } from "../settings.ts";
 import { hashedPath } from "../static-files.ts";
 import { CodePane, JsonPane } from "./code.tsx";
@@ -14,6 +15,7 @@ import { type Answering, Composer, Conversation, parseTurns } from "./conversati
 import { Nothing } from "./examples.tsx";
 import { Left, PlaygroundForm } from "./form.tsx";
 import { Runs, State } from "./result.tsx";
+import { Sent } from "./shots.tsx";
 import { Strip } from "./strip.tsx";
 import type { View } from "./view.ts";
 
@@ -81,6 +83,11 @@ export const Panes = ({ view, base, answering }: PanesProps) => {
       <section class="out" id="out" aria-label={t("pane_result")}>
         <Tabs>{isChat ? parseTurns(view).length > 0 ? <NewChat view={view} /> : <div id="state" /> : <State tasks={view.runs} />}</Tabs>
         <ResultPane view={view} answering={answering} />
+        {!isChat && (
+          <template id="waiting">
+            <Sent />
+          </template>
+        )}
         <CodePane view={view} base={base} />
         <JsonPane view={view} />
         {isChat ? (
@@ -112,6 +119,7 @@ export const playgroundPage = (c: ConsoleContext, view: View, status: PageStatus
       <h1 class="vh">{c.var.t("playground")}</h1>
       <Panes view={view} base={baseUrl(c)} answering={answering} />
       <div class="sheet" id="pictures" popover="auto" role="dialog" aria-label={c.var.t("from_gallery")} />
+      <WhenDone />
       <script src={hashedPath("playground.js")} type="module" />
       <script src={hashedPath("tray.js")} type="module" />
       <script src={hashedPath("chat.js")} type="module" />

@@ -15,6 +15,17 @@ export const toMillionths = (units: number) => Math.round(units * 1e6);
 /** The file name extension of an asset: `.png`. */
 const ending = (url = "") => /\.\w+$/.exec(URL.parse(url)?.pathname ?? "")?.[0] ?? "";
 
+/** The place of a run that was sent and has no answer yet. */
+export const Sent = () => {
+  const { t } = useAround();
+  return (
+    <div class="wait r-16-9">
+      <b>{t("run_sent")}</b>
+      <progress aria-label={t("task_progress")} />
+    </div>
+  );
+};
+
 /** A placeholder of the output's size, with the progress in it. */
 const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
   const { t, language } = useAround();
@@ -24,7 +35,7 @@ const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
       {isFirst && (
         <>
           <b>{t(status === "queued" ? "waits_to_start" : `making_${metadata.kind}`)}</b>
-          <progress value={progress} max={100} aria-label={t("task_progress")} />
+          <progress value={progress} max={100} aria-label={t("task_progress")} data-tab={percentText(language, progress / 100)} />
           <p class="meta num">
             {percentText(language, progress / 100)} · {t("seconds_left", { seconds })} · {t("may_leave")}
           </p>
