@@ -28,7 +28,7 @@ const names: Record<string, string> = {
 const callbackUrl = {
   type: "string",
   format: "uri",
-  description: "Public https URL that gets the callback when the task has ended, instead of the account's endpoint.",
+  description: "Public https URL that gets the webhook when the task has ended, instead of the account's endpoint.",
 };
 
 /** `ChatRequest`, `ImageRequest`, `VideoRequest`, `RemixRequest` and their parts. */
@@ -42,9 +42,10 @@ export function submissionSchemas(): Record<string, object> {
       if (name === undefined) throw new Error(`the body of ${action} ${id} has no name in scripts/openapi/submissions.ts`);
       bodies.set(index, { name, action, users: [...(bodies.get(index)?.users ?? []), id, ...aliases] });
     }
+  const ofAction = (wanted: Action) => [...bodies.values()].filter(({ action }) => action === wanted);
   /** One of the bodies of an action, by its model. */
   const byModel = (wanted: Action) => {
-    const of = [...bodies.values()].filter(({ action }) => action === wanted);
+    const of = ofAction(wanted);
     return {
       oneOf: of.map(({ name }) => ({ $ref: refTo(name) })),
       discriminator: {
@@ -58,18 +59,21 @@ export function submissionSchemas(): Record<string, object> {
       Object.entries(toBodies(name, toBody(schemas[index] as JsonSchema, action, users), action)),
     ),
   );
+  /** A body for the models of an action that the operator has added, which have names and limits of their own. */
+  const other = (wanted: Action) => toOther(ofAction(wanted).map(({ name, users }) => ({ body: described[name] as JsonSchema, users })));
   for (const schema of Object.values(described)) openRequest(schema);
   return {
     ...described,
     NewVideoRequest: byModel("video"),
-    VideoRequest: either("NewVideoRequest", "CharacterRequest"),
-    RemixRequest: byModel("remix"),
+    OtherVideoRequest: other("video"),
+    VideoRequest: either("NewVideoRequest", "OtherVideoRequest", "CharacterRequest"),
+    NewRemixRequest: byModel("remix"),
+    OtherRemixRequest: other("remix"),
+    RemixRequest: either("NewRemixRequest", "OtherRemixRequest"),
     OwnInputRequest: ownInput(),
     TaskRequest: either("OwnInputRequest", "ImageRequest", "VideoRequest"),
     EstimateRequest: either("ChatRequest", "ImageRequest", "VideoRequest", "RemixEstimateRequest", "OwnInputRequest"),
-    RemixEstimateRequest: toRemixEstimate(
-      [...bodies.values()].flatMap(({ name, action }) => (action === "remix" ? [described[name] as JsonSchema] : [])),
-    ),
+    RemixEstimateRequest: toRemixEstimate(ofAction("remix").map(({ name }) => described[name] as JsonSchema)),
   };
 }
 
@@ -87,10 +91,29 @@ function toRemixEstimate(remixes: JsonSchema[]): JsonSchema {
     properties: {
       video_id: { type: "string", description: "The id of a completed video task of the same account." },
       ...properties,
-      model: { ...properties["model"], enum: names },
+      model: { type: "string", examples: names, description: properties["model"]?.["description"] },
       duration: { type: "integer", description },
     },
     required: ["video_id", ...required],
+  };
+}
+
+/** What a model may take that is made `like` one of the others: their fields, without their values and limits. */
+function toOther(bodies: { body: JsonSchema; users: string[] }[]): JsonSchema {
+  const [first] = bodies;
+  const properties = Object.assign({}, ...bodies.map(({ body }) => body.properties)) as Record<string, JsonSchema>;
+  const { model, duration, size, metadata } = properties;
+  const other = (field: JsonSchema | undefined, type: string) => ({ type, description: field?.["description"] });
+  return {
+    ...first?.body,
+    description: "For a model that the operator has added: its entry in `/v1/models` has the schema.",
+    properties: {
+      ...properties,
+      model: { ...other(model, "string"), not: { enum: bodies.flatMap(({ users }) => users) } },
+      duration: other(duration, "integer"),
+      size: other(size, "string"),
+      ...(metadata && { metadata: { ...other(metadata, "object"), additionalProperties: true } }),
+    },
   };
 }
 
@@ -144,10 +167,16 @@ function toBody(schema: JsonSchema, action: Action, allowed: string[]): JsonSche
     required: ["model", ...(schema.required ?? [])],
   };
   everySchema(described, tidy);
-  // The bodies of videos differ by model, which tells them apart; in the others any model of the kind can be named.
-  const names = action === "chat" || action === "image" ? { examples: allowed } : { enum: allowed };
+  // The bodies of videos and remixes differ by model, which tells them apart; in the others any model of the kind can be named.
+  const names = action === "video" || action === "remix" ? { enum: allowed } : { examples: allowed };
   Object.assign(described.properties?.["model"] ?? {}, { type: "string", ...names });
   describe(described, action, "");
+  // The gateway hands them on unchecked; clients send back those of an answer.
+  if (action === "chat") {
+    const message = described.properties?.["messages"]?.["items"] as JsonSchema;
+    Object.assign(message.properties?.["tool_calls"] ?? {}, { items: { $ref: refTo("ToolCall") } });
+    Object.assign(message.properties ?? {}, { function_call: { $ref: refTo("CalledFunction") } });
+  }
   return described;
 }
 

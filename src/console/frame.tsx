@@ -10,8 +10,9 @@ import type { Account } from "../db/accounts.ts";
 import type { Actor } from "../db/audit-log.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
+import { paceTimeMs, within } from "../net/pace.ts";
 import { isAtLeast, mayOpen } from "./access.ts";
-import type { AuthSettings, SignedIn } from "./auth/contract.ts";
+import { type AuthSettings, authVariables, type SignedIn } from "./auth/contract.ts";
 import { remaining } from "../db/ledger.ts";
 import { readBalance } from "./ledger.ts";
 import { buildPost } from "./mail.ts";
@@ -52,17 +53,9 @@ export const withCatalog: MiddlewareHandler<ConsoleEnvironment> = async (c, next
 
 /** The settings of a call to the auth Worker. */
 export function authSettings(c: ConsoleContext): AuthSettings {
-  const { AUTH_SECRET, SIGNUP, GITHUB_CLIENT_ID, GITHUB_CLIENT_SECRET, GOOGLE_CLIENT_ID, GOOGLE_CLIENT_SECRET } = c.env;
-  return {
-    origin: new URL(c.req.url).origin,
-    language: c.get("language"),
-    SIGNUP,
-    ...(AUTH_SECRET !== undefined && { AUTH_SECRET }),
-    ...(GITHUB_CLIENT_ID !== undefined && { GITHUB_CLIENT_ID }),
-    ...(GITHUB_CLIENT_SECRET !== undefined && { GITHUB_CLIENT_SECRET }),
-    ...(GOOGLE_CLIENT_ID !== undefined && { GOOGLE_CLIENT_ID }),
-    ...(GOOGLE_CLIENT_SECRET !== undefined && { GOOGLE_CLIENT_SECRET }),
-  };
+  const set = authVariables.flatMap((name) => (c.env[name] === undefined ? [] : [[name, c.env[name]] as const]));
+  const variables = Object.fromEntries(set) as Pick<ConsoleEnv, (typeof authVariables)[number]>;
+  return { ...variables, origin: new URL(c.req.url).origin, language: c.get("language") };
 }
 
 /** The request's cookies, as the auth Worker reads them. */
@@ -272,13 +265,14 @@ export function askGateway(c: ConsoleContext, path: string, init: RequestInit = 
   return c.env.API.ask(c.get("caller"), new Request(new URL(path, c.req.url), { ...init, headers }));
 }
 
-/** Thrown if the body is not a form, or is larger than the forms of all pages except the playground's: its sender may not be signed in. */
+/** Thrown if the body is not a form, arrives too slowly, or is larger than the forms of all pages except the playground's: its sender may not be signed in. */
 export class BadForm extends Error {
-  readonly isTooLarge: boolean;
+  readonly status: 400 | 408 | 413;
 
   constructor(cause: unknown) {
     super("bad form", { cause });
-    this.isTooLarge = cause instanceof NetError && cause.reason === "too_large";
+    const reason = cause instanceof NetError ? cause.reason : undefined;
+    this.status = reason === "too_large" ? 413 : reason === "timeout" ? 408 : 400;
   }
 }
 
@@ -287,7 +281,8 @@ const maxFormBytes = 256 * 1024;
 /** Reads the form into memory. Throws `BadForm`. */
 export async function readBody(c: ConsoleContext): Promise<Response> {
   const { body, headers } = c.req.raw;
-  const bytes = body ? await readAll(body, maxFormBytes).catch((cause: unknown) => Promise.reject(new BadForm(cause))) : "";
+  const ms = paceTimeMs(Number(headers.get("content-length") ?? maxFormBytes));
+  const bytes = body ? await within(ms, readAll(body, maxFormBytes)).catch((cause: unknown) => Promise.reject(new BadForm(cause))) : "";
   return new Response(bytes, { headers: { "content-type": headers.get("content-type") ?? "" } });
 }
 

@@ -28,6 +28,8 @@ export type AccountChange =
   /** `secret` is sealed, as in D1. */
   | { act: "destination"; destination: DestinationRow }
   | { act: "destination_deleted"; name: string }
+  /** Automatic top-up; null: it was switched off. */
+  | { act: "top_up"; settings: TopUpSettings | null }
   /** What the user signs in with after a removal or a new password: the password's scrypt hash, and the ids of all logins and passkeys. */
   | { act: "logins"; userId: string; password: string | null; logins: string[]; passkeys: string[] }
   | { act: "member"; userId: string; role: Role; disabled: boolean }
@@ -51,6 +53,18 @@ export interface DestinationRow {
   prefix: string;
   createdAt: number;
   changedAt: number;
+}
+
+/** When money is taken automatically: money in the smallest unit of its currency, amounts in millionths. */
+export interface TopUpSettings {
+  /** Money is taken when the balance is below this. */
+  threshold: number;
+  /** Of each payment, and what it adds. */
+  money: number;
+  currency: string;
+  amount: number;
+  /** The most money in a month (UTC). */
+  ceiling: number;
 }
 
 /** Announces a change to the account's wallet object, which records it outside the database; returns the change's revision. */
@@ -132,6 +146,8 @@ export function repeatStatements(db: D1Database, accountId: string, change: Acco
       return [putDestination(db, accountId, change.destination)];
     case "destination_deleted":
       return [removeDestination(db, accountId, change.name)];
+    case "top_up":
+      return [change.settings ? putTopUp(db, accountId, change.settings) : removeTopUp(db, accountId)];
     case "logins":
       return [
         db
@@ -216,3 +232,19 @@ export const putDestination = (db: D1Database, accountId: string, destination: D
 
 export const removeDestination = (db: D1Database, accountId: string, name: string): D1PreparedStatement =>
   db.prepare("DELETE FROM destination WHERE account_id = ?1 AND name = ?2").bind(accountId, name);
+
+/** Sets automatic top-up. It is not paused then; a stored card stays. */
+export const putTopUp = (db: D1Database, accountId: string, settings: TopUpSettings): D1PreparedStatement => {
+  const { threshold, money, currency, amount, ceiling } = settings;
+  return db
+    .prepare(
+      `INSERT INTO top_up (account_id, threshold, money, currency, amount, ceiling) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+       ON CONFLICT DO UPDATE SET threshold = excluded.threshold, money = excluded.money, currency = excluded.currency, amount = excluded.amount,
+         ceiling = excluded.ceiling, paused_at = NULL, paused_for = NULL, mailed_at = NULL`,
+    )
+    .bind(accountId, threshold, money, currency, amount, ceiling);
+};
+
+/** Switches automatic top-up off. */
+export const removeTopUp = (db: D1Database, accountId: string): D1PreparedStatement =>
+  db.prepare("DELETE FROM top_up WHERE account_id = ?1").bind(accountId);

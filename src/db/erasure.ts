@@ -1,10 +1,9 @@
 /** Erasure of an account in D1: personal data is deleted, the ledger's amounts stay. */
 
-import { type Announcer, changeKeys } from "./account-changes.ts";
+import { type Announcer, changeKeys, removeTopUp } from "./account-changes.ts";
 import { type Actor, auditRowIfChanged, eraseAuditLog } from "./audit-log.ts";
 import { ofAccount } from "./ledger.ts";
 import { eraseCustomer } from "./payments.ts";
-import { eraseTopUp } from "./top-ups.ts";
 import { eraseReasons } from "./quota-changes.ts";
 import { eraseRequests } from "./requests.ts";
 
@@ -86,7 +85,7 @@ export async function erasePerson(db: D1Database, announcer: Announcer, accountI
     ...eraseReasons(db, accountId),
     eraseAuditLog(db, accountId),
     eraseCustomer(db, accountId, now),
-    eraseTopUp(db, accountId),
+    removeTopUp(db, accountId),
     db
       .prepare(
         "UPDATE api_key SET deleted_at = coalesce(deleted_at, ?2), hash = 'erased:' || id, name = '', prefix = '' WHERE account_id = ?1",

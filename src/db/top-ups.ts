@@ -1,19 +1,12 @@
 /** Automatic top-ups in D1: their settings, and the payments that they begin. At most one of an account is under way. */
 
 import { type Act, type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
+import { type Announcer, changeKeys, putTopUp, removeTopUp, type TopUpSettings } from "./account-changes.ts";
 import { type Change, type Payment, paymentColumns } from "./payments.ts";
 
-/** Money is in the smallest unit of its currency, amounts are millionths, times milliseconds. */
-export interface TopUp {
+/** Automatic top-up of an account. Times in milliseconds. */
+export interface TopUp extends TopUpSettings {
   accountId: string;
-  /** Money is taken when the balance is below this. */
-  threshold: number;
-  /** Of each payment, and what it adds. */
-  money: number;
-  currency: string;
-  amount: number;
-  /** The most money in a month (UTC). */
-  ceiling: number;
   /** The stored card; null until a person has stored one. */
   methodId: string | null;
   pausedAt: number | null;
@@ -21,12 +14,11 @@ export interface TopUp {
 }
 
 type PauseReason = "declined" | "disputed";
-export type TopUpSettings = Pick<TopUp, "accountId" | "threshold" | "money" | "currency" | "amount" | "ceiling">;
 
 const columns = `account_id AS accountId, threshold, money, currency, amount, ceiling, method_id AS methodId, paused_at AS pausedAt, paused_for AS pausedFor`;
 const system: Actor = { kind: "system", id: "stripe", address: null };
 
-const monthStart = (now: number) => Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth());
+export const monthStart = (now: number) => Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth());
 const ofMonth = (month: string) =>
   `(SELECT coalesce(sum(p.money), 0) FROM payment p WHERE p.account_id = t.account_id AND p.automatic = 1 AND p.state IN ('open', 'paid') AND p.created_at >= ${month})`;
 
@@ -37,7 +29,7 @@ export const findTopUp = (db: D1Database, accountId: string, now: number): Promi
     .bind(accountId, monthStart(now))
     .first<TopUp & { taken: number }>();
 
-const toFacts = ({ threshold, amount, money, ceiling, currency }: Omit<TopUpSettings, "accountId">) => ({
+const toFacts = ({ threshold, amount, money, ceiling, currency }: TopUpSettings) => ({
   below: threshold / 1e6,
   add: amount / 1e6,
   money: money / 100,
@@ -45,8 +37,18 @@ const toFacts = ({ threshold, amount, money, ceiling, currency }: Omit<TopUpSett
   currency,
 });
 
-/** Sets automatic top-up, or switches it off (null). It is not paused then; a stored card stays. */
-export async function setTopUp(db: D1Database, by: Actor, accountId: string, settings: TopUpSettings | null, now: number): Promise<void> {
+/**
+ * Sets automatic top-up, or switches it off (null), so that a restored database cannot undo it. It is not paused then; a stored card stays.
+ * Without `announcer`, from a gateway of the previous release, it is only set.
+ */
+export async function setTopUp(
+  db: D1Database,
+  announcer: Announcer | undefined,
+  by: Actor,
+  accountId: string,
+  settings: TopUpSettings | null,
+  now: number,
+): Promise<void> {
   const before = await findTopUp(db, accountId, now);
   const act: Act = {
     act: "top_up_changed",
@@ -54,22 +56,11 @@ export async function setTopUp(db: D1Database, by: Actor, accountId: string, set
     ...(before && { before: toFacts(before) }),
     ...(settings && { after: toFacts(settings) }),
   };
-  if (!settings) {
-    const off = db.prepare("DELETE FROM top_up WHERE account_id = ?1").bind(accountId);
-    await db.batch([off, auditRowIfChanged(db, accountId, by, act)]);
-    return;
-  }
-  const { threshold, money, currency, amount, ceiling } = settings;
-  await db.batch([
-    db
-      .prepare(
-        `INSERT INTO top_up (account_id, threshold, money, currency, amount, ceiling) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-         ON CONFLICT DO UPDATE SET threshold = excluded.threshold, money = excluded.money, currency = excluded.currency, amount = excluded.amount,
-           ceiling = excluded.ceiling, paused_at = NULL, paused_for = NULL, mailed_at = NULL`,
-      )
-      .bind(accountId, threshold, money, currency, amount, ceiling),
-    auditRow(db, accountId, by, act),
-  ]);
+  const statements = settings
+    ? [putTopUp(db, accountId, settings), auditRow(db, accountId, by, act)]
+    : [removeTopUp(db, accountId), auditRowIfChanged(db, accountId, by, act)];
+  if (announcer) await changeKeys(db, announcer, accountId, statements, { act: "top_up", settings });
+  else await db.batch(statements);
 }
 
 /** A person has stored a card of the customer at Stripe; one that was stored later stays. */
@@ -123,6 +114,32 @@ export async function beginTopUp(db: D1Database, id: string, accountId: string, 
 const findAutomatic = (db: D1Database, id: string) =>
   db.prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.id = ?1`).bind(id).first<Payment>();
 
+/** Those of these payments that the database has, in any state. */
+export const knownPayments = async (db: D1Database, ids: string[]): Promise<Set<string>> =>
+  new Set(
+    (
+      await db
+        .prepare("SELECT id FROM payment WHERE id IN (SELECT value FROM json_each(?1))")
+        .bind(JSON.stringify(ids))
+        .run<{ id: string }>()
+    ).results.map(({ id }) => id),
+  );
+
+/**
+ * Puts an automatic payment that a restored database lost in the place of one that was begun without knowing of it. Its outcome is asked for
+ * like that of every open one.
+ */
+export const exchangeTopUp = (db: D1Database, begun: Payment, lost: { id: string; intentId: string; createdAt: number }): Change[] => [
+  db.prepare("UPDATE payment SET state = 'expired' WHERE id = ?1 AND state = 'open'").bind(begun.id),
+  db
+    .prepare(
+      `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, automatic, method_id, intent_id)
+       SELECT ?2, account_id, ?4, money, currency, amount, 'open', 1, method_id, ?3 FROM payment WHERE id = ?1 AND changes() > 0
+       ON CONFLICT DO NOTHING`,
+    )
+    .bind(begun.id, lost.id, lost.intentId, lost.createdAt),
+];
+
 /** Automatic payments whose outcome is not known yet, oldest first. */
 export const listOpenTopUps = async (db: D1Database, limit: number): Promise<Payment[]> =>
   (
@@ -170,6 +187,3 @@ export const listUntold = async (db: D1Database, since: number, limit: number): 
 export const setTold = async (db: D1Database, { accountId, pausedAt }: TopUp, now: number): Promise<void> => {
   await db.prepare("UPDATE top_up SET mailed_at = ?3 WHERE account_id = ?1 AND paused_at = ?2").bind(accountId, pausedAt, now).run();
 };
-
-export const eraseTopUp = (db: D1Database, accountId: string): Change =>
-  db.prepare("DELETE FROM top_up WHERE account_id = ?1").bind(accountId);

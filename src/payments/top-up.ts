@@ -10,9 +10,12 @@ import { toUnits } from "../db/ledger.ts";
 import { findCustomer, type Payment, writeChanges } from "../db/payments.ts";
 import {
   beginTopUp,
+  exchangeTopUp,
   findTopUp,
+  knownPayments,
   listOpenTopUps,
   listUntold,
+  monthStart,
   nextLow,
   setFailed,
   setIntent,
@@ -24,7 +27,7 @@ import { newId } from "../base/ids.ts";
 import { alert, log } from "../base/log.ts";
 import type { TopUpAnswer, TopUpOrder } from "../rpc/payments.ts";
 import { customerOf, returnTo } from "./checkout.ts";
-import { toMetadata } from "./purpose.ts";
+import { type Purpose, readPurpose, toMetadata } from "./purpose.ts";
 import { settlePaid } from "./settle.ts";
 import { type Desk, idOf } from "./stripe.ts";
 import { type Tariff, toMoney } from "./units.ts";
@@ -38,11 +41,16 @@ const paymentsPerRun = 50;
 const tellMs = 24 * hourMs;
 
 /** Sets automatic top-up, or switches it off. Answers with the page of Stripe on which a card is stored if there is none, or if another one is wanted. */
-export async function changeTopUp(desk: Pick<Desk, "db" | "stripe">, tariff: Tariff, order: TopUpOrder, by: Actor): Promise<TopUpAnswer> {
+export async function changeTopUp(
+  desk: Pick<Desk, "db" | "stripe"> & { wallets: Desk["wallets"] | undefined },
+  tariff: Tariff,
+  order: TopUpOrder,
+  by: Actor,
+): Promise<TopUpAnswer> {
   const { accountId, settings, wantsCard, returnUrl } = order;
   const now = Date.now();
   if (!settings) {
-    await setTopUp(desk.db, by, accountId, null, now);
+    await setTopUp(desk.db, desk.wallets, by, accountId, null, now);
     return {};
   }
   const { threshold, amount } = settings;
@@ -59,7 +67,7 @@ export async function changeTopUp(desk: Pick<Desk, "db" | "stripe">, tariff: Tar
   if (await isUnlimited(desk.db, accountId)) return { refused: "unlimited" };
   const customer = await customerOf(desk, accountId);
   if (customer === undefined) return { refused: "off" };
-  await setTopUp(desk.db, by, accountId, { accountId, threshold, money, currency, amount, ceiling }, now);
+  await setTopUp(desk.db, desk.wallets, by, accountId, { threshold, money, currency, amount, ceiling }, now);
   const known = await findTopUp(desk.db, accountId, now);
   if (known?.methodId && !wantsCard) return {};
   const metadata = { gateway_account: accountId };
@@ -116,6 +124,7 @@ async function apart(accountId: string, run: () => Promise<void>): Promise<void>
 /** Asks Stripe for a begun payment, or for its outcome. Throws if that stays unknown: the next run asks again for the same payment. */
 async function charge(desk: Desk, payment: Payment): Promise<void> {
   const intent = await findOrMake(desk, payment);
+  if (intent === "lost") return;
   if (intent?.status === "succeeded") return writeChanges(desk.db, await settlePaid(desk, intent));
   if (intent?.status === "processing") return writeChanges(desk.db, [setIntent(desk.db, payment.id, intent.id)]);
   // A bank that asks for the person, too, is a failure: nobody is there.
@@ -124,16 +133,18 @@ async function charge(desk: Desk, payment: Payment): Promise<void> {
   await writeChanges(desk.db, setFailed(desk.db, payment, Date.now()));
 }
 
-/** The payment intent; undefined if Stripe refused to make it. */
-async function findOrMake({ db, stripe }: Desk, payment: Payment): Promise<Stripe.PaymentIntent | undefined> {
+/** The payment intent; undefined if Stripe refused to make it, "lost" if the payment is given up for others that a restored database lost. */
+async function findOrMake(desk: Desk, payment: Payment): Promise<Stripe.PaymentIntent | "lost" | undefined> {
+  const { db, stripe } = desk;
   const { id, accountId, money, amount, currency, methodId, intentId, createdAt } = payment;
   if (intentId !== null) return stripe.paymentIntents.retrieve(intentId);
   const customer = await findCustomer(db, accountId);
   if (customer === undefined || methodId === null) return undefined;
-  if (createdAt < Date.now() - repeatMs) {
-    const made = await stripe.paymentIntents.list({ customer, created: { gte: Math.floor(createdAt / 1000) - 3600 }, limit: 100 });
-    return made.data.find(({ metadata }) => metadata["gateway_payment"] === id);
-  }
+  const made = await listAutomatic(stripe, customer, Math.min(createdAt - hourMs, monthStart(createdAt)));
+  const own = made.find(({ purpose }) => purpose.paymentId === id);
+  if (own) return own.intent;
+  if (await settleLost(desk, payment, made)) return "lost";
+  if (createdAt < Date.now() - repeatMs) return undefined;
   try {
     return await stripe.paymentIntents.create(
       {
@@ -151,8 +162,55 @@ async function findOrMake({ db, stripe }: Desk, payment: Payment): Promise<Strip
     );
   } catch (error) {
     const { type, payment_intent: refused } = error as { type?: string; payment_intent?: Stripe.PaymentIntent };
-    if (type !== "StripeCardError" && type !== "StripeInvalidRequestError") throw error;
-    // Stripe repeats a refusal with the intent as it was: it may have been canceled since.
-    return refused && stripe.paymentIntents.retrieve(refused.id);
+    if (type === "StripeCardError" || type === "StripeInvalidRequestError") return refused;
+    throw error;
   }
+}
+
+/** An automatic payment as Stripe has it. */
+interface Made {
+  intent: Stripe.PaymentIntent;
+  purpose: Purpose;
+}
+
+/** The automatic payments of a customer since `since` (milliseconds), newest first. */
+async function listAutomatic(stripe: Stripe, customer: string, since: number): Promise<Made[]> {
+  const made: Made[] = [];
+  for (let after: string | undefined; ;) {
+    const page = await stripe.paymentIntents.list({
+      customer,
+      created: { gte: Math.floor(since / 1000) },
+      limit: 100,
+      ...(after !== undefined && { starting_after: after }),
+    });
+    for (const intent of page.data) {
+      const purpose = readPurpose(intent.metadata);
+      if (purpose?.isAutomatic) made.push({ intent, purpose });
+    }
+    after = page.data.at(-1)?.id;
+    if (!page.has_more || after === undefined) return made;
+  }
+}
+
+/**
+ * Learns automatic payments that a restored database lost, because they count for the month's ceiling, and one that was declined pauses top-up.
+ * Returns true if there were any: then the begun payment is given up, and a later run begins one if it is still due.
+ */
+async function settleLost(desk: Desk, begun: Payment, made: Made[]): Promise<boolean> {
+  const known = await knownPayments(
+    desk.db,
+    made.map(({ purpose }) => purpose.paymentId),
+  );
+  const lost = made.filter(({ purpose }) => purpose.accountId === begun.accountId && !known.has(purpose.paymentId));
+  const [latest] = lost;
+  if (!latest) return false;
+  log("top_up", { account: begun.accountId, outcome: "learned", payments: lost.length });
+  for (const { intent } of lost) await writeChanges(desk.db, await settlePaid(desk, intent));
+  const { intent, purpose } = latest;
+  // What becomes of it is asked for like that of every open one; one that succeeded is known by now.
+  await writeChanges(
+    desk.db,
+    exchangeTopUp(desk.db, begun, { id: purpose.paymentId, intentId: intent.id, createdAt: 1000 * intent.created }),
+  );
+  return true;
 }

@@ -36,10 +36,10 @@ export default class Payments extends WorkerEntrypoint<PaymentsBindings> impleme
     return openCheckout({ db: this.env.DB, stripe }, readTariff(this.env), order, hasInvoice);
   }
 
-  async changeTopUp(order: TopUpOrder, by: Actor): Promise<TopUpAnswer> {
+  async changeTopUp(order: TopUpOrder, by: Actor, wallets?: PaymentObjects): Promise<TopUpAnswer> {
     const stripe = openStripe(this.env);
     if (!stripe) return { refused: "off" };
-    return changeTopUp({ db: this.env.DB, stripe }, readTariff(this.env), order, by);
+    return changeTopUp({ db: this.env.DB, stripe, wallets }, readTariff(this.env), order, by);
   }
 
   async event(wallets: PaymentObjects, body: string, signature: string): Promise<EventOutcome> {

@@ -1,6 +1,7 @@
 /** What the gateway hands to the payments Worker with each call: it moves quotas, reads balances, and has owners told. */
 
 import { RpcTarget } from "cloudflare:workers";
+import type { AccountChange, Announcer } from "../db/account-changes.ts";
 import type { Credit } from "../db/credits.ts";
 
 const stripe = { kind: "system", id: "stripe", address: null } as const;
@@ -12,7 +13,7 @@ export interface TopUpPause {
   reason: "declined" | "disputed";
 }
 
-export class PaymentObjects extends RpcTarget {
+export class PaymentObjects extends RpcTarget implements Announcer {
   readonly #env: Pick<Env, "WALLETS" | "CONSOLE">;
 
   constructor(env: Pick<Env, "WALLETS" | "CONSOLE">) {
@@ -25,9 +26,19 @@ export class PaymentObjects extends RpcTarget {
     return this.#env.WALLETS.getByName(accountId).credit(credit, stripe);
   }
 
-  /** What the account has left, millionths. undefined if it has no limit, or owes after a refund or dispute. */
+  /** Announces a change of the account to its wallet object; returns its revision. See `db/account-changes.ts`. */
+  async announceKeys(accountId: string, change?: AccountChange): Promise<number> {
+    return this.#env.WALLETS.getByName(accountId).announceKeys(change);
+  }
+
+  /**
+   * What the account has left, millionths. undefined if nothing may be taken for it: it has no limit, owes after a refund or dispute, or lost
+   * changes to a restored database, and the operator has not decided about them.
+   */
   async left(accountId: string): Promise<number | undefined> {
-    const { [accountId]: view } = await this.#env.WALLETS.getByName(accountId).balances();
+    const wallet = this.#env.WALLETS.getByName(accountId);
+    if ((await wallet.checkKeys()).isRestored) return undefined;
+    const { [accountId]: view } = await wallet.balances();
     if (!view || view.quota === null || (view.shortfall ?? 0) > 0) return undefined;
     return view.quota - view.used - view.reserved;
   }

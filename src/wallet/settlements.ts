@@ -10,9 +10,9 @@ import type { WalletView } from "./limits.ts";
 const gatherMs = 50;
 /** The most settlements that gather. */
 const maxGathered = 64;
-/** A batch so late was left by a request that has died: the account's next chat sends it. */
+/** A batch so late was left by a request that has died: the second request of the batch sends it, or else the account's next chat. */
 const overdueMs = 1_000;
-/** For five seconds. After them the queue keeps the settlements. */
+/** For five seconds. After them the queue keeps the settlements, which gets as many attempts: two messages of one settlement charge once. */
 const settleAttempts = 10;
 
 /** Settlements that gather, and when the request that came first sends them. */
@@ -27,6 +27,7 @@ const batches = new Map<string, Batch>();
 /**
  * Settles a chat's hold; its answer does not wait for this. Chats of the account that end within 50 ms go together. The first of them, or
  * the one that fills the batch, sends them all, so no request waits for another: it gets a promise for its `waitUntil`, which never rejects.
+ * The second one looks once more later, because the platform may cancel the first.
  */
 export function settleChat(env: Env, settlement: Settlement): Promise<unknown> | undefined {
   const { accountId } = settlement.charge;
@@ -35,14 +36,15 @@ export function settleChat(env: Env, settlement: Settlement): Promise<unknown> |
   if (Date.now() > batch.sendsAt + overdueMs) {
     batch.sendsAt = Date.now() + gatherMs;
     batches.set(accountId, batch);
-    return settleSoon(env, accountId, batch);
+    return settleAfter(gatherMs, env, accountId, batch);
   }
+  if (batch.settlements.length === 2) return settleAfter(gatherMs + overdueMs, env, accountId, batch);
   return batch.settlements.length < maxGathered ? undefined : settleGathered(env, accountId);
 }
 
-/** Settles a batch when the time for gathering is over, unless another request has. */
-async function settleSoon(env: Env, accountId: string, batch: Batch): Promise<void> {
-  await scheduler.wait(gatherMs);
+/** Settles a batch after `ms`, unless another request has. */
+async function settleAfter(ms: number, env: Env, accountId: string, batch: Batch): Promise<void> {
+  await scheduler.wait(ms);
   if (batches.get(accountId) === batch) await settleGathered(env, accountId);
 }
 
@@ -76,7 +78,7 @@ async function settleLater(env: Env, settlement: Settlement, fault: unknown): Pr
   const { charge, charged } = settlement;
   try {
     if (charged === 0) throw fault;
-    await sendSettlement(env.NOTIFY, settlement);
+    await retry("settle", charge.taskId, () => sendSettlement(env.NOTIFY, settlement), settleAttempts);
   } catch (error) {
     alert("settle", { task: charge.taskId, account: charge.accountId, charged, outcome: "not_sent" }, error);
   }

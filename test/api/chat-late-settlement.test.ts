@@ -126,10 +126,19 @@ test("an idle wallet that leaves memory meanwhile releases the hold five minutes
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("if the queue refuses the charge too, the caller has its answer, the log says so, and the hold ends at its deadline", async () => {
+test("a queue that is away once too still gets the charge, so that the chat is not free", async () => {
+  const account = await newAccount();
+  failOnce(bindings.queue(), "send", false, attempts - 1);
+  const { sent } = await chatWithoutWallet(account);
+  expect(sent).toHaveLength(attempts);
+  expect(await deliverSettlement(sent.at(-1)!)).toBe("ack");
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
+});
+
+test("if the queue refuses the charge for as long, the caller has its answer, the log says so, and the hold ends at its deadline", async () => {
   const account = await newAccount();
   const lines = capture();
-  failOnce(bindings.queue(), "send");
+  failOnce(bindings.queue(), "send", false, attempts);
   expect((await chatWithoutWallet(account)).status).toBe(200);
   expect(lines.filter((line) => line.includes('"not_sent"'))).toEqual([expect.stringContaining(account.id)]);
   await isHeld(account);

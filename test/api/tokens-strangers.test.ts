@@ -166,7 +166,7 @@ test("three refused submissions are free; each further one uses up a task, and a
   expect((await send(token, {}, videos)).status).toBe(400);
   expect((await left(token)).tasks).toBe(0);
   // Not JSON: its body was not looked at.
-  for (const path of [images, `${images}?dry_run=true`])
+  for (const path of [images, `${images}?dry_run=true`, "/v1/estimates"])
     expect(readError(await call(path, { key: token, body: "no json" }))).toEqual([403, "token_exhausted", null]);
   expect((await send(token, first, images, headers)).headers.get("idempotent-replayed")).toBe("true");
   expect(await readBalance(account)).toMatchObject({ reserved: 0.03 });

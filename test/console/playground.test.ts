@@ -395,6 +395,28 @@ test.each([1, 3, 9])("when the wallet fails %i times nothing is reserved, and th
   expect(await held(one.account)).toBe(before + 30_000);
 });
 
+test.each([
+  ["the sign-in", "/console/sign-in", 300_000, 408],
+  ["a page", "/console/keys", 300_000, 408],
+  ["the playground", path, 300_000, 408],
+])("a form of known length at %s that stops arriving is ended at the minimum pace", async (_, to, length, status) => {
+  const { browser } = await person();
+  const stalled = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new TextEncoder().encode("prompt=a")) });
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });
+  const headers = { "content-type": "application/x-www-form-urlencoded", "content-length": String(length) };
+  const answer = browser.ask(to, stalled, undefined, headers);
+  const isAnswered = vi.fn();
+  void answer.then(isAnswered);
+  await scheduler.wait(100);
+  await vi.advanceTimersByTimeAsync(9_000);
+  await scheduler.wait(20);
+  expect(isAnswered).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1_500);
+  const { status: got } = await answer;
+  vi.useRealTimers();
+  expect(got).toBe(status);
+});
+
 test("slow forms with images from two users delay no other form; a form that is too slow is 408", async () => {
   const [slow, other] = [await person(), await person()];
   const headers = { "content-type": "multipart/form-data; boundary=x" };

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from "node:net";
 
 /** What happens to a request. `lost` and those after it reach the gateway: their work is done and the client does not hear of it. */
-const faults = ["drop", "lost", "cut", "html", "foreign", "delay"] as const;
+const faults = ["drop", "lost", "cut", "stall", "empty", "html", "page", "foreign", "delay"] as const;
 type Fault = (typeof faults)[number];
 
 export interface Proxy {
@@ -12,7 +12,7 @@ export interface Proxy {
   close: () => Promise<void>;
 }
 
-/** The page of the platform's edge for a Worker that threw. */
+/** The page of the platform's edge for a Worker that threw; with status 200, a page of a login or of a hotel's network. */
 const page = "<!DOCTYPE html><html><title>Worker threw exception | Cloudflare</title><body>Error 1101</body></html>";
 
 /**
@@ -65,14 +65,17 @@ function forward(gateway: string, asked: IncomingMessage, answer: ServerResponse
         answer.destroy();
         return;
       }
-      if (fault === "cut") {
+      if (fault === "cut" || fault === "stall" || fault === "empty") {
         const { "transfer-encoding": _chunked, ...kept } = response.headers;
-        answer.writeHead(response.statusCode ?? 502, { ...kept, "content-length": body.length });
-        answer.write(body.subarray(0, Math.ceil(body.length / 2)), () => setTimeout(() => answer.destroy(), 50));
+        const length = fault === "empty" ? 0 : body.length;
+        answer.writeHead(response.statusCode ?? 502, { ...kept, "content-length": length });
+        if (length === 0) return void answer.end();
+        // A stalled connection stays open until its client leaves.
+        answer.write(body.subarray(0, Math.ceil(length / 2)), () => fault === "cut" && setTimeout(() => answer.destroy(), 50));
         return;
       }
-      const isPage = fault === "html";
-      answer.writeHead(isPage ? 500 : 503, { "content-type": isPage ? "text/html" : "application/json" });
+      const isPage = fault === "html" || fault === "page";
+      answer.writeHead(fault === "page" ? 200 : isPage ? 500 : 503, { "content-type": isPage ? "text/html" : "application/json" });
       answer.end(isPage ? page : JSON.stringify({ success: false, errors: [{ code: 10_000, message: "Internal" }], result: null }));
     });
   });

@@ -1,10 +1,12 @@
 /** Payments by Stripe: what Stripe took is credited exactly once, whatever is sent twice, out of order, late, forged, or lost. */
 
 import "../support/alone.ts";
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { listCredits } from "../../src/db/credits.ts";
 import { listPaid } from "../../src/db/payments.ts";
+import worker from "../../src/worker.ts";
 import { bindings, failOnce, stopAt } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
 import type { StripeEvent, StripeObject } from "../support/stripe.ts";
@@ -103,6 +105,20 @@ test("forged, old and missing signatures are 400 and change nothing; a rotated s
   expect(await quota(account)).toBe(11);
   const withNew = await shop.stripe.sign({ ...event, id: "evt_by_new" }, Date.now(), "whsec_new");
   expect((await renewed.post(withNew.body, withNew.signature)).status).toBe(200);
+});
+
+test("a body at the webhook is not read without a key at Stripe, nor with a signature of another form or an old one", async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const sign = (at: number) => `t=${at},v1=${"a".repeat(64)}`;
+  const send = async (shop: Shop, signature: string) => {
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new TextEncoder().encode("{")) });
+    const headers = { "stripe-signature": signature, "content-length": "1000000" };
+    const request = new Request("https://gateway.example/payments/stripe", { method: "POST", headers, body });
+    return (await worker.fetch(request, { ...env, ...shop.vars }, createExecutionContext())).status;
+  };
+  expect(await send(new Shop({ STRIPE_SECRET_KEY: "" }), sign(now))).toBe(404);
+  for (const signature of [sign(now - 301), "nonsense", `v1=${"a".repeat(64)}`, `t=${now},v1=00`])
+    expect(await send(new Shop(), signature)).toBe(400);
 });
 
 test("without the Worker or without a key the paths do not exist", async () => {

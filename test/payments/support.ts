@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import Payments from "../../src/payments/worker.ts";
 import { PaymentObjects } from "../../src/rpc/payment-objects.ts";
+import type { TopUpAnswer, TopUpOrder } from "../../src/rpc/payments.ts";
 import { type Account, type Answer, call } from "../support/gateway.ts";
 import { StripeEmulator, type StripeEvent } from "../support/stripe.ts";
 
@@ -63,11 +64,16 @@ export class Shop {
     return this.worker.run(new PaymentObjects({ WALLETS: env.WALLETS, ...vars }));
   }
 
+  /** Changes automatic top-up as the console does. */
+  change(order: TopUpOrder): Promise<TopUpAnswer> {
+    return this.worker.changeTopUp(order, { kind: "user", id: "u1", address: null }, new PaymentObjects({ WALLETS: env.WALLETS }));
+  }
+
   /** Switches automatic top-up on (amounts in balance units), and stores a card. */
   async topUp({ id }: Account, settings = { threshold: 5, amount: 10, ceiling: 30 }, bank?: Parameters<StripeEmulator["storeCard"]>[1]) {
     const millionths = Object.fromEntries(Object.entries(settings).map(([name, units]) => [name, 1e6 * units])) as typeof settings;
     const order = { accountId: id, settings: millionths, wantsCard: false, returnUrl: "https://gateway.example/console/billing" };
-    const answer = await this.worker.changeTopUp(order, { kind: "user", id: "u1", address: null });
+    const answer = await this.change(order);
     if (!("url" in answer) || answer.url === undefined) return answer;
     this.stripe.storeCard(answer.url.split("/").at(-1) ?? "", bank);
     await this.deliver();

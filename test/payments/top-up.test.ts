@@ -6,7 +6,8 @@ import { afterEach, beforeEach, expect, type Mock, test, vi } from "vitest";
 import { findTopUp } from "../../src/db/top-ups.ts";
 import type { TopUpPause } from "../../src/rpc/payment-objects.ts";
 import { bindings, failOnce, stopAt } from "../support/faults.ts";
-import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
+import { type Account, asAdmin, call, holdTime, newAccount, wakeWallet } from "../support/gateway.ts";
+import { backUp, restore } from "../operations/backup.ts";
 import { crashWallet } from "../wallet/support.ts";
 import type { StripeObject } from "../support/stripe.ts";
 import { Shop } from "./support.ts";
@@ -118,7 +119,7 @@ test("an answer of Stripe that is lost: the next run asks for the same payment, 
   expect(await quota(account)).toBe(11);
   await setQuota(account, 1);
   shop.stripe.events.splice(0);
-  shop.stripe.faults.push("lost", "lost");
+  shop.stripe.chargeFaults.push("lost", "lost");
   await runs(shop, 1);
   expect(await quota(account)).toBe(1);
   await runs(shop, 2);
@@ -135,7 +136,7 @@ test("a payment whose outcome was unknown for a day is looked up, not repeated",
     await shop.topUp(account);
     await runs(shop, 2); // the daily look
     await setQuota(account, 1);
-    shop.stripe.faults.push(...Array.from({ length: 2 }, () => fault));
+    shop.stripe.chargeFaults.push(...Array.from({ length: 2 }, () => fault));
     await runs(shop, 1);
     shop.stripe.events.splice(0);
     later(25 * 60 * minute);
@@ -262,12 +263,67 @@ test("disabled, switched off and erased accounts pay nothing", async () => {
   for (const account of [disabled, off, erased]) await shop.topUp(account);
   await asAdmin(`/accounts/${disabled.id}`, { method: "PATCH", body: { disabled: true } });
   const order = { accountId: off.id, settings: null, wantsCard: false, returnUrl: "https://gateway.example/" };
-  expect(await shop.worker.changeTopUp(order, { kind: "user", id: "u1", address: null })).toEqual({});
+  expect(await shop.change(order)).toEqual({});
   await asAdmin(`/accounts/${erased.id}`, { method: "DELETE" });
   await runs(shop, 2);
   expect(charges(shop)).toBe(0);
   expect([await state(off), await state(erased)]).toEqual([null, null]);
 });
+
+test("top-up that was switched off takes nothing after a restore: not before the operator's decision, and not after a replay", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const shop = new Shop();
+  const account = await newAccount(6);
+  await shop.topUp(account);
+  await runs(shop, 1); // the daily look
+  const backup = await backUp();
+  later();
+  await shop.change({ accountId: account.id, settings: null, wantsCard: false, returnUrl: "https://gateway.example/" });
+  await setQuota(account, 1);
+  later();
+  await wakeWallet(account);
+  await restore(backup);
+  expect(await state(account)).not.toBeNull();
+  await runs(shop, 3);
+  expect([charges(shop), (await asAdmin(`/accounts/${account.id}`)).body.restored]).toEqual([0, true]);
+  const { body } = await asAdmin(`/reconcile?account=${account.id}&restored=replay`, { method: "POST" });
+  expect(body.restored).toMatchObject([{ state: "replayed", changes: [{ change: "top_up" }] }]);
+  await runs(shop, 2);
+  expect([charges(shop), await state(account)]).toEqual([0, null]);
+});
+
+test.each(["paid", "declined"])(
+  "payments that a restored database lost (%s) are read from Stripe before the next one is taken",
+  async (how) => {
+    vi.setSystemTime(Date.UTC(2027, 0, 10));
+    const shop = new Shop();
+    const account = await newAccount(6);
+    await shop.topUp(account);
+    await runs(shop, 2); // the daily look
+    const backup = await backUp();
+    for (let time = 0; time < 2; time++) {
+      await setQuota(account, 1);
+      await runs(shop, 1);
+    }
+    if (how === "declined") {
+      for (const card of shop.stripe.cards.keys()) shop.stripe.cards.set(card, "declined");
+      await setQuota(account, 1);
+      await runs(shop, 1);
+      for (const card of shop.stripe.cards.keys()) shop.stripe.cards.set(card, "good");
+    }
+    const before = charges(shop);
+    await restore(backup);
+    await setQuota(account, 1);
+    await runs(shop, 1);
+    expect([charges(shop), (await state(account))?.taken]).toEqual([before, how === "paid" ? 2000 : 3000]);
+    await runs(shop, 5);
+    const { taken, pausedFor } = (await state(account))!;
+    expect([charges(shop), taken, pausedFor]).toEqual(how === "paid" ? [before + 1, 3000, null] : [before, 2000, "declined"]);
+    await setQuota(account, 1);
+    await runs(shop, 2);
+    expect(charges(shop), "the ceiling, or the pause").toBe(how === "paid" ? before + 1 : before);
+  },
+);
 
 test.each([
   [{ threshold: 5, amount: 1, ceiling: 30 }, "range", "amount"],

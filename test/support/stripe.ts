@@ -37,6 +37,8 @@ export class StripeEmulator {
   readonly calls: string[] = [];
   /** Answers the next requests with faults: a status, or "lost" for an answer that does not arrive. */
   readonly faults: (number | "lost")[] = [];
+  /** The same for the next payments with a stored card. */
+  readonly chargeFaults: (number | "lost")[] = [];
   readonly secret: string;
   readonly #answers = new Map<string, { request: string; answer: StripeObject; status: number }>();
   readonly #run = crypto.randomUUID().slice(0, 8);
@@ -182,7 +184,7 @@ export class StripeEmulator {
     const name = `${request.method} ${pathname.replace(/(cus|cs|pi)_\w+/, "$1")}`;
     this.calls.push(name);
     if (request.headers.get("authorization") !== "Bearer sk_test_key") return failure(401, "authentication_error", "Invalid API Key");
-    const fault = this.faults.shift();
+    const fault = (name === "POST /v1/payment_intents" ? this.chargeFaults.shift() : undefined) ?? this.faults.shift();
     if (typeof fault === "number") return failure(fault, "api_error", "scripted fault");
     const params = Object.fromEntries(new URLSearchParams(request.method === "GET" ? searchParams : text));
     const idempotencyKey = request.headers.get("idempotency-key");

@@ -81,7 +81,7 @@ test("settlements gather for fifty milliseconds or 64 of them, and go in one cal
   const waits = vi.spyOn(scheduler, "wait");
   await settleAll(calls, 700);
   expect(batches.mock.calls.map(([together]) => together.length)).toEqual([64, 6]);
-  expect(waits.mock.calls).toEqual([[50], [50]]);
+  expect(waits.mock.calls).toEqual([[50], [1_050], [50], [1_050]]);
   await expectOnce(account, first, calls, 700);
 });
 
@@ -93,6 +93,20 @@ test("the settlements of a request that died while it gathered are sent with the
   void settleAll(calls.slice(0, 2), 700);
   vi.setSystemTime(Date.now() + 2_000);
   await settleAll(calls.slice(2), 700);
+  await expectOnce(account, first, calls, 700);
+});
+
+test("the settlements of a request that died while it gathered are sent by the second request of the batch, without another chat", async () => {
+  const { account, first } = await spender();
+  const calls = Array.from({ length: 3 }, () => toHold(account));
+  await reserveAll(calls);
+  const waits = vi
+    .spyOn(scheduler, "wait")
+    .mockReturnValueOnce(new Promise(() => undefined))
+    .mockResolvedValue();
+  const settled = calls.map(({ charge }) => settleChat(env, { charge, held, charged: 700, outcome: "completed" }));
+  await settled[1];
+  expect([waits.mock.calls, settled[2]]).toEqual([[[50], [1_050]], undefined]);
   await expectOnce(account, first, calls, 700);
 });
 

@@ -17,6 +17,8 @@ export interface GatewaySettings {
   baseURL?: string;
   /** Defaults to the variable `GATEWAY_KEY`. */
   apiKey?: string;
+  /** Milliseconds until an attempt to submit, to ask for a task or to get the next part of a file is given up. Default 120,000. */
+  timeout?: number;
   fetch?: typeof globalThis.fetch;
 }
 
@@ -45,10 +47,10 @@ export interface GatewayProvider extends ProviderV4 {
 
 /** The models of a gateway, called with an API key. */
 export function createGenerationGateway(settings: GatewaySettings = {}): GatewayProvider {
-  const { baseURL = variable("GATEWAY_URL"), apiKey = variable("GATEWAY_KEY"), fetch = globalThis.fetch } = settings;
+  const { baseURL = variable("GATEWAY_URL"), apiKey = variable("GATEWAY_KEY"), fetch = globalThis.fetch, timeout = 120_000 } = settings;
   if (!baseURL || !apiKey) throw new TypeError("baseURL or apiKey is missing, as an option and as GATEWAY_URL or GATEWAY_KEY.");
   const origin = baseURL.replace(/\/+$/, "").replace(/\/v1$/, "");
-  const api = new GatewayApi(origin, apiKey, fetch);
+  const api = new GatewayApi(origin, apiKey, fetch, timeout);
   const text = createOpenAICompatible({
     name: "generationGateway",
     baseURL: `${origin}/v1`,

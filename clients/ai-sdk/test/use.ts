@@ -58,8 +58,38 @@ receiver.close();
 const refused = await generateImage({ model: gateway.image("imgA-4"), prompt: "a", aspectRatio: "5:4" }).catch((error: unknown) => error);
 const failed = await generateImage({ model: gateway.image("imgA-4"), prompt: "sandbox:flag" }).catch((error: unknown) => error);
 
+// Behind the proxy: whatever is lost, one call makes one task; its file arrives whole.
+const { PROXY_URL: proxyUrl = "" } = process.env;
+const fault = (name: string, count = 1, pass = 0) => fetch(`${proxyUrl}/faults/${name}/${count}/${pass}`, { method: "PUT" });
+const log = async () => (await (await fetch(`${proxyUrl}/faults`)).json()) as string[];
+const proxied = createGenerationGateway({ baseURL: proxyUrl, timeout: 2500 });
+const survived: Record<string, unknown> = {};
+for (const name of ["drop", "lost", "cut", "stall", "html", "page", "foreign", "delay"]) {
+  await fault(name, 2);
+  const { image } = await generateImage({ model: proxied.image("imgA-4"), prompt: crypto.randomUUID() });
+  const keys = (await log()).filter((line) => line.startsWith("POST")).map((line) => line.split(" ")[2]);
+  survived[name] = [image.mediaType, new Set(keys).size];
+}
+// The submission and the status pass; the file is cut, and does not arrive whole at once.
+await fault("cut", 2, 2);
+const patient = createGenerationGateway({ baseURL: proxyUrl });
+const cut = await generateImage({ model: patient.image("imgA-4"), prompt: crypto.randomUUID() });
+const requests = (await log()).length;
+const stop = new AbortController();
+await fault("drop", 99);
+setTimeout(() => stop.abort(), 2000);
+const stopping = Date.now();
+const stopped = await generateImage({ model: proxied.image("imgA-4"), prompt: "a", abortSignal: stop.signal }).catch(
+  (error: unknown) => error,
+);
+const isAtOnce = Date.now() - stopping < 2400;
+await fault("drop", 0);
+
 console.log(
   JSON.stringify({
+    survived,
+    resumed: [cut.image.mediaType, requests >= 5],
+    stopped: [(stopped as Error).name, isAtOnce],
     text: text.length > 0 && (usage.outputTokens ?? 0) > 0,
     streamed: streamed.join("").length > 0,
     images: {

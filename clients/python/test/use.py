@@ -6,6 +6,7 @@ import os
 import urllib.request
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from generation_gateway import (
@@ -17,6 +18,7 @@ from generation_gateway import (
     ImageRequest,
     InternalError,
     InvalidRequestError,
+    ModelName,
     Task,
     TaskFailedError,
     UnauthorizedError,
@@ -68,6 +70,12 @@ def use(gateway: Gateway) -> dict[str, Any]:
     assert isinstance(failed, TaskFailedError), failed
     stranger = caught(lambda: Gateway(api_key="sk-nothing").models.list())
 
+    wrong = caught(lambda: gateway.videos.create({"model": "vidA-2", "prompt": "a", "duration": 7}))  # type: ignore[misc, arg-type]
+    assert isinstance(wrong, InvalidRequestError) and wrong.param == "duration", wrong
+    # A model that the operator has added has no such types.
+    own = caught(lambda: gateway.videos.create({"model": ModelName("house-film"), "prompt": "a", "duration": 7, "metadata": {"a": 1}}))
+    assert isinstance(own, InvalidRequestError) and own.param == "model", own
+
     question = "What is a lighthouse?"
     text = ""
     with gateway.chat.completions.create(
@@ -82,7 +90,11 @@ def use(gateway: Gateway) -> dict[str, Any]:
 
     uploaded = gateway.files.upload(saved)
     picture = gateway.files.upload(pngs[0], expires_in=3600)
-    edited = gateway.images.generate({"model": "imgB-4o-image", "prompt": f"Snow {uuid.uuid4()}", "images": [picture["id"]]})
+    edited = gateway.images.generate({"model": "imgB-4o-image", "prompt": f"Snow {uuid.uuid4()}", "images": [picture["id"], pngs[0]]})
+    with open("lighthouse.png", "wb") as png:
+        png.write(pngs[0])
+    snowy: ImageRequest = {"model": "imgB-4o-image", "prompt": f"Snow {uuid.uuid4()}", "images": [Path("lighthouse.png")]}
+    assert gateway.images.generate(snowy)["status"] == "completed"
     is_whole = len(gateway.files.download(uploaded["id"]).read()) == os.path.getsize(saved)
 
     reference = str(uuid.uuid4())
@@ -146,9 +158,10 @@ def behind_proxy(direct: Gateway) -> dict[str, Any]:
         keys = {line.split(" ")[2] for line in requests_seen() if line.startswith("POST")}
         survived[name] = [task["status"], len(direct.tasks.list(reference=mine).page()), len(keys)]
     assert task
-    fault("cut", 2)
     cut_file = proxied.tasks.download(task)[0]
+    fault("cut", 2)
     resumed = [len(cut_file.read()) == cut_file.size, len(requests_seen())]
+    unsaved, is_kept = keep(proxied, task)
     fault("cut")
     hello: Any = {"model": "textA-1-mini", "messages": [{"role": "user", "content": "Hello"}]}
     cut_chat = caught(lambda: proxied.chat.completions.create(hello))
@@ -158,14 +171,44 @@ def behind_proxy(direct: Gateway) -> dict[str, Any]:
     fault("html", 9)
     gone = caught(lambda: Gateway(PROXY, max_retries=0).models.list())
     assert isinstance(gone, InternalError), gone
+    quick = proxied.with_options(timeout=0.7, headers={"accept-language": "ko"})
+    fault("stall")
+    stalled_chat = caught(lambda: list(quick.chat.completions.create(hello, stream=True)))
+    stalled_file = quick.tasks.download(task)[0]
+    fault("stall")
+    is_stall_resumed = len(stalled_file.read()) == stalled_file.size
+    fault("stall")
+    stalled_states = [state["status"] for state in quick.tasks.stream(task["id"])]
+    fault("empty", 99)
+    silent = caught(lambda: list(proxied.tasks.stream(task["id"])))
+    reconnections = len(requests_seen())
+    fault("page")
+    behind_page = quick.models.list()
     fault("drop", 0)
+    korean = caught(lambda: quick.images.create({"model": "imgA-4", "prompt": ""}))
+    assert any("\uac00" <= letter <= "\ud7a3" for letter in str(korean)), korean
     return {
+        "stalled": [isinstance(stalled_chat, APITimeoutError), is_stall_resumed, stalled_states[-1]],
+        "silent": [isinstance(silent, APIConnectionError), reconnections],
+        "page": len(behind_page) > 0,
+        "kept": [type(unsaved).__name__, is_kept],
         "survived": survived,
         "resumed": resumed,
         "cutChat": [isinstance(cut_chat, APIConnectionError), chats],
         "slow": isinstance(slow, APITimeoutError),
         "gone": [gone.status, gone.code is None, "1101" in str(gone.body)],
     }
+
+
+def keep(proxied: Gateway, task: Task) -> tuple[Exception, bool]:
+    """A download that fails leaves the earlier file of that name as it was."""
+    earlier = Path("kept.png")
+    earlier.write_text("earlier")
+    broken = proxied.with_options(max_retries=0).tasks.download(task)[0]
+    fault("drop", 9)
+    unsaved = caught(lambda: broken.save(earlier))
+    fault("drop", 0)
+    return unsaved, earlier.read_text() == "earlier" and not Path("kept.png.part").exists()
 
 
 async def use_async() -> dict[str, Any]:
@@ -175,6 +218,8 @@ async def use_async() -> dict[str, Any]:
             fault("cut", 1)
             image = await proxied.images.generate({"model": "imgA-4", "prompt": mine, "reference": mine})
         files = [await download.read() for download in await gateway.tasks.download(image)]
+        saved = await (await gateway.tasks.download(image))[0].save()
+        assert os.path.getsize(saved) == len(files[0])
         listed = [task["id"] async for task in gateway.tasks.list(reference=mine)]
         stream = await gateway.chat.completions.create(
             {"model": "textA-1-mini", "messages": [{"role": "user", "content": "Hello"}]}, stream=True

@@ -5,7 +5,7 @@ import { ConnectionError } from "./errors.js";
 type Builtin = {
   openAsBlob(path: string): Promise<Blob>;
   createWriteStream(path: string): unknown;
-  promises: { unlink(path: string): Promise<void> };
+  promises: { rename(from: string, to: string): Promise<void>; rm(path: string, options: { force: true }): Promise<void> };
 };
 /** Node's own modules, where they exist (Node, Deno, Bun): without an import, which bundlers for browsers would refuse. */
 function builtin(name: string): unknown {
@@ -43,7 +43,8 @@ export class Download {
     private readonly resume: (from: number, etag: string | null) => Promise<Response>,
   ) {
     const named = /filename="?([^";]+)/.exec(head.headers.get("content-disposition") ?? "")?.[1];
-    this.name = named ?? decodeURIComponent(baseName(new URL(url).pathname));
+    // A name never leads to another folder.
+    this.name = baseName(named ?? decodeURIComponent(new URL(url).pathname));
     this.type = head.headers.get("content-type") ?? "application/octet-stream";
     this.size = Number(head.headers.get("content-length")) || undefined;
   }
@@ -67,7 +68,7 @@ export class Download {
             if (size === undefined || received === size) return controller.close();
             throw new ConnectionError("The file was cut.");
           } catch (error) {
-            if ((error as Error).name === "AbortError" || ++cuts > 3) return controller.error(error);
+            if (!(error instanceof ConnectionError) || ++cuts > 3) return controller.error(error);
             const rest = await resume(received, etag);
             // Another file by now: the parts do not belong together.
             if (rest.status !== 206) return controller.error(new ConnectionError("The file was cut, and has changed."));
@@ -80,17 +81,18 @@ export class Download {
   }
   blob = (): Promise<Blob> => new Response(this.stream(), { headers: { "content-type": this.type } }).blob();
   bytes = async (): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await new Response(this.stream()).arrayBuffer());
-  /** Writes the file to the disk while it arrives, by default under its name in the current folder. A part of a file is not left behind. Returns the path. */
+  /** Writes the file to the disk, by default under its name in the current folder: until it is whole, as `{path}.part`. Returns the path. */
   async save(path = this.name): Promise<string> {
     const fs = builtin("node:fs") as Builtin;
     const { Writable } = builtin("node:stream") as { Writable: { toWeb(stream: unknown): WritableStream } };
-    const target = fs.createWriteStream(path);
-    await this.stream()
-      .pipeTo(Writable.toWeb(target))
-      .catch(async (error: unknown) => {
-        await fs.promises.unlink(path).catch(() => undefined);
-        throw error;
-      });
+    const partial = `${path}.part`;
+    try {
+      await this.stream().pipeTo(Writable.toWeb(fs.createWriteStream(partial)));
+      await fs.promises.rename(partial, path);
+    } catch (error) {
+      await fs.promises.rm(partial, { force: true });
+      throw error;
+    }
     return path;
   }
 }

@@ -15,6 +15,14 @@ export type WithFiles<T> = T extends string
       ? { [Name in keyof T]: WithFiles<T[Name]> }
       : T;
 
+/** The fields of a built-in model; of one that the operator has added, all that videos may have. */
+export type VideoBody<Model extends string> = { model: Model } & WithFiles<
+  Model extends t.NewVideoRequest["model"] ? t.NewVideoRequest : t.OtherVideoRequest
+>;
+export type RemixBody<Model extends string> = { model: Model } & (Model extends t.NewRemixRequest["model"]
+  ? t.NewRemixRequest
+  : t.OtherRemixRequest);
+
 export interface SubmitOptions extends RequestOptions {
   /** For 24 hours the same key and body are one task and one charge, so that a restarted program continues. Random by default. */
   idempotencyKey?: string | undefined;
@@ -56,14 +64,14 @@ export class Gateway {
   };
 
   readonly videos = {
-    create: (body: WithFiles<t.NewVideoRequest>, options?: SubmitOptions) => this.submit("/v1/videos/generations", body, options),
-    generate: async (body: WithFiles<t.NewVideoRequest>, options?: GenerateOptions) =>
+    create: <Model extends string>(body: VideoBody<Model>, options?: SubmitOptions) => this.submit("/v1/videos/generations", body, options),
+    generate: async <Model extends string>(body: VideoBody<Model>, options?: GenerateOptions) =>
       this.finish(await this.videos.create(body, options), options),
     /** Submits a remix of the video of an earlier task. */
-    createRemix: (videoId: string, body: t.RemixRequest, options?: SubmitOptions) =>
+    createRemix: <Model extends string>(videoId: string, body: RemixBody<Model>, options?: SubmitOptions) =>
       this.submit(`/v1/videos/${part(videoId)}/remix`, body, options),
     /** Remixes the video of an earlier task, and waits. */
-    remix: async (videoId: string, body: t.RemixRequest, options?: GenerateOptions) =>
+    remix: async <Model extends string>(videoId: string, body: RemixBody<Model>, options?: GenerateOptions) =>
       this.finish(await this.videos.createRemix(videoId, body, options), options),
   };
 
@@ -237,14 +245,16 @@ export class Gateway {
 
   private async *follow(id: string, options: RequestOptions = {}): AsyncGenerator<t.Task, void, undefined> {
     let last: string | undefined;
-    for (;;) {
+    for (let empty = 0; ; empty++) {
       const headers = { ...options.headers, ...(last !== undefined && { "last-event-id": last }) };
       const response = await this.http.open("GET", `/v1/tasks/${part(id)}/events`, { ...options, headers });
       // The final state was already sent.
       if (response.status === 204) return;
+      const began = Date.now();
       try {
         for await (const event of events(response)) {
           last = event.id;
+          empty = -1;
           const task = JSON.parse(event.data) as t.Task;
           yield task;
           if (task.status === "completed" || task.status === "failed") return;
@@ -252,7 +262,10 @@ export class Gateway {
       } catch (error) {
         if (!(error instanceof ConnectionError)) throw error;
       }
-      await sleep(1000, options.signal);
+      // A state may last longer than a stream, but not every stream ends at once without one.
+      if (Date.now() - began > 60_000) empty = -1;
+      if (empty >= 4) throw new ConnectionError(`The events of ${id} do not arrive.`);
+      await sleep(500 * 2 ** Math.max(empty, 0), options.signal);
     }
   }
 
@@ -262,10 +275,9 @@ export class Gateway {
     const call = { ...options, body, isRepeatable: false };
     if (!body.stream) return this.http.json<t.ChatCompletion>("POST", path, call);
     const ended = new AbortController();
-    const end = () => ended.abort();
-    options.signal?.addEventListener("abort", end, { once: true });
-    const response = await this.http.open("POST", path, { ...call, signal: ended.signal });
-    return new Stream(response, chunks(response), end);
+    const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
+    const response = await this.http.open("POST", path, { ...call, signal });
+    return new Stream(response, chunks(response), () => ended.abort());
   }
 
   private async *results(id: string, options: RequestOptions = {}): AsyncGenerator<BatchResult, void, undefined> {

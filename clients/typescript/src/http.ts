@@ -12,7 +12,7 @@ export interface GatewayOptions {
   baseURL?: string | undefined;
   /** An API key, or a token for browsers. Defaults to the variable `GATEWAY_KEY`. */
   apiKey?: string | undefined;
-  /** Milliseconds until an attempt is given up; for streams, until they begin. Default 120,000. */
+  /** Milliseconds until an attempt is given up; for streams and downloads, until they begin, and until each next part. Default 120,000. */
   timeout?: number | undefined;
   /** How often a request is repeated. Default 4. */
   maxRetries?: number | undefined;
@@ -58,11 +58,17 @@ export class Http {
   json = <T>(method: string, path: string, call: Call = {}): Promise<T> =>
     this.send(method, path, call, async (response) => (response.status === 204 ? undefined : JSON.parse(await response.text())) as T);
 
-  /** The answer as soon as its head is there. */
-  open = (method: string, path: string, call: Call = {}): Promise<Response> => this.send(method, path, call, async (response) => response);
+  /** The answer as soon as its head is there. Its body fails like a request: with the signal, or when its next part does not arrive in time. */
+  open = (method: string, path: string, call: Call = {}): Promise<Response> =>
+    this.send(
+      method,
+      path,
+      call,
+      async ({ body, status, headers }, limit) => new Response(body && limited(body, limit), { status, headers }),
+    );
 
   /** Sends, reads, and repeats with growing pauses what did not arrive or was answered as busy or faulty. */
-  private async send<T>(method: string, path: string, call: Call, read: (response: Response) => Promise<T>): Promise<T> {
+  private async send<T>(method: string, path: string, call: Call, read: Read<T>): Promise<T> {
     const { signal, maxRetries = this.options.maxRetries ?? 4 } = call;
     for (let attempt = 0; ; attempt++) {
       signal?.throwIfAborted();
@@ -79,7 +85,7 @@ export class Http {
     }
   }
 
-  private async attempt<T>(method: string, path: string, call: Call, read: (response: Response) => Promise<T>): Promise<T> {
+  private async attempt<T>(method: string, path: string, call: Call, read: Read<T>): Promise<T> {
     const { signal, timeout = this.options.timeout ?? 120_000, query, body, isForeign } = call;
     const { apiKey, fetch = globalThis.fetch, logger } = this.options;
     const url = new URL(path, `${this.origin}/`);
@@ -88,29 +94,63 @@ export class Http {
     for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
     const isRaw = body === undefined || body instanceof Blob;
     if (!isRaw) headers.set("content-type", "application/json");
-    const limit = new AbortController();
-    const end = () => limit.abort(signal?.reason);
-    signal?.addEventListener("abort", end, { once: true });
-    const timer = setTimeout(() => limit.abort(), timeout);
+    const limit = new Limit(timeout, signal);
     const started = Date.now();
-    let response: Response | undefined;
-    try {
-      response = await fetch(url, { method, headers, body: isRaw ? (body ?? null) : JSON.stringify(body), signal: limit.signal });
+    return limit.hold(async () => {
+      const init = { method, headers, body: isRaw ? (body ?? null) : JSON.stringify(body), signal: limit.signal };
+      const response = await fetch(url, init);
+      limit.hasBegun = true;
       logger?.debug(`${method} ${url.pathname} ${response.status} in ${Date.now() - started} ms, ${response.headers.get("x-request-id")}`);
       if (!response.ok) throw toError(response.status, response.headers, await response.text());
-      return await read(response);
+      return read(response, limit);
+    });
+  }
+}
+
+type Read<T> = (response: Response, limit: Limit) => Promise<T>;
+
+/** The time limit of an attempt, or of each part of its answer. */
+class Limit {
+  hasBegun = false;
+  readonly signal: AbortSignal;
+  private readonly end = new AbortController();
+  constructor(
+    private readonly timeout: number,
+    private readonly given?: AbortSignal,
+  ) {
+    this.signal = given ? AbortSignal.any([given, this.end.signal]) : this.end.signal;
+  }
+  /** Waits for the work at most for the time limit. Its faults become errors of this package, except the caller's own reason to abort. */
+  async hold<T>(work: () => Promise<T>): Promise<T> {
+    const timer = setTimeout(() => this.end.abort(), this.timeout);
+    try {
+      return await work();
     } catch (cause) {
-      if (cause instanceof GatewayError || signal?.aborted) throw cause;
-      if (limit.signal.aborted) throw new TimeoutError(`No answer within ${timeout} ms.`, { cause });
-      // Also an answer that is no JSON: it was cut, or is not the gateway's.
-      const error = new ConnectionError(response ? "The answer was cut." : "The gateway cannot be reached.", { cause });
-      error.hasBegun = response !== undefined;
+      if (cause instanceof GatewayError || this.given?.aborted) throw cause;
+      const error = this.end.signal.aborted
+        ? new TimeoutError(`Nothing arrived within ${this.timeout} ms.`, { cause })
+        : // Also an answer that is no JSON: it was cut, or is not the gateway's.
+          new ConnectionError(this.hasBegun ? "The answer was cut." : "The gateway cannot be reached.", { cause });
+      error.hasBegun = this.hasBegun;
       throw error;
     } finally {
       clearTimeout(timer);
-      if (!response?.ok || response.bodyUsed) signal?.removeEventListener("abort", end);
     }
   }
+}
+
+/** A body under a time limit, which runs only while its reader waits for the next part. */
+function limited(body: ReadableStream<Uint8Array<ArrayBuffer>>, limit: Limit): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  const source: UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> = {
+    async pull(controller) {
+      const { done, value } = await limit.hold(() => reader.read());
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
 }
 
 /** True for faults that a repeat may not meet. */
@@ -123,8 +163,9 @@ function isPassing(error: unknown, { isRepeatable = true }: Call): boolean {
 const withoutWait = (call: Call): Call => ({ ...call, query: { ...call.query, wait: undefined } });
 
 /** Ends at once with the signal. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
     const end = () => {
       clearTimeout(timer);
       reject(signal?.reason as Error);

@@ -6,7 +6,9 @@ export {
   Gateway,
   Gateway as default,
   type GenerateOptions,
+  type RemixBody,
   type SubmitOptions,
+  type VideoBody,
   type WaitOptions,
   type WithFiles,
 } from "./gateway.js";

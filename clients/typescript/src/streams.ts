@@ -1,7 +1,5 @@
 /** Answers that arrive in parts: server-sent events, lines of JSON, and lists of several pages. */
 
-import { ConnectionError } from "./errors.js";
-
 /** The lines of a body. Cancels the body when the reader stops early. */
 export async function* lines({ body }: Response): AsyncGenerator<string, void, undefined> {
   if (!body) return;
@@ -10,9 +8,7 @@ export async function* lines({ body }: Response): AsyncGenerator<string, void, u
   let rest = "";
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch((cause: unknown) => {
-        throw cause instanceof Error && cause.name === "AbortError" ? cause : new ConnectionError("The stream was cut.", { cause });
-      });
+      const { done, value } = await reader.read();
       rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
       const parts = rest.split(/\r\n|\n|\r(?!$)/);
       rest = done ? "" : (parts.pop() ?? "");

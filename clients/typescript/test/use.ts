@@ -1,6 +1,6 @@
 /** A program that uses the package, run by test/packages: against the gateway, and behind a proxy that loses and changes answers. */
 
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import {
   type APIError,
   ConnectionError,
@@ -37,6 +37,13 @@ const saved = await film!.save();
 void (() => gateway.videos.create({ model: "vidA-2", prompt: "a", duration: 7 }));
 // @ts-expect-error a setting of another model
 void (() => gateway.videos.create({ model: "vidB-3.1-fast", prompt: "a", metadata: { resolution: "720p" } }));
+// @ts-expect-error a remix with a duration that the model does not have
+void (() => gateway.videos.createRemix("task_a", { model: "vidA-2", prompt: "a", duration: 25 }));
+// A model that the operator has added has no such types.
+void (() => gateway.videos.create({ model: "house-film", prompt: "a", duration: 7, metadata: { resolution: "8k" }, images: [picture] }));
+void (() => gateway.videos.createRemix("task_a", { model: "house-film", prompt: "a", duration: 7 }));
+// @ts-expect-error a type that no model has
+void (() => gateway.videos.create({ model: "house-film", prompt: "a", duration: "7" }));
 // @ts-expect-error a field that does not exist
 void (() => gateway.images.create({ model: "imgA-4", prompt: "a", promt: "b" }));
 
@@ -123,7 +130,49 @@ setTimeout(() => stop.abort(), 900);
 const started = Date.now();
 const stopped = (await stopping) as Error;
 const isAtOnce = Date.now() - started < 1500;
+
+// What stalls ends by the time limit, and continues where it can; what was aborted does not begin.
+const hello = { model: "textA-1-mini", messages: [{ role: "user" as const, content: "Hello" }], stream: true as const };
+const toEnd = async (chat: Promise<AsyncIterable<unknown>>) => {
+  for await (const _ of await chat);
+};
+const quick = { timeout: 700 };
+await fault("stall");
+const stalledChat = await caught(toEnd(proxied.chat.completions.create(hello, quick)));
+await fault("stall");
+const [stalledFile] = await proxied.tasks.download(behind, quick);
+const isStallResumed = (await stalledFile!.bytes()).length === stalledFile!.size;
+await fault("stall");
+const stalledStates: string[] = [];
+for await (const task of proxied.tasks.stream(behind.id, quick)) stalledStates.push(task.status);
+await fault("empty", 99);
+const silent = await caught(toEnd(Promise.resolve(proxied.tasks.stream(behind.id))));
+const reconnections = (await log()).length;
+await fault("page");
+const behindPage = await proxied.models.list();
 await fault("drop", 0);
+const aborted = (await caught(proxied.chat.completions.create(hello, { signal: AbortSignal.abort() }))) as Error;
+const leaving = new AbortController();
+const left = (await caught(
+  (async () => {
+    for await (const _ of await proxied.chat.completions.create(hello, { signal: leaving.signal })) leaving.abort();
+  })(),
+)) as Error;
+const pause = new AbortController();
+const films = [{ custom_id: "film", endpoint: "/v1/videos/generations", body: { model: "vidA-2", prompt: reference } }];
+const { id: filmsId } = await gateway.batches.create({ requests: films });
+const pauseStarted = Date.now();
+const paused = (await caught(gateway.batches.wait(filmsId, { signal: pause.signal, onProgress: () => pause.abort() }))) as Error;
+const isPauseEnded = Date.now() - pauseStarted < 2500;
+
+// A download that fails leaves the earlier file of that name as it was.
+writeFileSync("kept.png", "earlier");
+const saving = new AbortController();
+const [broken] = await gateway.tasks.download(behind, { signal: saving.signal });
+const unfinished = caught(broken!.save("kept.png"));
+saving.abort();
+const unsaved = (await unfinished) as Error;
+const isKept = readFileSync("kept.png", "utf8") === "earlier" && !existsSync("kept.png.part");
 
 const headers = new Headers(samples.headers);
 const callback = await verifyCallback(samples.secret, headers, samples.body);
@@ -161,6 +210,11 @@ console.log(
     slow: slow instanceof TimeoutError,
     gone: [gone.status, gone.code === undefined, String(gone.body).includes("1101")],
     stopped: [stopped.name, isAtOnce],
+    stalled: [stalledChat instanceof TimeoutError, isStallResumed, stalledStates.at(-1)],
+    silent: [silent instanceof ConnectionError, reconnections],
+    page: behindPage.length > 0,
+    aborted: [aborted.name, left.name, paused.name, isPauseEnded],
+    kept: [unsaved.name, isKept],
     callback: callback.type,
     forgedCallback: (forgedCallback as Error).message.includes("signature"),
     receipt: receipt.id,

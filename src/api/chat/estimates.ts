@@ -1,6 +1,7 @@
 /** `POST /v1/estimates`: the dry run of any submission or chat. The body is that of its path; `model` says which path it is. */
 
 import { admitToSubmit } from "../request/auth.ts";
+import { requireTasksLeft } from "../request/browser-tokens.ts";
 import type { AppContext, Handle } from "../request/context.ts";
 import { readLargeBody } from "../request/large-body.ts";
 import { requireVariables } from "../request/variable-checks.ts";
@@ -13,6 +14,7 @@ import type { Catalog } from "../../catalog/catalog.ts";
 export const estimate: Handle = async (c) => {
   c.set("isEstimate", true);
   await admitToSubmit(c, "browser tokens");
+  requireTasksLeft(c);
   const read = await readLargeBody(c, "", { keepsImages: false });
   const catalog = await liveCatalog(c.env.DB);
   const family = findFamily(catalog, read.body["model"]);

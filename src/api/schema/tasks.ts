@@ -47,7 +47,7 @@ export const dryRun = z.strictObject({
   price: amount.check(z.describe("Balance units that would be reserved.")),
   remaining_after: z.number().check(z.gte(-1)).check(z.describe("What key and account would have left; -1 if there is no limit.")),
   estimated_time: count.check(z.describe("Seconds that such a task usually takes.")),
-  metadata: z.looseObject({ kind: z.string(), reserved: amount }),
+  metadata: z.looseObject({ kind: z.enum(["chat", ...taskKinds]), reserved: amount }),
 });
 
 export const failure = z.strictObject({

@@ -345,8 +345,6 @@ export async function typeLines(c: ConsoleContext): Promise<Response> {
   try {
     return await inTurn(c.req.raw, c.get("caller").accountId, c.env.RECEIVE, async (request) => {
       const form = await readLargeForm(request);
-      if (form === "too_large") return refuse(t("batch_table_too_large"), 413);
-      if (form === "broken") return refuse(t("form_broken"), 400);
       const table = form.images.get("table")?.[0];
       if ((table?.size ?? 0) > maxTableBytes) return refuse(t("batch_table_too_large"), 413);
       const typed = form.typed.get("text")?.[0] ?? "";
@@ -359,7 +357,8 @@ export async function typeLines(c: ConsoleContext): Promise<Response> {
     });
   } catch (error) {
     if (!(error instanceof FormError)) throw error;
-    return refuse(t(error.status === 413 ? "batch_table_too_large" : error.status === 503 ? "form_busy" : "form_broken"), error.status);
+    const problems = { 400: "form_broken", 408: "form_late", 413: "batch_table_too_large", 503: "form_busy" } as const;
+    return refuse(t(problems[error.status]), error.status);
   }
 }
 

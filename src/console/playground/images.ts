@@ -6,6 +6,7 @@ import { getMultipartBoundary, MultipartParseError, parseMultipartStream } from 
 import { boundedBody } from "../../net/bounded-body.ts";
 import type { Receive } from "../../rpc/gateway-api.ts";
 import { NetError } from "../../net/net-error.ts";
+import { paceTimeMs, within } from "../../net/pace.ts";
 import { Semaphore } from "../../base/concurrency.ts";
 import type { Typed } from "./fields.ts";
 import { ImageFile } from "./image-file.ts";
@@ -32,8 +33,8 @@ const maxNames = 50;
 const decodeName = (filename: string) =>
   filename.replace(/%(22|0D|0A)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Reads a form. `too_large` and `broken` are the reasons of a failure. */
-export async function readForm(request: Request): Promise<Form | "too_large" | "broken"> {
+/** Reads a form. Throws `FormError`. */
+export async function readForm(request: Request): Promise<Form> {
   const form: Form = { typed: new Map(), images: new Map() };
   const add = <T>(map: Map<string, T[]>, name: string, value: T) => {
     const list = map.get(name);
@@ -42,11 +43,11 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
   };
   const type = request.headers.get("content-type") ?? "";
   const boundary = getMultipartBoundary(type) ?? "";
-  if (!request.body) return "broken";
-  if (Number(request.headers.get("content-length") ?? 0) > maxFormBytes) return "too_large";
+  if (!request.body) throw new FormError(400);
+  if (Number(request.headers.get("content-length") ?? 0) > maxFormBytes) throw new FormError(413);
   const isMultipart = type.startsWith("multipart/form-data");
   const body = boundedBody(request.body, { maxBytes: isMultipart ? maxFormBytes : smallEnough });
-  try {
+  const read = async () => {
     if (!isMultipart) for (const [name, value] of new URLSearchParams(await new Response(body).text())) add(form.typed, name, value);
     else
       for await (const part of parseMultipartStream(body, { boundary, maxFileSize: maxFormBytes, maxTotalSize: maxFormBytes })) {
@@ -54,9 +55,12 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
         if (filename === undefined) add(form.typed, name, part.text);
         else if (filename !== "") add(form.images, name, new ImageFile(decodeName(filename), part.content));
       }
+  };
+  try {
+    await within(paceTimeMs(Number(request.headers.get("content-length") ?? smallEnough)), read());
   } catch (error) {
-    if (error instanceof NetError) return error.reason === "too_large" ? "too_large" : "broken";
-    if (error instanceof MultipartParseError || error instanceof TypeError) return "broken"; // also bytes that are not text
+    if (error instanceof NetError) throw new FormError(error.reason === "too_large" ? 413 : error.reason === "timeout" ? 408 : 400);
+    if (error instanceof MultipartParseError || error instanceof TypeError) throw new FormError(400); // also bytes that are not text
     throw error;
   }
   if (!isMultipart)
@@ -112,7 +116,7 @@ function* base64Of(chunks: Uint8Array[]): Generator<string> {
 /** The bytes of the forms in memory: an isolate has 128 MB. The largest form takes all of them, several of an account at most half. */
 const turns = new Semaphore({ maxAtOnce: maxFormBytes, allowsLarger: true, maxWaiting: 4, maxHoldMs: 120_000, maxWaitMs: 10_000 });
 
-/** The errors of `inTurn`, by the status of the answer. */
+/** The errors of `readForm` and `inTurn`, by the status of the answer. */
 export class FormError extends Error {
   readonly status: 400 | 408 | 413 | 503;
   constructor(status: number) {
@@ -132,10 +136,19 @@ export async function inTurn<T>(request: Request, accountId: string, receive: Re
   const received = await receive(accountId, request.body, maxFormBytes);
   if (!received.ok) throw new FormError(received.status);
   const arrived = new Request(request, { method: "POST", body: received.body });
-  return turns.take(
-    () => work(arrived),
+  let hasTurn = false;
+  const turn = turns.take(
+    () => {
+      hasTurn = true;
+      return work(arrived);
+    },
     () => new FormError(503),
     accountId,
     Number(received.headers.get("content-length")),
   );
+  return turn.catch(async (error: unknown) => {
+    // Frees what was collected for it.
+    if (!hasTurn) await arrived.body?.cancel();
+    throw error;
+  });
 }

@@ -62,8 +62,6 @@ function queried(query: Record<string, string>): Typed {
 async function answer(c: ConsoleContext, request: Request): Promise<Response> {
   const { t } = c.var;
   const form = await readForm(request);
-  if (form === "too_large") throw new FormError(413);
-  if (form === "broken") throw new FormError(400);
   const { images } = form;
   const typed = withFiles(form.typed, images);
   const text = (name: string) => typed.get(name)?.[0];

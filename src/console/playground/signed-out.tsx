@@ -4,7 +4,7 @@ import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import type { MiddlewareHandler } from "hono";
 import { person } from "../frame.tsx";
 import { withReturn } from "../return-to.ts";
-import { readForm } from "./images.ts";
+import { FormError, readForm } from "./images.ts";
 import { unsent } from "./page.tsx";
 
 /** Larger forms contain files, which are not read for visitors. */
@@ -18,8 +18,8 @@ const notKept = new Set(["do", "key", "shown", "run", "kind"]);
 async function readAddress(c: ConsoleContext): Promise<string> {
   const path = "/console/playground";
   if (!(Number(c.req.header("content-length") ?? Infinity) <= maxFormBytes)) return path;
-  const form = await readForm(c.req.raw);
-  if (typeof form === "string") return path;
+  const form = await readForm(c.req.raw).catch((error: unknown) => (error instanceof FormError ? undefined : Promise.reject(error)));
+  if (!form) return path;
   const query = new URLSearchParams();
   for (const [name, [text = ""]] of form.typed) if (!notKept.has(name) && text !== "") query.set(name, text);
   const full = `${path}?${query}`;

@@ -30,6 +30,10 @@ from ._sync import (
     List as List,
     Stream as Stream,
 )
+from ._values import (
+    FileSource as FileSource,
+    ModelName as ModelName,
+)
 from .generated.types import *  # noqa: F403
 from .verify import (
     verify_callback as verify_callback,

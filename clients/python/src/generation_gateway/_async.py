@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import Any, Generic, Literal, overload
@@ -16,20 +18,20 @@ from ._shared import (
     BatchResult,
     Config,
     EventReader,
-    FileSource,
     Headers,
     T,
     file_name,
     is_final,
     log,
+    pause_before_reconnection,
     pause_before_repeat,
     present,
-    read_source,
     to_connection_error,
     to_result,
     urls_of,
     with_key,
 )
+from ._values import FileSource, is_file, read_source
 from .generated import types as t
 
 OnProgress = Callable[[t.Task], None]
@@ -82,25 +84,27 @@ class AsyncList(Generic[T]):
 
 
 class AsyncDownload:
-    """A file of a result whose head has arrived. Read it once: `read`, `iter_bytes`, or `save` it."""
+    """A file whose head is known. `read`, `iter_bytes` or `save` it: the file is requested then."""
 
-    def __init__(self, http: _AsyncHttp, url: str, response: httpx.Response) -> None:
+    def __init__(self, http: _AsyncHttp, url: str, headers: Headers) -> None:
         self._http = http
-        self._response = response
+        self._etag = headers.get("etag")
         self.url = url
-        self.name = file_name(url, response.headers)
-        self.type: str = response.headers.get("content-type", "application/octet-stream")
-        length = response.headers.get("content-length")
+        self.name = file_name(url, headers)
+        self.type: str = headers.get("content-type", "application/octet-stream")
+        length = headers.get("content-length")
         self.size = int(length) if length else None
         """Bytes; None if the answer does not say."""
 
     async def iter_bytes(self) -> AsyncIterator[bytes]:
         """The bytes as they arrive. A cut connection is continued where it ended."""
         received, cuts = 0, 0
-        etag = self._response.headers.get("etag")
-        response = self._response
         while True:
+            headers = {"range": f"bytes={received}-", **({"if-range": self._etag} if self._etag else {})} if received else None
+            response = await self._http.open("GET", self.url, headers=headers)
             try:
+                if received and response.status_code != 206:
+                    break
                 async for part in response.aiter_raw():
                     received += len(part)
                     cuts = 0
@@ -114,29 +118,28 @@ class AsyncDownload:
                     raise APIConnectionError("the file was cut", has_begun=True) from error
             finally:
                 await response.aclose()
-            headers = {"range": f"bytes={received}-", **({"if-range": etag} if etag else {})}
-            response = await self._http.open("GET", self.url, headers=headers)
-            if response.status_code != 206:
-                await response.aclose()
-                # Another file by now: the parts do not belong together.
-                raise APIConnectionError("the file was cut, and has changed", has_begun=True)
+        # Another file by now: the parts do not belong together.
+        raise APIConnectionError("the file was cut, and has changed", has_begun=True)
 
     async def read(self) -> bytes:
         """The whole file."""
         return b"".join([part async for part in self.iter_bytes()])
 
     async def save(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Writes the file to the disk while it arrives, by default under its name in the current folder. Returns the path.
+        """Writes the file to the disk, by default under its name in the current folder. Returns the path.
 
-        A part of a file is not left behind.
+        Until it is whole its name is `{path}.part`.
         """
         target = os.fspath(path) if path is not None else self.name
+        partial = f"{target}.part"
         try:
-            with open(target, "wb") as file:
+            with open(partial, "wb") as file:
                 async for part in self.iter_bytes():
-                    file.write(part)
+                    await asyncio.to_thread(file.write, part)
+            os.replace(partial, target)
         except BaseException:
-            os.unlink(target)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(partial)
             raise
         return target
 
@@ -146,10 +149,10 @@ class _AsyncHttp:
 
     def __init__(self, config: Config, client: httpx.AsyncClient | None) -> None:
         self.config = config
-        self._client = client or httpx.AsyncClient()
+        self.client = client or httpx.AsyncClient()
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self.client.aclose()
 
     async def json(
         self,
@@ -238,12 +241,12 @@ class _AsyncHttp:
         read: Callable[[httpx.Response], Awaitable[Any]],
     ) -> Any:
         # Without compression: a file is continued at a place in its bytes.
-        request = self._client.build_request(
+        request = self.client.build_request(
             method, url, params=query or None, headers={"accept-encoding": "identity", **headers}, timeout=timeout, **call
         )
         response: httpx.Response | None = None
         try:
-            response = await self._client.send(request, stream=True)
+            response = await self.client.send(request, stream=True)
             log.debug("%s %s %d, %s", method, request.url.path, response.status_code, response.headers.get("x-request-id"))
             if not response.is_success:
                 text = (await response.aread()).decode(errors="replace")
@@ -252,6 +255,20 @@ class _AsyncHttp:
             return await read(response)
         except httpx.HTTPError as error:
             raise to_connection_error(error, response is not None) from error
+
+    async def head(self, url: str) -> AsyncDownload:
+        """A file by its link."""
+        # Only links of this gateway answer HEAD for sure: one that is signed for GET alone does not.
+        response = await self.open("HEAD" if url.startswith(f"{self.config.origin}/") else "GET", url)
+        await response.aclose()
+        return AsyncDownload(self, url, response.headers)
+
+    async def upload(self, source: FileSource, expires_in: int | None = None) -> t.StoredFile:
+        content = await asyncio.to_thread(read_source, source)
+        stored: t.StoredFile = await self.json(
+            "POST", "/v1/files", content=content, query={"expires_in": expires_in}, headers={"content-type": "application/octet-stream"}
+        )
+        return stored
 
     def list(self, path: str, query: dict[str, Any]) -> Callable[[str | None], Awaitable[dict[str, Any]]]:
         async def fetch(after: str | None) -> dict[str, Any]:
@@ -266,9 +283,17 @@ class _Submissions:
         self._http = http
 
     async def _submit(self, path: str, body: Any, idempotency_key: str | None, deliver_to: t.DeliverTo | None) -> t.Submission:
-        sent = {**body, **({"deliver_to": deliver_to} if deliver_to else {})}
+        sent = {**await self._uploaded(body), **({"deliver_to": deliver_to} if deliver_to else {})}
         submission: t.Submission = await self._http.json("POST", path, body=sent, headers=with_key(idempotency_key))
         return submission
+
+    async def _uploaded(self, value: Any) -> Any:
+        """A copy of a body in which ids of uploaded files have taken the place of files."""
+        if isinstance(value, dict):
+            return {name: await self._uploaded(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [await self._uploaded(item) for item in value]
+        return (await self._http.upload(value))["id"] if is_file(value) else value
 
     async def _finish(self, submission: t.Submission, on_progress: OnProgress | None, deliver_to: t.DeliverTo | None) -> t.Task:
         task = await _wait(self._http, submission["id"], on_progress)
@@ -315,14 +340,14 @@ class AsyncImages(_Submissions):
 
 class AsyncVideos(_Submissions):
     async def create(
-        self, body: t.NewVideoRequest, *, idempotency_key: str | None = None, deliver_to: t.DeliverTo | None = None
+        self, body: t.NewVideoRequest | t.OtherVideoRequest, *, idempotency_key: str | None = None, deliver_to: t.DeliverTo | None = None
     ) -> t.Submission:
         """Submits and returns the task at once."""
         return await self._submit("/v1/videos/generations", body, idempotency_key, deliver_to)
 
     async def generate(
         self,
-        body: t.NewVideoRequest,
+        body: t.NewVideoRequest | t.OtherVideoRequest,
         *,
         on_progress: OnProgress | None = None,
         idempotency_key: str | None = None,
@@ -412,18 +437,22 @@ class AsyncTasks(_Submissions):
     async def stream(self, task_id: str) -> AsyncIterator[t.Task]:
         """The task, at every change until it is final. A cut stream is continued."""
         last: str | None = None
+        empty = 0
         while True:
             headers = {"last-event-id": last} if last else None
+            began = time.monotonic()
             response = await self._http.open("GET", f"/v1/tasks/{task_id}/events", headers=headers)
             # The final state was already sent.
             if response.status_code == 204:
                 return
             reader = EventReader()
+            empty += 1
             try:
                 async for line in response.aiter_lines():
                     event = reader.take(line)
                     if event is None:
                         continue
+                    empty = 0
                     last = event.get("id")
                     task: t.Task = json.loads(event["data"])
                     yield task
@@ -433,7 +462,8 @@ class AsyncTasks(_Submissions):
                 log.warning("the stream of %s was cut: %s", task_id, error)
             finally:
                 await response.aclose()
-            await asyncio.sleep(1)
+            empty, pause = pause_before_reconnection(empty, began, task_id)
+            await asyncio.sleep(pause)
 
     async def cancel(self, task_id: str) -> t.Task:
         task: t.Task = (await self._http.json("POST", f"/v1/tasks/{task_id}/cancel"))["data"]
@@ -448,7 +478,7 @@ class AsyncTasks(_Submissions):
 
     async def download(self, task: t.Task) -> list_[AsyncDownload]:
         """The files of a completed task: images, a video with its thumbnail, or a character's image. Links are valid for 24 hours."""
-        return [AsyncDownload(self._http, url, await self._http.open("GET", url)) for url in urls_of(task)]
+        return [await self._http.head(url) for url in urls_of(task)]
 
 
 class AsyncCompletions:
@@ -502,11 +532,7 @@ class AsyncFiles:
 
     async def upload(self, source: FileSource, *, expires_in: int | None = None) -> t.StoredFile:
         """Uploads a path, bytes or an open file. The answer's `id` stands in place of a URL in every body."""
-        headers = {"content-type": "application/octet-stream"}
-        stored: t.StoredFile = await self._http.json(
-            "POST", "/v1/files", content=read_source(source), query={"expires_in": expires_in}, headers=headers
-        )
-        return stored
+        return await self._http.upload(source, expires_in)
 
     def list(self, *, limit: int | None = None) -> AsyncList[t.StoredFile]:
         return AsyncList(self._http.list("/v1/files", {"limit": limit}))
@@ -516,8 +542,7 @@ class AsyncFiles:
         return stored
 
     async def download(self, file_id: str) -> AsyncDownload:
-        url = f"{self._http.config.origin}/v1/files/{file_id}/content"
-        return AsyncDownload(self._http, url, await self._http.open("GET", url))
+        return await self._http.head(f"{self._http.config.origin}/v1/files/{file_id}/content")
 
     async def delete(self, file_id: str) -> None:
         await self._http.json("DELETE", f"/v1/files/{file_id}")
@@ -714,7 +739,21 @@ class AsyncGateway:
 
     async def download(self, url: str) -> AsyncDownload:
         """A file by its link."""
-        return AsyncDownload(self._http, url, await self._http.open("GET", url))
+        return await self._http.head(url)
+
+    def with_options(
+        self, *, timeout: float | None = None, max_retries: int | None = None, headers: Headers | None = None
+    ) -> AsyncGateway:
+        """The same client with other options, for some calls: `gateway.with_options(timeout=5).models.list()`."""
+        config = self._http.config
+        return AsyncGateway(
+            config.origin,
+            config.api_key,
+            timeout=config.timeout if timeout is None else timeout,
+            max_retries=config.max_retries if max_retries is None else max_retries,
+            headers={**config.headers, **(headers or {})},
+            http_client=self._http.client,
+        )
 
     async def close(self) -> None:
         await self._http.close()

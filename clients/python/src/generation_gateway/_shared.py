@@ -7,10 +7,10 @@ import logging
 import os
 import random
 import re
+import time
 import uuid
 from collections.abc import Mapping
-from os import PathLike
-from typing import Any, BinaryIO, NotRequired, TypedDict, TypeVar, cast
+from typing import Any, NotRequired, TypedDict, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 import httpx
@@ -21,8 +21,6 @@ from .generated.types import Task
 log = logging.getLogger("generation_gateway")
 
 Headers = Mapping[str, str]
-FileSource = str | PathLike[str] | bytes | BinaryIO
-"""A path, bytes, or an open file."""
 
 
 class BatchResult(TypedDict):
@@ -52,6 +50,7 @@ class Config:
         if not api_key:
             raise ValueError("the key is missing: api_key, or the variable GATEWAY_KEY")
         self.origin = re.sub(r"/+(v1/*)?$", "", base_url)
+        self.api_key = api_key
         self.timeout = timeout
         self.max_retries = max_retries
         self.headers = {"authorization": f"Bearer {api_key}", **(headers or {})}
@@ -95,15 +94,6 @@ def file_name(url: str, headers: Headers) -> str:
     return name.replace("\\", "/").rsplit("/", 1)[-1] or "file"
 
 
-def read_source(source: FileSource) -> bytes:
-    if isinstance(source, bytes):
-        return source
-    if isinstance(source, str | PathLike):
-        with open(source, "rb") as file:
-            return file.read()
-    return source.read()
-
-
 def urls_of(task: Task) -> list[str]:
     # Which of the three results it is, is known by its fields alone.
     result = cast("dict[str, Any] | None", task.get("result"))
@@ -114,6 +104,16 @@ def urls_of(task: Task) -> list[str]:
     videos: list[dict[str, Any]] = result.get("videos") or []
     made: list[dict[str, Any]] = [*(result.get("images") or []), *videos, *(result.get("files") or [])]
     return [*(url for file in made for url in file["url"]), *(video["thumbnail"] for video in videos if "thumbnail" in video)]
+
+
+def pause_before_reconnection(empty: int, began: float, task_id: str) -> tuple[int, float]:
+    """Streams in a row that ended at once without a state, and seconds until the next one. Raises after five."""
+    # A state may last longer than a stream, but not every stream ends at once without one.
+    if time.monotonic() - began > 60:
+        empty = 0
+    if empty > 4:
+        raise APIConnectionError(f"the events of {task_id} do not arrive", has_begun=True)
+    return empty, 2 ** max(empty - 1, 0) / 2
 
 
 def is_final(task: Task) -> bool:
