@@ -31,6 +31,7 @@ import { site } from "./site/site.tsx";
 import { staticFile } from "./static-files.ts";
 import { tasks } from "./tasks/pages.ts";
 import { serveThumbnail } from "./tasks/thumbnails.ts";
+import { trying } from "./site/try.tsx";
 import { usage } from "./usage/page.tsx";
 import { webhooks } from "./webhooks/page.tsx";
 
@@ -93,6 +94,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console/logs", logs)
   .route("/console/webhooks", webhooks)
   .route("/console/search", search)
+  .route("/console/try", trying)
   .route("/console/keys", keys)
   .route("/console/members", members)
   .route("/console/audit-log", auditLog)
