@@ -231,7 +231,7 @@ document.addEventListener("submit", (event) => {
   const button = event.submitter;
   if (button?.getAttribute("aria-busy") === "true") return;
   button?.setAttribute("aria-busy", "true");
-  const body = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]));
+  const body = new URLSearchParams([...new FormData(form)].flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])));
   void fetch(form.action, { method: "POST", headers: { "x-part": "1" }, body })
     .then(async (answer) => {
       // The session has ended: without the script the form leads to the sign-in page.

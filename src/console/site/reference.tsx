@@ -22,8 +22,10 @@ interface FieldProps {
 /** A field: what it is called, what it may be, what it means, and what it contains, folded. */
 const Field = ({ name, hint, schema, isRequired }: FieldProps) => {
   const inner = api.nestedSchema(schema);
-  const plainDefault = ["string", "number", "boolean"].includes(typeof schema.default) ? schema.default : undefined;
-  const about = [hint, api.words(schema), plainDefault !== undefined && `default ${String(plainDefault)}`].filter(Boolean).join(", ");
+  const { default: preset } = schema;
+  const plainDefault =
+    typeof preset === "string" ? preset : ["number", "boolean"].includes(typeof preset) ? JSON.stringify(preset) : undefined;
+  const about = [hint, api.words(schema), plainDefault !== undefined && `default ${plainDefault}`].filter(Boolean).join(", ");
   return (
     <li>
       <p class="row gap1">

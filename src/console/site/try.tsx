@@ -44,7 +44,7 @@ function exampleOf(operation: api.Operation): Sample | undefined {
   const [text] = Object.values(operation.requestBody?.content ?? {}).flatMap((content) => api.formatExamples(content));
   if (text === undefined || !withBody.has(operation.operationId)) return undefined;
   const { reference: _, ...body } = JSON.parse(text) as Sample;
-  return body as Sample;
+  return body;
 }
 
 /** The names of the path's parameters. */
