@@ -1,9 +1,10 @@
-/** `npm run packages`: builds the clients into `clients/dist`: two npm packages and a wheel, generated from the API description. */
+/** `npm run packages`: builds the clients into `clients/dist`: two npm packages, a wheel and a Go module, generated from the API description. */
 
 import { execFile } from "node:child_process";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { hasGo } from "./support/go.ts";
 import { programIn, pythonWith } from "./support/python.ts";
 import { root } from "./support/wrangler.ts";
 
@@ -53,6 +54,15 @@ async function wheel(): Promise<void> {
   await build("python", python, "-m", "build", "--wheel", "--no-isolation", "--outdir", dist);
 }
 
+/** The sources with the generated types: a module of Go is not packed. */
+async function goModule(): Promise<void> {
+  if (!(await hasGo())) return console.error("Go is not installed: clients/dist has no Go client.");
+  const module = join(dist, "generation-gateway-go");
+  await cp(folder("go"), module, { recursive: true });
+  const args = ["--config", "config.yaml", join(root, "src/console/site/openapi.json")];
+  await run("go", ["run", "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2", ...args], { cwd: module });
+}
+
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
-await Promise.all([npmPackage("typescript"), npmPackage("ai-sdk"), wheel()]);
+await Promise.all([npmPackage("typescript"), npmPackage("ai-sdk"), wheel(), goModule()]);

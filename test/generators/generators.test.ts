@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { hasGo } from "../../scripts/support/go.ts";
 import { programIn, pythonWith } from "../../scripts/support/python.ts";
 
 const run = promisify(execFile);
@@ -21,12 +22,6 @@ beforeAll(async () => {
   await run("npm", ["ci", "--prefer-offline", "--no-audit", "--no-fund"], { cwd: folder });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
-
-const isThere = (command: string, argument: string) =>
-  run(command, [argument]).then(
-    () => true,
-    () => false,
-  );
 
 /** The last line that a program prints. */
 async function lastLine(command: string, args: string[], cwd: string): Promise<string> {
@@ -66,7 +61,7 @@ test.concurrent("Python: openapi-python-client", async () => {
 });
 
 test.concurrent("Go: oapi-codegen", async ({ skip }) => {
-  if (!(await isThere("go", "version"))) skip("Go is not installed");
+  if (!(await hasGo())) skip("Go is not installed");
   const cwd = join(folder, "go");
   await run("go", ["run", "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2", "--config", "config.yaml", description], {
     cwd,

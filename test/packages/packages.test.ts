@@ -2,13 +2,14 @@
 
 import { execFile } from "node:child_process";
 import { generateKeyPairSync, sign } from "node:crypto";
-import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { hasGo } from "../../scripts/support/go.ts";
 import { install, newEnvironment } from "../../scripts/support/python.ts";
 import { startProxy } from "./proxy.ts";
 
@@ -94,14 +95,19 @@ async function use(cwd: string): Promise<unknown> {
   return runProxied(process.execPath, ["use.ts"], cwd);
 }
 
-/** The program of a client's README, with this gateway's address and a key. */
-async function readmeProgram(client: string, language: "ts" | "python"): Promise<string> {
+/** The blocks of a client's README, with this gateway's address and a key. */
+async function readmeBlocks(client: string, language: "ts" | "python" | "go"): Promise<string[]> {
   const text = await readFile(`clients/${client}/README.md`, "utf8");
-  const programs = [...text.matchAll(new RegExp(`^\`{3}${language}\\n(.*?)^\`{3}$`, "gms"))].map(([, program = ""]) => program);
-  expect(programs.length, client).toBeGreaterThan(0);
   const { GATEWAY_URL = "", GATEWAY_KEY = "" } = process.env;
-  return programs.join("\n").replaceAll("https://gateway.example", GATEWAY_URL).replaceAll("sk-...", GATEWAY_KEY);
+  const whole = text.replaceAll("https://gateway.example", GATEWAY_URL).replaceAll("sk-...", GATEWAY_KEY);
+  const blocks = [...whole.matchAll(new RegExp(`^\`{3}${language}\\n(.*?)^\`{3}$`, "gms"))].map(([, block = ""]) => block);
+  expect(blocks.length, client).toBeGreaterThan(0);
+  return blocks;
 }
+
+/** They are one program. */
+const readmeProgram = async (client: string, language: "ts" | "python"): Promise<string> =>
+  (await readmeBlocks(client, language)).join("\n");
 
 /** Runs the TypeScript of a client's README where its package is installed, with a line that prints a value at its end. */
 async function runReadme(cwd: string, client: string, printed: string): Promise<string> {
@@ -232,4 +238,53 @@ test.concurrent("the provider for the AI SDK", async () => {
     stopped: ["AbortError", true],
   });
   expect(await runReadme(cwd, "ai-sdk", "image.mediaType, video.mediaType")).toBe("image/png video/mp4");
+});
+
+test.concurrent("the Go client", async ({ skip }) => {
+  if (!(await hasGo())) skip("Go is not installed");
+  const cwd = await mkdtemp(join(folder, "go-"));
+  const module = ["module use", "go 1.24.0", "require gateway.example/go v0.3.0"];
+  await writeFile(join(cwd, "go.mod"), `${module.join("\n")}\nreplace gateway.example/go => ${join(dist, "generation-gateway-go")}\n`);
+  await copyFile("clients/go/test/use.go", join(cwd, "use.go"));
+  await writeFile(join(cwd, "samples.json"), JSON.stringify(samples()));
+  await mkdir(join(cwd, "readme"));
+  // The first block is a whole program, the others are statements at its end.
+  const [program = "", ...statements] = await readmeBlocks("go", "go");
+  const imports = ["encoding/json", "errors", "net/url", "os"].map((name) => `"${name}"`).join("\n");
+  const whole = [program.replace("import (", `import (\n${imports}`).trimEnd().replace(/}$/, ""), ...statements, "}"];
+  await writeFile(join(cwd, "readme/main.go"), whole.join("\n"));
+  await run("go", ["mod", "tidy"], { cwd });
+  await run("go", ["vet", "./..."], { cwd });
+  await run("go", ["build", "-o", "use", "use.go"], { cwd });
+  expect(await runProxied(join(cwd, "use"), [], cwd)).toEqual({
+    image: made.image,
+    names: made.names,
+    again: true,
+    progress: 100,
+    video: true,
+    refused,
+    unauthorized: "unauthorized",
+    failed: made.failed,
+    chat: [true, true],
+    states: made.states,
+    edited: "completed",
+    estimate: made.estimate,
+    survived: { ...made.survived, page: ["completed", 1, 1] },
+    listed: 5,
+    resumed: made.resumed,
+    cutChat: made.cutChat,
+    slow: true,
+    gone: made.gone,
+    stalled: made.stalled,
+    silent: made.silent,
+    stopped: [true, true],
+    kept: [true, true],
+    callback: made.callback,
+    forgedCallback: true,
+    receipt: true,
+    forgedReceipt: true,
+  });
+  const { stdout } = await run("go", ["run", "./readme"], { cwd });
+  expect(stdout).toContain("lighthouse.png <nil>\n");
+  expect(stdout.trim().split("\n").at(-1)).toBe("<nil>");
 });
