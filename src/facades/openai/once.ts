@@ -59,5 +59,5 @@ export async function sampleInput(chunks: readonly Uint8Array[]): Promise<string
     const last = Math.max(total - sampleBytes, sampleBytes) - (at - chunk.length);
     if (last < chunk.length) samples.push(chunk.subarray(Math.max(0, last)));
   }
-  return `${total}:${await sha256Hex(await new Blob(samples as Uint8Array<ArrayBuffer>[]).arrayBuffer())}`;
+  return `${total}:${await sha256Hex(await new Blob(samples).arrayBuffer())}`;
 }
