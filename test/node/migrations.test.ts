@@ -58,6 +58,7 @@ const writes: Record<string, (n: string) => string> = {
   "0003": (n) => `INSERT INTO fingerprint VALUES (CAST('${n}' AS BLOB), 'image', 'image/png', 'none', 1);`,
   "0004": (n) => `
     INSERT INTO file (account_id, id, type, bytes, name, object, created_at, expires_at) VALUES ('acc_${n}', 'file_${n}', 'image/png', 5, NULL, 'files/acc_${n}/1', 1, 2);`,
+  "0016": (n) => `INSERT INTO conversation VALUES ('conv_${n}', 'acc_${n}', 'u_${n}', 'A question', 1, '[]');`,
   "0013": (n) => `
     INSERT INTO payer VALUES ('acc_${n}', 'cus_${n}', 1, NULL);
     INSERT INTO payment VALUES ('pay_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'paid', 'cs_${n}', 'pi_${n}', 2, 0, NULL);
@@ -65,6 +66,10 @@ const writes: Record<string, (n: string) => string> = {
     INSERT INTO top_up (account_id, threshold, money, currency, amount, ceiling, method_id) VALUES ('acc_${n}', 5, 1000, 'usd', 10000000, 5000, 'pm_${n}');
     INSERT INTO payment_return VALUES ('re_${n}', 'pay_${n}', 'refund', 500, 'taken', 3);
     INSERT INTO payment_event VALUES ('evt_${n}', 2);`,
+  "0017": (n) => `
+    UPDATE auth_account SET password = 'hash' WHERE userId = 'u_${n}';
+    UPDATE auth_user SET email = 'new-${n}@example.com' WHERE id = 'u_${n}';
+    DELETE FROM auth_passkey WHERE userId = 'u_${n}';`,
   "0014": (n) => `UPDATE api_key SET paused_at = 5 WHERE id = 'key_${n}';`,
   "0012": (n) => `INSERT INTO account_day VALUES (0, 'acc_${n}', 60, 30, 1, 0, 0);`,
   "0008": (n) => `
