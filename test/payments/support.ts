@@ -20,6 +20,11 @@ export class Shop {
     vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => this.stripe.fetch(new Request(input, init)));
   }
 
+  /** Stripe's answers, for faults. */
+  get answers() {
+    return this.stripe as unknown as Record<string, (...values: unknown[]) => Promise<unknown>>;
+  }
+
   /** The Worker behind the gateway. */
   get worker(): NonNullable<Env["PAYMENTS"]> {
     return new Payments(createExecutionContext(), { ...env, ...keys, ...this.#vars } as PaymentsBindings);

@@ -181,6 +181,28 @@ test.each(steps)(
 );
 
 test.each([false, true])(
+  "a crash between the row of a payment and the charge (%s: Stripe has taken it): the next run takes and credits one payment",
+  async (isDone) => {
+    const shop = new Shop();
+    const account = await newAccount(1);
+    await shop.topUp(account);
+    later();
+    const isCharge = (_: unknown, [request]: unknown[]) =>
+      (request as Request).method === "POST" && (request as Request).url.endsWith("/v1/payment_intents");
+    const reached = stopAt(shop.answers, "fetch", isDone, isCharge);
+    const lost = shop.run().catch(() => undefined);
+    await reached();
+    await crashWallet(account);
+    await Promise.race([lost, scheduler.wait(1)]);
+    (shop.answers as unknown as { fetch: Mock }).fetch.mockRestore();
+    await runs(shop, 2);
+    expect([await quota(account), shop.stripe.intents.size]).toEqual([11, 1]);
+    await shop.deliver();
+    expect([await quota(account), (await state(account))?.taken]).toEqual([11, 1000]);
+  },
+);
+
+test.each([false, true])(
   "a crash at the write after a declined payment (%s: after it took effect): the next run ends it",
   async (isDone) => {
     const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
