@@ -104,7 +104,10 @@ const cacheMs = 8_000;
 const renewMs = 6_000;
 const busyUses = 16;
 const maxCached = 10_000;
-/** Other requests of a key wait so long for its running look-up, and look whether it is over at these intervals: no request can wake another. */
+/**
+ * Other requests of a key wait so long for its running look-up. They look whether it is over after this time, then after twice as long and
+ * so on, because no request can wake another and each look costs as much as a tenth of a look-up.
+ */
 const waitMs = 100;
 const pollMs = 3;
 
@@ -207,7 +210,7 @@ function find(bindings: KeyBindings, cache: Cache, name: string, toValue: ToValu
 
 /** Waits for the running look-up of another request. Looks the key up itself if that takes too long or has cached nothing. */
 async function joinLookUp(bindings: KeyBindings, cache: Cache, name: string, toValue: ToValue): Promise<Caller | undefined> {
-  for (let waited = 0; waited < waitMs && cache.running.has(name); waited += pollMs) await scheduler.wait(pollMs);
+  for (let ms = pollMs; ms < waitMs && cache.running.has(name); ms *= 2) await scheduler.wait(ms);
   const now = Date.now();
   return findCached(cache, name, now)?.caller ?? lookUp(bindings, cache, name, toValue, now);
 }

@@ -2,7 +2,8 @@
 
 import { inLanes } from "../../base/concurrency.ts";
 import { ApiError, invalid, type Violation } from "../../base/errors.ts";
-import { fileDigest, sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
+import { sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
+import { fileDigest } from "../../base/file-id.ts";
 import { retry } from "../../base/retry.ts";
 import { deleteBatch, hasBatch, insertBatch, listBatches, noteBatchBegun } from "../../db/batches.ts";
 import { findDestination } from "../../db/destinations.ts";

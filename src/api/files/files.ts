@@ -1,7 +1,7 @@
 /** `/v1/files`: the account's own files, which bodies can name in place of URLs. */
 
 import { endFile, fileById, listFiles as listStored, type StoredFile } from "../../db/files.ts";
-import { fileDigest } from "../../base/ids.ts";
+import { fileDigest } from "../../base/file-id.ts";
 import { ApiError } from "../../base/errors.ts";
 import { removeExpiredFiles } from "../../storage/files.ts";
 import { alert } from "../../base/log.ts";

@@ -3,7 +3,7 @@
 import { filesWithIds, fileById, type StoredFile } from "../../db/files.ts";
 import type { Caller } from "../../db/callers.ts";
 import type { FileKind } from "../../catalog/own-schema.ts";
-import { fileDigest } from "../../base/ids.ts";
+import { fileDigest } from "../../base/file-id.ts";
 import { invalid, type Violation } from "../../base/errors.ts";
 import { copyStored } from "../../storage/assets.ts";
 import type { Lookups } from "./lookups.ts";

@@ -36,7 +36,7 @@ import { sourceFromTask } from "./source.ts";
 import { usableRoutes } from "./routes.ts";
 import { findFiles } from "./files.ts";
 import type { Lookups } from "./lookups.ts";
-import { fileDigest } from "../../base/ids.ts";
+import { fileDigest } from "../../base/file-id.ts";
 import type { StoredFile } from "../../db/files.ts";
 
 /** A submission's HTTP request as a value. */
@@ -199,6 +199,7 @@ export async function toSubmission(
         ...(parameters.input && { input: withoutInlineFiles(parameters.input, fields.ownFiles) }),
       }),
       ...(source && { source }),
+      ...(fields.ownFiles.length > 0 && { fromMedia: true as const }),
       characters,
       ...(typeof reference === "string" && { reference }),
       ...(read.body["store"] === false && { store: false }),
