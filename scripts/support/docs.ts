@@ -1,19 +1,9 @@
 /** Renders the documentation's Markdown with the console's own components: code with language tabs, tables that scroll, notes, links within the site. */
 
 import { readFile } from "node:fs/promises";
-import hljs from "highlight.js/lib/core";
-import bash from "highlight.js/lib/languages/bash";
-import javascript from "highlight.js/lib/languages/javascript";
-import json from "highlight.js/lib/languages/json";
-import python from "highlight.js/lib/languages/python";
 import { Marked, type Token, type Tokens } from "marked";
+import { escapeHtml, highlight } from "../../src/console/parts/highlight.ts";
 import { docPath, pageNames } from "../../src/console/site/contents.ts";
-
-hljs.registerLanguage("sh", bash);
-hljs.registerLanguage("js", javascript);
-hljs.registerLanguage("python", python);
-hljs.registerLanguage("openai", python);
-hljs.registerLanguage("json", json);
 
 /** A rendered page. In `html`, `{{icons}}` is replaced by the path of the icons. */
 export interface RenderedDoc {
@@ -57,35 +47,17 @@ export async function readSamples(name: string): Promise<Sample[]> {
 
 const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python", openai: "Python (OpenAI)" };
 
-const escape = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
-
 /** The words after a fence: `js receiver.mjs` is a file of that name, `python openai` a program with OpenAI's client. */
 const fence = ({ lang = "" }: Tokens.Code) => {
   const [language = "", file] = lang.split(" ");
   return lang === "python openai" ? { language: "openai", file: undefined } : { language, file };
 };
 
-/** The colours of the design: keywords, strings and comments; all other token types are dropped. */
-const classes: Record<string, string> = { keyword: "k", built_in: "k", attr: "k", string: "s", comment: "c" };
-
-/** Code as HTML with those classes. */
-function highlight(code: string, language: string): string {
-  if (!hljs.getLanguage(language)) return escape(code);
-  const open: boolean[] = [];
-  // The grammar of shells knows only their own commands.
-  const coloured = hljs
-    .highlight(code, { language })
-    .value.replace(/^curl(?= )/gm, language === "sh" ? '<span class="hljs-built_in">$&</span>' : "$&");
-  return coloured.replace(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (mark, name?: string) => {
-    if (mark === "</span>") return open.pop() ? mark : "";
-    const found = classes[name ?? ""];
-    open.push(found !== undefined);
-    return found === undefined ? "" : `<span class="${found}">`;
-  });
-}
+/** OpenAI's client is Python. */
+const highlightFence = (text: string, language: string) => highlight(text, language === "openai" ? "python" : language);
 
 const copyButton = (id: string, title: string) =>
-  `<button type="button" class="btn sm" hidden data-copy="${id}" data-copied="{{copied}}" aria-label="{{copy}}: ${escape(title)}"><svg class="i" aria-hidden="true"><use href="{{icons}}#copy"/></svg>{{copy}}</button>`;
+  `<button type="button" class="btn sm" hidden data-copy="${id}" data-copied="{{copied}}" aria-label="{{copy}}: ${escapeHtml(title)}"><svg class="i" aria-hidden="true"><use href="{{icons}}#copy"/></svg>{{copy}}</button>`;
 
 /** The same request in several languages, one shown at a time: with radio buttons, so that it works without script. */
 function codeTabs(blocks: Tokens.Code[], id: string): string {
@@ -95,15 +67,15 @@ function codeTabs(blocks: Tokens.Code[], id: string): string {
   });
   const tabs = blocks.map((block, at) => {
     const code = `${id}-${fence(block).language}`;
-    const title = escape(titles.at(at) ?? "");
-    return `<label class="lang"><input type="radio" name="${id}" value="${fence(block).language}"${at === 0 ? " checked" : ""}>${title}</label><div class="panel">${copyButton(code, title)}<pre tabindex="0" aria-label="${title}"><code id="${code}">${highlight(block.text, fence(block).language)}</code></pre></div>`;
+    const title = escapeHtml(titles.at(at) ?? "");
+    return `<label class="lang"><input type="radio" name="${id}" value="${fence(block).language}"${at === 0 ? " checked" : ""}>${title}</label><div class="panel">${copyButton(code, title)}<pre tabindex="0" aria-label="${title}"><code id="${code}">${highlightFence(block.text, fence(block).language)}</code></pre></div>`;
   });
-  return `<div class="code" role="group" aria-label="${escape(`The request in ${titles.join(", ")}`)}">${tabs.join("")}</div>\n`;
+  return `<div class="code" role="group" aria-label="${escapeHtml(`The request in ${titles.join(", ")}`)}">${tabs.join("")}</div>\n`;
 }
 
 /** A block that is not run: an answer, an error, a header. */
 const sheet = (block: Tokens.Code) =>
-  `<div class="code"><pre tabindex="0" aria-label="Example"><code>${highlight(block.text, fence(block).language)}</code></pre></div>\n`;
+  `<div class="code"><pre tabindex="0" aria-label="Example"><code>${highlightFence(block.text, fence(block).language)}</code></pre></div>\n`;
 
 const toText = (tokens: Token[]): string =>
   tokens.map((token) => ("tokens" in token && token.tokens ? toText(token.tokens) : "text" in token ? String(token.text) : "")).join("");
@@ -150,7 +122,7 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
         return depth === 1 ? `<h1>${content}</h1>\n` : `<h${depth} id="${id}">${content}</h${depth}>\n`;
       },
       code: (block) => sheet(block),
-      codespan: ({ text }) => `<code>${escape(text)}</code>`,
+      codespan: ({ text }) => `<code>${escapeHtml(text)}</code>`,
       blockquote({ tokens }) {
         return `<div class="note"><svg class="i" aria-hidden="true"><use href="{{icons}}#info"/></svg><div>${this.parser.parse(tokens)}</div></div>\n`;
       },
@@ -167,13 +139,13 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
             })
             .join("");
         const body = rows.map((row) => `<tr>${cells("td", row)}</tr>`).join("");
-        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escape(`${heading}: ${toText(header.at(0)?.tokens ?? [])}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
+        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escapeHtml(`${heading}: ${toText(header.at(0)?.tokens ?? [])}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
       },
       link({ href, tokens }) {
         const [file = "", anchor] = href.split("#");
         const isPage = file.endsWith(".md");
         const to = isPage ? docPath(file.slice(0, -".md".length)) + (anchor ? `#${anchor}` : "") : href;
-        return `<a href="${escape(to)}">${this.parser.parseInline(tokens)}</a>`;
+        return `<a href="${escapeHtml(to)}">${this.parser.parseInline(tokens)}</a>`;
       },
     },
   });
