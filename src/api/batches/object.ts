@@ -207,7 +207,7 @@ export class BatchObject extends DurableObject<Env> {
       this.#pump();
       await this.#pumping;
       // The object stays in memory while they run.
-      await Promise.all(this.#chats.values());
+      await Promise.all([...this.#chats.values()].filter((run) => run !== undefined));
     } catch (error) {
       alert("batch", { batch: batch.terms.id, outcome: "retry" }, error);
       await this.ctx.storage.setAlarm(Date.now() + retryMs.fault);
