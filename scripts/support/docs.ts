@@ -12,7 +12,6 @@ import { docPath, pageNames } from "../../src/console/site/contents.ts";
 hljs.registerLanguage("sh", bash);
 hljs.registerLanguage("js", javascript);
 hljs.registerLanguage("python", python);
-hljs.registerLanguage("openai", python);
 hljs.registerLanguage("json", json);
 
 /** A rendered page. In `html`, `{{icons}}` is replaced by the path of the icons. */
@@ -39,9 +38,10 @@ export async function renderDocs(): Promise<{ pages: RenderedDoc[]; landing: str
 
 /** A program of a page: run in the order of the page, or a file that other programs use. */
 export interface Sample {
-  /** `openai` is Python with OpenAI's client. */
-  language: "sh" | "python" | "js" | "openai";
+  language: "sh" | "python" | "js";
   file: string | undefined;
+  /** The client of a program in Python, such as `openai`: it has an environment of its own (`test/clients/python.ts`). */
+  environment: string | undefined;
   code: string;
 }
 
@@ -49,20 +49,26 @@ export interface Sample {
 export async function readSamples(name: string): Promise<Sample[]> {
   const fences = new Marked().lexer(await read(name)).filter((token): token is Tokens.Code => token.type === "code");
   return fences.flatMap((block) => {
-    const { language, file } = fence(block);
-    const isProgram = language === "sh" || language === "python" || language === "js" || language === "openai";
-    return isProgram ? [{ language, file, code: block.text }] : [];
+    const { language, file, environment } = fence(block);
+    const isProgram = language === "sh" || language === "python" || language === "js";
+    return isProgram ? [{ language, file, environment, code: block.text }] : [];
   });
 }
 
-const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python", openai: "Python (OpenAI)" };
+const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python" };
 
-const escape = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+/** What a reader chooses; OpenAI's client stands beside programs without one. */
+const toTitle = ({ language, file, environment }: Pick<Sample, "file" | "environment"> & { language: string }) =>
+  file ?? (environment === "openai" ? "Python (OpenAI)" : (languageTitles[language] ?? language));
 
-/** The words after a fence: `js receiver.mjs` is a file of that name, `python openai` a program with OpenAI's client. */
+/** Also the second of two braces, which begin a placeholder of the page. */
+const escape = (text: string) => text.replace(/[&<>"]|(?<={){/g, (char) => `&#${char.charCodeAt(0)};`);
+
+/** The words after a fence: `js receiver.mjs` is a file of that name, `python agno` a program with that client. */
 const fence = ({ lang = "" }: Tokens.Code) => {
-  const [language = "", file] = lang.split(" ");
-  return lang === "python openai" ? { language: "openai", file: undefined } : { language, file };
+  const [language = "", word] = lang.split(" ");
+  const isFile = word?.includes(".");
+  return { language, file: isFile ? word : undefined, environment: isFile ? undefined : word };
 };
 
 /** The colours of the design: keywords, strings and comments; all other token types are dropped. */
@@ -76,12 +82,14 @@ function highlight(code: string, language: string): string {
   const coloured = hljs
     .highlight(code, { language })
     .value.replace(/^curl(?= )/gm, language === "sh" ? '<span class="hljs-built_in">$&</span>' : "$&");
-  return coloured.replace(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (mark, name?: string) => {
-    if (mark === "</span>") return open.pop() ? mark : "";
-    const found = classes[name ?? ""];
-    open.push(found !== undefined);
-    return found === undefined ? "" : `<span class="${found}">`;
-  });
+  return coloured
+    .replace(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (mark, name?: string) => {
+      if (mark === "</span>") return open.pop() ? mark : "";
+      const found = classes[name ?? ""];
+      open.push(found !== undefined);
+      return found === undefined ? "" : `<span class="${found}">`;
+    })
+    .replaceAll("{{", "{&#123;");
 }
 
 const copyButton = (id: string, title: string) =>
@@ -89,14 +97,13 @@ const copyButton = (id: string, title: string) =>
 
 /** The same request in several languages, one shown at a time: with radio buttons, so that it works without script. */
 function codeTabs(blocks: Tokens.Code[], id: string): string {
-  const titles = blocks.map((block) => {
-    const { language, file } = fence(block);
-    return file ?? languageTitles[language] ?? language;
-  });
+  const titles = blocks.map((block) => toTitle(fence(block)));
   const tabs = blocks.map((block, at) => {
-    const code = `${id}-${fence(block).language}`;
+    const { language, environment } = fence(block);
+    const value = environment === "openai" ? environment : language;
+    const code = `${id}-${value}`;
     const title = escape(titles.at(at) ?? "");
-    return `<label class="lang"><input type="radio" name="${id}" value="${fence(block).language}"${at === 0 ? " checked" : ""}>${title}</label><div class="panel">${copyButton(code, title)}<pre tabindex="0" aria-label="${title}"><code id="${code}">${highlight(block.text, fence(block).language)}</code></pre></div>`;
+    return `<label class="lang"><input type="radio" name="${id}" value="${value}"${at === 0 ? " checked" : ""}>${title}</label><div class="panel">${copyButton(code, title)}<pre tabindex="0" aria-label="${title}"><code id="${code}">${highlight(block.text, language)}</code></pre></div>`;
   });
   return `<div class="code" role="group" aria-label="${escape(`The request in ${titles.join(", ")}`)}">${tabs.join("")}</div>\n`;
 }

@@ -13,7 +13,7 @@ import { root } from "../../scripts/support/wrangler.ts";
 import { pageNames } from "../../src/console/site/contents.ts";
 import { gateway, newKey } from "./support/account.ts";
 
-type Language = Exclude<Sample["language"], "openai">;
+type Language = Sample["language"];
 
 /** The account for the samples of a language, separate from others, so that none sees another's tasks and characters. */
 interface Runner {
@@ -40,7 +40,12 @@ const commands: Record<Language, string[]> = {
 };
 const languages = Object.keys(commands) as Language[];
 
-const pages = await Promise.all(["landing", ...pageNames].map(async (name) => ({ name, samples: await readSamples(name) })));
+const pages = await Promise.all(
+  ["landing", ...pageNames].map(async (name) => ({
+    name,
+    samples: (await readSamples(name)).filter(({ environment }) => environment === undefined),
+  })),
+);
 const cases = pages.flatMap(({ name, samples }) =>
   languages.flatMap((language) => {
     const code = samples.filter((one) => one.language === language && one.file === undefined).map((one) => one.code);
