@@ -227,7 +227,16 @@ export default defineConfig(async () => ({
         "console",
         {
           setupFiles,
-          deps: bundled("@better-auth/passkey", "better-auth", "better-auth/api", "client-zip", "hono/cookie", "hono/secure-headers"),
+          globalSetup: ["test/console/openid-provider.ts"],
+          deps: bundled(
+            "@better-auth/passkey",
+            "better-auth",
+            "better-auth/api",
+            "better-auth/plugins/generic-oauth",
+            "client-zip",
+            "hono/cookie",
+            "hono/secure-headers",
+          ),
         },
         { plugins: [await withConsole(), servedFiles], oxc: { jsx: { runtime: "automatic", importSource: "hono/jsx" } } },
       ),

@@ -14,8 +14,11 @@ const usual: Record<string, () => Promise<void>> = {
     write("src/console/client/credentials.js", await (await import("./support/client-credentials.ts")).clientCredentials()),
   parameters: async () => write("src/catalog/parameters.txt", JSON.stringify((await import("./support/parameters.ts")).parameterSchemas())),
   openapi: async () => write("src/console/site/openapi.json", await (await import("./openapi/document.ts")).descriptionText()),
-  site: async () =>
-    write("src/console/site/docs.json", `${JSON.stringify(await (await import("./support/docs.ts")).renderDocs(), null, 1)}\n`),
+  site: async () => {
+    const rendered = await (await import("./support/docs.ts")).renderDocs();
+    await write("src/console/site/docs.json", `${JSON.stringify(rendered, null, 1)}\n`);
+    await write("src/console/search/docs-index.txt", await (await import("./support/docs-search.ts")).docsSearch(rendered.pages));
+  },
 };
 /** Made only by name: the landing page's images by a gateway and Chromium, the bundle of a release from its commit. */
 const named: Record<string, () => Promise<void>> = {

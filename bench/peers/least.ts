@@ -1,6 +1,6 @@
 /**
  * The least that a gateway with held money does on this runtime: it parses the chat and its answer, makes one call of an object before and one after, each of which writes a row, and copies
- * the chunks of a stream unread. No keys, no checks, no prices, no log, no database. It is never deployed.
+ * the chunks of a stream unread. No keys, no checks, no prices, no log, no database. With HOLDS=off it makes no calls of an object: what is left is the frame around a chat. It is never deployed.
  */
 
 /// <reference types="@cloudflare/workers-types" />
@@ -13,6 +13,7 @@ useNetwork();
 interface Settings {
   UPSTREAM: string;
   WALLET: DurableObjectNamespace<LeastWallet>;
+  HOLDS?: "off";
 }
 
 export class LeastWallet extends DurableObject {
@@ -37,11 +38,11 @@ async function copy(from: ReadableStream<Uint8Array>, to: WritableStreamDefaultW
 }
 
 export default {
-  async fetch(request: Request, { UPSTREAM, WALLET }: Settings, ctx: ExecutionContext): Promise<Response> {
+  async fetch(request: Request, { UPSTREAM, WALLET, HOLDS }: Settings, ctx: ExecutionContext): Promise<Response> {
     const chat = crypto.randomUUID();
     const body = (await request.json()) as { stream?: boolean; messages: unknown };
-    const wallet = WALLET.getByName("account");
-    await wallet.hold(chat, 1);
+    const wallet = HOLDS === "off" ? undefined : WALLET.getByName("account");
+    await wallet?.hold(chat, 1);
     const answer = await fetch(`${UPSTREAM}/chat/completions`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -49,11 +50,11 @@ export default {
     });
     if (body.stream === true && answer.body) {
       const { readable, writable } = new IdentityTransformStream();
-      ctx.waitUntil(copy(answer.body, writable.getWriter()).then(() => wallet.settle(chat, 1)));
+      ctx.waitUntil(copy(answer.body, writable.getWriter()).then(() => wallet?.settle(chat, 1)));
       return new Response(readable, { headers: { "content-type": "text/event-stream" } });
     }
     const whole = (await answer.json()) as object;
-    await wallet.settle(chat, 1);
+    await wallet?.settle(chat, 1);
     return Response.json({ ...whole, id: chat });
   },
 };

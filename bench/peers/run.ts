@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- peers`: chats through this gateway, other gateways and a bare pass-through, against one upstream: CPU per request, requests a
- * second, the delay of streams, memory, start-up. `PEERS_DIR` keeps what is installed; `--rounds=3` takes fewer than nine rounds, `--quick` is a smoke run. On a quiet machine it takes a quarter of an hour.
+ * second, the delay of streams, memory, start-up. `PEERS_DIR` keeps what is installed; `--rounds=3` takes fewer than nine rounds, `--frame` adds a Worker that only parses and answers, `--quick` is a smoke run. On a quiet machine it takes a quarter of an hour.
  */
 
 import { fork } from "node:child_process";
@@ -90,15 +90,22 @@ async function startOwn(name: string, accounts: number): Promise<Running> {
 }
 
 /** A Worker that is only measured. */
-async function startFloor(name: string, config: string, main: string): Promise<Running> {
+async function startFloor(name: string, config: string, main: string, more: Record<string, string> = {}): Promise<Running> {
   const configPath = join(root, "bench/peers", config);
   const script = await bundle(configPath, main, join(tempDir, name));
-  const server = await startServer(tempDir, { configPath, script, consumes: false, network: true, bindings: { UPSTREAM: upstream.url } });
+  const server = await startServer(tempDir, {
+    configPath,
+    script,
+    consumes: false,
+    network: true,
+    bindings: { UPSTREAM: upstream.url, ...more },
+  });
   const gateway = { name, url: server.url, processes: server.processes, callers: [{}], model: "upstream-model" };
   return { gateway, startMs: () => startMs({ script, compatibilityFlags: [] }), stop: server.stop };
 }
 
 const startLeast = () => startFloor("least gateway", "least.toml", "least.ts");
+const startFrame = () => startFloor("parses and answers", "least.toml", "least.ts", { HOLDS: "off" });
 const startPass = () => startFloor("pass-through", "wrangler.toml", "pass.ts");
 
 async function startPeer(peer: Peer): Promise<Running> {
@@ -129,6 +136,7 @@ for (const [name, starting] of [
   [hundred, () => startOwn(hundred, 100)],
   ...peers.map((peer) => [`${peer.name} ${peer.version}`, () => startPeer(peer)] as const),
   ["least gateway", startLeast],
+  ...(process.argv.includes("--frame") ? [["parses and answers", startFrame] as const] : []),
   ["pass-through", startPass],
 ] as const) {
   note(`starts ${name}`);

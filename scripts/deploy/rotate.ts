@@ -58,6 +58,7 @@ const rotations: Record<string, Rotation> = {
   },
   GITHUB_CLIENT_SECRET: login,
   GOOGLE_CLIENT_SECRET: login,
+  OIDC_CLIENT_SECRET: login,
   ...Object.fromEntries(
     Object.values(providerSecrets)
       .flat(2)

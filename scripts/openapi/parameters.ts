@@ -84,7 +84,7 @@ export const queryParameters: Record<string, Parameter> = {
 export const headerParameters = {
   "Accept-Language": {
     description:
-      "The language of messages, also in the task's later answers and callbacks. `?language=` comes first; the default is English.",
+      "The language of messages, also in the task's later answers and webhooks. `?language=` comes first; the default is English.",
     schema: { type: "string" },
     example: "ja",
   },

@@ -28,7 +28,7 @@ const names: Record<string, string> = {
 const callbackUrl = {
   type: "string",
   format: "uri",
-  description: "Public https URL that gets the callback when the task has ended, instead of the account's endpoint.",
+  description: "Public https URL that gets the webhook when the task has ended, instead of the account's endpoint.",
 };
 
 /** `ChatRequest`, `ImageRequest`, `VideoRequest`, `RemixRequest` and their parts. */

@@ -47,7 +47,7 @@ export async function deleteModel(c: AppContext, id: string): Promise<Response> 
   await readNoBody(c);
   await change(c, id, readQuery(c, modelChangeQuery), ([newest]) => {
     if (!newest || newest.removed === 1) throw unknownModel();
-    return { raw: JSON.parse(newest.entry) as Record<string, unknown>, isRemoved: true, over: newest.revision };
+    return { raw: JSON.parse(newest.entry) as Record<string, unknown>, isRemoved: true };
   });
   return respond(c, null, 204);
 }
@@ -66,7 +66,7 @@ export async function rollBackModel(c: AppContext, id: string): Promise<Response
         rows.map((row) => row.revision),
       );
     }
-    return { raw: JSON.parse(found.entry) as Record<string, unknown>, isRemoved: found.removed === 1, over: rows[0]?.revision };
+    return { raw: JSON.parse(found.entry) as Record<string, unknown>, isRemoved: found.removed === 1 };
   });
 }
 
@@ -89,11 +89,10 @@ export async function draftModel(c: AppContext): Promise<Response> {
 
 const unknownModel = () => new ApiError("model_not_found", { status: 404 });
 
-/** What a change writes; `over` is the revision that it may replace although the request names none. */
+/** What a change writes. */
 interface Wanted {
   raw: Record<string, unknown>;
   isRemoved: boolean;
-  over?: number | undefined;
 }
 
 /** A change of another model may come between check and write: then the entry is checked again. */
@@ -115,12 +114,12 @@ async function change(
     const catalog = await readCatalog(DB);
     const rows = await listRevisions(DB, id);
     const newest = rows[0];
-    const { raw, isRemoved, over } = choose(rows);
+    const { raw, isRemoved } = choose(rows);
     const { id: _, ...fields } = raw;
     const text = canonicalJson(fields);
     const isSame = newest?.entry === text && newest.removed === (isRemoved ? 1 : 0);
     // Without `revision` a change may not overwrite what its sender may not have seen.
-    const base = revision ?? over ?? (newest?.removed === 1 ? newest.revision : 0);
+    const base = revision ?? (newest?.removed === 1 ? newest.revision : 0);
     if (!isSame && base !== (newest?.revision ?? 0))
       throw changedMeanwhile(
         newest,

@@ -114,7 +114,3 @@ export const toBatchObjectId = <T extends Rpc.DurableObjectBranded | undefined>(
  */
 export const newFileId = (digest: string) =>
   `file_${digest}${crypto.getRandomValues(new Uint8Array(9)).toBase64({ alphabet: "base64url" })}`;
-
-/** The digest (base64url) in a file's id; undefined for a text that is no such id. */
-export const fileDigest = (id: string): string | undefined =>
-  /^file_[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048][A-Za-z0-9_-]{12}$/.test(id) ? id.slice(5, 48) : undefined;

@@ -2,7 +2,7 @@
 
 import { type OutputUnit, Validator } from "@cfworker/json-schema";
 import { maxViolations, type Violation } from "../base/errors.ts";
-import { findInInput, type FoundFile, type JsonSchema, prepareSchema, type Step } from "./own-schema.ts";
+import { findInInput, type FoundFile, type JsonSchema, maxUniqueItems, prepareSchema, type Step } from "./own-schema.ts";
 import { type OwnPrice, priceInput, withDefaults } from "./own-price.ts";
 
 /** What a model with its own input has in place of a body of the interface. */
@@ -82,7 +82,10 @@ export function parseOwnBody(own: OwnInput, body: Record<string, unknown>, more:
       ),
     );
   const input = withDefaults(own.reads, schema, { ...written, ...(prompt !== undefined && { prompt }) });
-  const { files, unknown } = findInInput(schema, input);
+  const { files, unknown, tooLong } = findInInput(schema, input);
+  const limit = { maximum: maxUniqueItems };
+  if (tooLong.length > 0)
+    return refuse(...tooLong.map((at) => ({ param: toParam(at), rule: "too_big_list", values: limit, allowed: limit })));
   // Inline files are stored apart from the record.
   const length = JSON.stringify(input).length - files.reduce((sum, { value }) => sum + value.length, 0);
   if (length > maxInputLength)

@@ -67,14 +67,14 @@ export function priceInput(rule: OwnPrice, input: JsonSchema): { price: number; 
     factor *= found;
   }
   const { task, image, second, count, seconds } = rule;
-  const round = (millionths: number) => Math.ceil(millionths - 1e-6);
-  if (task !== undefined) return { price: round(task * factor) };
-  const field = image === undefined ? seconds : count;
+  const field = task !== undefined ? undefined : image === undefined ? seconds : count;
   const number = field === undefined ? 1 : toNumber(input[field], image !== undefined);
-  if (number === undefined) return { param: `input.${field}`, rule: "no_price" };
-  if (image === undefined) return { price: round((second ?? 0) * number * factor) };
-  const imagePrice = round(image * factor);
-  return { price: imagePrice * number, imagePrice };
+  const each = Math.ceil((task ?? image ?? second ?? 0) * factor * (image === undefined ? (number ?? 1) : 1) - 1e-6);
+  const price = image === undefined ? each : each * (number ?? 1);
+  // Of large amounts and factors even the product of listed values cannot be exact any more.
+  if (number === undefined || !Number.isSafeInteger(price))
+    return { param: field === undefined ? "input" : `input.${field}`, rule: "no_price" };
+  return image === undefined ? { price } : { price, imagePrice: each };
 }
 
 const isNamed = (values: Record<string, number>, value: unknown): boolean =>

@@ -1,6 +1,8 @@
 /** JSON Schemas of upstreams' own inputs: what of them can be checked here, and the values that they find in an input. Pure. */
 
 import type { Violation } from "../base/errors.ts";
+import { fileDigest } from "../base/file-id.ts";
+import { isSafePattern } from "./safe-pattern.ts";
 
 export type JsonSchema = Record<string, unknown>;
 
@@ -22,6 +24,8 @@ const maxSchemaBytes = 64 * 1024;
 /** Subschemas once every `$ref` is replaced by what it refers to: a small text could refer to itself thousands of times. */
 const maxNodes = 4_000;
 const maxLevels = 32;
+/** Items of a list whose items must differ: each is compared with all others. */
+export const maxUniqueItems = 1_000;
 /** In a prepared schema: the string names a file. */
 const fileMark = "x-file";
 
@@ -70,28 +74,21 @@ const unsupported = new Set([
   "dependencies",
 ]);
 
-/** A pattern is tested on callers' texts: one whose time grows exponentially with the text would stop the gateway. */
-function isSafePattern(value: unknown): boolean {
-  if (!isText(value) || value.length > 500) return false;
-  // A repeated group that contains a repetition or alternatives, and a reference back to a group.
-  if (/\((?:[^()\\]|\\.)*(?:[*+}|])(?:[^()\\]|\\.)*\)\s*[*+{]/.test(value) || /\)\)[*+{]/.test(value) || /\\[1-9k]/.test(value))
-    return false;
-  try {
-    return new RegExp(value, "u") instanceof RegExp;
-  } catch {
-    return false;
-  }
-}
-
 /** Names of fields for files, where the schema's formats do not tell. */
-const fileName = /(?:^|_)(?:ur[il]s?|(?:image|video|audio|mask|file|frame|photo|picture)s?)$/i;
+const fileName =
+  /(?:^|_)(?:ur[il]s?|(?:image|video|audio|mask|file|frame|photo|picture)s?)(?:_(?:ur[il]s?|base64|b64))?(?:_\d+)?$|(?:^|_)(?:base64|b64)$/i;
+/** `startImage` as `start_Image`. */
+const toWords = (name: string) => name.replace(/([a-z0-9])([A-Z])/g, "$1_$2");
+/** A text that is nothing but the id of a file, or a file itself, is meant as one, whatever its field is called. */
+const isFileItself = (text: string) =>
+  fileDigest(text.trim()) !== undefined || /^\s*data:[^,;\s]+(?:;[^,;\s]+)*;base64,\S+\s*$/i.test(text);
 const fileFormats = new Set(["uri", "url", "data-uri", "data-url", "binary", "base64"]);
 
 /** True for a text with the place of a file: by its format, else by the name of its field. A list of allowed words is no file. */
 function namesFile({ type, format, enum: words, const: word, contentEncoding }: JsonSchema, name: string): boolean {
   const isString = type === "string" || (Array.isArray(type) && type.includes("string"));
   if (!isString || words !== undefined || word !== undefined) return false;
-  return fileFormats.has(format as string) || contentEncoding === "base64" || fileName.test(name);
+  return fileFormats.has(format as string) || contentEncoding === "base64" || fileName.test(toWords(name));
 }
 
 function fileKind(name: string, { contentMediaType = "" }: JsonSchema): FileKind {
@@ -243,21 +240,25 @@ function ofField(schemas: JsonSchema[], name: string): { found: unknown[]; isNam
   return { found: [...named, ...schemas.map(({ additionalProperties }) => additionalProperties)], isNamed: named.length > 0 };
 }
 
-/** What a prepared schema finds in an input: the files, and the fields that it does not have. */
-export function findInInput(schema: JsonSchema, input: JsonSchema): { files: FoundFile[]; unknown: { at: Step[]; allowed: string[] }[] } {
+/** What a prepared schema finds in an input: the files, the fields that it does not have, and lists too long to be compared. */
+export function findInInput(schema: JsonSchema, input: JsonSchema) {
   const files: FoundFile[] = [];
+  const tooLong: Step[][] = [];
   const unknown: { at: Step[]; allowed: string[] }[] = [];
   const visit = (schemas: JsonSchema[], value: unknown, at: Step[]): void => {
     if (typeof value === "string") {
       const file = schemas.find((one) => one[fileMark] !== undefined);
       const isWord = schemas.some(({ enum: words, const: word }) => word === value || (Array.isArray(words) && words.includes(value)));
-      if (file && !isWord) files.push({ at, value, is: file[fileMark] as FileKind });
-    } else if (Array.isArray(value))
+      if (isWord) return;
+      if (file) files.push({ at, value, is: file[fileMark] as FileKind });
+      else if (isFileItself(value)) files.push({ at, value, is: "any" });
+    } else if (Array.isArray(value)) {
+      if (value.length > maxUniqueItems && schemas.some(({ uniqueItems }) => uniqueItems === true)) tooLong.push(at);
       value.forEach((item, index) => {
         const items = schemas.flatMap(({ prefixItems, items: rest }) => [Array.isArray(prefixItems) ? (prefixItems[index] ?? rest) : rest]);
         visit(spread(items), item, [...at, index]);
       });
-    else if (isObject(value)) {
+    } else if (isObject(value)) {
       const allowed = schemas.flatMap(({ properties }) => (isObject(properties) ? Object.keys(properties) : []));
       const isOpen = schemas.some(({ additionalProperties: more }) => more !== undefined && more !== false);
       const isStrict = !isOpen && (allowed.length > 0 || schemas.some(({ patternProperties }) => patternProperties !== undefined));
@@ -269,5 +270,5 @@ export function findInInput(schema: JsonSchema, input: JsonSchema): { files: Fou
     }
   };
   visit(spread([schema]), input, []);
-  return { files, unknown };
+  return { files, unknown, tooLong };
 }

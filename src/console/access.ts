@@ -24,6 +24,7 @@ const rules: Rule[] = [
   // The list shows no secret; the forms for changes are for those who may send them.
   { path: /^\/console\/keys$/, read: "viewer", write: "member" },
   { path: /^\/console\/keys\//, read: "member", write: "member" },
+  { path: /^\/console\/search$/, read: "viewer", write: "owner" },
   { path: /^\/console\/(models|logs|usage|running)(\/|$)/, read: "viewer", write: "owner" },
   { path: /^\/console$/, read: "viewer", write: "owner" },
   { path: /^\/console\/destinations$/, read: "viewer", write: "admin" },

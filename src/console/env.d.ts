@@ -24,6 +24,16 @@ interface ConsoleEnv {
   GITHUB_CLIENT_SECRET?: string;
   GOOGLE_CLIENT_ID?: string;
   GOOGLE_CLIENT_SECRET?: string;
+  /** The OpenID provider for single sign-on; its secret is one */
+  OIDC_ISSUER?: string;
+  OIDC_CLIENT_ID?: string;
+  OIDC_CLIENT_SECRET?: string;
+  /** The scopes that are asked for: "openid profile email" by default */
+  OIDC_SCOPES?: string;
+  /** A table, or JSON: the account and the role of each group of the provider */
+  OIDC_GROUPS?: unknown;
+  /** "oidc": no password, passkey or other login is accepted */
+  SIGN_IN?: string;
   /** Where people open the console, for the buttons of e-mails */
   CONSOLE_URL?: string;
   /** Sends e-mail from MAIL_FROM */

@@ -12,7 +12,7 @@ import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import { paceTimeMs, within } from "../net/pace.ts";
 import { isAtLeast, mayOpen } from "./access.ts";
-import type { AuthSettings, SignedIn } from "./auth/contract.ts";
+import { type AuthSettings, authVariables, type SignedIn } from "./auth/contract.ts";
 import { remaining } from "../db/ledger.ts";
 import { readBalance } from "./ledger.ts";
 import { buildPost } from "./mail.ts";
@@ -53,17 +53,9 @@ export const withCatalog: MiddlewareHandler<ConsoleEnvironment> = async (c, next
 
 /** The settings of a call to the auth Worker. */
 export function authSettings(c: ConsoleContext): AuthSettings {
-  const { AUTH_SECRET, SIGNUP, GITHUB_CLIENT_ID, GITHUB_CLIENT_SECRET, GOOGLE_CLIENT_ID, GOOGLE_CLIENT_SECRET } = c.env;
-  return {
-    origin: new URL(c.req.url).origin,
-    language: c.get("language"),
-    SIGNUP,
-    ...(AUTH_SECRET !== undefined && { AUTH_SECRET }),
-    ...(GITHUB_CLIENT_ID !== undefined && { GITHUB_CLIENT_ID }),
-    ...(GITHUB_CLIENT_SECRET !== undefined && { GITHUB_CLIENT_SECRET }),
-    ...(GOOGLE_CLIENT_ID !== undefined && { GOOGLE_CLIENT_ID }),
-    ...(GOOGLE_CLIENT_SECRET !== undefined && { GOOGLE_CLIENT_SECRET }),
-  };
+  const set = authVariables.flatMap((name) => (c.env[name] === undefined ? [] : [[name, c.env[name]] as const]));
+  const variables = Object.fromEntries(set) as Pick<ConsoleEnv, (typeof authVariables)[number]>;
+  return { ...variables, origin: new URL(c.req.url).origin, language: c.get("language") };
 }
 
 /** The request's cookies, as the auth Worker reads them. */

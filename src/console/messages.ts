@@ -22,6 +22,7 @@ import members from "./messages/members.ts";
 import models from "./messages/models.ts";
 import overview from "./messages/overview.ts";
 import playground from "./messages/playground.ts";
+import search from "./messages/search.ts";
 import signIn from "./messages/sign-in.ts";
 import site from "./messages/site.ts";
 import status from "./messages/status.ts";
@@ -39,6 +40,7 @@ const part = <Key extends string>(table: Part<Key>) => table;
 export const parts = [
   part(common),
   part(signIn),
+  part(search),
   part(overview),
   part(models),
   part(playground),

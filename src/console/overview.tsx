@@ -6,7 +6,7 @@ import { remaining } from "../db/ledger.ts";
 import { startOfDays } from "../db/ledger-reports.ts";
 import { readBalance, readSpent, readUses } from "./ledger.ts";
 import { askGateway, page, signedIn } from "./frame.tsx";
-import { readAccountKeys } from "./keys/shared.tsx";
+import { readAccountKeys } from "./keys/account-keys.ts";
 import { Filled } from "./parts/filled.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Money } from "./parts/money.tsx";

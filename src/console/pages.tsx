@@ -24,7 +24,9 @@ import { auditLog } from "./team/audit-log.tsx";
 import { joining } from "./team/join.tsx";
 import { members } from "./team/routes.ts";
 import { themeCookie, parseTheme } from "./shell/theme.ts";
+import { search } from "./search/pages.tsx";
 import { signIn } from "./sign-in.tsx";
+import { signOnOnly } from "./sign-on-only.ts";
 import { site } from "./site/site.tsx";
 import { staticFile } from "./static-files.ts";
 import { tasks } from "./tasks/pages.ts";
@@ -74,6 +76,7 @@ export const pages = new Hono<ConsoleEnvironment>()
     setCookie(c, themeCookie, parseTheme(c.req.query("to")), kept);
     return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
   })
+  .use("/console/*", signOnOnly)
   .route("/console", signIn)
   .route("/console", recover)
   .route("/console", joining)
@@ -89,6 +92,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console/billing", billing)
   .route("/console/logs", logs)
   .route("/console/webhooks", webhooks)
+  .route("/console/search", search)
   .route("/console/keys", keys)
   .route("/console/members", members)
   .route("/console/audit-log", auditLog)

@@ -3,7 +3,7 @@
 import type { MiddlewareHandler } from "hono";
 import { secureHeaders } from "hono/secure-headers";
 import { configuredLogins } from "./auth/logins.ts";
-import { assetBaseUrl } from "./settings.ts";
+import { assetBaseUrl, singleSignOn } from "./settings.ts";
 
 /** The hosts to which login buttons redirect: browsers apply the policy to redirects after a form, too. */
 const loginOrigins = { github: "https://github.com", google: "https://accounts.google.com" };
@@ -17,6 +17,7 @@ const stripeOrigins = ["https://checkout.stripe.com", "https://billing.stripe.co
  */
 export const protectiveHeaders: MiddlewareHandler<{ Bindings: ConsoleEnv }> = (c, next) => {
   const assets = assetBaseUrl(c.env);
+  const signOn = singleSignOn(c.env);
   const assetOrigins = assets === undefined ? [] : [new URL(assets).origin];
   const protect = secureHeaders({
     contentSecurityPolicy: {
@@ -31,6 +32,7 @@ export const protectiveHeaders: MiddlewareHandler<{ Bindings: ConsoleEnv }> = (c
       formAction: [
         "'self'",
         ...configuredLogins(c.env).map((login) => loginOrigins[login]),
+        ...(signOn ? [new URL(signOn.issuer).origin] : []),
         ...(c.req.path === "/console/billing" || c.req.path.startsWith("/console/billing/") ? stripeOrigins : []),
       ],
       baseUri: ["'none'"],

@@ -13,7 +13,7 @@ import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "./parts/note.tsx";
 import { maxPasswordLength, minPasswordLength } from "./auth/logins.ts";
 import { pageOfConsole, withReturn } from "./return-to.ts";
-import { signup, signupQuota } from "./settings.ts";
+import { isSignOnOnly, signup, signupQuota } from "./settings.ts";
 
 const maxNameLength = 200;
 const maxEmailLength = 254;
@@ -51,6 +51,18 @@ interface SignInState extends Along {
 function signInPage(c: ConsoleContext, state: SignInState, status: 200 | 401 | 429 = 200) {
   const { t } = c.var;
   const { email, problem, isWrong, hasEnded, to } = state;
+  if (isSignOnOnly(c.env))
+    return page(
+      c,
+      t("sign_in"),
+      <>
+        <Problem text={problem} />
+        {hasEnded && <Note tone="warn">{t("your_session_ended")}</Note>}
+        <LoginButtons c={c} to={to} />
+      </>,
+      status,
+      { lead: t("sign_on_only") },
+    );
   const canSignUp = Boolean(state.invitation) || signup(c.env) === "open";
   const lead = canSignUp ? (
     <>
@@ -218,6 +230,8 @@ async function signUp(c: ConsoleContext): Promise<Response> {
   return follow(c, answer, state.to ?? "/console");
 }
 
+const signedOut = z.object({ url: z.optional(z.nullable(z.url())) });
+
 export const signIn = new Hono<ConsoleEnvironment>()
   .get("/sign-in", async (c) => {
     const problem = loginProblem(c);
@@ -257,4 +271,10 @@ export const signIn = new Hono<ConsoleEnvironment>()
     return signUpPage(c, { ...guest, to: pageOfConsole(c, c.req.query("to")) });
   })
   .post("/sign-up", signUp)
-  .post("/sign-out", async (c) => follow(c, await askAuth(c, "/sign-out", {}), "/console/sign-in"));
+  .post("/sign-out", async (c) => {
+    const { origin } = new URL(c.req.url);
+    const answer = await askAuth(c, "/sign-out", { callbackURL: `${origin}/console/sign-in`, disableRedirect: true });
+    // A user of the OpenID provider signs out there, too.
+    const { url } = await readAnswer(signedOut, answer.clone());
+    return follow(c, answer, url ?? "/console/sign-in");
+  });

@@ -13,6 +13,7 @@ import passkeyScript from "./client/passkeys.js";
 import attachScript from "./client/attach.js";
 import chatScript from "./client/chat.js";
 import entryScript from "./client/entry.js";
+import paletteScript from "./client/palette.js";
 import playgroundScript from "./client/playground.js";
 import runsScript from "./client/runs.js";
 import verifyScript from "./client/verify.js";
@@ -55,6 +56,7 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "landing.js": landingScript,
     "gallery.js": galleryScript,
     "lightbox.js": lightboxScript,
+    "palette.js": paletteScript,
     "playground.js": playgroundScript,
     "runs.js": runsScript,
     "tray.js": trayScript,

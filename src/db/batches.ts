@@ -1,28 +1,60 @@
 /** The batches of each account in D1: only what their list needs. */
 
+import type { Owner } from "./callers.ts";
+
 export interface BatchRow {
   accountId: string;
   id: string;
+  keyId: string;
+  /** The size of the stored input. */
+  inputBytes: number;
   /** Milliseconds */
   createdAt: number;
 }
 
-/** Lists a batch. Repeating is safe. */
-export const insertBatch = async (db: D1Database, { accountId, id, createdAt }: BatchRow): Promise<void> => {
-  await db
-    .prepare("INSERT INTO batch (account_id, id, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
-    .bind(accountId, id, createdAt)
-    .run();
+/**
+ * Lists a batch before its object exists, if its input and the account's files then have at most `maxBytes` together. False if they have
+ * more. Repeating is safe.
+ */
+export async function insertBatch(
+  db: D1Database,
+  { accountId, id, keyId, inputBytes, createdAt }: BatchRow,
+  maxBytes: number,
+): Promise<boolean> {
+  const [, listed] = await db.batch([
+    db
+      .prepare(
+        `INSERT INTO batch (account_id, id, created_at, key_id, bytes, begins_at) SELECT ?1, ?2, ?3, ?4, ?5, ?3
+         WHERE coalesce((SELECT bytes FROM file_space WHERE account_id = ?1), 0) + ?5 <= ?6 ON CONFLICT DO NOTHING`,
+      )
+      .bind(accountId, id, createdAt, keyId, inputBytes, maxBytes),
+    db.prepare("SELECT 1 FROM batch WHERE account_id = ?1 AND id = ?2").bind(accountId, id),
+  ]);
+  return listed?.results.length === 1;
+}
+
+/** The batch's object exists. */
+export const noteBatchBegun = async (db: D1Database, accountId: string, id: string): Promise<void> => {
+  await db.prepare("UPDATE batch SET begins_at = NULL WHERE account_id = ?1 AND id = ?2").bind(accountId, id).run();
 };
+
+/** Some batches that were listed before this time and whose objects may not exist. */
+export const unbegunBatches = async (db: D1Database, before: number, limit: number): Promise<Pick<BatchRow, "accountId" | "id">[]> =>
+  (
+    await db
+      .prepare("SELECT account_id AS accountId, id FROM batch WHERE begins_at < ?1 ORDER BY begins_at LIMIT ?2")
+      .bind(before, limit)
+      .run<Pick<BatchRow, "accountId" | "id">>()
+  ).results;
 
 export const deleteBatch = async (db: D1Database, accountId: string, id: string): Promise<void> => {
   await db.prepare("DELETE FROM batch WHERE account_id = ?1 AND id = ?2").bind(accountId, id).run();
 };
 
-/** A page of the ids of an account's batches, newest first, after the batch `after`. */
+/** A page of the ids of the owner's batches, newest first, after the batch `after`. */
 export const listBatches = async (
   db: D1Database,
-  accountId: string,
+  { accountId, ownWallets }: Owner,
   { limit, after }: { limit: number; after?: string | undefined },
 ): Promise<string[]> =>
   (
@@ -30,9 +62,10 @@ export const listBatches = async (
       .prepare(
         `SELECT id FROM batch WHERE account_id = ?1
            AND (?2 IS NULL OR (created_at, id) < (SELECT created_at, id FROM batch WHERE account_id = ?1 AND id = ?2))
+           AND (?4 IS NULL OR key_id IS NULL OR key_id IN (SELECT value FROM json_each(?4)))
          ORDER BY created_at DESC, id DESC LIMIT ?3`,
       )
-      .bind(accountId, after ?? null, limit)
+      .bind(accountId, after ?? null, limit, ownWallets ? JSON.stringify(ownWallets) : null)
       .run<{ id: string }>()
   ).results.map(({ id }) => id);
 

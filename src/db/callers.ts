@@ -46,6 +46,9 @@ export interface Caller {
   };
 }
 
+/** Whose rows are meant: the account's, or with `ownWallets` those of the member to whom these wallets belong. */
+export type Owner = Pick<Caller, "accountId" | "ownWallets">;
+
 /** The dependencies of a look-up: the database, and the wallet objects, which know the changes that a replica or a restored database lacks. */
 export interface KeyBindings {
   DB: D1Database;
@@ -84,11 +87,16 @@ interface CachedCaller {
   uses: number;
 }
 
-const selectKey = `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope, a.keys_revision AS revision, k.owner_id AS ownerId, m.role,
+/** The column by which a key is found: the digest of its secret, or its id for callers whose secret is not known. */
+type KeyColumn = "hash" | "id";
+
+const selectKey = (
+  column: KeyColumn,
+) => `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope, a.keys_revision AS revision, k.owner_id AS ownerId, m.role,
     ${selectRevision} AS models, ${rowAsJson("w")} AS account, ${rowAsJson("v", "m.id")} AS key, ${rowAsJson("u")} AS member
   FROM api_key k JOIN account a ON a.id = k.account_id LEFT JOIN wallet w ON w.id = a.id LEFT JOIN wallet v ON v.id = coalesce(k.wallet_id, k.id)
     LEFT JOIN membership m ON m.user_id = k.owner_id AND m.account_id = k.account_id LEFT JOIN wallet u ON u.id = m.id
-  WHERE k.hash = ?1 AND k.deleted_at IS NULL AND k.paused_at IS NULL AND a.disabled = 0 AND (k.owner_id IS NULL OR (m.disabled = 0 AND m.role <> 'viewer')) AND (k.expires_at IS NULL OR k.expires_at > ?2)`;
+  WHERE k.${column} = ?1 AND k.deleted_at IS NULL AND k.paused_at IS NULL AND a.disabled = 0 AND (k.owner_id IS NULL OR (m.disabled = 0 AND m.role <> 'viewer')) AND (k.expires_at IS NULL OR k.expires_at > ?2)`;
 
 /** How long an isolate caches a key: the time within which a deleted or paused key is refused everywhere. */
 const cacheMs = 8_000;
@@ -96,19 +104,24 @@ const cacheMs = 8_000;
 const renewMs = 6_000;
 const busyUses = 16;
 const maxCached = 10_000;
-/** Other requests of a key wait so long for its running look-up, and look whether it is over at these intervals: no request can wake another. */
+/**
+ * Other requests of a key wait so long for its running look-up. They look whether it is over after this time, then after twice as long and
+ * so on, because no request can wake another and each look costs as much as a tenth of a look-up.
+ */
 const waitMs = 100;
 const pollMs = 3;
 
 interface Cache {
+  column: KeyColumn;
   known: Map<string, CachedCaller>;
   /** When the look-up began that runs for a key, in milliseconds. The entry of a request that was cancelled stays, and is replaced. */
   running: Map<string, number>;
 }
 /** Found by the key itself, in a hash table with a random seed per isolate; D1 only has the digest. */
-const byKey: Cache = { known: new Map(), running: new Map() };
+const byKey: Cache = { column: "hash", known: new Map(), running: new Map() };
 /** Found by the digest. A cache of its own: a digest that a caller sends in place of a key must find nothing. */
-const byHash: Cache = { known: new Map(), running: new Map() };
+const byHash: Cache = { column: "hash", known: new Map(), running: new Map() };
+const byId: Cache = { column: "id", known: new Map(), running: new Map() };
 /** Counts the evictions, so that the result of a look-up that began before one is not cached after it. */
 let evictions = 0;
 
@@ -134,6 +147,10 @@ export function cachedCaller(bindings: KeyBindings, ctx: Pick<ExecutionContext, 
 export const findCallerByHash = (bindings: KeyBindings, hash: string): Caller | Promise<Caller | undefined> =>
   find(bindings, byHash, hash, () => hash);
 
+/** The caller of the key with this id, on the same conditions: for work of the console's users that goes on without them. */
+export const findCallerById = (bindings: KeyBindings, keyId: string): Caller | Promise<Caller | undefined> =>
+  find(bindings, byId, keyId, () => keyId);
+
 /**
  * The row of a valid key. Read from the nearest replica if that has the last change of the account's keys, whose revision the account's
  * wallet object has. In every other case, and before a key is refused, the primary is read. undefined also if the object says that the
@@ -141,9 +158,9 @@ export const findCallerByHash = (bindings: KeyBindings, hash: string): Caller | 
  * cache does not have the key. The call takes along the money's rows of the primary, so that an object that does not have them need not
  * read them before its first hold.
  */
-async function readKey({ DB, WALLETS }: KeyBindings, hash: string, now: number): Promise<KeyRow | undefined> {
+async function readKey({ DB, WALLETS }: KeyBindings, column: KeyColumn, value: string, now: number): Promise<KeyRow | undefined> {
   const read = async (from: D1Database | D1DatabaseSession) => {
-    const { results, meta } = await from.prepare(selectKey).bind(hash, now).run<KeyRow>();
+    const { results, meta } = await from.prepare(selectKey(column)).bind(value, now).run<KeyRow>();
     if (results[0]) noteRevision(DB, results[0].models);
     return { row: results[0], isPrimary: meta.served_by_primary };
   };
@@ -174,7 +191,7 @@ export const listOwnWallets = async (db: D1Database, accountId: string, userId: 
       .run<{ id: string }>()
   ).results.map(({ id }) => id);
 
-type ToHash = () => Promise<string> | string;
+type ToValue = () => Promise<string> | string;
 
 function findCached({ known }: Cache, name: string, now: number): CachedCaller | undefined {
   const cached = known.get(name);
@@ -184,28 +201,28 @@ function findCached({ known }: Cache, name: string, now: number): CachedCaller |
 /** True if a look-up of the key runs for which it is worth waiting. */
 const isRunning = ({ running }: Cache, name: string, now: number) => now - (running.get(name) ?? -Infinity) < waitMs;
 
-function find(bindings: KeyBindings, cache: Cache, name: string, toHash: ToHash): Caller | Promise<Caller | undefined> {
+function find(bindings: KeyBindings, cache: Cache, name: string, toValue: ToValue): Caller | Promise<Caller | undefined> {
   const now = Date.now();
   const cached = findCached(cache, name, now);
   if (cached) return cached.caller;
-  return isRunning(cache, name, now) ? joinLookUp(bindings, cache, name, toHash) : lookUp(bindings, cache, name, toHash, now);
+  return isRunning(cache, name, now) ? joinLookUp(bindings, cache, name, toValue) : lookUp(bindings, cache, name, toValue, now);
 }
 
 /** Waits for the running look-up of another request. Looks the key up itself if that takes too long or has cached nothing. */
-async function joinLookUp(bindings: KeyBindings, cache: Cache, name: string, toHash: ToHash): Promise<Caller | undefined> {
-  for (let waited = 0; waited < waitMs && cache.running.has(name); waited += pollMs) await scheduler.wait(pollMs);
+async function joinLookUp(bindings: KeyBindings, cache: Cache, name: string, toValue: ToValue): Promise<Caller | undefined> {
+  for (let ms = pollMs; ms < waitMs && cache.running.has(name); ms *= 2) await scheduler.wait(ms);
   const now = Date.now();
-  return findCached(cache, name, now)?.caller ?? lookUp(bindings, cache, name, toHash, now);
+  return findCached(cache, name, now)?.caller ?? lookUp(bindings, cache, name, toValue, now);
 }
 
-async function lookUp(bindings: KeyBindings, cache: Cache, name: string, toHash: ToHash, now: number): Promise<Caller | undefined> {
-  const { known, running } = cache;
+async function lookUp(bindings: KeyBindings, cache: Cache, name: string, toValue: ToValue, now: number): Promise<Caller | undefined> {
+  const { column, known, running } = cache;
   if (running.size >= maxCached) running.clear();
   running.set(name, now);
   try {
-    const hash = await toHash();
+    const value = await toValue();
     const before = evictions;
-    const row = await readKey(bindings, hash, now);
+    const row = await readKey(bindings, column, value, now);
     if (!row) {
       known.delete(name);
       return undefined;
@@ -214,7 +231,7 @@ async function lookUp(bindings: KeyBindings, cache: Cache, name: string, toHash:
     const caller: Caller = {
       accountId,
       keyId,
-      keyHash: hash,
+      ...(column === "hash" && { keyHash: value }),
       ...(scope !== null && { scope: JSON.parse(scope) as KeyScope }),
       ...(role !== null && role !== "owner" && { role }),
       ...(role === "member" && row.ownerId !== null && { ownWallets: await listOwnWallets(bindings.DB, accountId, row.ownerId) }),
@@ -233,5 +250,5 @@ async function lookUp(bindings: KeyBindings, cache: Cache, name: string, toHash:
 /** Removes cached callers on this machine. */
 export function forgetCallers(which: (known: CachedCaller) => boolean): void {
   evictions++;
-  for (const { known } of [byKey, byHash]) for (const [name, entry] of known) if (which(entry)) known.delete(name);
+  for (const { known } of [byKey, byHash, byId]) for (const [name, entry] of known) if (which(entry)) known.delete(name);
 }

@@ -1,5 +1,7 @@
 /** Files that callers uploaded, in D1: rows with an expiry, and the sum of each account's bytes. */
 
+import type { Owner } from "./callers.ts";
+
 /** A caller's file. Times in milliseconds. */
 export interface StoredFile {
   id: string;
@@ -11,6 +13,8 @@ export interface StoredFile {
   object: string;
   createdAt: number;
   expiresAt: number;
+  /** The wallet of the key with which it was uploaded; null for files of the release before, which all members see. */
+  keyId: string | null;
 }
 
 const columns: Record<keyof StoredFile, string> = {
@@ -22,6 +26,7 @@ const columns: Record<keyof StoredFile, string> = {
   object: "object",
   createdAt: "created_at",
   expiresAt: "expires_at",
+  keyId: "key_id",
 };
 const fields = Object.keys(columns) as (keyof StoredFile)[];
 const selected = fields.map((field) => `${columns[field]} AS ${field}`).join();
@@ -52,46 +57,46 @@ export async function insertFile(db: D1Database, file: StoredFile, maxBytes: num
   return added?.results.length === 1 ? (replaced?.results ?? []).map(({ object }) => object) : undefined;
 }
 
-/** The sum of the bytes of an account's files. */
+/** The sum of the bytes of an account's files and of the inputs of its batches. */
 export const usedFileBytes = async (db: D1Database, accountId: string): Promise<number> =>
   (await db.prepare("SELECT bytes FROM file_space WHERE account_id = ?1").bind(accountId).first<number>("bytes")) ?? 0;
 
 const readAll = async (statement: D1PreparedStatement): Promise<StoredFile[]> => (await statement.run<StoredFile>()).results;
 
-/** The account's files with these ids that have not expired. */
-export const filesWithIds = (db: D1Database, accountId: string, ids: string[], now: number): Promise<StoredFile[]> =>
-  readAll(
-    db
-      .prepare(`SELECT ${selected} FROM file WHERE account_id = ?1 AND id IN (SELECT value FROM json_each(?2)) AND expires_at > ?3`)
-      .bind(accountId, JSON.stringify(ids), now),
-  );
+const isOwn = (parameter: string) => `(${parameter} IS NULL OR key_id IS NULL OR key_id IN (SELECT value FROM json_each(${parameter})))`;
+const toWallets = ({ ownWallets }: Owner) => (ownWallets ? JSON.stringify(ownWallets) : null);
 
-export const fileById = async (db: D1Database, accountId: string, id: string, now: number): Promise<StoredFile | undefined> =>
-  (await filesWithIds(db, accountId, [id], now))[0];
-
-/** A page of an account's files that have not expired, newest first, after the file `after`. */
-export const listFiles = (
-  db: D1Database,
-  accountId: string,
-  { limit, after }: { limit: number; after?: string | undefined },
-  now: number,
-) =>
+/** The owner's files with these ids that have not expired. */
+export const filesWithIds = (db: D1Database, owner: Owner, ids: string[], now: number): Promise<StoredFile[]> =>
   readAll(
     db
       .prepare(
-        `SELECT ${selected} FROM file WHERE account_id = ?1 AND expires_at > ?2
+        `SELECT ${selected} FROM file WHERE account_id = ?1 AND id IN (SELECT value FROM json_each(?2)) AND expires_at > ?3 AND ${isOwn("?4")}`,
+      )
+      .bind(owner.accountId, JSON.stringify(ids), now, toWallets(owner)),
+  );
+
+export const fileById = async (db: D1Database, owner: Owner, id: string, now: number): Promise<StoredFile | undefined> =>
+  (await filesWithIds(db, owner, [id], now))[0];
+
+/** A page of the owner's files that have not expired, newest first, after the file `after`. */
+export const listFiles = (db: D1Database, owner: Owner, { limit, after }: { limit: number; after?: string | undefined }, now: number) =>
+  readAll(
+    db
+      .prepare(
+        `SELECT ${selected} FROM file WHERE account_id = ?1 AND expires_at > ?2 AND ${isOwn("?5")}
            AND (?3 IS NULL OR (created_at, id) < (SELECT created_at, id FROM file WHERE account_id = ?1 AND id = ?3))
          ORDER BY created_at DESC, id DESC LIMIT ?4`,
       )
-      .bind(accountId, now, after ?? null, limit),
+      .bind(owner.accountId, now, after ?? null, limit, toWallets(owner)),
   );
 
-/** Makes a file expire now. False if the account has no such file. */
-export const endFile = async (db: D1Database, accountId: string, id: string, now: number): Promise<boolean> =>
+/** Makes a file expire now. False if the owner has no such file. */
+export const endFile = async (db: D1Database, owner: Owner, id: string, now: number): Promise<boolean> =>
   (
     await db
-      .prepare("UPDATE file SET expires_at = ?3 WHERE account_id = ?1 AND id = ?2 AND expires_at > ?3 RETURNING id")
-      .bind(accountId, id, now)
+      .prepare(`UPDATE file SET expires_at = ?3 WHERE account_id = ?1 AND id = ?2 AND expires_at > ?3 AND ${isOwn("?4")} RETURNING id`)
+      .bind(owner.accountId, id, now, toWallets(owner))
       .run()
   ).results.length === 1;
 

@@ -86,14 +86,12 @@ async function writeAt(
   values: (number | null)[],
   logged: D1PreparedStatement[] = [],
 ): Promise<Written> {
-  const results = await db.batch([
-    db
-      .prepare(`UPDATE wallet SET ${set}, revision = revision + 1 WHERE id = ?1 AND revision = ?2 AND ${when} RETURNING id`)
-      .bind(accountId, revision, ...values),
-    ...logged,
-    select(db, [accountId]),
-  ]);
-  return { isDone: results[0]?.results.length === 1, row: toRows(results.at(-1))[0] };
+  const update = db
+    .prepare(`UPDATE wallet SET ${set}, revision = revision + 1 WHERE id = ?1 AND revision = ?2 AND ${when} RETURNING ${columns}`)
+    .bind(accountId, revision, ...values);
+  const [written] = logged.length === 0 ? [await update.run()] : await db.batch([update, ...logged]);
+  const [row] = toRows(written);
+  return row ? { isDone: true, row } : { isDone: false, row: (await readRows(db, [accountId]))[0] };
 }
 
 /**

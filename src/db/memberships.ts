@@ -1,5 +1,6 @@
 /** The members of accounts in D1: roles, disabling, leaving. At least one active owner stays, whatever runs in parallel. */
 
+import { newId } from "../base/ids.ts";
 import type { Role } from "../base/roles.ts";
 import { type AccountChange, type Announcer, changeKeys, isNotLastOwner, removalStatements } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
@@ -74,8 +75,8 @@ async function holds(db: D1Database, condition: string, { accountId, userId }: M
 }
 
 /** Checks before a change is announced, because an announced change is made again in a restored database. */
-async function refusal(db: D1Database, managerId: string, member: Membership): Promise<MemberOutcome | undefined> {
-  if (managerId !== member.userId && !(await holds(db, isManaged, member, managerId))) return "forbidden";
+async function refusal(db: D1Database, managerId: string | undefined, member: Membership): Promise<MemberOutcome | undefined> {
+  if (managerId !== undefined && managerId !== member.userId && !(await holds(db, isManaged, member, managerId))) return "forbidden";
   return (await holds(db, isNotLastOwner, member)) ? undefined : "last_owner";
 }
 
@@ -83,7 +84,8 @@ const managesMembers = (role: Role) => role === "owner" || role === "admin";
 
 /**
  * Sets a member's role, or disables or enables the member: the keys of a disabled member or viewer stop within ten seconds, and work again
- * later. The invitations of an owner or admin who may not invite any more are withdrawn, and with them all links. The acting user is `by`.
+ * later. The invitations of an owner or admin who may not invite any more are withdrawn, and with them all links. `by` is the
+ * acting user, or the system for the groups of the OpenID provider, which decides about every role.
  */
 export async function changeMember(
   db: D1Database,
@@ -96,13 +98,14 @@ export async function changeMember(
   const role = wanted.role ?? member.role;
   const disabled = wanted.disabled ?? member.disabled === 1;
   const takesOwner = member.role === "owner" && member.disabled === 0 && (role !== "owner" || disabled);
-  if (!(await holds(db, isManaged, member, by.id))) return "forbidden";
-  if (role === "owner" && member.role !== "owner" && !(await isOwner(db, accountId, by.id))) return "forbidden";
+  const isSystem = by.kind === "system";
+  if (!isSystem && !(await holds(db, isManaged, member, by.id))) return "forbidden";
+  if (!isSystem && role === "owner" && member.role !== "owner" && !(await isOwner(db, accountId, by.id))) return "forbidden";
   if (takesOwner && !(await holds(db, isNotLastOwner, member))) return "last_owner";
   const statements = [
     db
       .prepare(
-        `UPDATE membership AS m SET role = ?4, disabled = ?5 WHERE m.account_id = ?1 AND m.user_id = ?2 AND m.role = ?6 AND ${isManaged}
+        `UPDATE membership AS m SET role = ?4, disabled = ?5 WHERE m.account_id = ?1 AND m.user_id = ?2 AND m.role = ?6 AND (?9 OR ${isManaged})
          AND (NOT ?7 OR ${isNotLastOwner})
          AND (NOT ?8 OR EXISTS (SELECT 1 FROM membership b WHERE b.account_id = ?1 AND b.user_id = ?3 AND b.role = 'owner' AND b.disabled = 0))
          RETURNING id`,
@@ -115,7 +118,8 @@ export async function changeMember(
         Number(disabled),
         member.role,
         Number(takesOwner),
-        Number(role === "owner" && member.role !== "owner"),
+        Number(!isSystem && role === "owner" && member.role !== "owner"),
+        Number(isSystem),
       ),
     auditRowIfChanged(db, accountId, by, {
       act: role === member.role ? (disabled ? "member_disabled" : "member_enabled") : "role_changed",
@@ -136,8 +140,23 @@ const isOwner = async (db: D1Database, accountId: string, userId: string): Promi
     .bind(accountId, userId)
     .first()) !== null;
 
+/** Makes a user a member without an invitation. Nothing happens if the user is a member, or the account does not exist. */
+export async function addMember(db: D1Database, by: Actor, accountId: string, userId: string, role: Role): Promise<void> {
+  const id = newId("mem_");
+  await db.batch([
+    db
+      .prepare(
+        `INSERT INTO membership (id, account_id, user_id, role, created_at) SELECT ?1, a.id, ?3, ?4, ?5 FROM account a
+         WHERE a.id = ?2 AND a.erased_at IS NULL AND NOT EXISTS (SELECT 1 FROM membership m WHERE m.account_id = ?2 AND m.user_id = ?3)`,
+      )
+      .bind(id, accountId, userId, role, Date.now()),
+    auditRowIfChanged(db, accountId, by, { act: "member_joined", target: userId, after: { role } }),
+    db.prepare("INSERT INTO wallet (id) SELECT ?1 WHERE changes() > 0").bind(id),
+  ]);
+}
+
 /**
- * Ends a membership: by the member, who leaves, or by an owner or admin. The member's keys are deleted, and refused within ten seconds; tasks
+ * Ends a membership: by the member, who leaves, by an owner or admin, or by the system for the groups of the OpenID provider. The member's keys are deleted, and refused within ten seconds; tasks
  * go on. Links that the member may know and the member's own invitations are withdrawn, and the account gets the address of another owner if it had this member's.
  */
 export async function removeMember(
@@ -148,11 +167,19 @@ export async function removeMember(
 ): Promise<MemberOutcome> {
   const { accountId, userId, email } = member;
   const isLeaving = by.id === userId;
-  const refused = await refusal(db, by.id, member);
+  const isSystem = by.kind === "system";
+  const refused = await refusal(db, isSystem ? undefined : by.id, member);
   if (refused) return refused;
   const at = Date.now();
   const change: AccountChange = { act: "member_left", userId, at };
-  const [deleted, keys] = removalStatements(db, accountId, userId, at, isLeaving ? "?3 = m.user_id" : isManaged, by.id);
+  const [deleted, keys] = removalStatements(
+    db,
+    accountId,
+    userId,
+    at,
+    isLeaving ? "?3 = m.user_id" : isSystem ? "?3 <> ''" : isManaged,
+    by.id,
+  );
   const isGone = "NOT EXISTS (SELECT 1 FROM membership WHERE account_id = ?1 AND user_id = ?2)";
   const statements = [
     deleted!,

@@ -122,19 +122,19 @@ export async function readProviderHealth(
     .sort((a, b) => share(b) - share(a) || b.calls - a.calls);
 }
 
-/** Routes whose makers billed more since `since` than callers paid, with their sums, of at least `minCalls` attempts: the largest loss first. */
+/** Routes whose makers billed more since `since` than callers paid, with their sums: those with at least `calls` attempts or `loss` millionths of loss, the largest loss first. */
 export async function readLosses(
   db: D1Database,
   since: number,
   now: number,
-  minCalls: number,
+  { calls, loss }: { calls: number; loss: number },
 ): Promise<{ route: string; revenue: number; cost: number }[]> {
   const { results } = await db
     .prepare(
       `SELECT route, sum(charged) AS revenue, sum(cost) AS cost FROM (${settledSums("?1", "?2")}) GROUP BY 1
-       HAVING cost > revenue AND sum(completed + failed + caller + attempts) >= ?3 ORDER BY cost - revenue DESC, 1`,
+       HAVING cost > revenue AND (sum(completed + failed + caller + attempts) >= ?3 OR cost - revenue >= ?4) ORDER BY cost - revenue DESC, 1`,
     )
-    .bind(since, now + 1, minCalls)
+    .bind(since, now + 1, calls, loss)
     .run<{ route: string; revenue: number; cost: number }>();
   return results;
 }

@@ -28,8 +28,8 @@ const queueIsBehind = { withinMs: 15 * minuteMs, late: 20 };
 /** A kind fails if so many tasks ended in one of these times, and no more than this share of them completed. */
 const kindFails = { withinMs: [15 * minuteMs, 60 * minuteMs], ended: 10, share: 0.2 };
 
-/** A route loses money if so many of its attempts in this time cost more than callers paid for them. */
-const routeLoses = { withinMs: 24 * 60 * minuteMs, calls: 10 };
+/** A route loses money if its attempts in this time cost more than callers paid for them: so many attempts, or so much more (millionths). */
+const routeLoses = { withinMs: 24 * 60 * minuteMs, calls: 10, loss: 1_000_000 };
 
 /** The names of alerts; each has a page in docs/operations.md. */
 export const alertNames = [
@@ -100,7 +100,7 @@ export const checks: ((env: OperationsBindings, objects: Objects, now: number) =
     return { completion_low: [...kinds].sort() };
   },
   async ({ DB }, _, now) => {
-    const losses = await readLosses(DB, now - routeLoses.withinMs, now, routeLoses.calls);
+    const losses = await readLosses(DB, now - routeLoses.withinMs, now, routeLoses);
     return { route_loses_money: losses.map(({ route }) => route || "unknown route") };
   },
   async (env, objects, now) => retirementCauses(await readListed(env, objects, now), now),

@@ -117,7 +117,7 @@ async function eraseWritten(db: Env["DB"], objects: Objects, erasure: Erasure, n
 }
 
 async function eraseBatches(db: Env["DB"], objects: Objects, accountId: string): Promise<boolean> {
-  const ids = await listBatches(db, accountId, { limit: maxTasks });
+  const ids = await listBatches(db, { accountId }, { limit: maxTasks });
   for (const id of ids) {
     await objects.eraseBatch(accountId, id);
     await deleteBatch(db, accountId, id);

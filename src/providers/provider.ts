@@ -98,6 +98,8 @@ export interface InputVideo {
 export interface Output {
   /** The upstream's name of a file of an own input's answer, `model.obj`: for its ending, if the bytes do not tell the type. */
   name?: string;
+  /** Where the answer to an own input says that the file is. */
+  url?: string;
   /** Opens the bytes. May be called again after a broken download, which never causes another generation. */
   open(): Promise<{ body: ReadableStream<Uint8Array>; type: string; length?: number }>;
   thumbnail?: Output;

@@ -85,13 +85,13 @@ export class ConsoleApi extends SharedObjects {
   }
 
   /** Ended lines of a batch; null if the account has no such batch. */
-  async batchLines(accountId: string, batchId: string, query: LineQuery): Promise<EndedLines | null> {
-    return (await this.#batch(batchId)?.endedLines(accountId, query)) ?? null;
+  async batchLines(accountId: string, batchId: string, query: LineQuery, ownWallets?: string[]): Promise<EndedLines | null> {
+    return (await this.#batch(batchId)?.endedLines(accountId, query, ownWallets)) ?? null;
   }
 
   /** The failed lines of a batch by their error; null if the account has no such batch. */
-  async batchFailures(accountId: string, batchId: string): Promise<FailureGroup[] | null> {
-    return (await this.#batch(batchId)?.failures(accountId)) ?? null;
+  async batchFailures(accountId: string, batchId: string, ownWallets?: string[]): Promise<FailureGroup[] | null> {
+    return (await this.#batch(batchId)?.failures(accountId, ownWallets)) ?? null;
   }
 
   /** The input of failed lines of a batch, in parts: `next` is where the next one begins; null if the account has no such batch. */
@@ -100,8 +100,9 @@ export class ConsoleApi extends SharedObjects {
     batchId: string,
     code: string | undefined,
     from: number,
+    ownWallets?: string[],
   ): Promise<{ text: string; next: number | undefined } | null> {
-    return (await this.#batch(batchId)?.failedInput(accountId, code, from)) ?? null;
+    return (await this.#batch(batchId)?.failedInput(accountId, code, from, ownWallets)) ?? null;
   }
 
   /** The balances of an account and of these keys (their wallets), by id; those that do not exist are missing. */

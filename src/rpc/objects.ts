@@ -122,6 +122,13 @@ export class Objects extends SharedObjects {
     return this.#wallet(accountId).reconcile();
   }
 
+  /** True if the batch's object exists: its row is written before it. */
+  async hasBatch(accountId: string, batchId: string): Promise<boolean> {
+    const { BATCHES } = this.#env;
+    const id = toBatchObjectId(BATCHES, batchId);
+    return id !== undefined && (await BATCHES.get(id).view(accountId)) !== null;
+  }
+
   /** Removes a batch: nothing new begins. Its tasks are erased by themselves. */
   async eraseBatch(accountId: string, batchId: string): Promise<void> {
     const { BATCHES } = this.#env;

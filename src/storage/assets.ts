@@ -19,6 +19,9 @@ export interface Asset {
 /** The prefixes of a task's outputs and inputs. A character's image is kept until the character is deleted. */
 export const assetPrefix = (taskId: string) => `assets/${taskId}/`;
 export const inputPrefix = (taskId: string) => `inputs/${taskId}/`;
+/** What belongs to a batch; its object removes it. */
+export const batchPrefix = (id: string) => `batches/${id}/`;
+export const batchInput = (id: string) => `${batchPrefix(id)}input`;
 /** Parts of a body that is still arriving. Below the inputs, whose lifecycle rule removes what a crash leaves. */
 export const spoolPrefix = (id: string) => inputPrefix(`arriving-${id}`);
 export const characterPicture = (characterId: string) => `characters/${characterId}`;

@@ -66,6 +66,8 @@ export interface Submission extends Versioned {
   parameters: Parameters;
   inputs: Input[];
   source?: Source;
+  /** True if an own input names files, also those that only its upstream reads. */
+  fromMedia?: true;
   /** Each with the provider that created it, and its handle there. */
   characters: { id: string; username: string; displayName: string; provider: string; handle: string | null }[];
   /** The caller's reference. */

@@ -180,11 +180,17 @@ export class WalletBook {
     this.#written.push({ seq, taskIds, at: this.#last.end });
   }
 
-  /** Forgets pages that were packed before `before`. Returns the number of the oldest remaining page. */
-  forget(before: number): number {
+  /** Forgets pages that were packed before `before`. */
+  forget(before: number): void {
     while (this.#written[0] && this.#written[0].at < before)
       for (const taskId of this.#written.shift()!.taskIds) this.#entries.delete(taskId);
-    return [...this.#pages.values(), ...this.#written].reduce((first, { seq }) => Math.min(first, seq), this.#last.seq);
+  }
+
+  /** The number of the oldest remaining page. */
+  get firstPage(): number {
+    // The pages are in their order, the written ones in that in which they were packed.
+    const first = this.#pages.keys().next().value ?? this.#last.seq;
+    return this.#written.reduce((oldest, { seq }) => Math.min(oldest, seq), first);
   }
 
   /** The sums of the account, or of one of its keys. */

@@ -39,6 +39,10 @@ export class WalletKeys {
   readonly #storage: DurableObjectStorage;
   readonly #env: Pick<Env, "DB" | "ASSETS">;
   readonly #name: () => string | undefined;
+  /** What is stored, read once. */
+  #state: AccessState;
+  /** The revision of the last announced change; undefined before the first call. */
+  #announced: number | undefined;
   /** When D1's revision was last read. */
   #readAt = 0;
 
@@ -46,6 +50,8 @@ export class WalletKeys {
     this.#storage = storage;
     this.#env = env;
     this.#name = name;
+    this.#state = storage.kv.get<AccessState>("access") ?? {};
+    this.#announced = storage.kv.get<number>("keys");
   }
 
   /** Notes that the account's keys are about to change, and the change itself. Returns the revision that the change stores in D1. */
@@ -53,8 +59,8 @@ export class WalletKeys {
     // Otherwise the new revision would hide that the database was restored to before an earlier change.
     await this.#compare(await this.#readRevision());
     const { kv } = this.#storage;
-    const revision = Math.max(Date.now(), (kv.get<number>("keys") ?? 0) + 1);
-    kv.put("keys", revision);
+    const revision = Math.max(Date.now(), (this.#announced ?? 0) + 1);
+    kv.put("keys", (this.#announced = revision));
     this.#save({ accountId: this.accountId, unsureUntil: Date.now() + effectMs });
     if (change) kv.put(`${changePrefix}${revision}`, change);
     return revision;
@@ -75,13 +81,11 @@ export class WalletKeys {
    * does not answer.
    */
   async announced(read?: number): Promise<number> {
-    const { kv } = this.#storage;
-    if (kv.get("keys") === undefined) {
-      const stored = read ?? (await this.#readRevision());
-      // A change may have been announced meanwhile.
-      if (kv.get("keys") === undefined) kv.put("keys", stored);
-    }
-    return kv.get<number>("keys")!;
+    if (this.#announced !== undefined) return this.#announced;
+    const stored = read ?? (await this.#readRevision());
+    // A change may have been announced meanwhile.
+    if (this.#announced === undefined) this.#storage.kv.put("keys", (this.#announced = stored));
+    return this.#announced;
   }
 
   /** The revision of the restored database; undefined if it was not restored, or the operator has decided. */
@@ -118,7 +122,7 @@ export class WalletKeys {
     if (unsureUntil !== undefined) {
       const revision = await this.#readRevision();
       await this.#compare(revision);
-      const hasEffect = revision >= (this.#storage.kv.get<number>("keys") ?? 0);
+      const hasEffect = revision >= (this.#announced ?? 0);
       if ((hasEffect || unsureUntil < Date.now()) && this.#state.unsureUntil === unsureUntil) this.#save({ unsureUntil: undefined });
     }
     await this.store();
@@ -150,11 +154,7 @@ export class WalletKeys {
     return id;
   }
 
-  get #state(): AccessState {
-    return this.#storage.kv.get<AccessState>("access") ?? {};
-  }
-
   #save(changed: Partial<AccessState>): void {
-    this.#storage.kv.put("access", { ...this.#state, ...changed });
+    this.#storage.kv.put("access", (this.#state = { ...this.#state, ...changed }));
   }
 }

@@ -190,7 +190,8 @@ export class WalletLedger {
     this.#flushes++;
     state.used = account.used;
     state.flushedTo = to;
-    state.firstPage = this.#store.book.forget(Date.now() - rememberMs);
+    this.#store.book.forget(Date.now() - rememberMs);
+    state.firstPage = this.#store.book.firstPage;
     if (adoptKeys(state, keys, true)) this.#store.isStored = false;
     dropHistory(state, this.#store);
     this.#adopt({ isDone: true, row: account });

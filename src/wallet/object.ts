@@ -186,7 +186,7 @@ export class WalletObject extends DurableObject<Env> {
     if (!isOpen) return isOpen === false;
     const now = Date.now();
     this.#store.put(this.#book.settle(taskId, { ...end, at: now }), now + flushMs);
-    if (this.#book.outboxSize >= batchSize) this.ctx.waitUntil(this.#flushFull());
+    if (this.#book.outboxSize >= batchSize && !this.#isFlushing) this.ctx.waitUntil(this.#flushFull());
     return true;
   }
 
@@ -359,7 +359,6 @@ export class WalletObject extends DurableObject<Env> {
 
   /** Writes full batches to D1, one at a time: each would otherwise be followed by a small one of what was settled meanwhile. Other writes, such as grants, come between them. */
   async #flushFull(): Promise<void> {
-    if (this.#isFlushing) return;
     this.#isFlushing = true;
     try {
       while (this.#book.outboxSize >= batchSize) await this.#ledger.inTurn(() => this.#ledger.flush());

@@ -93,7 +93,9 @@ test("an entry of a built-in model changes its price, routes and state; without 
   expect((await call("/v1/models/imgA-4", { key: account.key })).status).toBe(404);
   const hidden = await call(images, { key: account.key, body: { model: "imgA-4", prompt: unique() } });
   expect(hidden).toMatchObject({ status: 400, body: { error: { code: "model_not_available", param: "model" } } });
-  expect((await asAdmin("/models/imgA-4", { method: "DELETE" })).status).toBe(204);
+  const blind = await asAdmin("/models/imgA-4", { method: "DELETE" });
+  expect(blind).toMatchObject({ status: 409, body: { error: { details: [{ param: "revision" }, { param: "state" }] } } });
+  expect((await asAdmin("/models/imgA-4?revision=2", { method: "DELETE" })).status).toBe(204);
   expect((await call("/v1/models/imgA-4", { key: account.key })).body).toEqual(before);
   expect((await asAdmin("/models/imgA-4", { method: "DELETE" })).body.error).toMatchObject({ code: "model_not_found" });
 });
@@ -195,8 +197,9 @@ test("an earlier revision comes back by a rollback, also after a removal, and is
   await put("reef-video", like);
   await put("reef-video", { ...like, price: { second: 7 }, aliases: [] }, "?revision=1");
   const back = (revision: number, query = "") => asAdmin(`/models/reef-video/rollback${query}`, { body: { revision } });
-  expect((await back(1)).body).toMatchObject({ revision: 3, model: { price: { second: 0.25 } } });
-  await asAdmin("/models/reef-video", { method: "DELETE" });
+  expect((await back(1)).status).toBe(409);
+  expect((await back(1, "?revision=2")).body).toMatchObject({ revision: 3, model: { price: { second: 0.25 } } });
+  await asAdmin("/models/reef-video?revision=3", { method: "DELETE" });
   const shown = (await asAdmin("/models/reef-video")).body;
   expect(shown).toMatchObject({ revision: 4, entry: null, model: null });
   expect(shown.revisions.map(({ revision, removed }: { revision: number; removed: boolean }) => [revision, removed])).toEqual([
@@ -333,7 +336,7 @@ test("built-in models without a price are hidden from callers until the operator
 test("a model with its own input is stored, shown and removed as others are", async () => {
   expect((await put("painter", own())).body).toMatchObject({ revision: 1, model: { kind: "image", price: own().price } });
   expect((await put("painter", own({}, { state: "hidden" }), "?revision=1")).body.model).toMatchObject({ state: "hidden" });
-  expect((await asAdmin("/models/painter/rollback", { body: { revision: 1 } })).body.model).toMatchObject({ state: "live" });
+  expect((await asAdmin("/models/painter/rollback?revision=2", { body: { revision: 1 } })).body.model).toMatchObject({ state: "live" });
   expect((await asAdmin("/models/painter?revision=3", { method: "DELETE" })).status).toBe(204);
 });
 

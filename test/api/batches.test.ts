@@ -1,13 +1,6 @@
 /** `/v1/batches`: many submissions as lines; order, limits, crashes, cancelling. Contract 16. */
 
-import {
-  createMessageBatch,
-  createExecutionContext,
-  evictDurableObject,
-  getQueueResult,
-  runDurableObjectAlarm,
-  runInDurableObject,
-} from "cloudflare:test";
+import { createMessageBatch, createExecutionContext, getQueueResult, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import * as fc from "fast-check";
@@ -17,11 +10,10 @@ import { BatchObject } from "../../src/api/batches/object.ts";
 import { BatchStore } from "../../src/api/batches/state.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { buckets, origin, setDestination } from "../support/bucket.ts";
+import { begin, forget, images, line, lines, openTasks, price, readResults, run, show, stubOf, wake } from "../support/batches.ts";
 import { bindings, failOnce } from "../support/faults.ts";
-import { toBatchObjectId, toObjectId } from "../../src/base/ids.ts";
+import { toObjectId } from "../../src/base/ids.ts";
 import {
-  type Account,
-  alarm,
   asAdmin,
   call,
   deliver,
@@ -40,67 +32,6 @@ afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
-
-const images = "/v1/images/generations";
-const price = 0.03;
-
-interface Result {
-  custom_id: string;
-  status: string;
-  task?: string;
-  response?: { result?: { images: { url: string[] }[] } };
-  error?: { code: string; param: string };
-  cost: { reserved: number; charged: number; returned: number };
-}
-
-const line = (id: string, more: object = {}) => ({
-  custom_id: id,
-  endpoint: images,
-  body: { model: "imgA-4", prompt: `${id} ${unique()}`, ...more },
-});
-const lines = (count: number, more: object = {}) => Array.from({ length: count }, (_, at) => line(`line-${at}`, more));
-
-async function begin(account: Account, body: object): Promise<string> {
-  const answer = await call("/v1/batches", { key: account.key, body });
-  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
-  return answer.body.id as string;
-}
-
-const stubOf = (id: string) => env.BATCHES.get(toBatchObjectId(env.BATCHES, id)!);
-const wake = (id: string) => runDurableObjectAlarm(stubOf(id));
-/** The object loses its memory; stored data remains. */
-const forget = (id: string) => evictDurableObject(stubOf(id)).catch(() => undefined); // it was not in memory
-const show = async (account: Account, id: string) => (await call(`/v1/batches/${id}`, { key: account.key })).body;
-
-async function readResults(account: Account, id: string): Promise<Result[]> {
-  const { body } = await call(`/v1/batches/${id}/results`, { key: account.key });
-  return new TextDecoder()
-    .decode(body as ArrayBuffer)
-    .split("\n")
-    .filter((text) => text !== "")
-    .map((text) => JSON.parse(text) as Result);
-}
-
-const openTasks = async ({ key }: Account): Promise<string[]> =>
-  (await call("/v1/tasks?limit=100", { key })).body.data
-    .filter(({ status }: { status: string }) => status === "queued" || status === "in_progress")
-    .map(({ id }: { id: string }) => id);
-
-/** Runs alarms and tasks until the batch has ended. */
-async function run(account: Account, id: string, rounds = 60): Promise<Awaited<ReturnType<typeof show>>> {
-  for (let round = 0; round < rounds; round++) {
-    await wake(id);
-    const batch = await show(account, id);
-    if (["completed", "cancelled", "failed"].includes(batch.status)) return batch;
-    const open = await openTasks(account);
-    for (const task of open) await finish(account, task);
-    // A task whose report was lost repeats it with its settlement.
-    if (open.length === 0)
-      for (const { id: task } of (await call("/v1/tasks?limit=100", { key: account.key })).body.data) await alarm(task);
-    vi.setSystemTime(Date.now() + 5_000);
-  }
-  return show(account, id);
-}
 
 test("a batch makes each line once, in any order, and its results are in the order of the input", async () => {
   const account = await newAccount(100);

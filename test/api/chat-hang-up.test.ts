@@ -3,7 +3,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { openSender } from "../../src/api/chat/relay.ts";
+import { openSender } from "../../src/api/chat/sender.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import worker from "../../src/worker.ts";
 import { readBalance, newAccount } from "../support/gateway.ts";

@@ -270,7 +270,8 @@ test.each([false, true])("a call of the wallet that is lost is repeated, and the
 
 test.each([false, true])("if D1 fails while a chat is reserved, the answer is 503 and nothing is held: takes effect %s", async (isDone) => {
   const account = await newAccount();
-  failOnce(bindings.database(), "batch", isDone, 2);
+  await call("/v1/balance", { key: account.key }); // the key is known, and the next statement is the grant
+  failOnce(bindings.statement(), "run", isDone, 2);
   const answer = await call(path, { key: account.key, body: chat("hi") });
   expect(answer).toMatchObject({ status: 503, body: { error: { type: "internal_error", code: "unavailable" } } });
   expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
@@ -281,7 +282,8 @@ test.each([false, true])(
   "if D1 fails once while a chat is reserved, the chat is held and charged once: takes effect %s",
   async (isDone) => {
     const account = await newAccount();
-    failOnce(bindings.database(), "batch", isDone);
+    await call("/v1/balance", { key: account.key });
+    failOnce(bindings.statement(), "run", isDone);
     expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
     expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: price });
   },

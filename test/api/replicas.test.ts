@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { changeKeys } from "../../src/db/account-changes.ts";
 import { newApiKey } from "../../src/base/ids.ts";
 import { Objects } from "../../src/rpc/objects.ts";
-import { bindings, failOnce } from "../support/faults.ts";
+import { bindings, crash, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { replicate, startReplica } from "../support/replica.ts";
 
@@ -181,6 +181,7 @@ test("an object whose storage was lost learns the revision from the primary", as
   const account = await known();
   await deleteElsewhere(account);
   await runInDurableObject(openWallet(account), (_, { storage }) => void storage.kv.delete("keys"));
+  await crash(openWallet(account));
   expect(await readStatus(account)).toBe(401);
 });
 

@@ -224,7 +224,7 @@ test("a form with wrong values is shown again with them, each error beside its f
   const cases = [
     [{ max_cost: "much" }, "f-max_cost", "The limit must be a number"],
     [{ concurrency: "101" }, "f-concurrency", "At a time: "],
-    [{ callback_url: "ftp://a.example/" }, "f-callback_url", "Callback address: "],
+    [{ callback_url: "ftp://a.example/" }, "f-callback_url", "Webhook address: "],
   ] as const;
   for (const [fields, field, words] of cases) {
     const answer = await send(fields);

@@ -160,6 +160,78 @@ test("a member's key sees the member's own tasks and usage, an admin's those of 
   expect([await usage(keys.member), await usage(keys.admin)]).toEqual([1, 3]);
 });
 
+test("a member's key sees, cancels and names the member's own batches and files, an admin's those of all", async () => {
+  const { accountId, keys } = await keysByRole();
+  await env.DB.prepare("UPDATE wallet SET quota = 100000000 WHERE id = ?1").bind(accountId).run();
+  const batches: Record<string, string> = {};
+  const files: Record<string, string> = {};
+  for (const [role, key] of Object.entries(keys)) {
+    const line = { custom_id: role, endpoint: "/v1/images/generations", body: { model: "imgA-4", prompt: unique() } };
+    const headers = { "content-type": "application/jsonl", "idempotency-key": "same for all" };
+    const file = await call("/v1/files", { key, method: "POST", body: JSON.stringify(line), headers });
+    const batch = await call("/v1/batches", { key, body: { input_file: file.body.id } });
+    expect([file.status, batch.status]).toEqual([201, 201]);
+    [files[role], batches[role]] = [file.body.id, batch.body.id];
+  }
+  const list = async (path: string, key: string) =>
+    (await call(path, { key })).body.data.map(({ id }: { id: string }) => id).toSorted() as string[];
+  expect(await list("/v1/batches", keys.member)).toEqual([batches.member]);
+  expect(await list("/v1/batches", keys.admin)).toEqual(Object.values(batches).toSorted());
+  expect(await list("/v1/files", keys.member)).toEqual([files.member]);
+  expect(await list("/v1/files", keys.admin)).toEqual(Object.values(files).toSorted());
+  for (const [method, path] of [
+    ["GET", `/v1/batches/${batches.owner}`],
+    ["POST", `/v1/batches/${batches.owner}/cancel`],
+    ["GET", `/v1/batches/${batches.owner}/results`],
+    ["GET", `/v1/batches/${batches.owner}/files.zip`],
+    ["GET", `/v1/files/${files.owner}`],
+    ["GET", `/v1/files/${files.owner}/content`],
+    ["DELETE", `/v1/files/${files.owner}`],
+  ] as const)
+    expect([path, (await call(path, { key: keys.member, method })).status]).toEqual([path, 404]);
+  const named = await call("/v1/batches", { key: keys.member, body: { input_file: files.owner } });
+  expect([named.status, named.body.error?.param]).toEqual([400, "input_file"]);
+  const use = async (key: string) =>
+    (await call("/v1/images/generations", { key, body: { model: "imgA-4", prompt: "x", images: [files.owner] } })).body.error;
+  const [forMember, forAdmin] = [await use(keys.member), await use(keys.admin)];
+  expect([forMember.param, forAdmin.param]).toEqual(["images[0]", "images[0]"]);
+  // For the admin the file exists, but it is no image.
+  expect(forMember.message).not.toBe(forAdmin.message);
+  expect((await call(`/v1/batches/${batches.owner}`, { key: keys.admin })).status).toBe(200);
+  expect((await call(`/v1/batches/${batches.member}/cancel`, { key: keys.member, method: "POST" })).status).toBe(200);
+  expect((await call(`/v1/files/${files.member}`, { key: keys.member, method: "DELETE" })).status).toBe(204);
+  // The same request of another member with the same idempotency key does not show that member's batch.
+  const requests = [{ custom_id: "a", endpoint: "/v1/images/generations", body: { model: "imgA-4", prompt: "p" } }];
+  const once = (key: string) => call("/v1/batches", { key, body: { requests }, headers: { "idempotency-key": "once" } });
+  expect([(await once(keys.owner)).status, (await once(keys.member)).status]).toEqual([201, 409]);
+});
+
+test("a member's pages show the member's own batches and files", async () => {
+  const owner = new Browser();
+  await owner.signUp();
+  const address = `${unique()}@example.com`;
+  const invite = await (await owner.ask("/console/members/invite", { email: address, role: "member" })).text();
+  const member = new Browser();
+  const invitation = /invitation=(join_\w+)/.exec(invite)?.[1] ?? "";
+  await member.ask("/console/sign-up", { name: "M", email: address, password: "correct horse battery", invitation });
+  const line = { custom_id: "a", endpoint: "/v1/images/generations", body: { model: "imgA-4", prompt: unique() } };
+  const form = new FormData();
+  form.set("file", new File([JSON.stringify(line)], "owners-lines.jsonl", { type: "application/jsonl" }));
+  const review = await owner.ask("/console/batches/file", form);
+  expect(review.status).toBe(303);
+  const file = /file_[\w-]+/.exec(review.headers.get("location")!)![0];
+  const fields = { file, key: unique(), max_cost: "1", concurrency: "5", callback_url: "", reference: "" };
+  const path = (await owner.ask("/console/batches", fields)).headers.get("location")!;
+  const [batch] = path.split("/").slice(-1);
+  expect(await owner.read("/console/batches")).toContain(batch);
+  expect(await member.read("/console/batches")).not.toContain(batch);
+  expect(await owner.read("/console/files")).toContain(file);
+  expect(await member.read("/console/files")).not.toContain(file);
+  for (const place of [path, `${path}/lines`, `${path}/failed`, `/console/files/${file}/content`, review.headers.get("location")!])
+    expect([place, (await member.ask(place)).status]).toEqual([place, 404]);
+  expect((await member.ask(`${path}/cancel`, {})).status).not.toBe(303);
+});
+
 test("a viewer's requests through the console change nothing", async () => {
   const owner = new Browser();
   await owner.signUp();

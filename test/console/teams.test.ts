@@ -1,9 +1,11 @@
 /** Teams: invitations, roles, several accounts of a user, leaving; and what an attacker would try. Contract 18. */
 
 import "../support/alone.ts";
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { call, holdTime, unique } from "../support/gateway.ts";
+import { toBatchObjectId } from "../../src/base/ids.ts";
+import { asAdmin, call, holdTime, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -239,6 +241,42 @@ test("who is removed loses keys and access for good, and joins by no old link", 
   expect((await paul.browser.ask("/console/join", { invitation: again })).status).toBe(303);
   pass(9_000);
   expect(await works(key), "an old key does not come back").toBe(401);
+});
+
+test("a batch begun in the console stops with its user's right to run it, and with the account", async () => {
+  const owner = await newUser();
+  await env.DB.prepare("UPDATE wallet SET quota = 100000000 WHERE id = ?1").bind(owner.accountId).run();
+  const begin = async ({ browser }: User) => {
+    const line = { custom_id: "a", endpoint: "/v1/images/generations", body: { model: "imgA-4", prompt: unique() } };
+    const form = new FormData();
+    form.set("file", new File([JSON.stringify(line)], "lines.jsonl", { type: "application/jsonl" }));
+    const [file] = /file_[\w-]+/.exec((await browser.ask("/console/batches/file", form)).headers.get("location")!)!;
+    const fields = { file, key: unique(), max_cost: "1", concurrency: "5", callback_url: "", reference: "" };
+    const id = (await browser.ask("/console/batches", fields)).headers.get("location")!.split("/").at(-1)!;
+    const objectId = toBatchObjectId(env.BATCHES, id);
+    if (!objectId) throw new Error(`no batch: ${id}`);
+    return env.BATCHES.get(objectId);
+  };
+  /** What becomes of the line of a batch whose user loses the right before it begins. */
+  const lineAfter = async (user: User, change: () => Promise<unknown>) => {
+    const batch = await begin(user);
+    await runDurableObjectAlarm(batch);
+    await change();
+    pass(9_000);
+    for (let turn = 0; turn < 3; turn++) await runDurableObjectAlarm(batch);
+    const { text } = (await batch.results(owner.accountId, 0))!;
+    return text === "" ? "runs" : (JSON.parse(text) as { error: { code: string } }).error.code;
+  };
+  const member = () => newMember(owner, "member");
+  const send = async (path: string, fields: Record<string, string> = {}) =>
+    expect((await owner.browser.ask(path, fields)).status).toBe(303);
+  expect(await lineAfter(await member(), () => Promise.resolve())).toBe("runs");
+  const [disabled, removed, viewer] = [await member(), await member(), await member()];
+  expect(await lineAfter(disabled, async () => send(`${await pathOf(disabled)}/disable`))).toBe("unauthorized");
+  expect(await lineAfter(removed, async () => send(`${await pathOf(removed)}/remove`))).toBe("unauthorized");
+  expect(await lineAfter(viewer, async () => send(`${await pathOf(viewer)}/role`, { role: "viewer" }))).toBe("unauthorized");
+  const disable = () => asAdmin(`/accounts/${owner.accountId}`, { method: "PATCH", body: { disabled: true } });
+  expect(await lineAfter(owner, disable)).toBe("unauthorized");
 });
 
 test.each([

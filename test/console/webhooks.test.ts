@@ -79,7 +79,7 @@ test("deliveries are listed with their outcome, and sent again from the list and
   const id = await image(account);
   await callBack(id);
   const { browser: stranger } = await person();
-  expect(await stranger.read(page)).toContain("No callback was sent lately.");
+  expect(await stranger.read(page)).toContain("No webhook was sent lately.");
   for (const path of [page, `${page}?result=failed`]) {
     const text = await browser.read(path);
     expect(text).toContain(`href="/console/tasks/${id}#callback"`);
@@ -91,7 +91,7 @@ test("deliveries are listed with their outcome, and sent again from the list and
   expect((await browser.ask(`${page}/resend/${id}`, {})).headers.get("location")).toBe(page);
   await callBack(id);
   expect(await browser.read(page)).toMatch(/data-s="good"[^>]*>.*204/s);
-  expect(await browser.read(`${page}?result=failed`)).toContain("No callback was sent lately.");
+  expect(await browser.read(`${page}?result=failed`)).toContain("No webhook was sent lately.");
   expect((await browser.ask(`/console/tasks/${id}/callback`, {})).headers.get("location")).toBe(`/console/tasks/${id}#callback`);
   await callBack(id);
   expect(received).toHaveLength(3);

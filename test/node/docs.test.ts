@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { docsSearch } from "../../scripts/support/docs-search.ts";
 import { renderDocs } from "../../scripts/support/docs.ts";
 import { pageNames } from "../../src/console/site/contents.ts";
 import { errorTable } from "../../src/base/errors.ts";
@@ -11,6 +12,11 @@ const site = new URL("../../src/console/site/", import.meta.url);
 
 test("docs.json is what `npm run generate` would write", async () => {
   expect(JSON.parse(readFileSync(new URL("docs.json", site), "utf8"))).toEqual(JSON.parse(JSON.stringify(await renderDocs())));
+});
+
+test("docs-index.txt is what `npm run generate` would write", async () => {
+  const index = readFileSync(new URL("../search/docs-index.txt", site), "utf8");
+  expect(index).toBe(await docsSearch((await renderDocs()).pages));
 });
 
 test("every Markdown file is a page, except the request of the landing page", async () => {

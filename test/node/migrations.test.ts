@@ -13,7 +13,10 @@ const names = readdirSync(folder)
 
 /** The rows that the code of a migration's version writes into its tables; `n` makes ids unique. A new table needs a line here. */
 const writes: Record<string, (n: string) => string> = {
-  "0005": (n) => `INSERT INTO batch VALUES ('acc_${n}', 'batch_${n}', 1);`,
+  "0015": (n) => `
+    INSERT INTO batch (account_id, id, created_at, key_id, bytes, begins_at) VALUES ('acc_${n}', 'batch_own_${n}', 1, 'key_${n}', 5, 1);
+    UPDATE file SET key_id = 'key_${n}' WHERE account_id = 'acc_${n}';`,
+  "0005": (n) => `INSERT INTO batch (account_id, id, created_at) VALUES ('acc_${n}', 'batch_${n}', 1);`,
   "0001": (n) => `
     INSERT INTO account (id, email, name, created_at) VALUES ('acc_${n}', '${n}@example.com', 'Name', 1);
     UPDATE account SET keys_revision = 1 WHERE id = 'acc_${n}';
@@ -54,7 +57,7 @@ const writes: Record<string, (n: string) => string> = {
     INSERT INTO model (revision, id, entry, at) SELECT coalesce(max(revision), 0) + 1, 'my-model-${n}', '{}', 1 FROM model;`,
   "0003": (n) => `INSERT INTO fingerprint VALUES (CAST('${n}' AS BLOB), 'image', 'image/png', 'none', 1);`,
   "0004": (n) => `
-    INSERT INTO file VALUES ('acc_${n}', 'file_${n}', 'image/png', 5, NULL, 'files/acc_${n}/1', 1, 2);`,
+    INSERT INTO file (account_id, id, type, bytes, name, object, created_at, expires_at) VALUES ('acc_${n}', 'file_${n}', 'image/png', 5, NULL, 'files/acc_${n}/1', 1, 2);`,
   "0013": (n) => `
     INSERT INTO payer VALUES ('acc_${n}', 'cus_${n}', 1, NULL);
     INSERT INTO payment VALUES ('pay_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'paid', 'cs_${n}', 'pi_${n}', 2, 0, NULL);

@@ -139,6 +139,17 @@ test("a route whose makers bill more than callers paid: an alert begins and ends
   expect(readChanges(received, "route_loses_money").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
+test("a few attempts that cost much more than callers paid are a loss too", async () => {
+  const account = await newAccount();
+  const received = alertReceiver();
+  await settle(account, Date.now() - 60_000, 1, { attempts: [{ route: "0 fal grand", cost: 1_029_999 }] });
+  await runOnce();
+  expect(readChanges(received, "route_loses_money")).toEqual([]);
+  await settle(account, Date.now() - 50_000, 1, { attempts: [{ route: "0 fal grand", cost: 30_001 }] });
+  await runOnce();
+  expect(readChanges(received, "route_loses_money")).toEqual([["alert.began", ["fal grand"]]]);
+});
+
 test("the operator's table of margins", async () => {
   const account = await newAccount();
   await settle(account, Date.now(), 2, { model: 'a "b"' });

@@ -1,6 +1,6 @@
 /** After a crash between any two steps the task still ends correctly: nothing lost, nothing charged twice, nothing reserved forever. */
 
-import { runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/base/ids.ts";
@@ -190,7 +190,7 @@ test("a wallet that starts again later than ten seconds after a hold was evicted
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   vi.setSystemTime(Date.now() + 10_000);
-  await crash(env.WALLETS.getByName(account.id));
+  await evictDurableObject(env.WALLETS.getByName(account.id));
   const asked = vi.spyOn(TaskObject.prototype, "tellWallet");
   expect(await readBalance(account)).toMatchObject({ reserved: price });
   vi.setSystemTime(Date.now() + 60_000);

@@ -10,7 +10,7 @@ import type { Asset } from "../../src/storage/assets.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import { png } from "../media/images.ts";
 import { openStub } from "../support/faults.ts";
-import { alarmAt, call, deliver, holdTime, newAccount, pass, submit, unique } from "../support/gateway.ts";
+import { type Account, alarmAt, call, complete, deliver, holdTime, newAccount, pass, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -22,8 +22,8 @@ const videos = "/v1/videos/generations";
 const signing = { MARKS: "sign" };
 
 /** Runs a task to its end with these variables; returns its record. */
-async function run(path: string, body: object, vars: Partial<Env>): Promise<Task> {
-  const account = await newAccount();
+async function run(path: string, body: object, vars: Partial<Env>, owner?: Account): Promise<Task> {
+  const account = owner ?? (await newAccount());
   const id = await submit(account, path, body);
   for (let round = 0; round < 12; round++) {
     await deliver(id, "gateway-dispatch", vars);
@@ -35,7 +35,8 @@ async function run(path: string, body: object, vars: Partial<Env>): Promise<Task
 }
 
 const runImage = (vars: Partial<Env>, more: object = {}) => run(images, { model: "imgA-4", prompt: unique(), ...more }, vars);
-const runVideo = (vars: Partial<Env>, more: object = {}) => run(videos, { model: "vidA-2", prompt: unique(), ...more }, vars);
+const runVideo = (vars: Partial<Env>, more: object = {}, owner?: Account) =>
+  run(videos, { model: "vidA-2", prompt: unique(), ...more }, vars, owner);
 
 function imagesOf({ result }: Task): Asset[] {
   if (result?.kind !== "images") throw new Error("no images");
@@ -101,6 +102,16 @@ test("each image of a task is signed, as made from a description alone, without 
 test("an edit is signed as composite", async () => {
   const { orders, vars } = watched();
   await runImage(vars, { images: [`data:image/png;base64,${png.toBase64()}`] });
+  expect(orders.map(({ isComposite }) => isComposite)).toEqual([true]);
+});
+
+test("a video with a character is signed as composite", async () => {
+  const { orders, vars } = watched();
+  const account = await newAccount();
+  const video = await complete(account, videos, { model: "vidA-2", prompt: unique() });
+  const made = await complete(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
+  const { username } = (await call(`/v1/tasks/${made}`, { key: account.key })).body.data.result.data.characters[0];
+  await runVideo(vars, { prompt: `${unique()} @${username}` }, account);
   expect(orders.map(({ isComposite }) => isComposite)).toEqual([true]);
 });
 

@@ -116,7 +116,7 @@ export const adminModels: Operations = {
   "POST /admin/models/{model}/rollback": forOperator({
     id: "rollBackModelEntry",
     summary: "Return to an earlier revision",
-    description: "The earlier entry is checked again and becomes the newest revision.",
+    description: `The earlier entry is checked again and becomes the newest revision. ${change}`,
     query: modelChangeQuery(),
     body: { schema: modelRollback(), examples: { revision: { revision: 5 } } },
     answers: { 200: entryAnswer("The entry as it is now, or as it would be.") },

@@ -47,14 +47,15 @@ export const batches: Operations = {
       },
     },
     answers: { 201: answer("The batch.", batch, { batch: runningBatch }, ["location", "idempotent-replayed"]) },
-    errors: ["idempotency_conflict"],
+    errors: ["idempotency_conflict", "too_many_files"],
     violation: { param: "input_file", rule: "unknown_file" },
   },
   "GET /v1/batches": {
     id: "listBatches",
     tag: "batches",
     summary: "List batches",
-    description: "The account's batches, newest first. A batch is kept for seven days after its end.",
+    description:
+      "The account's batches, newest first; for a member's key the member's own ones. A batch is kept for seven days after its end.",
     query: pageQuery(),
     answers: { 200: answer("A page of batches.", batchList, { batches: { object: "list", data: [runningBatch], has_more: false } }) },
   },

@@ -18,7 +18,7 @@ export const callbacks: Operations = {
     id: "setWebhook",
     tag: "callbacks",
     summary: "Set or remove the account's endpoint",
-    description: "Gets the callback of each task without a `callback_url`. `null` removes it.",
+    description: "Gets the webhook of each task without a `callback_url`. `null` removes it.",
     body: { schema: webhookChange(), examples: { set: endpoint, remove: { url: null } } },
     answers: { 200: endpointAnswer },
     violation: { param: "url", rule: "bad_callback_url" },
@@ -40,13 +40,13 @@ export const callbacks: Operations = {
   "GET /v1/webhook_secret": {
     id: "getWebhookSecret",
     tag: "callbacks",
-    summary: "Show the secret that signs callbacks",
+    summary: "Show the secret that signs webhooks",
     answers: { 200: secret },
   },
   "POST /v1/webhook_secret": {
     id: "rotateWebhookSecret",
     tag: "callbacks",
-    summary: "Rotate the secret that signs callbacks",
+    summary: "Rotate the secret that signs webhooks",
     description: "For 24 hours the previous secret signs too.",
     body: "none",
     answers: { 200: secret },
@@ -54,14 +54,14 @@ export const callbacks: Operations = {
   "GET /v1/tasks/{task_id}/callback": {
     id: "getTaskCallback",
     tag: "callbacks",
-    summary: "Show a task's callback",
+    summary: "Show a task's webhook",
     answers: { 200: answer("Its state and attempts.", taskCallback, { delivered: example.callback }) },
     errors: ["task_not_found"],
   },
   "POST /v1/tasks/{task_id}/callback": {
     id: "repeatTaskCallback",
     tag: "callbacks",
-    summary: "Send a task's callback again",
+    summary: "Send a task's webhook again",
     description: "Sends it at once; does not wait for the receiver's answer.",
     body: "none",
     answers: {

@@ -31,7 +31,7 @@ export async function createToken(c: AppContext): Promise<Response> {
   } = await readFields(c, () => newToken(catalog));
   const receiver = readReceiverUrl("callback_url", url, receiverRules(c));
   const named = await findCharacters(c, characters ?? []);
-  const known = files.length > 0 ? await filesWithIds(c.env.DB, accountId, files, Date.now()) : [];
+  const known = files.length > 0 ? await filesWithIds(c.env.DB, c.get("caller"), files, Date.now()) : [];
   const unknown = files.flatMap((file, at): Violation[] =>
     known.some(({ id }) => id === file) ? [] : [{ param: `files[${at}]`, rule: "unknown_file" }],
   );

@@ -2,12 +2,13 @@
 
 import { inLanes } from "../../base/concurrency.ts";
 import { ApiError, invalid, type Violation } from "../../base/errors.ts";
-import { fileDigest, sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
+import { sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
+import { fileDigest } from "../../base/file-id.ts";
 import { retry } from "../../base/retry.ts";
-import { deleteBatch, hasBatch, insertBatch, listBatches } from "../../db/batches.ts";
+import { deleteBatch, hasBatch, insertBatch, listBatches, noteBatchBegun } from "../../db/batches.ts";
 import { findDestination } from "../../db/destinations.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
-import { copyStored, openAsset, removeUnder, storeBytes } from "../../storage/assets.ts";
+import { batchInput, batchPrefix, copyStored, openAsset, removeUnder, storeBytes } from "../../storage/assets.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
 import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
@@ -17,19 +18,19 @@ import { isOpenAi } from "../request/origin.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
 import { readReceiverUrl } from "../request/references.ts";
 import { requireVariables } from "../request/variable-checks.ts";
-import { allowsPrivateNetwork, ownHosts } from "../../config.ts";
+import { allowsPrivateNetwork, maxFileBytes, ownHosts } from "../../config.ts";
 import { newBatch } from "../schema/bodies.ts";
 import { pageQuery } from "../schema/queries.ts";
 import { listArchive } from "./archive.ts";
 import type { BatchTerms, OpenAiOrigin } from "./state.ts";
-import { batchPrefix, type BatchView, inputKey } from "./view.ts";
+import type { BatchView } from "./view.ts";
 
 /** Begins a batch. With an `Idempotency-Key` a repeat returns the same one as long as it exists. */
 export async function createBatch(c: AppContext): Promise<Response> {
   const { env } = c;
   requireVariables(env, "task");
   const body = await readFields(c, newBatch);
-  const { accountId, keyId, keyHash, scope } = c.get("caller");
+  const { accountId, keyId, keyHash, ownWallets } = c.get("caller");
   const host = new URL(c.req.url).hostname;
   const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
   const receiver = readReceiverUrl("callback_url", body.callback_url, rules);
@@ -49,24 +50,23 @@ export async function createBatch(c: AppContext): Promise<Response> {
   const batch = env.BATCHES.get(objectId);
   const content = { ...body, ...(inputFile !== undefined && { input_file: fileDigest(inputFile) ?? inputFile }) };
   const fingerprint = key === undefined ? undefined : await sha256Hex(canonicalJson(content));
-  const earlier = fingerprint === undefined ? null : await batch.find(accountId, fingerprint);
+  const earlier = fingerprint === undefined ? null : await batch.find(accountId, fingerprint, ownWallets);
   if (earlier) return answerCreated(c, earlier, true);
 
   const input = inputFile === undefined ? undefined : await findInput(c, inputFile);
+  const inline = input ? undefined : new TextEncoder().encode((requests ?? []).map((line) => `${JSON.stringify(line)}\n`).join(""));
   const create = async () => {
-    const inputBytes = await storeInput(env.ASSETS, id, input, requests ?? []);
     const terms: BatchTerms = {
       id,
       accountId,
       keyId,
       keyHash,
-      scope,
       fingerprint,
       requestId: c.get("requestId"),
       base: assetBase(c),
       host,
       language: c.get("language"),
-      inputBytes,
+      inputBytes: input?.bytes ?? inline!.byteLength,
       inputFile,
       // Rounded down, except for the error of the multiplication: 1.005 is 1,005,000 millionths.
       maxCost: body.max_cost === undefined ? undefined : Math.floor(body.max_cost * 1e6 + 1e-3),
@@ -77,9 +77,12 @@ export async function createBatch(c: AppContext): Promise<Response> {
       openAi: readOrigin(c),
       createdAt: Date.now(),
     };
-    // Listed before it exists: an erasure of the account finds it.
-    await insertBatch(env.DB, terms);
-    return retry("batch", id, async () => await batch.create(terms));
+    // Listed before it exists: an erasure of the account finds it, and after a crash so does the removal of what it left.
+    if (!(await insertBatch(env.DB, terms, maxFileBytes(env)))) throw new ApiError("too_many_files");
+    await storeInput(env.ASSETS, id, input ?? inline!);
+    const view = await retry("batch", id, async () => await batch.create(terms));
+    await noteBatchBegun(env.DB, accountId, id).catch(() => undefined); // the sweep asks the object
+    return view;
   };
   const work = create().catch(async (error: unknown) => {
     const exists = await batch.view(accountId).catch(() => true);
@@ -126,21 +129,16 @@ function readKey(c: AppContext): string | undefined {
 }
 
 async function findInput(c: AppContext, id: string): Promise<StoredFile> {
-  const file = fileDigest(id) === undefined ? undefined : await fileById(c.env.DB, c.get("caller").accountId, id, Date.now());
+  const file = fileDigest(id) === undefined ? undefined : await fileById(c.env.DB, c.get("caller"), id, Date.now());
   if (!file) throw invalid("input_file", "unknown_file");
   if (file.type !== "application/jsonl") throw invalid("input_file", "file_not_lines");
   return file;
 }
 
-/** Stores the lines under the batch's own key, because the file may be deleted or expire while the batch runs. Returns their size. */
-async function storeInput(bucket: R2Bucket, id: string, file: StoredFile | undefined, requests: unknown[]): Promise<number> {
-  if (file) {
-    if (!(await copyStored(bucket, file.object, inputKey(id)))) throw invalid("input_file", "unknown_file");
-    return file.bytes;
-  }
-  const bytes = new TextEncoder().encode(requests.map((request) => `${JSON.stringify(request)}\n`).join(""));
-  await storeBytes(bucket, inputKey(id), bytes, "application/jsonl");
-  return bytes.byteLength;
+/** Stores the lines under the batch's own key, because the file may be deleted or expire while the batch runs. */
+async function storeInput(bucket: R2Bucket, id: string, input: StoredFile | Uint8Array): Promise<void> {
+  if (input instanceof Uint8Array) await storeBytes(bucket, batchInput(id), input, "application/jsonl");
+  else if (!(await copyStored(bucket, input.object, batchInput(id)))) throw invalid("input_file", "unknown_file");
 }
 
 /** The batch's object, and its owner. Throws 404 for an id that was never issued. */
@@ -148,22 +146,23 @@ function openBatch(c: AppContext, id: string) {
   const { BATCHES } = c.env;
   const objectId = toBatchObjectId(BATCHES, id);
   if (!objectId) throw new ApiError("not_found");
-  return { batch: BATCHES.get(objectId), accountId: c.get("caller").accountId };
+  const { accountId, ownWallets } = c.get("caller");
+  return { batch: BATCHES.get(objectId), accountId, ownWallets };
 }
 
 export async function showBatch(c: AppContext, id: string): Promise<Response> {
-  const { batch, accountId } = openBatch(c, id);
-  const view = await batch.view(accountId);
+  const { batch, accountId, ownWallets } = openBatch(c, id);
+  const view = await batch.view(accountId, ownWallets);
   if (!view) throw new ApiError("not_found");
   return answer(c, view);
 }
 
 export async function showBatches(c: AppContext): Promise<Response> {
-  const { accountId } = c.get("caller");
+  const owner = c.get("caller");
   const { limit, after } = readQuery(c, pageQuery);
-  await requireRow(after, (id) => hasBatch(c.env.DB, accountId, id));
-  const ids = await listBatches(c.env.DB, accountId, { limit: limit + 1, after });
-  const views = await inLanes(ids.slice(0, limit), (id) => openBatch(c, id).batch.view(accountId));
+  await requireRow(after, (id) => hasBatch(c.env.DB, owner.accountId, id));
+  const ids = await listBatches(c.env.DB, owner, { limit: limit + 1, after });
+  const views = await inLanes(ids.slice(0, limit), (id) => openBatch(c, id).batch.view(owner.accountId, owner.ownWallets));
   return answer(
     c,
     toList(
@@ -174,8 +173,8 @@ export async function showBatches(c: AppContext): Promise<Response> {
 }
 
 export async function cancelBatch(c: AppContext, id: string): Promise<Response> {
-  const { batch, accountId } = openBatch(c, id);
-  const view = await batch.cancel(accountId);
+  const { batch, accountId, ownWallets } = openBatch(c, id);
+  const view = await batch.cancel(accountId, ownWallets);
   if (!view) throw new ApiError("not_found");
   if (view === "final") throw new ApiError("task_already_final");
   return answer(c, view);
@@ -183,8 +182,8 @@ export async function cancelBatch(c: AppContext, id: string): Promise<Response> 
 
 /** The results of the lines that have ended, in the order of the input, also while the batch runs. */
 export async function showResults(c: AppContext, id: string): Promise<Response> {
-  const { batch, accountId } = openBatch(c, id);
-  const first = await batch.results(accountId, 0);
+  const { batch, accountId, ownWallets } = openBatch(c, id);
+  const first = await batch.results(accountId, 0, ownWallets);
   if (!first) throw new ApiError("not_found");
   const encoder = new TextEncoder();
   let part: { text: string; next: number | undefined } | null = first;
@@ -202,8 +201,8 @@ export async function showResults(c: AppContext, id: string): Promise<Response> 
 
 /** The files of the lines that have completed and are not deleted yet, as one archive. */
 export async function downloadArchive(c: AppContext, id: string): Promise<Response> {
-  const { batch, accountId } = openBatch(c, id);
-  const first = await batch.results(accountId, 0);
+  const { batch, accountId, ownWallets } = openBatch(c, id);
+  const first = await batch.results(accountId, 0, ownWallets);
   if (!first) throw new ApiError("not_found");
   const open = async (key: string) => (await openAsset(c.env.ASSETS, key))?.body;
   const entries = listArchive(first, async (from) => batch.results(accountId, from), open);

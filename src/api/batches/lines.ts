@@ -21,13 +21,13 @@ export interface Line {
 const endpoints = ["/v1/images/generations", "/v1/videos/generations", "/v1/videos/{id}/remix", "/v1/tasks"];
 
 /**
- * The lines of these bytes as offsets, without those of white space only. The last line counts only if it ends with a line break, or if
- * `isEnd`. `next` is the offset behind the last line.
+ * The first lines of these bytes as offsets, at most `limit`, without those of white space only. The last line counts only if it ends with a
+ * line break, or if `isEnd`. `next` is the offset behind the last line.
  */
-export function findLines(bytes: Uint8Array, isEnd: boolean): { lines: { at: number; bytes: number }[]; next: number } {
+export function findLines(bytes: Uint8Array, isEnd: boolean, limit = Infinity): { lines: { at: number; bytes: number }[]; next: number } {
   const lines: { at: number; bytes: number }[] = [];
   let next = 0;
-  while (next < bytes.length) {
+  while (next < bytes.length && lines.length < limit) {
     const found = bytes.indexOf(0x0a, next);
     if (found === -1 && !isEnd) break;
     const end = found === -1 ? bytes.length : found;

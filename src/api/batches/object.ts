@@ -8,21 +8,20 @@ import { alert } from "../../base/log.ts";
 import { batchVersion } from "../../base/versions.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { deleteBatch } from "../../db/batches.ts";
-import { type Caller, findCallerByHash } from "../../db/callers.ts";
+import { type Caller, findCallerByHash, findCallerById } from "../../db/callers.ts";
 import { insertFile } from "../../db/files.ts";
-import { toUnits } from "../../db/ledger.ts";
 import { inJurisdiction } from "../../jurisdiction.ts";
 import { t } from "../../messages/index.ts";
-import { openAsset, removeAssets, removeUnder, storeFile } from "../../storage/assets.ts";
+import { batchPrefix, removeAssets, removeUnder, storeFile } from "../../storage/assets.ts";
 import { newFileObject } from "../../storage/files.ts";
 import type { EndedLines, FailureGroup, LineQuery, LineReport } from "../../tasks/batch-line.ts";
-import { findLines, type Line, maxLineBytes, maxLines, parseLine } from "./lines.ts";
-import { type Assigned, type Batch, BatchStore, type BatchTerms, type LineFault, type Page, pageLines, type StopReason } from "./state.ts";
-import { type CheckedLine, checkLine, makeTask, toLineError } from "./submit-line.ts";
-import { type BatchView, batchPrefix, inputKey, toView } from "./view.ts";
+import { Checking } from "./checking.ts";
+import { BatchInput } from "./input.ts";
+import { type Line, parseLine } from "./lines.ts";
+import { type Assigned, type Batch, BatchStore, type BatchTerms, type LineFault, pageLines, type StopReason } from "./state.ts";
+import { type CheckedLine, checkLine, makeTask, toLineError, toResult } from "./submit-line.ts";
+import { type BatchView, toView } from "./view.ts";
 
-/** How much of the input is checked in one step: each has its own limit of processor time. */
-const stepBytes = 2 * maxLineBytes;
 /** Ended batches are kept as long as the records of tasks. */
 const keptMs = 7 * 86_400_000;
 /** How long a batch waits for balance. */
@@ -32,12 +31,10 @@ const watchMs = 60_000;
 /** A line that is open for so long is asked about. */
 const askAfterMs = 900_000;
 const retryMs = { balance: 15_000, open_tasks: 3_000, fault: 5_000 };
-const maxFaults = 100;
 /** How often the making of a task may be refused as unavailable before another id is chosen, because the wallet has closed this one. */
 const maxRefusals = 3;
 /** How many lines one pass starts: a pass belongs to an alarm or a call, which may not run for ever. */
 const linesPerPass = 50 * lanes;
-const maxTexts = 8;
 const resultBytes = 1024 * 1024;
 
 /** The state of the lines in memory; the storage and the task objects lead to it again. */
@@ -53,30 +50,16 @@ interface Running {
   charged: number;
   /** Lines that are being started. */
   starting: Set<number>;
-  /** The texts of the lines of the pages that were read last. */
-  texts: Map<number, Uint8Array[]>;
   /** Refusals as unavailable, by line. */
   refusals: Map<number, number>;
   /** Nothing begins before this time. */
   notBefore: number;
 }
 
-/** The check of the lines, between two steps. */
-interface Checking {
-  at: number;
-  n: number;
-  ids: Set<string>;
-  pages: number;
-  page: Page | undefined;
-  faults: LineFault[];
-  valid: number;
-  /** The price of the valid lines, in millionths. */
-  price: number;
-}
-
 export class BatchObject extends DurableObject<Env> {
   readonly #store: BatchStore;
   #batch: Batch | undefined;
+  #input: BatchInput | undefined;
   #checking: Checking | undefined;
   #running: Running | undefined;
   #loading: Promise<Running> | undefined;
@@ -109,15 +92,16 @@ export class BatchObject extends DurableObject<Env> {
   }
 
   /** The batch that a request with this fingerprint began; null if none did. */
-  async find(accountId: string, fingerprint: string): Promise<BatchView | "conflict" | null> {
+  async find(accountId: string, fingerprint: string, ownWallets?: string[]): Promise<BatchView | "conflict" | null> {
     const batch = this.#ownedBy(accountId);
     if (!batch) return null;
-    return batch.terms.fingerprint === fingerprint ? this.#view(batch) : "conflict";
+    const isSame = batch.terms.fingerprint === fingerprint && this.#ownedBy(accountId, ownWallets) !== undefined;
+    return isSame ? this.#view(batch) : "conflict";
   }
 
-  /** The batch for its owner; null if the account has no such batch. */
-  async view(accountId: string): Promise<BatchView | null> {
-    const batch = this.#ownedBy(accountId);
+  /** The batch for its owner; null if the account, or the member with these wallets, has no such batch. */
+  async view(accountId: string, ownWallets?: string[]): Promise<BatchView | null> {
+    const batch = this.#ownedBy(accountId, ownWallets);
     if (!batch) return null;
     // The object may have left memory since lines began: which of them are open is known only to their tasks.
     if (batch.status === "in_progress" && !this.#running)
@@ -126,8 +110,8 @@ export class BatchObject extends DurableObject<Env> {
   }
 
   /** Nothing new begins, and queued tasks are cancelled; running ones end. "final" if the batch has ended. */
-  async cancel(accountId: string): Promise<BatchView | "final" | null> {
-    const batch = this.#ownedBy(accountId);
+  async cancel(accountId: string, ownWallets?: string[]): Promise<BatchView | "final" | null> {
+    const batch = this.#ownedBy(accountId, ownWallets);
     if (!batch) return null;
     if (batch.endedAt !== undefined) return "final";
     this.#stop("cancelled");
@@ -137,18 +121,18 @@ export class BatchObject extends DurableObject<Env> {
   }
 
   /** A part of the results, in the order of the input; `next` is the line to continue with. null if the account has no such batch. */
-  async results(accountId: string, from: number): Promise<{ text: string; next: number | undefined } | null> {
-    return this.#ownedBy(accountId) ? this.#store.results(from, resultBytes) : null;
+  async results(accountId: string, from: number, ownWallets?: string[]): Promise<{ text: string; next: number | undefined } | null> {
+    return this.#ownedBy(accountId, ownWallets) ? this.#store.results(from, resultBytes) : null;
   }
 
   /** Ended lines, for the console; null if the account has no such batch. */
-  async endedLines(accountId: string, query: LineQuery): Promise<EndedLines | null> {
-    return this.#ownedBy(accountId) ? this.#store.select(query) : null;
+  async endedLines(accountId: string, query: LineQuery, ownWallets?: string[]): Promise<EndedLines | null> {
+    return this.#ownedBy(accountId, ownWallets) ? this.#store.select(query) : null;
   }
 
   /** The failed lines by their error, for the console; null if the account has no such batch. */
-  async failures(accountId: string): Promise<FailureGroup[] | null> {
-    const batch = this.#ownedBy(accountId);
+  async failures(accountId: string, ownWallets?: string[]): Promise<FailureGroup[] | null> {
+    const batch = this.#ownedBy(accountId, ownWallets);
     if (!batch) return null;
     return batch.status === "validating" || batch.status === "failed" ? [] : this.#store.failures();
   }
@@ -157,21 +141,17 @@ export class BatchObject extends DurableObject<Env> {
    * The input's text of failed lines that may succeed another time, from line `from` on; `next` is the line to continue with. null if the
    * account has no such batch.
    */
-  async failedInput(accountId: string, code: string | undefined, from: number): Promise<{ text: string; next: number | undefined } | null> {
-    const batch = this.#ownedBy(accountId);
+  async failedInput(
+    accountId: string,
+    code: string | undefined,
+    from: number,
+    ownWallets?: string[],
+  ): Promise<{ text: string; next: number | undefined } | null> {
+    const batch = this.#ownedBy(accountId, ownWallets);
     if (!batch) return null;
     const { lines, hasMore } = this.#store.select({ status: "failed", code, after: from - 1, limit: pageLines });
     let text = "";
-    for (const [at, found] of Map.groupBy(lines, ({ n }) => Math.floor(n / pageLines))) {
-      const page = this.#store.page(at);
-      if (!page) continue;
-      const bytes = await this.#readInput(batch.terms, page.at, page.bytes);
-      const texts = findLines(bytes, true).lines;
-      for (const { n } of found) {
-        const line = page.assigned[n % pageLines] ? texts[n % pageLines] : undefined;
-        if (line) text += `${new TextDecoder().decode(bytes.subarray(line.at, line.at + line.bytes))}\n`;
-      }
-    }
+    for (const { n } of lines) if (this.#assignedTo(n)) text += `${new TextDecoder().decode(await this.#openInput().line(n))}\n`;
     return { text, next: hasMore ? lines.at(-1)!.n + 1 : undefined };
   }
 
@@ -215,8 +195,10 @@ export class BatchObject extends DurableObject<Env> {
     }
   }
 
-  #ownedBy(accountId: string): Batch | undefined {
-    return this.#batch?.terms.accountId === accountId ? this.#batch : undefined;
+  #ownedBy(accountId: string, ownWallets?: string[]): Batch | undefined {
+    const terms = this.#batch?.terms;
+    if (terms?.accountId !== accountId || (ownWallets && !ownWallets.includes(terms.keyId))) return undefined;
+    return this.#batch;
   }
 
   #commit(batch: Batch): void {
@@ -236,85 +218,36 @@ export class BatchObject extends DurableObject<Env> {
     if (batch.stop === undefined) this.#commit({ ...batch, stop: reason, waiting: undefined });
   }
 
-  /** The caller as it is now: its key may have ended, and its scope may have changed. */
-  async #caller({ keyHash, accountId, keyId, scope }: BatchTerms): Promise<Caller | undefined> {
-    if (keyHash !== undefined) return findCallerByHash(this.env, keyHash);
-    return { accountId, keyId, ...(scope && { scope }) };
+  /** The caller as it is now: the key may have ended, its scope may have changed, and its owner may have lost the right to use it. */
+  async #caller({ keyHash, keyId }: BatchTerms): Promise<Caller | undefined> {
+    return keyHash === undefined ? findCallerById(this.env, keyId) : findCallerByHash(this.env, keyHash);
   }
 
   // Checking
 
-  /** Checks some lines. All are checked before one begins; after a crash the check begins again. */
-  async #check(batch: Batch): Promise<void> {
-    const { terms } = batch;
+  /** Checks some lines. All are checked before one begins. */
+  async #check({ terms }: Batch): Promise<void> {
     const caller = await this.#caller(terms);
     if (!caller) this.#stop("unauthorized");
-    if (!this.#checking) {
-      this.#store.clear();
-      this.#checking = { at: 0, n: 0, ids: new Set(), pages: 0, page: undefined, faults: [], valid: 0, price: 0 };
+    const checking = (this.#checking ??= new Checking(this.env, this.ctx, this.#store, terms, this.#openInput()));
+    let checked;
+    try {
+      checked = await checking.step(this.#begun.stop === undefined ? caller : undefined);
+    } catch (error) {
+      this.#checking = undefined;
+      throw error;
     }
-    const checking = this.#checking;
-    const bytes = await this.#readInput(terms, checking.at, Math.min(stepBytes, terms.inputBytes - checking.at));
-    const isEnd = checking.at + bytes.length >= terms.inputBytes;
-    const found = findLines(bytes, isEnd);
-    // Everything on the way is in memory until the step is complete: a step that fails is repeated with the whole check.
-    if (found.next === 0 && !isEnd) checking.faults = [toFault(checking.n, new ApiError("body_too_large"), terms)];
-    let isTooLong = found.next === 0 && !isEnd;
-    for (const line of found.lines) {
-      if (isTooLong || checking.n >= maxLines) {
-        isTooLong = true;
-        break;
-      }
-      await this.#checkOne(checking, terms, caller, line.at, bytes.subarray(line.at, line.at + line.bytes));
-    }
-    checking.at += found.next;
-    if (!isTooLong && !isEnd) return this.ctx.storage.setAlarm(Date.now());
-    if (checking.page) this.#store.putPage(checking.page);
+    if (!this.#batch) return;
+    if (!checked) return this.ctx.storage.setAlarm(Date.now());
     this.#checking = undefined;
-    if (isTooLong || checking.valid === 0) {
-      const tooMany = checking.n >= maxLines ? [toFault(checking.n, new ApiError("body_too_large"), terms)] : [];
-      return this.#fail([...tooMany, ...checking.faults].slice(0, maxFaults));
-    }
-    const { status: _, ...rest } = this.#begun;
-    this.#commit({ ...rest, status: "in_progress", total: checking.n, expected: checking.price });
+    const { total, price, faults } = checked;
+    if (price === undefined) return this.#fail(faults);
+    this.#commit({ ...this.#begun, status: "in_progress", total, expected: price });
     await this.ctx.storage.setAlarm(Date.now());
   }
 
-  async #checkOne(checking: Checking, terms: BatchTerms, caller: Caller | undefined, at: number, bytes: Uint8Array): Promise<void> {
-    const n = checking.n++;
-    const found: { customId: string | null } = { customId: null };
-    let assigned: Assigned = null;
-    try {
-      const line = parseLine(bytes, found);
-      if (checking.ids.has(line.customId)) throw duplicate();
-      checking.ids.add(line.customId);
-      if (caller && this.#batch?.stop === undefined) {
-        const { submission } = await checkLine(this.env, this.ctx, terms, caller, line);
-        assigned = [toTaskId(this.env.TASKS.newUniqueId()), submission.price, line.customId];
-        checking.price += submission.price;
-      }
-      checking.valid++;
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status >= 500) throw error;
-      if (checking.faults.length < maxFaults) checking.faults.push(toFault(n, error, terms));
-      // An id that another line has names that line's result, too: the second line has none.
-      this.#store.putLine({ n, status: "failed", charged: 0, result: toResult(found.customId, { error: toLineError(error, terms) }) });
-    }
-    const start = checking.at + at;
-    checking.page ??= { n: checking.pages++, first: n, at: start, bytes: 0, assigned: [] };
-    checking.page.assigned.push(assigned);
-    checking.page.bytes = start + bytes.length - checking.page.at;
-    if (checking.page.assigned.length === pageLines) {
-      this.#store.putPage(checking.page);
-      checking.page = undefined;
-    }
-  }
-
-  async #readInput({ id }: BatchTerms, offset: number, length: number): Promise<Uint8Array> {
-    if (length <= 0) return new Uint8Array(0);
-    const object = await openAsset(this.env.ASSETS, inputKey(id), { offset, length });
-    if (!object) throw new Error("the input of the batch is gone");
-    return new Uint8Array(await object.arrayBuffer());
+  #openInput(): BatchInput {
+    return (this.#input ??= new BatchInput(this.env.ASSETS, this.#begun.terms.id, this.#store));
   }
 
   /** No line could be read. */
@@ -340,7 +273,6 @@ export class BatchObject extends DurableObject<Env> {
       next: 0,
       ...this.#store.sums(),
       starting: new Set(),
-      texts: new Map(),
       refusals: new Map(),
       notBefore: 0,
     };
@@ -468,11 +400,10 @@ export class BatchObject extends DurableObject<Env> {
   /** Makes the task of a line, or ends the line. False if it has to wait. */
   async #startLine(running: Running, n: number): Promise<boolean> {
     if (this.#store.hasLine(n) || running.open.has(n)) return true;
-    const text = (await this.#openPage(running, Math.floor(n / pageLines)))[n % pageLines];
+    const text = await this.#openInput().line(n);
     const assigned = this.#assignedTo(n);
     if (!this.#batch) return true;
     const { terms, stop } = this.#batch;
-    if (!text) throw new Error("a line of the input is gone");
     const line = parseLine(text, { customId: null });
     if (stop !== undefined) return this.#refuse(running, n, line, toStopError(stop, terms));
     if (!assigned) throw new Error("a valid line has no task");
@@ -576,8 +507,8 @@ export class BatchObject extends DurableObject<Env> {
 
   #reassign(n: number, taskId: string, price?: number): void {
     const page = this.#store.page(Math.floor(n / pageLines))!;
-    const [, before = 0, customId = ""] = page.assigned[n % pageLines] ?? [];
-    page.assigned[n % pageLines] = [taskId, price ?? before, customId];
+    const [, before = 0, customId = "", ...place] = page.assigned[n % pageLines] ?? [];
+    page.assigned[n % pageLines] = [taskId, price ?? before, customId, ...place];
     this.#store.putPage(page);
   }
 
@@ -596,20 +527,6 @@ export class BatchObject extends DurableObject<Env> {
   #notWaiting(): void {
     const batch = this.#begun;
     if (batch.waiting) this.#commit({ ...batch, waiting: undefined });
-  }
-
-  /** The texts of a page's lines. */
-  async #openPage(running: Running, n: number): Promise<Uint8Array[]> {
-    const { texts } = running;
-    const known = texts.get(n);
-    if (known) return known;
-    const page = this.#store.page(n);
-    if (!page) throw new Error("a page of the input is gone");
-    const bytes = await this.#readInput(this.#begun.terms, page.at, page.bytes);
-    const lines = findLines(bytes, true).lines.map(({ at, bytes: length }) => bytes.subarray(at, at + length));
-    texts.set(n, lines);
-    if (texts.size > maxTexts) texts.delete(texts.keys().next().value!);
-    return lines;
   }
 
   /** Ends a line without a task. */
@@ -643,7 +560,7 @@ export class BatchObject extends DurableObject<Env> {
     await this.#end({ ...this.#begun, status: batch.stop === "cancelled" ? "cancelled" : "completed", waiting: undefined });
   }
 
-  async #storeResults({ accountId, id }: BatchTerms): Promise<void> {
+  async #storeResults({ accountId, keyId, id }: BatchTerms): Promise<void> {
     const object = newFileObject(accountId);
     const store = this.#store;
     const pieces = async function* () {
@@ -658,7 +575,17 @@ export class BatchObject extends DurableObject<Env> {
     const { bytes, digest } = await storeFile(this.env.ASSETS, object, pieces(), { type, maxBytes: Infinity });
     const now = Date.now();
     const createdAt = now - (now % 1000);
-    const file = { id: newFileId(digest), accountId, type, bytes, name: `${id}.jsonl`, object, createdAt, expiresAt: createdAt + keptMs };
+    const file = {
+      id: newFileId(digest),
+      accountId,
+      type,
+      bytes,
+      name: `${id}.jsonl`,
+      object,
+      createdAt,
+      expiresAt: createdAt + keptMs,
+      keyId,
+    };
     // Results are never refused for their size; they count.
     const replaced = await insertFile(this.env.DB, file, Number.MAX_SAFE_INTEGER);
     await removeAssets(this.env.ASSETS, replaced ?? []);
@@ -682,7 +609,7 @@ export class BatchObject extends DurableObject<Env> {
   async #forget({ terms: { accountId, id } }: Batch): Promise<void> {
     await removeUnder(this.env.ASSETS, batchPrefix(id));
     await deleteBatch(this.env.DB, accountId, id);
-    this.#batch = this.#running = this.#checking = undefined;
+    this.#batch = this.#running = this.#checking = this.#input = undefined;
     await this.ctx.storage.deleteAll();
   }
 }
@@ -690,16 +617,3 @@ export class BatchObject extends DurableObject<Env> {
 /** The error of a line that does not begin any more. */
 const toStopError = (stop: StopReason, terms: BatchTerms) =>
   stop === "cancelled" ? { code: stop, message: t(terms.language, stop), param: null } : toLineError(new ApiError(stop), terms);
-
-const duplicate = () => new ApiError("invalid_request", { violations: [{ param: "custom_id", rule: "duplicate_custom_id" }] });
-
-const toFault = (n: number, error: ApiError, terms: BatchTerms): LineFault => ({ line: n + 1, ...toLineError(error, terms) });
-
-/** The line of the results for a line without a task. */
-const toResult = (customId: string | null, more: object) =>
-  JSON.stringify({
-    custom_id: customId,
-    status: "failed",
-    ...more,
-    cost: { reserved: toUnits(0), charged: toUnits(0), returned: toUnits(0) },
-  });

@@ -1,6 +1,5 @@
 /** What a batch's object stores: the batch, the pages of its input, and the lines that have ended. */
 
-import type { KeyScope } from "../../db/callers.ts";
 import type { EndedLines, FailureGroup, LineQuery } from "../../tasks/batch-line.ts";
 import type { Language } from "../../messages/index.ts";
 
@@ -32,9 +31,8 @@ export interface BatchTerms {
   id: string;
   accountId: string;
   keyId: string;
-  /** Of the API key, which is checked again before each line; missing for a user of the console. */
+  /** Of the API key, which is checked again before each line; missing for a user of the console, whose key is found by its id. */
   keyHash?: string | undefined;
-  scope?: KeyScope | undefined;
   /** Identifies the request, for one that is repeated with the same idempotency key. */
   fingerprint?: string | undefined;
   requestId: string;
@@ -75,8 +73,11 @@ export interface Batch {
   expected?: number | undefined;
 }
 
-/** The id of a line's task, chosen before it is made, its price in millionths, and the line's own id. null: the line was refused when it was checked. */
-export type Assigned = [taskId: string, price: number, customId: string] | null;
+/**
+ * The id of a line's task, chosen before it is made, its price in millionths, the line's own id, and the place of its text in the input
+ * (missing in batches of the previous release). null: the line was refused when it was checked.
+ */
+export type Assigned = [taskId: string, price: number, customId: string, at?: number, bytes?: number] | null;
 
 export interface Page {
   n: number;

@@ -3,11 +3,13 @@
 import { ApiError } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
 import type { Caller } from "../../db/callers.ts";
+import { toUnits } from "../../db/ledger.ts";
 import { inputPrefix, removeUnder } from "../../storage/assets.ts";
 import type { CreateAnswer } from "../../tasks/object/creating.ts";
 import type { BatchLine } from "../../tasks/batch-line.ts";
 import { errorBody } from "../request/error-body.ts";
 import { withoutImages } from "../request/large-body.ts";
+import type { Lookups } from "../submissions/lookups.ts";
 import { digestBody, storeInputs, storeVideo } from "../submissions/inputs.ts";
 import { type Checked, readFields, type SubmissionRequest, toSubmission } from "../submissions/submission.ts";
 import type { Line } from "./lines.ts";
@@ -21,7 +23,14 @@ export interface CheckedLine extends Checked {
 }
 
 /** Checks a line as its own endpoint would. Throws `ApiError`. */
-export async function checkLine(env: Env, background: Background, terms: BatchTerms, caller: Caller, line: Line): Promise<CheckedLine> {
+export async function checkLine(
+  env: Env,
+  background: Background,
+  terms: BatchTerms,
+  caller: Caller,
+  line: Line,
+  lookups?: Lookups,
+): Promise<CheckedLine> {
   const request: SubmissionRequest = {
     endpoint: line.endpoint,
     videoId: line.videoId,
@@ -35,6 +44,7 @@ export async function checkLine(env: Env, background: Background, terms: BatchTe
     base: terms.base,
     requestId: terms.requestId,
     language: terms.language,
+    lookups,
   };
   return { ...(await toSubmission(env, background, request, await readFields(env, request))), request };
 }
@@ -61,6 +71,15 @@ export async function makeTask(env: Env, taskId: string, checked: CheckedLine, b
     throw error;
   }
 }
+
+/** The line of the results for a line without a task. */
+export const toResult = (customId: string | null, more: object): string =>
+  JSON.stringify({
+    custom_id: customId,
+    status: "failed",
+    ...more,
+    cost: { reserved: toUnits(0), charged: toUnits(0), returned: toUnits(0) },
+  });
 
 /** A refusal as the `error` of a result. */
 export function toLineError(error: unknown, { language }: BatchTerms): { code: string; message: string; param: string | null } {

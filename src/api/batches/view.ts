@@ -1,11 +1,7 @@
-/** A batch as its callers see it, and where its input is stored. */
+/** A batch as its callers see it. */
 
 import { toUnits } from "../../db/ledger.ts";
 import type { Batch } from "./state.ts";
-
-/** What belongs to a batch in the bucket; its object removes it. */
-export const batchPrefix = (id: string) => `batches/${id}/`;
-export const inputKey = (id: string) => `${batchPrefix(id)}input`;
 
 /** Lines by state, and amounts in millionths. */
 interface Sums {

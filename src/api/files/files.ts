@@ -1,7 +1,7 @@
 /** `/v1/files`: the account's own files, which bodies can name in place of URLs. */
 
 import { endFile, fileById, listFiles as listStored, type StoredFile } from "../../db/files.ts";
-import { fileDigest } from "../../base/ids.ts";
+import { fileDigest } from "../../base/file-id.ts";
 import { ApiError } from "../../base/errors.ts";
 import { removeExpiredFiles } from "../../storage/files.ts";
 import { alert } from "../../base/log.ts";
@@ -38,11 +38,11 @@ function toLifetime(c: AppContext, fields: Record<string, string>): Record<strin
 }
 
 export async function listFiles(c: AppContext): Promise<Response> {
-  const { accountId } = c.get("caller");
+  const owner = c.get("caller");
   const page = readQuery(c, pageQuery);
   const now = Date.now();
-  await requireRow(page.after, (id) => fileById(c.env.DB, accountId, id, now));
-  const found = await listStored(c.env.DB, accountId, { ...page, limit: page.limit + 1 }, now);
+  await requireRow(page.after, (id) => fileById(c.env.DB, owner, id, now));
+  const found = await listStored(c.env.DB, owner, { ...page, limit: page.limit + 1 }, now);
   const data = found.slice(0, page.limit).map((file) => view(c, file));
   return answer(c, toList(data, found.length > page.limit));
 }
@@ -69,17 +69,19 @@ export async function downloadFile(c: AppContext, id: string): Promise<Response>
 
 export async function deleteFile(c: AppContext, id: string): Promise<Response> {
   const { DB } = c.env;
-  const { accountId } = c.get("caller");
+  const owner = c.get("caller");
   const now = Date.now();
-  if (fileDigest(id) === undefined || !(await endFile(DB, accountId, id, now))) throw new ApiError("not_found");
+  if (fileDigest(id) === undefined || !(await endFile(DB, owner, id, now))) throw new ApiError("not_found");
   // If this fails, the regular removal of expired files repeats it.
-  await removeExpiredFiles(c.env, now, maxRemoved, accountId).catch((error: unknown) => alert("file", { outcome: "not_removed" }, error));
+  await removeExpiredFiles(c.env, now, maxRemoved, owner.accountId).catch((error: unknown) =>
+    alert("file", { outcome: "not_removed" }, error),
+  );
   return respond(c, null, 204);
 }
 
-/** The account's file. Throws 404 also for one that has expired or belongs to another account. */
+/** The caller's file. Throws 404 also for one that has expired or belongs to another account or member. */
 async function findFile(c: AppContext, id: string): Promise<StoredFile> {
-  const file = fileDigest(id) === undefined ? undefined : await fileById(c.env.DB, c.get("caller").accountId, id, Date.now());
+  const file = fileDigest(id) === undefined ? undefined : await fileById(c.env.DB, c.get("caller"), id, Date.now());
   if (!file) throw new ApiError("not_found");
   return file;
 }

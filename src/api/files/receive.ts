@@ -41,7 +41,7 @@ type ReadLifetime = (fields: Record<string, string>) => number;
 export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Promise<StoredFile> {
   requireUncompressed(c);
   const { env } = c;
-  const { accountId } = c.get("caller");
+  const { accountId, keyId } = c.get("caller");
   const { body } = c.req.raw;
   if (!body) throw invalid("file", "required");
   const length = c.req.header("content-length");
@@ -74,6 +74,7 @@ export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Pr
         object,
         createdAt,
         expiresAt: createdAt + 1000 * lifetime,
+        keyId,
       });
     } catch (error) {
       await remove(env.ASSETS, [object]);

@@ -54,13 +54,13 @@ export const taskCallback = z.strictObject({
   task: taskId,
   url: z.nullable(z.string()).check(z.describe("Where the next attempt would go; null if there is no URL.")),
   ...callbackFields,
-  delivery: z.optional(z.strictObject(callbackFields).check(z.describe("The callback about the end of the task's delivery."))),
+  delivery: z.optional(z.strictObject(callbackFields).check(z.describe("The webhook about the end of the task's delivery."))),
 });
 export const webhook = z.strictObject({
-  url: z.nullable(z.string()).check(z.describe("Gets the callback of each task without a `callback_url`; null if not set.")),
+  url: z.nullable(z.string()).check(z.describe("Gets the webhook of each task without a `callback_url`; null if not set.")),
 });
 export const webhookSecret = z.strictObject({
-  secret: z.string().check(z.startsWith("whsec_"), z.describe("Signs every callback of the account.")),
+  secret: z.string().check(z.startsWith("whsec_"), z.describe("Signs every webhook of the account.")),
 });
 export const webhookTest = z.strictObject({ object: z.literal("webhook.test"), url: z.string(), delivered: z.boolean(), ...attemptFields });
 /** A final task, or the end of a delivery. */

@@ -3,16 +3,18 @@
 import type { Violation } from "../../base/errors.ts";
 import { findDestination, sealUrl } from "../../db/destinations.ts";
 import type { DeliverTo } from "../../tasks/record.ts";
+import type { Lookups } from "./lookups.ts";
 import { readReceiverUrl } from "../request/references.ts";
 import type { deliverTo } from "../schema/bodies.ts";
 import type * as z from "zod/mini";
 
-/** Reads the field of a body whose form is checked. A presigned URL is sealed, because whoever has it may write; a destination must exist. */
+/** Reads the field of a body whose form is checked. A presigned URL is sealed, because whoever has it may write; a destination must exist. Adds what it looks up to `known`. */
 export async function readDeliverTo(
   env: Env,
   accountId: string,
   body: Record<string, unknown>,
   rules: Parameters<typeof readReceiverUrl>[2],
+  known: Lookups["destinations"] = new Map(),
 ): Promise<{ deliverTo?: DeliverTo; violations: Violation[] }> {
   const given = body["deliver_to"] as z.output<ReturnType<typeof deliverTo>> | undefined;
   if (given === undefined) return { violations: [] };
@@ -24,7 +26,9 @@ export async function readDeliverTo(
       ? { violations }
       : { deliverTo: { url: await sealUrl(env, accountId, found.url) }, violations };
   }
-  if (destination === undefined || !(await findDestination(env.DB, accountId, destination)))
+  if (destination !== undefined && !known.has(destination))
+    known.set(destination, (await findDestination(env.DB, accountId, destination)) !== null);
+  if (destination === undefined || !known.get(destination))
     return { violations: [{ param: "deliver_to.destination", rule: "unknown_destination" }] };
   return { deliverTo: { destination, ...(prefix !== undefined && { prefix }) }, violations: [] };
 }

@@ -3,9 +3,10 @@
 import { filesWithIds, fileById, type StoredFile } from "../../db/files.ts";
 import type { Caller } from "../../db/callers.ts";
 import type { FileKind } from "../../catalog/own-schema.ts";
-import { fileDigest } from "../../base/ids.ts";
+import { fileDigest } from "../../base/file-id.ts";
 import { invalid, type Violation } from "../../base/errors.ts";
 import { copyStored } from "../../storage/assets.ts";
+import type { Lookups } from "./lookups.ts";
 
 /** A field that names a file, and what the file has to be. */
 export interface NamedFile {
@@ -18,17 +19,20 @@ export interface NamedFile {
 
 /**
  * The files that the fields name, by id. An unknown one, one of another account, an expired one, and for a browser token one that its key did
- * not name are the same violation.
+ * not name are the same violation. Adds what it looks up to `known`.
  */
 export async function findFiles(
   { DB }: Env,
-  { accountId, token }: Caller,
+  { token, ...owner }: Caller,
   named: NamedFile[],
+  known: Lookups["files"] = new Map(),
 ): Promise<{ files: Map<string, StoredFile>; violations: Violation[] }> {
   const isAllowed = (id: string) => fileDigest(id) !== undefined && (!token || token.files.includes(id));
   const ids = [...new Set(named.map(({ id }) => id).filter(isAllowed))];
-  const found = ids.length > 0 ? await filesWithIds(DB, accountId, ids, Date.now()) : [];
-  const files = new Map(found.map((file) => [file.id, file]));
+  const unknown = ids.filter((id) => !known.has(id));
+  const found = unknown.length > 0 ? await filesWithIds(DB, owner, unknown, Date.now()) : [];
+  for (const id of unknown) known.set(id, found.find((file) => file.id === id) ?? null);
+  const files = new Map(ids.flatMap((id) => known.get(id) ?? []).map((file) => [file.id, file]));
   const violations = named.flatMap(({ param, id, is, maxBytes = Infinity }): Violation[] => {
     const file = files.get(id);
     if (!file) return [{ param, rule: "unknown_file" }];
@@ -46,6 +50,6 @@ export async function findFiles(
 export async function copyFile({ DB, ASSETS }: Env, file: StoredFile, param: string, to: string): Promise<void> {
   if (await copyStored(ASSETS, file.object, to)) return;
   // The bytes have moved if the same ones were uploaded again.
-  const moved = await fileById(DB, file.accountId, file.id, Date.now());
+  const moved = await fileById(DB, { accountId: file.accountId }, file.id, Date.now());
   if (!moved || !(await copyStored(ASSETS, moved.object, to))) throw invalid(param, "unknown_file");
 }

@@ -1,7 +1,8 @@
 /** `Idempotency-Key`: checking it, comparing bodies, and finding the task of an earlier request. */
 
 import { ApiError } from "../../base/errors.ts";
-import { fileDigest, sha256Hex, toObjectId } from "../../base/ids.ts";
+import { sha256Hex, toObjectId } from "../../base/ids.ts";
+import { fileDigest } from "../../base/file-id.ts";
 import type { LargeBody } from "../request/large-body.ts";
 import { decodeImage } from "../../media/base64-image.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";

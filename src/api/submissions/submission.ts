@@ -35,7 +35,8 @@ import {
 import { sourceFromTask } from "./source.ts";
 import { usableRoutes } from "./routes.ts";
 import { findFiles } from "./files.ts";
-import { fileDigest } from "../../base/ids.ts";
+import type { Lookups } from "./lookups.ts";
+import { fileDigest } from "../../base/file-id.ts";
 import type { StoredFile } from "../../db/files.ts";
 
 /** A submission's HTTP request as a value. */
@@ -57,6 +58,8 @@ export interface SubmissionRequest {
   base: string;
   requestId: string;
   language: Language;
+  /** What earlier submissions have looked up; missing for one that is alone. */
+  lookups?: Lookups | undefined;
 }
 
 /** The checked fields of a body. */
@@ -90,7 +93,7 @@ export interface Checked {
 }
 
 /** Reads and validates the fields of a body. Throws with all violations. */
-export async function readFields(env: Env, { endpoint, read, caller, host, isOpenAi }: SubmissionRequest): Promise<Fields> {
+export async function readFields(env: Env, { endpoint, read, caller, host, isOpenAi, lookups }: SubmissionRequest): Promise<Fields> {
   const { body } = read;
   requireOwnFields(caller, body);
   const catalog = await liveCatalog(env.DB);
@@ -101,18 +104,19 @@ export async function readFields(env: Env, { endpoint, read, caller, host, isOpe
   // Looked up only if its form is right.
   const delivery = optionFaults.some(({ param }) => param.startsWith("deliver_to"))
     ? { violations: [] }
-    : await readDeliverTo(env, caller.accountId, body, urlRules);
+    : await readDeliverTo(env, caller.accountId, body, urlRules, lookups?.destinations);
   const isCharacter = kind === "character";
   const images = readImages();
   const video = isCharacter && !read.upload ? readVideoUrl(body["url"], urlRules) : { violations: [] };
-  const { files, violations: fileViolations } = await findFiles(env, caller, [
+  const named = [
     ...images.references.flatMap(({ file: id, ...rest }) =>
       "param" in rest && id !== undefined
         ? { id, param: rest.param, is: rest.is ?? "image", ...(rest.at && { maxBytes: maxImageBytes }) }
         : [],
     ),
     ...(video.file === undefined ? [] : [{ id: video.file, param: "url", is: "video" as const }]),
-  ]);
+  ];
+  const { files, violations: fileViolations } = await findFiles(env, caller, named, lookups?.files);
   const mentioned =
     model?.own || kind === "image" || isCharacter
       ? { characters: [], violations: [] }
@@ -195,6 +199,7 @@ export async function toSubmission(
         ...(parameters.input && { input: withoutInlineFiles(parameters.input, fields.ownFiles) }),
       }),
       ...(source && { source }),
+      ...(fields.ownFiles.length > 0 && { fromMedia: true as const }),
       characters,
       ...(typeof reference === "string" && { reference }),
       ...(read.body["store"] === false && { store: false }),

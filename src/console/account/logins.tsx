@@ -1,4 +1,4 @@
-/** Linked logins (GitHub, Google): their buttons, the redirects, and the logins of a user. */
+/** Linked logins (GitHub, Google) and single sign-on: their buttons, the redirects, and the logins of a user. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import * as z from "zod/mini";
@@ -8,6 +8,8 @@ import { askAuth, follow, passCookies } from "../ask-auth.ts";
 import { type Login, loginNames, configuredLogins } from "../auth/logins.ts";
 import { authSettings, readForm, person, signedIn, nothingHere } from "../frame.tsx";
 import { pageOfConsole } from "../return-to.ts";
+import { isSignOnOnly, singleSignOn } from "../settings.ts";
+import { applyGroups } from "../team/groups.ts";
 import { recordLogins } from "../sign-in-changes.ts";
 
 /** Error codes of a failed sign-in for which we have messages; the provider's text is not shown. */
@@ -29,30 +31,37 @@ export function loginProblem(c: ConsoleContext): string | undefined {
 
 /** The buttons of the logins that the operator has configured. */
 export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefined }) => {
+  const { t } = c.var;
   const logins = configuredLogins(c.env);
-  if (logins.length === 0) return null;
+  const buttons = [
+    ...(singleSignOn(c.env) ? [["oidc", t("sign_in_sso")] as const] : []),
+    ...logins.map((login) => [login, t("sign_in_with", { login: loginNames[login] })] as const),
+  ];
+  if (buttons.length === 0) return null;
   return (
     <>
-      <div class="cols two">
-        {logins.map((login) => (
+      <div class={buttons.length === 1 ? "stack" : "cols two"}>
+        {buttons.map(([login, text]) => (
           <form method="post" action={`/console/login/${login}`}>
             {to && <input type="hidden" name="to" value={to} />}
-            <button class="btn full">{c.get("t")("sign_in_with", { login: loginNames[login] })}</button>
+            <button class="btn full">{text}</button>
           </form>
         ))}
       </div>
-      <p class="or">{c.get("t")("or")}</p>
+      {!isSignOnOnly(c.env) && <p class="or">{t("or")}</p>}
     </>
   );
 };
 
 const isLogin = (c: ConsoleContext, name: string | undefined): name is Login => configuredLogins(c.env).includes(name as Login);
+/** True for a login to which a browser may go from the page to sign in. */
+const isWay = (c: ConsoleContext, name: string | undefined) => isLogin(c, name) || (name === "oidc" && singleSignOn(c.env) !== undefined);
 
 /** Redirects to a login; the return path is fixed, never taken from the request. */
 async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-social", back: string): Promise<Response> {
   const to = pageOfConsole(c, (await readForm(c))("to")) ?? "/console";
   const login = c.req.param("login");
-  if (!isLogin(c, login)) return nothingHere(c);
+  if (endpoint === "/link-social" ? !isLogin(c, login) : !isWay(c, login)) return nothingHere(c);
   const answer = await askAuth(c, endpoint, {
     provider: login,
     callbackURL: endpoint === "/link-social" ? back : to,
@@ -97,13 +106,20 @@ export async function loginsSection(c: ConsoleContext) {
   );
 }
 
+/** Ends a single sign-on: the roles of the user's groups are set before the browser gets its session. */
+async function finishSignOn(c: ConsoleContext): Promise<Response> {
+  const { answer, signedIn: user } = await c.env.AUTH.handleSignOn(authSettings(c), c.req.raw);
+  if (user) await applyGroups(c, user.userId, user.groups);
+  return answer;
+}
+
 export const logins = new Hono<ConsoleEnvironment>()
   .post("/login/:login", (c) => leave(c, "/sign-in/social", "/console/sign-in"))
   // The only endpoint of better-auth that is exposed, because browsers return to it.
   .get("/auth/callback/:login", async (c) => {
-    if (!isLogin(c, c.req.param("login"))) return nothingHere(c);
+    if (!isWay(c, c.req.param("login"))) return nothingHere(c);
     const { origin } = new URL(c.req.url);
-    const answer = await c.env.AUTH.handle(authSettings(c), c.req.raw);
+    const answer = await (c.req.param("login") === "oidc" ? finishSignOn(c) : c.env.AUTH.handle(authSettings(c), c.req.raw));
     const to = new URL(answer.headers.get("location") ?? "/console/sign-in?error=failed", origin);
     passCookies(c, answer);
     const error = to.searchParams.get("error");

@@ -14,6 +14,7 @@ import { readBalance } from "../ledger.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Facts } from "../parts/table.tsx";
+import { isSignOnOnly } from "../settings.ts";
 
 /** The messages after an action, selected by fixed codes, because any site can link to the page with a query. */
 const outcomes = {
@@ -72,9 +73,13 @@ async function accountPage(c: ConsoleContext) {
       <Problem text={refused ? t(refused) : loginProblem(c)} />
       {profileSection(c)}
       {await budgetSection(c)}
-      {await passkeysSection(c)}
-      {await loginsSection(c)}
-      {await passwordSection(c)}
+      {!isSignOnOnly(c.env) && (
+        <>
+          {await passkeysSection(c)}
+          {await loginsSection(c)}
+          {await passwordSection(c)}
+        </>
+      )}
       {await sessionsSection(c)}
       <section>
         <div class="sub">

@@ -6,10 +6,11 @@ import { APIError } from "better-auth/api";
 import { buildPost } from "../mail.ts";
 import { isInvited, proveAddress } from "../members.ts";
 import messages from "../messages/sign-in.ts";
-import { signup } from "../settings.ts";
+import { groupRoles, signup } from "../settings.ts";
 import type { Attempts } from "./attempts.ts";
 import type { AuthSettings } from "./contract.ts";
 import { authPath, configuredLogins, freshSeconds, loginSecrets, maxPasswordLength, minPasswordLength } from "./logins.ts";
+import { type Learned, openProvider } from "./oidc.ts";
 import { hash, verify } from "./password-hash.ts";
 
 /** A passkey without user verification proves only possession of the device. */
@@ -24,6 +25,8 @@ interface Call {
   /** Keeps the Worker alive for work that continues after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
   attempts: Attempts;
+  /** Given to a call that may use the OpenID provider: collects what its ID token says. */
+  learned?: Learned;
 }
 
 /** Who gets a link. */
@@ -34,7 +37,7 @@ interface Addressee {
 }
 
 /** Creates better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
-export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, attempts }: Call) {
+export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, attempts, learned }: Call) {
   const { origin, language, AUTH_SECRET } = settings;
   if (!AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = buildPost(env, origin);
@@ -46,6 +49,8 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
     const text = greeting + words[`mail_${kind}`].replace("{link}", () => link);
     await post?.({ to: email, language, subject: words[`mail_${kind}_subject`], text });
   };
+  const maySignUp = async (email: string) =>
+    signup(settings) === "open" || (signup(settings) === "invite" && (await isInvited(env.DB, email)));
   return betterAuth({
     database: env.DB,
     baseURL: origin,
@@ -73,6 +78,7 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
       }),
     ),
     plugins: [
+      ...(learned ? openProvider(settings, learned) : []),
       passkey({
         rpName: new URL(origin).host,
         schema: { passkey: { modelName: "auth_passkey" } },
@@ -97,8 +103,16 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
           before: async (user, context) => {
             if (context?.path === "/sign-up/email") return;
             if (!user.emailVerified) throw refusal("email_not_verified");
-            if (signup(settings) !== "open" && !(await isInvited(env.DB, user.email))) throw refusal("signup_disabled");
+            const isByGroup = [...groupRoles(settings, learned?.groups ?? []).values()].some(Boolean);
+            if (!isByGroup && !(await maySignUp(user.email))) throw refusal("signup_disabled");
             return { data: { ...user, image: null } };
+          },
+        },
+      },
+      session: {
+        create: {
+          after: async ({ userId }) => {
+            if (learned) learned.userId = userId;
           },
         },
       },

@@ -4,20 +4,37 @@ import { Attempts } from "./attempts.ts";
 import { buildAuth } from "./better-auth.ts";
 import type { AuthSettings, AuthWorker } from "./contract.ts";
 import { authPath } from "./logins.ts";
+import { isSignOnOnly } from "../settings.ts";
+import { type Learned, usesProvider } from "./oidc.ts";
 
 /** A success here does not count against the limit of attempts. */
-const forgiven = new Set(["/sign-in/email", "/passkey/verify-authentication"].map((path) => authPath + path));
+const forgiven = new Set(["/sign-in/email", "/passkey/verify-authentication"]);
+
+/** True for endpoints that sign in, or make a way to sign in, without the OpenID provider. */
+const isOwnSignIn = (path: string): boolean =>
+  /^\/(sign-in\/(?!social$)|sign-up\/|passkey\/|link-social|callback\/(?!oidc$)|change-password|change-email|request-password-reset|reset-password)/.test(
+    path,
+  );
 
 /** The calls with the bindings of a Worker. Work given to `waitUntil` may continue after the answer. */
 export function answerCalls(env: AuthEnv, waitUntil: (work: Promise<unknown>) => void): AuthWorker {
-  const start = (settings: AuthSettings, attempts = new Attempts(env.DB)) => buildAuth(env, settings, { waitUntil, attempts });
+  const start = (settings: AuthSettings, attempts = new Attempts(env.DB), learned?: Learned) =>
+    buildAuth(env, settings, { waitUntil, attempts, ...(learned && { learned }) });
   const signedIn = (cookie: string) => ({ headers: new Headers({ cookie }) });
   return {
     handle: async (settings, request) => {
       const attempts = new Attempts(env.DB);
-      const answer = await start(settings, attempts).handler(request);
-      if (answer.ok && forgiven.has(new URL(request.url).pathname)) await attempts.forgive();
+      const path = new URL(request.url).pathname.slice(authPath.length);
+      if (isSignOnOnly(settings) && isOwnSignIn(path)) return Response.json({ code: "sign_on_only" }, { status: 403 });
+      const answer = await start(settings, attempts, usesProvider(path) ? {} : undefined).handler(request);
+      if (answer.ok && forgiven.has(path)) await attempts.forgive();
       return answer;
+    },
+    handleSignOn: async (settings, request) => {
+      const learned: Learned = {};
+      const answer = await start(settings, undefined, learned).handler(request);
+      const { userId, groups } = learned;
+      return { answer, ...(userId !== undefined && groups && { signedIn: { userId, groups } }) };
     },
     findSession: async (settings, cookie) => {
       const { headers, response } = await start(settings).api.getSession({ ...signedIn(cookie), returnHeaders: true });
@@ -50,6 +67,7 @@ export function answerCalls(env: AuthEnv, waitUntil: (work: Promise<unknown>) =>
       return passkeys.map(({ id, name, createdAt }) => ({ id, name, createdAt: new Date(createdAt) }));
     },
     setPassword: async (settings, cookie, newPassword) => {
+      if (isSignOnOnly(settings)) throw new Error("single sign-on alone is allowed");
       await start(settings).api.setPassword({ ...signedIn(cookie), body: { newPassword } });
     },
   };

@@ -3,11 +3,24 @@
 import type { Language } from "../../messages/language.ts";
 import type { Person } from "../members.ts";
 
+/** The variables that decide how users sign in. */
+export const authVariables = [
+  "AUTH_SECRET",
+  "SIGNUP",
+  "GITHUB_CLIENT_ID",
+  "GITHUB_CLIENT_SECRET",
+  "GOOGLE_CLIENT_ID",
+  "GOOGLE_CLIENT_SECRET",
+  "OIDC_ISSUER",
+  "OIDC_CLIENT_ID",
+  "OIDC_CLIENT_SECRET",
+  "OIDC_SCOPES",
+  "OIDC_GROUPS",
+  "SIGN_IN",
+] as const satisfies readonly (keyof ConsoleEnv)[];
+
 /** Goes with each call. The secrets belong to the console alone, so that no secret has to be the same in two Workers. */
-export interface AuthSettings extends Pick<
-  ConsoleEnv,
-  "AUTH_SECRET" | "SIGNUP" | "GITHUB_CLIENT_ID" | "GITHUB_CLIENT_SECRET" | "GOOGLE_CLIENT_ID" | "GOOGLE_CLIENT_SECRET"
-> {
+export interface AuthSettings extends Pick<ConsoleEnv, (typeof authVariables)[number]> {
   /** The origin of the page. */
   origin: string;
   /** The language of e-mail. */
@@ -47,6 +60,8 @@ interface Passkey {
 export interface AuthWorker {
   /** Calls one of better-auth's own endpoints. A success with a password or passkey does not count as an attempt. */
   handle(settings: AuthSettings, request: Request): Promise<Response>;
+  /** The return from the OpenID provider: better-auth's answer, and after a success the user with the groups of the ID token. */
+  handleSignOn(settings: AuthSettings, request: Request): Promise<{ answer: Response; signedIn?: { userId: string; groups: string[] } }>;
   /** The session of a `Cookie` header, or null. */
   findSession(settings: AuthSettings, cookie: string): Promise<SignedIn | null>;
   listLogins(settings: AuthSettings, userId: string): Promise<LoginMethod[]>;

@@ -1,5 +1,7 @@
 /** Facts about signing in that the console's pages share with the auth Worker. */
 
+import { isSignOnOnly } from "../settings.ts";
+
 export const authPath = "/console/auth";
 
 /** Linked logins, with the names that pages show. */
@@ -13,8 +15,8 @@ export const loginSecrets = (env: LoginVariables, login: Login) =>
   login === "github" ? [env.GITHUB_CLIENT_ID, env.GITHUB_CLIENT_SECRET] : [env.GOOGLE_CLIENT_ID, env.GOOGLE_CLIENT_SECRET];
 
 /** The logins that the operator has configured. */
-export const configuredLogins = (env: LoginVariables): Login[] =>
-  (Object.keys(loginNames) as Login[]).filter((login) => loginSecrets(env, login).every(Boolean));
+export const configuredLogins = (env: LoginVariables & Parameters<typeof isSignOnOnly>[0]): Login[] =>
+  isSignOnOnly(env) ? [] : (Object.keys(loginNames) as Login[]).filter((login) => loginSecrets(env, login).every(Boolean));
 
 /** Adding or removing a way to sign in needs a session younger than this, in seconds. */
 export const freshSeconds = 3600;

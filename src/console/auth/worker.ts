@@ -11,6 +11,10 @@ export default class Auth extends WorkerEntrypoint<AuthEnv> implements AuthWorke
     return this.#calls.handle(settings, request);
   }
 
+  async handleSignOn(settings: AuthSettings, request: Request) {
+    return this.#calls.handleSignOn(settings, request);
+  }
+
   async findSession(settings: AuthSettings, cookie: string) {
     return this.#calls.findSession(settings, cookie);
   }

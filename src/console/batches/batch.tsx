@@ -262,7 +262,7 @@ export async function batchPage(c: ConsoleContext, id: string, problem?: string,
   const isStarted = batch.status !== "validating" && batch.status !== "failed";
   const [groups, failed, latest] = isStarted
     ? await Promise.all([
-        c.env.API.batchFailures(account.id, batch.id),
+        c.env.API.batchFailures(account.id, batch.id, c.get("caller").ownWallets),
         readLines(c, batch.id, { status: "failed", code, limit: shownFailures }),
         readLines(c, batch.id, { status: "completed", limit: shownResults, isNewest: true }),
       ])

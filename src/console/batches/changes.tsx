@@ -48,8 +48,8 @@ export async function cancelBatch(c: ConsoleContext, id: string) {
 
 /** The input of failed lines as a stream of JSON lines; undefined if the account has no such batch. */
 async function openFailed(c: ConsoleContext, id: string, code: string | undefined): Promise<ReadableStream<Uint8Array> | undefined> {
-  const { id: accountId } = c.get("account");
-  const read = (from: number) => c.env.API.failedInput(accountId, id, code, from);
+  const { accountId, ownWallets } = c.get("caller");
+  const read = (from: number) => c.env.API.failedInput(accountId, id, code, from, ownWallets);
   let part = await read(0);
   if (!part) return undefined;
   const encoder = new TextEncoder();

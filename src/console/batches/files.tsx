@@ -135,7 +135,7 @@ async function filesPage(c: ConsoleContext, problem?: string, status: 200 | 400 
   const after = c.req.query("after");
   const now = Date.now();
   const [found, used] = await Promise.all([
-    listFiles(c.env.DB, account.id, { limit: filesOnPage + 1, after }, now),
+    listFiles(c.env.DB, c.get("caller"), { limit: filesOnPage + 1, after }, now),
     usedFileBytes(c.env.DB, account.id),
   ]);
   const shown = found.slice(0, filesOnPage);
@@ -217,7 +217,7 @@ async function upload(c: ConsoleContext) {
 
 /** The bytes, under the file's own name. */
 async function content(c: ConsoleContext, id: string) {
-  const file = await fileById(c.env.DB, c.get("account").id, id, Date.now());
+  const file = await fileById(c.env.DB, c.get("caller"), id, Date.now());
   const answer = file && (await askGateway(c, `/v1/files/${encodeURIComponent(id)}/content`));
   if (!file || !answer?.ok || !answer.body) return nothingHere(c);
   const isImage = file.type.startsWith("image/");
@@ -232,7 +232,7 @@ const fileEnding = (type: string) => (typeNames[type] ?? "bin").toLowerCase();
 
 async function askToDelete(c: ConsoleContext, id: string) {
   const { t } = c.var;
-  const file = await fileById(c.env.DB, c.get("account").id, id, Date.now());
+  const file = await fileById(c.env.DB, c.get("caller"), id, Date.now());
   if (!file) return nothingHere(c);
   const name = nameOf(file);
   return page(

@@ -222,12 +222,30 @@ document.addEventListener("input", ({ target }) => {
   else target.removeAttribute("aria-describedby");
 });
 
-/** The slash key focuses the search field, unless the user is typing. */
+/** Opens the palette of the page's search link, whose script is loaded then. Returns false if the page has none. */
+function openPalette() {
+  const find = document.querySelector("a[data-palette]");
+  if (!(find instanceof HTMLAnchorElement)) return false;
+  void import(find.dataset["palette"] ?? "").then(() => find.dispatchEvent(new Event("palette", { bubbles: true })));
+  return true;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && openPalette())
+    event.preventDefault();
+});
+document.addEventListener("click", (event) => {
+  const link = event.target instanceof Element ? event.target.closest("a[data-palette]") : null;
+  if (link && !event.ctrlKey && !event.metaKey && openPalette()) event.preventDefault();
+});
+
+/** The slash key focuses the search field of a list, or else opens the palette, unless the user is typing. */
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target instanceof Element && event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
   const search = document.querySelector("[data-slash]");
-  if (!(search instanceof HTMLElement)) return;
-  event.preventDefault();
-  search.focus();
+  if (search instanceof HTMLElement) {
+    event.preventDefault();
+    search.focus();
+  } else if (openPalette()) event.preventDefault();
 });

@@ -8,6 +8,8 @@ import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { useAround } from "../parts/context.ts";
+import { Find } from "../search/find.tsx";
+import { groups } from "./places.ts";
 import { type Theme, themes } from "./theme.ts";
 
 /** The signed-in user. Amounts in millionths; `remaining` null is no limit. */
@@ -24,39 +26,6 @@ export interface Member {
   /** The unit of the amounts. */
   unit: string;
 }
-
-const groups = [
-  { name: undefined, places: [{ path: "/console", name: "overview", icon: "home" }] },
-  {
-    name: "group_create",
-    places: [
-      { path: "/console/playground", name: "playground", icon: "wand" },
-      { path: "/console/tasks", name: "tasks", icon: "grid" },
-      { path: "/console/characters", name: "characters", icon: "face" },
-    ],
-  },
-  {
-    name: "group_build",
-    places: [
-      { path: "/console/models", name: "models", icon: "cube" },
-      { path: "/console/keys", name: "api_keys", icon: "key" },
-      { path: "/console/batches", name: "batches", icon: "layers", also: ["/console/files", "/console/destinations"] },
-      { path: "/console/logs", name: "logs", icon: "list" },
-      { path: "/console/webhooks", name: "webhooks", icon: "hook" },
-      { path: "/docs", name: "docs", icon: "book" },
-    ],
-  },
-  {
-    name: "group_manage",
-    places: [
-      { path: "/console/usage", name: "usage", icon: "bars" },
-      { path: "/console/members", name: "members", icon: "team" },
-      { path: "/console/billing", name: "billing", icon: "card" },
-      { path: "/console/account", name: "account", icon: "user" },
-      { path: "/console/admin", name: "admin", icon: "shield" },
-    ],
-  },
-] as const;
 
 /** The navigation entry of a path. */
 const isAt = (path: string, { path: place, also = [] }: { path: string; also?: readonly string[] }) =>
@@ -149,6 +118,7 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
         <Icon name="gate" />
         {t("brand")}
       </a>
+      <Find href="/console/search" text={t("search")} />
       <Places path={path} isAdmin={isAdmin} role={role} />
       <button class="me" popovertarget="me-menu" type="button">
         <span class="avatar" aria-hidden="true">

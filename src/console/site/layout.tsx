@@ -5,6 +5,7 @@ import type { Child } from "hono/jsx";
 import { getCookie } from "hono/cookie";
 import { AroundContext } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { Find } from "../search/find.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 import { Languages } from "../shell/sidebar.tsx";
 import { themeCookie, parseTheme } from "../shell/theme.ts";
@@ -93,6 +94,7 @@ const Bar = ({ c }: { c: ConsoleContext }) => {
         <Places c={c} />
       </nav>
       <div class="row push">
+        <Find href={c.get("user") === undefined ? "/docs/search" : "/console/search"} text={t("search_docs")} />
         <SignIn c={c} class="btn ghost hide-s" />
         <AccountButton c={c} />
         <details class="pub-menu">

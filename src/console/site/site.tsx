@@ -4,6 +4,7 @@ import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono, type MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import gate from "../files/gate.svg";
+import { docsSearchPage } from "../search/pages.tsx";
 import { languageCookie, recognize } from "../frame.tsx";
 import { chooseLanguage, translator } from "../messages.ts";
 import { describeApi } from "./description.ts";
@@ -70,6 +71,7 @@ export const site = new Hono<ConsoleEnvironment>()
   .get("/verify", publicFrame, verifyPage)
   .get("/docs/*", publicFrame)
   .get("/docs", written)
+  .get("/docs/search", docsSearchPage)
   .get("/docs/models", modelList)
   .get("/docs/models/:model", async (c) => (await modelPage(c, c.req.param("model"))) ?? missing(c))
   .get("/docs/reference", referenceIndex)

@@ -21,6 +21,7 @@ import phone from "./phone.css";
 import playground from "./playground.css";
 import results from "./results.css";
 import publicPages from "./public.css";
+import search from "./search.css";
 import shell from "./shell.css";
 import status from "./status.css";
 import steps from "./steps.css";
@@ -30,7 +31,7 @@ import team from "./team.css";
 import tokens from "./tokens.css";
 import verify from "./verify.css";
 
-const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, codeTabs, phone];
+const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, search, codeTabs, phone];
 const pages = [
   playground,
   results,

@@ -52,6 +52,11 @@ const options: Record<string, Schema> = {
   wait,
 };
 
+const ownInput: Schema = {
+  type: "object",
+  description: "The model's own input: parameters.properties.input of its entry is the schema",
+};
+
 const spending =
   "Costs balance units (estimate returns how many). Waits for the task up to 50 seconds; call wait_for_task if it is not finished by then. " +
   "A repeated call with the same arguments returns the same task and is charged once.";
@@ -125,26 +130,31 @@ export const tools: Record<string, Tool> = {
     description:
       "Checks a request and returns its price and the balance after it, or the field that is wrong. Nothing is made or charged. Takes the " +
       "arguments of the tool that would make it, with its kind: image (generate_image), video (generate_video), remix (remix_video), " +
-      "character (create_character), or chat (messages as in the HTTP API).",
+      "character (create_character), chat (messages as in the HTTP API), or file. A model with its own input takes prompt and input, as " +
+      "generate does.",
     input: (models) => ({
       properties: {
         kind: { type: "string", enum: Object.keys(paths) },
         model: { type: "string", enum: models.flatMap(({ id, aliases }) => [id, ...aliases]) },
         task_id: { ...taskId, description: "For a remix: the video's task" },
+        ...(models.some(hasOwnInput) && { input: ownInput }),
       },
       required: ["kind", "model"],
     }),
-    accepts: ({ kind }, models) => {
-      const { properties } = mergedProperties(models, Object.hasOwn(paths, String(kind)) ? (kind as keyof typeof paths) : "image");
+    accepts: ({ kind, model }, models) => {
+      const named = modelNamed(models, model);
+      if (named && hasOwnInput(named)) return ["kind", "model", "prompt", "input", ...Object.keys(options)];
+      const { properties } = mergedProperties(models, isMerged(kind) ? kind : "image");
       return [...new Set(["kind", "model", ...(kind === "remix" ? ["task_id"] : []), ...Object.keys(properties), ...Object.keys(options)])];
     },
     output: outputs.estimate,
     annotations: reads,
-    run: async (args, { client }) => {
+    run: async (args, { client, models }) => {
       const path = Object.hasOwn(paths, String(args["kind"])) ? paths[args["kind"] as keyof typeof paths] : undefined;
       if (!path) throw invalid("kind", `must be one of ${Object.keys(paths).join(", ")}`);
       const body = without(args, ["kind", ...notSent, ...(args["kind"] === "remix" ? ["task_id"] : [])]);
-      return preview(path(args), body, client);
+      const model = modelNamed(models, args["model"]);
+      return preview(model && hasOwnInput(model) ? ownPath : path(args), body, client);
     },
   },
   generate_image: generates("image", {
@@ -168,7 +178,7 @@ export const tools: Record<string, Tool> = {
         properties: {
           model: { type: "string", ...(own.length > 0 && { enum: own }) },
           prompt: { type: "string", description: "Stands for the field prompt of input" },
-          input: { type: "object", description: "The model's own input: parameters.properties.input of its entry is the schema" },
+          input: ownInput,
           ...options,
         },
         required: ["model"],
@@ -278,7 +288,11 @@ const paths = {
   remix: remixPath,
   character: () => "/v1/videos/generations",
   chat: () => "/v1/chat/completions",
+  file: () => ownPath,
 };
+
+/** True for the kinds that models of the interface have. */
+const isMerged = (kind: unknown): kind is Action => kind !== "file" && Object.hasOwn(paths, String(kind));
 
 const structured = (sentence: string, record: Record<string, unknown>): CallToolResult => ({
   content: [

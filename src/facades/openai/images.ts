@@ -68,6 +68,8 @@ function toSubmission(c: AppContext, fields: Fields): Asked {
     body: {
       model: model.model,
       prompt: fields["prompt"],
+      // OpenAI's clients send it as an extra field: for a model with its own input, whose body has no other fields.
+      input: fields["input"],
       n: fields["n"],
       ...(size !== undefined && size !== "auto" && { size: ratios.get(size) }),
       ...(quality !== undefined && { quality: qualities[quality] }),

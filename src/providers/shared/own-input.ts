@@ -52,7 +52,7 @@ export function readOwnAnswer(answer: unknown, { open = outputAt, takesTexts = f
     if (!inline && !(url instanceof URL)) return;
     const output = inline ? fromData(text.slice(inline[0].length), inline[1] ?? "") : open((url as URL).href);
     const called = typeof name === "string" ? name : url instanceof URL ? url.pathname : "";
-    if (output) outputs.push(Object.assign(output, { name: called.slice(-100) }));
+    if (output) outputs.push(Object.assign(output, { name: called.slice(-100), ...(url instanceof URL && { url: url.href }) }));
   };
   /** The value without its files; undefined if nothing else is in it. */
   const rest = (value: unknown): unknown => {

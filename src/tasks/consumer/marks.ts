@@ -176,8 +176,9 @@ export class Marks {
   }
 }
 
-/** True for edits, remixes and everything else that was made from media of the caller. */
-const isComposite = ({ submission }: Task) => submission.source !== undefined || submission.inputs.length > 0;
+/** True for edits, remixes, videos with characters and everything else that was made from media of the caller. */
+const isComposite = ({ submission: { source, inputs, characters, fromMedia } }: Task) =>
+  source !== undefined || fromMedia === true || inputs.length + characters.length > 0;
 
 /** The file in one buffer, which grows with it; without `isWhole` its beginning, and the rest is still to be read. */
 async function collect(pieces: Pieces, length: number | undefined) {

@@ -10,6 +10,7 @@ import { cutStill } from "../../media/still.ts";
 import { readVideoFacts, VIDEO_WINDOW_BYTES } from "../../media/mp4.ts";
 import { type Job, type Output, ProviderError, type Succeeded } from "../../providers/provider.ts";
 import { Semaphore } from "../../base/concurrency.ts";
+import { withoutEchoes } from "./echoes.ts";
 import { Marks, maxManifestBytes } from "./marks.ts";
 import { type StartClock } from "./start-clock.ts";
 import type { Result, Task } from "../record.ts";
@@ -96,7 +97,8 @@ async function storeOwn(task: Task, lease: string, made: Succeeded, env: Env): P
   const marks = new Marks(task, env);
   const text = made.data && JSON.stringify(made.data);
   const isLong = text !== undefined && text.length > maxDataLength;
-  const outputs = [...made.outputs.slice(0, maxOwnFiles), ...(isLong ? [textFile(text)] : [])];
+  const files = await withoutEchoes(made.outputs.slice(0, maxOwnFiles), task.submission, bucket);
+  const outputs = [...files, ...(isLong ? [textFile(text)] : [])];
   const data = made.data && !isLong && { data: made.data };
   const stored: Stored[] = [];
   for (const [at, output] of outputs.entries())

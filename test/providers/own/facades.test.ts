@@ -7,7 +7,7 @@ import { readCatalog } from "../../../src/current-catalog.ts";
 import { call, finish, holdTime, newAccount, readBalance, unique } from "../../support/gateway.ts";
 import { callTool, connect } from "../../mcp/client.ts";
 import { sent } from "../support.ts";
-import { kling, put, speech } from "./support.ts";
+import { kling, put, seedream, speech } from "./support.ts";
 
 holdTime();
 beforeEach(async () => {
@@ -29,6 +29,10 @@ test("/mcp: the tool generate names these models, estimates, submits once, and l
   const text = unique();
   const args = { model: "narrator", input: { text } };
   expect((await callTool(client, "generate", { ...args, dry_run: true })).record).toMatchObject({ kind: "file", price: 0.05 });
+  for (const kind of ["file", "image"])
+    expect((await callTool(client, "estimate", { kind, ...args })).record).toMatchObject({ price: 0.05 });
+  const wrong = await callTool(client, "estimate", { kind: "file", model: "narrator", input: { text, pitch: 2 } });
+  expect(wrong).toMatchObject({ isError: true, text: expect.stringContaining("input.pitch") });
   const submitted = await callTool(client, "generate", { ...args, wait: 0 });
   expect((await callTool(client, "generate", { ...args, wait: 0 })).record.task_id).toBe(submitted.record.task_id);
   await finish(account, submitted.record.task_id as string);
@@ -60,4 +64,14 @@ test("OpenAI's videos: prompt and input of such a model", async () => {
   // Such a model has only the fields of its own input.
   const wrong = await call("/openai/v1/videos", { key: account.key, body: { ...body, seconds: "8" } });
   expect([wrong.status, wrong.body.error.param]).toEqual([400, "seconds"]);
+});
+
+test("OpenAI's images: prompt and input of such a model", async () => {
+  const account = await newAccount();
+  await put("seedream-own", seedream);
+  const body = { model: "seedream-own", prompt: unique(), input: { num_images: 2, image_urls: ["https://images.example/a.png"] } };
+  const ask = (more: object) => call("/openai/v1/images/generations?dry_run=true", { key: account.key, body: { ...body, ...more } });
+  expect(await ask({})).toMatchObject({ status: 200, body: { price: 0.06 } });
+  const wrong = await ask({ n: 2 });
+  expect([wrong.status, wrong.body.error.param]).toEqual([400, "n"]);
 });

@@ -4,8 +4,22 @@ import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { readCatalog } from "../../../src/current-catalog.ts";
+import type { SignOrder } from "../../../src/media/file-binding.ts";
 import { base64 } from "../../media/images.ts";
-import { call, finish, holdTime, newAccount, readBalance, settledBalance, submit, unique } from "../../support/gateway.ts";
+import { named } from "../../media/signed.ts";
+import {
+  alarmAt,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  readBalance,
+  settledBalance,
+  submit,
+  unique,
+} from "../../support/gateway.ts";
 import { sent, readCalls } from "../support.ts";
 import { kling, mesh, params, put, seedream, speech } from "./support.ts";
 
@@ -73,6 +87,36 @@ test("images: each one has its price, and only those that were made are charged"
   expect(data.metadata.input.image_urls).toEqual([url, "inline"]);
   expect((await sent(prompt))[0].input).toEqual({ ...body.input, prompt });
   expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0.06 });
+});
+
+test("files of the input that the answer repeats are not called made here, neither by their URL nor by their bytes", async () => {
+  const account = await newAccount();
+  await put("seedream-own", seedream);
+  const given = named.png(Uint8Array.fromBase64(base64.png), crypto.randomUUID());
+  const input = { image_urls: ["https://images.example/%61.png?of=caller", `data:image/png;base64,${given.toBase64()}`] };
+  const id = await submit(account, images, { model: "seedream-own", prompt: `${unique()} [echo] [own bytes]`, input });
+  const { data } = (await finish(account, id)).body;
+  expect(data).toMatchObject({ status: "completed", result: { images: [{ credentials: "none" }] } });
+  expect(data.result.files).toBeUndefined();
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", given)).toHex();
+  expect((await call(`/v1/verify/${digest}`)).status).toBe(404);
+});
+
+test.each([
+  [{}, kling, false],
+  [{ image_urls: ["https://images.example/a.png"] }, seedream, true],
+  [{ image_urls: [`data:image/png;base64,${base64.png}`] }, seedream, true],
+])("what was made of an own input with %o is signed as made from media or not", async (input, model, expected) => {
+  const orders: boolean[] = [];
+  const SIGNER = { sign: async (order: SignOrder) => (orders.push(order.isComposite), (env as Env).SIGNER!.sign(order)) };
+  const account = await newAccount();
+  await put("signed", model);
+  const id = await submit(account, tasks, { model: "signed", prompt: unique(), input });
+  for (let round = 0; round < 8 && orders.length === 0; round++) {
+    await deliver(id, "gateway-dispatch", { MARKS: "sign", SIGNER });
+    await pass(id, Math.max(2, ((await alarmAt(id)) ?? 0) / 1000 - Date.now() / 1000));
+  }
+  expect(orders).toEqual([expected]);
 });
 
 test("a file of the account is sent as its bytes, and its copy is gone after the task's end", async () => {

@@ -9,13 +9,13 @@ import { falKeys, providerKeys } from "../keys.ts";
 
 /**
  * Its directives beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
- * `bad-image`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output), `unstoppable` (it is not cancelled).
+ * `bad-image`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output), `unstoppable` (it is not cancelled), `echo` (the answer repeats the input's images).
  */
 interface Request {
   app: string;
   endpoint: string;
   prompt: string;
-  input: { num_images?: number };
+  input: { num_images?: number; image_urls?: string[] };
   violations: Violation[];
   isCancelled: boolean;
   /** Set once the request is done, so that two polls return the same files. */
@@ -95,13 +95,14 @@ export const fal = new Hono()
     if (hasDirective(prompt, "private-file")) return c.json({ audio: { url: "http://169.254.169.254/latest/meta-data" } });
     if (hasDirective(prompt, "no-files")) return c.json({ images: [], transcript: "a quiet sea", words: [{ at: 0.5, word: "a" }] });
     request.result ??= readResult(c, endpoint, prompt, input.num_images ?? 1);
+    if (hasDirective(prompt, "echo")) request.result = { ...request.result, given: (input.image_urls ?? []).map((url) => ({ url })) };
     record({ upstream: "fal", call: "made", prompt, body: request.result });
     return c.json(request.result, 200, { "x-fal-request-id": c.req.param("id") });
   })
   .post("/*", async (c) => {
     const endpoint = c.req.path.split("/").slice(2).join("/");
     const input = await c.req
-      .json<{ prompt?: string; text?: string; input_image_url?: string; num_images?: number }>()
+      .json<{ prompt?: string; text?: string; input_image_url?: string; num_images?: number; image_urls?: string[] }>()
       .catch(() => undefined);
     if (!input || c.req.header("content-type")?.startsWith("application/json") !== true) return text(c, 400, "Invalid JSON");
     const prompt = String(input.prompt ?? input.text ?? input.input_image_url);

@@ -1,0 +1,73 @@
+/** Single sign-on: the operator's OpenID provider for better-auth, and the claims of a user that count. */
+
+import { genericOAuth } from "better-auth/plugins/generic-oauth";
+import { alert } from "../../base/log.ts";
+import { singleSignOn } from "../settings.ts";
+import type { AuthSettings } from "./contract.ts";
+
+/** What one call learns about its user. */
+export interface Learned {
+  /** The groups of the ID token; undefined before one was read. */
+  groups?: string[];
+  /** The user whose session began. */
+  userId?: string;
+}
+
+/** The endpoints of better-auth that use the provider. Others are answered without a look at its settings, which costs a request. */
+export const usesProvider = (path: string): boolean => ["/sign-in/social", "/callback/oidc", "/sign-out"].includes(path);
+
+/**
+ * The plugin that signs users in with the provider: discovery, PKCE, state and nonce, and ID tokens that the provider's keys have signed for
+ * this client. Everything about the user is read from the ID token.
+ */
+export function openProvider(settings: AuthSettings, learned: Learned) {
+  const provider = singleSignOn(settings);
+  if (!provider) return [];
+  const { issuer, clientId, clientSecret, scopes } = provider;
+  return [
+    genericOAuth({
+      config: [
+        {
+          providerId: "oidc",
+          discoveryUrl: `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`,
+          clientId,
+          clientSecret,
+          scopes,
+          requireIdTokenVerification: true,
+          getUserInfo: async ({ idToken }) => {
+            const claims = readClaims(idToken);
+            // The signature and the audience were checked, by what the discovery says: it must be the issuer that the operator has named.
+            if (claims?.["iss"] !== issuer || typeof claims["sub"] !== "string") return null;
+            const groups = readGroups(claims);
+            if (!groups) return null;
+            learned.groups = groups;
+            const { sub, email, name } = claims;
+            return {
+              sub,
+              email: typeof email === "string" ? email : undefined,
+              // A provider that says nothing manages the addresses itself.
+              emailVerified: ([undefined, true, "true"] as unknown[]).includes(claims["email_verified"]),
+              name: typeof name === "string" ? name : "",
+            };
+          },
+        },
+      ],
+    }),
+  ];
+}
+
+/** The claims of a token that was verified; undefined if there is no token. */
+function readClaims(token: string | undefined): Record<string, unknown> | undefined {
+  const part = token?.split(".")[1];
+  if (part === undefined) return undefined;
+  return JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(part, { alphabet: "base64url" }))) as Record<string, unknown>;
+}
+
+/** The claim `groups`: a list, or one group as text. undefined if the provider has left it out because the list is too long: no role may be taken away then. */
+function readGroups({ groups, _claim_names: elsewhere }: Record<string, unknown>): string[] | undefined {
+  if (groups === undefined && elsewhere !== null && typeof elsewhere === "object" && "groups" in elsewhere) {
+    alert("console", { outcome: "oidc_groups_left_out" });
+    return undefined;
+  }
+  return [groups].flat().filter((group) => typeof group === "string");
+}

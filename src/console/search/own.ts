@@ -1,0 +1,129 @@
+/** What a signed-in user can search beside the documentation: pages, actions, models, keys, batches and tasks of the account. */
+
+import type { ConsoleContext } from "../context.ts";
+import { isAtLeast, mayOpen } from "../access.ts";
+import { readBatches } from "../answers.ts";
+import { batchName, countText } from "../batches/state.tsx";
+import { askGateway } from "../frame.tsx";
+import { readAccountKeys } from "../keys/account-keys.ts";
+import { readChoices } from "../playground/choices.ts";
+import { allPlaces } from "../shell/places.ts";
+import { findTasks } from "../tasks/search.ts";
+import { taskPrompt } from "../answers.ts";
+import { type Hit, wordsOf } from "./hits.tsx";
+
+const maxOfKind = 5;
+/** A shorter text is in too many prompts to be worth reading them. */
+const minForTasks = 3;
+
+/** What can be done from anywhere, and the page that does it. */
+const actions = [
+  { path: "/console/playground", name: "search_do_run", icon: "wand" },
+  { path: "/console/keys?new=1#new", name: "create_key", icon: "key" },
+  { path: "/console/batches/new", name: "search_do_batch", icon: "layers" },
+  { path: "/console/members?new=1#new", name: "search_do_invite", icon: "team" },
+  { path: "/console/billing", name: "search_do_top_up", icon: "card" },
+  { path: "/console/destinations?new=1#new", name: "search_do_destination", icon: "out" },
+  { path: "/console/usage/charges.csv?days=90", name: "search_do_csv", icon: "down" },
+] as const;
+
+const hasAll = (query: string, ...texts: (string | undefined)[]) => {
+  const text = texts.join(" ").toLowerCase();
+  return wordsOf(query).every((word) => text.includes(word));
+};
+
+/** Pages of the console that the role may open. */
+export function searchPages(c: ConsoleContext, query: string): Hit[] {
+  const { t } = c.var;
+  const { role } = c.get("membership");
+  const isAdmin = c.get("account").admin === 1 && isAtLeast(role, "admin");
+  return allPlaces
+    .filter(({ path, name }) => (path === "/console/admin" ? isAdmin : name === "docs" || mayOpen(role, "GET", path)))
+    .filter(({ name, path }) => hasAll(query, t(name), path))
+    .map(({ path, name, icon }) => ({ path, title: t(name), icon, kind: "page" }));
+}
+
+export function searchActions(c: ConsoleContext, query: string): Hit[] {
+  const { t } = c.var;
+  const { role } = c.get("membership");
+  return actions
+    .filter(({ path }) => mayOpen(role, path.includes("new") ? "POST" : "GET", path.replace(/[?#].*/, "")))
+    .filter(({ name }) => hasAll(query, t(name)))
+    .map(({ path, name, icon }) => ({ path, title: t(name), icon, kind: "action" }));
+}
+
+async function searchModels(c: ConsoleContext, query: string): Promise<Hit[]> {
+  const { t } = c.var;
+  return (await readChoices(c))
+    .filter(({ id, model, aliases, action }) => id === model && hasAll(query, model, ...aliases, t(`model_group_${action}`)))
+    .slice(0, maxOfKind)
+    .map(({ model, action }) => ({
+      path: `/console/models/${model}`,
+      title: model,
+      lead: t(`model_group_${action}`),
+      icon: "cube",
+      kind: "model",
+    }));
+}
+
+async function searchKeys(c: ConsoleContext, query: string): Promise<Hit[]> {
+  if (!mayOpen(c.get("membership").role, "GET", "/console/keys")) return [];
+  const isWriter = mayOpen(c.get("membership").role, "GET", "/console/keys/any/change");
+  return (await readAccountKeys(c))
+    .filter(({ name, prefix }) => hasAll(query, name, prefix))
+    .slice(0, maxOfKind)
+    .map(({ id, name, prefix }) => ({
+      path: isWriter ? `/console/keys/${id}/change` : "/console/keys",
+      title: name,
+      lead: `${prefix}…`,
+      icon: "key",
+      kind: "key",
+    }));
+}
+
+async function searchBatches(c: ConsoleContext, query: string): Promise<Hit[]> {
+  const { t, language } = c.var;
+  const answer = await askGateway(c, "/v1/batches?limit=100");
+  if (!answer.ok) return [];
+  return (await readBatches(answer)).data
+    .filter((batch) => hasAll(query, batchName(batch), batch.id))
+    .slice(0, maxOfKind)
+    .map((batch) => ({
+      path: `/console/batches/${batch.id}`,
+      title: batchName(batch),
+      lead: t("search_batch", {
+        done: countText(language, batch.counts.completed),
+        total: countText(language, batch.counts.total),
+      }),
+      icon: "layers",
+      kind: "batch",
+    }));
+}
+
+async function searchTasks(c: ConsoleContext, query: string): Promise<Hit[]> {
+  if (query.length < minForTasks) return [];
+  const { tasks } = await findTasks(c, { q: query }, undefined);
+  return tasks.slice(0, maxOfKind).map((task) => ({
+    path: `/console/tasks/${task.id}`,
+    title: taskPrompt(task) ?? task.reference ?? task.id,
+    lead: task.model,
+    icon: task.model.startsWith("vid") ? "film" : "image",
+    kind: "task",
+  }));
+}
+
+/** The page of an id that was pasted whole. */
+function searchId(query: string): Hit[] {
+  const [, kind] = /^(task|batch|req)_[\w-]{8,}$/.exec(query) ?? [];
+  if (kind === "task") return [{ path: `/console/tasks/${query}`, title: query, icon: "image", kind: "task" }];
+  if (kind === "batch") return [{ path: `/console/batches/${query}`, title: query, icon: "layers", kind: "batch" }];
+  return kind === "req" ? [{ path: `/console/logs/${query}`, title: query, icon: "list", kind: "request" }] : [];
+}
+
+/** The account's own things. A part that cannot be read now is left out, because the others are useful without it. */
+export async function searchOwn(c: ConsoleContext, query: string): Promise<Hit[]> {
+  const byId = searchId(query);
+  if (byId.length > 0) return byId;
+  const found = await Promise.allSettled([searchModels(c, query), searchKeys(c, query), searchBatches(c, query), searchTasks(c, query)]);
+  return found.flatMap((part) => (part.status === "fulfilled" ? part.value : []));
+}

@@ -1,0 +1,41 @@
+/** What of an own input is a file, and inputs that cannot be checked or priced in a short time. */
+
+import { expect, test } from "vitest";
+import { newFileId } from "../../src/base/ids.ts";
+import { parseOwnBody } from "../../src/catalog/own-body.ts";
+import { toRule } from "../../src/catalog/own-price.ts";
+
+const inline = "data:image/png;base64,iVBORw0KGgo=";
+const properties = Object.fromEntries(
+  "image imageUrl startImage image_url_1 reference_image_1 image_base64 audio_b64 b64 video_files end_frame_uri prompt style"
+    .split(" ")
+    .map((name) => [name, { type: "string" }]),
+);
+const parse = (input: object, more: object = {}, price: object = { task: 1 }) =>
+  parseOwnBody({ schema: { type: "object", properties: { ...properties, ...more } }, price: toRule({ ...price }), reads: [] }, { input });
+
+test.each(Object.keys(properties).filter((name) => name !== "prompt" && name !== "style"))("a text in %s is a file", (name) => {
+  expect(parse({ [name]: "https://a.example/b" }).files).toMatchObject([{ at: [name] }]);
+});
+
+test("a text that is nothing but a file is one in every field; others are texts", () => {
+  const id = newFileId("A".repeat(43));
+  expect(parse({ prompt: inline, style: ` ${id} ` }).files.map(({ at }) => at)).toEqual([["prompt"], ["style"]]);
+  expect(parse({ prompt: `a picture of ${id}`, style: "data: none" }).files).toEqual([]);
+  expect(parse({ style: id }, { style: { enum: [id] } }).files).toEqual([]);
+});
+
+test("items that must differ are at most 1,000", () => {
+  const tags = { tags: { type: "array", items: { type: "integer" }, uniqueItems: true } };
+  const count = (length: number) => Array.from({ length }, (_, at) => at);
+  expect(parse({ tags: count(1_000) }, tags).violations).toEqual([]);
+  expect(parse({ tags: count(1_001) }, tags).violations).toMatchObject([{ param: "input.tags", rule: "too_big_list" }]);
+  expect(parse({ tags: [1, 1] }, tags).violations).toMatchObject([{ param: "input.tags" }]);
+  expect(parse({ tags: count(5_000) }, { tags: { type: "array" } }).violations).toEqual([]);
+});
+
+test("a price that is not exact any more is no price", () => {
+  const price = { second: 1e6, seconds: "style", factors: { prompt: { x: 1_000 } } };
+  expect(parse({ prompt: "x", style: "3600" }, {}, price).violations).toEqual([{ param: "input.style", rule: "no_price" }]);
+  expect(parse({ prompt: "x", style: "9" }, {}, price).violations).toEqual([]);
+});
