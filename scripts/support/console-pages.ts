@@ -54,6 +54,14 @@ export const consolePages: ConsolePage[] = [
   { name: "playground-failed", as: "demo", reach: (page) => showRun(page, "failed") },
   { name: "playground-refused", as: "demo", reach: refuseRun },
   { name: "playground-answered", as: "demo", reach: askOnce },
+  { name: "chat-none", as: "new", reach: at("/console/chat") },
+  { name: "chat", as: "demo", reach: (page) => converse(page, ["textA-1"]) },
+  { name: "chat-compare", as: "demo", reach: (page) => converse(page, ["textA-1", "textA-1-mini"]) },
+  {
+    name: "chat-delete",
+    as: "demo",
+    reach: (page) => follow(page, "/console/chat", "#rooms-list li a").then(() => page.goto(`${page.url()}/delete`)),
+  },
   { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
   { name: "keys", as: "demo", reach: at("/console/keys") },
   { name: "members", as: "demo", reach: at("/console/members") },
@@ -225,6 +233,18 @@ async function askOnce(page: Page): Promise<void> {
   await page.locator("#f-say").fill("What is a dune made of?");
   await page.locator("#send").click();
   await page.locator(".chat > li > .meta").waitFor();
+}
+
+/** A kept conversation with these models, with an answer that has code. */
+async function converse(page: Page, models: string[]): Promise<void> {
+  await page.goto(`/console/chat?${models.map((model) => `model=${model}`).join("&")}`);
+  await page.locator("#f-say").fill("Say this again:\n```python\nprint(429)  # the gateway says when\n```");
+  await page.locator("#send").click();
+  await page.waitForURL("**/console/chat/conv_*");
+  await page
+    .locator(".chat .code")
+    .nth(models.length - 1)
+    .waitFor();
 }
 
 /** A task that takes a minute, on its page. */

@@ -1,18 +1,9 @@
 /** Renders the documentation's Markdown with the console's own components: code with language tabs, tables that scroll, notes, links within the site. */
 
 import { readFile } from "node:fs/promises";
-import hljs from "highlight.js/lib/core";
-import bash from "highlight.js/lib/languages/bash";
-import javascript from "highlight.js/lib/languages/javascript";
-import json from "highlight.js/lib/languages/json";
-import python from "highlight.js/lib/languages/python";
 import { Marked, type Token, type Tokens } from "marked";
+import { escapeHtml, highlight } from "../../src/console/parts/highlight.ts";
 import { docPath, pageNames } from "../../src/console/site/contents.ts";
-
-hljs.registerLanguage("sh", bash);
-hljs.registerLanguage("js", javascript);
-hljs.registerLanguage("python", python);
-hljs.registerLanguage("json", json);
 
 /** A rendered page. In `html`, `{{icons}}` is replaced by the path of the icons. */
 export interface RenderedDoc {
@@ -61,9 +52,6 @@ const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", p
 const toTitle = ({ language, file, environment }: Pick<Sample, "file" | "environment"> & { language: string }) =>
   file ?? (environment === "openai" ? "Python (OpenAI)" : (languageTitles[language] ?? language));
 
-/** Also the second of two braces, which begin a placeholder of the page. */
-const escape = (text: string) => text.replace(/[&<>"]|(?<={){/g, (char) => `&#${char.charCodeAt(0)};`);
-
 /** The words after a fence: `js receiver.mjs` is a file of that name, `python agno` a program with that client. */
 const fence = ({ lang = "" }: Tokens.Code) => {
   const [language = "", word] = lang.split(" ");
@@ -71,29 +59,11 @@ const fence = ({ lang = "" }: Tokens.Code) => {
   return { language, file: isFile ? word : undefined, environment: isFile ? undefined : word };
 };
 
-/** The colours of the design: keywords, strings and comments; all other token types are dropped. */
-const classes: Record<string, string> = { keyword: "k", built_in: "k", attr: "k", string: "s", comment: "c" };
-
-/** Code as HTML with those classes. */
-function highlight(code: string, language: string): string {
-  if (!hljs.getLanguage(language)) return escape(code);
-  const open: boolean[] = [];
-  // The grammar of shells knows only their own commands.
-  const coloured = hljs
-    .highlight(code, { language })
-    .value.replace(/^curl(?= )/gm, language === "sh" ? '<span class="hljs-built_in">$&</span>' : "$&");
-  return coloured
-    .replace(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (mark, name?: string) => {
-      if (mark === "</span>") return open.pop() ? mark : "";
-      const found = classes[name ?? ""];
-      open.push(found !== undefined);
-      return found === undefined ? "" : `<span class="${found}">`;
-    })
-    .replaceAll("{{", "{&#123;");
-}
+/** Code without the two braces that begin a placeholder of the page. */
+const toCode = (html: string) => html.replaceAll("{{", "{&#123;");
 
 const copyButton = (id: string, title: string) =>
-  `<button type="button" class="btn sm" hidden data-copy="${id}" data-copied="{{copied}}" aria-label="{{copy}}: ${escape(title)}"><svg class="i" aria-hidden="true"><use href="{{icons}}#copy"/></svg>{{copy}}</button>`;
+  `<button type="button" class="btn sm" hidden data-copy="${id}" data-copied="{{copied}}" aria-label="{{copy}}: ${escapeHtml(title)}"><svg class="i" aria-hidden="true"><use href="{{icons}}#copy"/></svg>{{copy}}</button>`;
 
 /** The same request in several languages, one shown at a time: with radio buttons, so that it works without script. */
 function codeTabs(blocks: Tokens.Code[], id: string): string {
@@ -102,15 +72,15 @@ function codeTabs(blocks: Tokens.Code[], id: string): string {
     const { language, environment } = fence(block);
     const value = environment === "openai" ? environment : language;
     const code = `${id}-${value}`;
-    const title = escape(titles.at(at) ?? "");
-    return `<label class="lang"><input type="radio" name="${id}" value="${value}"${at === 0 ? " checked" : ""}>${title}</label><div class="panel">${copyButton(code, title)}<pre tabindex="0" aria-label="${title}"><code id="${code}">${highlight(block.text, language)}</code></pre></div>`;
+    const title = escapeHtml(titles.at(at) ?? "");
+    return `<label class="lang"><input type="radio" name="${id}" value="${value}"${at === 0 ? " checked" : ""}>${title}</label><div class="panel">${copyButton(code, title)}<pre tabindex="0" aria-label="${title}"><code id="${code}">${toCode(highlight(block.text, language))}</code></pre></div>`;
   });
-  return `<div class="code" role="group" aria-label="${escape(`The request in ${titles.join(", ")}`)}">${tabs.join("")}</div>\n`;
+  return `<div class="code" role="group" aria-label="${escapeHtml(`The request in ${titles.join(", ")}`)}">${tabs.join("")}</div>\n`;
 }
 
 /** A block that is not run: an answer, an error, a header. */
 const sheet = (block: Tokens.Code) =>
-  `<div class="code"><pre tabindex="0" aria-label="Example"><code>${highlight(block.text, fence(block).language)}</code></pre></div>\n`;
+  `<div class="code"><pre tabindex="0" aria-label="Example"><code>${toCode(highlight(block.text, fence(block).language))}</code></pre></div>\n`;
 
 const toText = (tokens: Token[]): string =>
   tokens.map((token) => ("tokens" in token && token.tokens ? toText(token.tokens) : "text" in token ? String(token.text) : "")).join("");
@@ -157,7 +127,7 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
         return depth === 1 ? `<h1>${content}</h1>\n` : `<h${depth} id="${id}">${content}</h${depth}>\n`;
       },
       code: (block) => sheet(block),
-      codespan: ({ text }) => `<code>${escape(text)}</code>`,
+      codespan: ({ text }) => `<code>${toCode(escapeHtml(text))}</code>`,
       blockquote({ tokens }) {
         return `<div class="note"><svg class="i" aria-hidden="true"><use href="{{icons}}#info"/></svg><div>${this.parser.parse(tokens)}</div></div>\n`;
       },
@@ -174,13 +144,13 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
             })
             .join("");
         const body = rows.map((row) => `<tr>${cells("td", row)}</tr>`).join("");
-        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escape(`${heading}: ${toText(header.at(0)?.tokens ?? [])}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
+        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escapeHtml(`${heading}: ${toText(header.at(0)?.tokens ?? [])}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
       },
       link({ href, tokens }) {
         const [file = "", anchor] = href.split("#");
         const isPage = file.endsWith(".md");
         const to = isPage ? docPath(file.slice(0, -".md".length)) + (anchor ? `#${anchor}` : "") : href;
-        return `<a href="${escape(to)}">${this.parser.parseInline(tokens)}</a>`;
+        return `<a href="${escapeHtml(to)}">${this.parser.parseInline(tokens)}</a>`;
       },
     },
   });

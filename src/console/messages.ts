@@ -13,6 +13,7 @@ import auditLog from "./messages/audit-log.ts";
 import batches from "./messages/batches.ts";
 import billing from "./messages/billing.ts";
 import budgets from "./messages/budgets.ts";
+import chat from "./messages/chat.ts";
 import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
 import gallery from "./messages/gallery.ts";
@@ -49,6 +50,7 @@ export const parts = [
   part(webhooks),
   part(logs),
   part(batches),
+  part(chat),
   part(characters),
   part(usage),
   part(keys),

@@ -10,6 +10,7 @@ import { batches } from "./batches/pages.ts";
 import { destinations } from "./batches/destinations.tsx";
 import { files } from "./batches/files.tsx";
 import { billing } from "./billing/page.tsx";
+import { chat } from "./chat/pages.tsx";
 import { characters } from "./characters.tsx";
 import { BadForm, fileGone, frame, languageCookie, nothingHere, page, recognize, withLanguage } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
@@ -82,6 +83,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console", joining)
   .route("/console", account)
   .route("/console/playground", playground)
+  .route("/console/chat", chat)
   .route("/console/tasks", tasks)
   .route("/console/characters", characters)
   .route("/console/models", models)

@@ -12,6 +12,7 @@ import lightboxScript from "./client/lightbox.js";
 import passkeyScript from "./client/passkeys.js";
 import attachScript from "./client/attach.js";
 import chatScript from "./client/chat.js";
+import conversationScript from "./client/conversation.js";
 import entryScript from "./client/entry.js";
 import paletteScript from "./client/palette.js";
 import playgroundScript from "./client/playground.js";
@@ -64,6 +65,7 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "verify.js": verifyScript,
     "credentials.js": credentialsScript,
     "chat.js": chatScript,
+    "conversation.js": conversationScript,
     "attach.js": attachScript,
     "passkeys.js": passkeyScript,
     "icons.svg": icons,

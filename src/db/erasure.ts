@@ -2,6 +2,7 @@
 
 import { type Announcer, changeKeys, removeTopUp } from "./account-changes.ts";
 import { type Actor, auditRowIfChanged, eraseAuditLog } from "./audit-log.ts";
+import { eraseConversations } from "./conversations.ts";
 import { ofAccount } from "./ledger.ts";
 import { eraseCustomer } from "./payments.ts";
 import { eraseReasons } from "./quota-changes.ts";
@@ -48,7 +49,7 @@ export const endErasure = async (db: D1Database, accountId: string): Promise<voi
 };
 
 /**
- * Erases the account's people, in one transaction: its members, those who are in no other account with their sessions and logins, keys, invitations, webhook, destinations, log of requests, name and address. Rows
+ * Erases the account's people, in one transaction: its members, those who are in no other account with their sessions and logins, keys, invitations, webhook, destinations, log of requests, conversations, name and address. Rows
  * that the ledger refers to stay without names. Repeating is safe.
  */
 export async function erasePerson(db: D1Database, announcer: Announcer, accountId: string, now: number): Promise<void> {
@@ -82,6 +83,7 @@ export async function erasePerson(db: D1Database, announcer: Announcer, accountI
     db.prepare("DELETE FROM webhook WHERE account_id = ?1").bind(accountId),
     db.prepare("DELETE FROM destination WHERE account_id = ?1").bind(accountId),
     eraseRequests(db, accountId),
+    eraseConversations(db, accountId),
     ...eraseReasons(db, accountId),
     eraseAuditLog(db, accountId),
     eraseCustomer(db, accountId, now),

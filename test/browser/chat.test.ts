@@ -1,4 +1,4 @@
-/** A chat in the playground: an answer that appears while it arrives, is stopped, and is requested with and without script. */
+/** Chats in the playground and on the chat page: answers that appear while they arrive, are stopped, and are requested with and without script. */
 
 import { balance, millionths } from "./support/amounts.ts";
 import { dropFile, measureWidth, withImage } from "./support/images.ts";
@@ -85,4 +85,57 @@ test("without script a chat is answered on the page and continues there", patien
   await page.getByRole("button", { name: "Ask again" }).click();
   await page.locator("#answer").getByText("I saw 1 image.").waitFor();
   expect([await page.locator(".me-said").count(), await page.locator(".chat > li").count()]).toEqual([2, 4]);
+});
+
+test(
+  "the chat page: answers arrive in place, side by side, are stopped and asked again, with Markdown and code to copy",
+  patience,
+  async ({ signedIn, watch }) => {
+    const page = await signedIn();
+    await page.getByRole("link", { name: "Chat", exact: true }).click();
+    await page.waitForURL("**/console/chat");
+    await page.evaluate(() => Object.assign(globalThis, { isSameDocument: true }));
+    const line = page.getByLabel("Message", { exact: true });
+    await line.fill("- one\n- **two**\n\n```python\nprint(1) # why\n```\n<img src=x onerror=alert(1)>");
+    await page.keyboard.press("Control+Enter");
+    await page.waitForURL("**/console/chat/conv_*");
+    await page.locator(".md .code .k").getByText("print").waitFor();
+    expect(await page.locator(".md li strong").innerText()).toBe("two");
+    expect(await page.locator(".md img").count()).toBe(0);
+    expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
+    await watch.look(page);
+    await page.getByRole("button", { name: "Side by side" }).click();
+    await page.locator("select[name=model]").nth(1).waitFor();
+    await line.fill("Compare them");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("button", { name: "Go on with this" }).nth(1).click();
+    await page.getByRole("button", { name: "Going on with this" }).waitFor();
+    await watch.look(page);
+    // The sandbox waits five seconds before this answer.
+    await line.fill("Slowly sandbox:slow");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Stopped.").waitFor();
+    await page.locator(".redo summary").nth(2).click();
+    await page.locator(".redo[open] textarea").fill("Quickly");
+    await page.locator(".redo[open] button").click();
+    await page.locator("#said-2-0").getByText("Quickly").waitFor();
+    expect(await page.locator(".chat > li").count()).toBe(3);
+    await page.reload();
+    await page.locator("#said-2-0").getByText("Quickly").waitFor();
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export as Markdown" }).click()]);
+    expect(file.suggestedFilename()).toMatch(/^one\.md$/);
+  },
+);
+
+test("the chat page without script", patience, async ({ signedIn }) => {
+  const page = await signedIn({ javaScriptEnabled: false });
+  await page.goto("/console/chat");
+  await page.getByLabel("Message", { exact: true }).fill("What is a dune made of?");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.waitForURL("**/console/chat/conv_*");
+  await page.locator(".md").getByText("What is a dune made of?").waitFor();
+  await page.getByRole("button", { name: "Ask again" }).last().click();
+  await page.locator(".chat .meta").getByText("in,").waitFor();
+  await page.getByRole("link", { name: "Overview" }).click();
 });

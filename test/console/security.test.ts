@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
+import { insertConversation } from "../../src/db/conversations.ts";
 import { writeRequests } from "../../src/db/requests.ts";
 import { pages } from "../../src/console/pages.tsx";
 import { asAdmin, call, complete, holdTime, submit, unique } from "../support/gateway.ts";
@@ -80,6 +81,9 @@ async function personWithAll() {
     await call("/v1/files", { key, method: "POST", body: JSON.stringify(line), headers: { "content-type": "application/jsonl" } })
   ).body as { id: string };
   const { id: batchId } = (await call("/v1/batches", { key, body: { input_file: fileId } })).body as { id: string };
+  const conversationId = `conv_${unique()}`;
+  const turns = JSON.stringify([{ question: prompt + script, replies: [{ model: "textA-1", text: script, state: "done" }] }]);
+  await insertConversation(env.DB, { accountId, userId }, { id: conversationId, title: prompt + script, at: 1, turns });
   const requestId = `request-${unique()}`;
   const refused = { path: `POST ${images}`, status: 402, outcome: "insufficient_quota", ms: 3, key: keyId };
   await writeRequests(env.DB, [{ account: accountId, at: Date.now(), request: requestId, ...refused }]);
@@ -100,6 +104,7 @@ async function personWithAll() {
     fileId,
     batchId,
     requestId,
+    conversationId,
   };
   return { browser, token: session.token, ...names, marks: Object.values(names) };
 }
@@ -114,7 +119,7 @@ beforeAll(async () => {
 
 /** The path of a route, filled in with the owner's ids. */
 function pathTo(route: string): string {
-  const { accountId, memberId, keyId, taskId, passkeyId, characterId, session, fileId, batchId, requestId } = owner;
+  const { accountId, memberId, keyId, taskId, passkeyId, characterId, session, fileId, batchId, requestId, conversationId } = owner;
   const kinds: Record<string, string> = {
     keys: keyId,
     members: memberId,
@@ -126,6 +131,7 @@ function pathTo(route: string): string {
     picture: taskId,
     batches: batchId,
     files: fileId,
+    chat: conversationId,
   };
   const kind = /\/(\w+)\/:id/.exec(route)?.[1] ?? "";
   const names: Record<string, string> = {
@@ -162,6 +168,8 @@ const form = () => ({
   password: "wrong horse battery",
   email: owner.email,
   do: "run",
+  title: "taken",
+  say: "taken",
   model: "imgA-4",
 });
 

@@ -58,6 +58,7 @@ const writes: Record<string, (n: string) => string> = {
   "0003": (n) => `INSERT INTO fingerprint VALUES (CAST('${n}' AS BLOB), 'image', 'image/png', 'none', 1);`,
   "0004": (n) => `
     INSERT INTO file (account_id, id, type, bytes, name, object, created_at, expires_at) VALUES ('acc_${n}', 'file_${n}', 'image/png', 5, NULL, 'files/acc_${n}/1', 1, 2);`,
+  "0016": (n) => `INSERT INTO conversation VALUES ('conv_${n}', 'acc_${n}', 'u_${n}', 'A question', 1, '[]');`,
   "0013": (n) => `
     INSERT INTO payer VALUES ('acc_${n}', 'cus_${n}', 1, NULL);
     INSERT INTO payment VALUES ('pay_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'paid', 'cs_${n}', 'pi_${n}', 2, 0, NULL);

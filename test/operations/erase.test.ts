@@ -53,6 +53,7 @@ async function person(isWhole = false): Promise<Person> {
     env.DB.prepare("INSERT INTO member (user_id, account_id, created_at) VALUES (?1, ?2, 1)").bind(user, account.id),
     env.DB.prepare("UPDATE member SET key_id = ?2 WHERE account_id = ?1").bind(account.id, account.keyId),
     env.DB.prepare("INSERT INTO invitation VALUES (?1, ?2, 1)").bind(`invitation-${word}`, account.id),
+    env.DB.prepare("INSERT INTO conversation VALUES (?1, ?1, 'user', ?2, 1, '[]')").bind(account.id, word),
     env.DB.prepare("INSERT INTO request_page VALUES (?1, 1, 1, 0, ?2)").bind(account.id, JSON.stringify({ path: `GET /${word}` })),
     env.DB.prepare("UPDATE api_key SET name = ?2 WHERE account_id = ?1").bind(account.id, `key of ${word}`),
     env.DB.prepare("INSERT INTO quota_change (account_id, at, before, after, reason) VALUES (?1, 1, 1, 2, ?2)").bind(account.id, word),

@@ -5,6 +5,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import { chatPrice, priceFromShown } from "../../catalog/prices.ts";
 import { formatAmount } from "../amounts.ts";
 import { type Message, messagesIn } from "./body.ts";
+import type { Choice } from "./choices.ts";
 import type { Typed } from "./fields.ts";
 import type { Shown } from "./view.ts";
 
@@ -24,41 +25,49 @@ export const asStream = { stream: true, stream_options: { include_usage: true } 
 /** Escapes text for HTML. */
 const escaped = (text: string) => text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** The facts of an answer that has ended. */
+/** An answer that has ended; without `use` it broke off. */
+interface Ended {
+  text: string;
+  /** Tokens, millionths and milliseconds. */
+  use?: { input: number; output: number; cost: number; ms: number };
+}
+
+/** Yields the text of a chat's answer as it arrives; returns the whole answer. Cancels the upstream if the reader stops. */
+export async function* readAnswer({ price }: Pick<Choice, "price">, upstream: ReadableStream<Uint8Array>): AsyncGenerator<string, Ended> {
+  const start = Date.now();
+  const ended: Ended = { text: "" };
+  try {
+    for await (const { data } of upstream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())) {
+      if (data === "[DONE]") break;
+      const { choices, usage } = JSON.parse(data) as Chunk;
+      const said = saidIn(choices?.[0]?.delta ?? {});
+      ended.text += said;
+      if (said !== "") yield said;
+      if (usage) {
+        const { prompt_tokens: input, completion_tokens: output } = usage;
+        ended.use = { input, output, cost: chatPrice(priceFromShown(price), input, output), ms: Date.now() - start };
+      }
+    }
+  } catch {
+    delete ended.use; // the API has logged the reason
+  }
+  return ended;
+}
+
+/** An answer in the form's conversation. */
 interface Answer {
   text: string;
   /** Tokens, cost and seconds; or a message that the answer broke off. */
   used: string;
 }
 
-/** Yields the text of an answer as it arrives; returns the whole text. Cancels the upstream if the reader stops. */
+/** The answer with its facts in words. */
 async function* readTexts(c: ConsoleContext, { choice }: Shown, upstream: ReadableStream<Uint8Array>): AsyncGenerator<string, Answer> {
-  const start = Date.now();
-  let text = "";
-  let used = c.var.t("answer_broken");
-  try {
-    for await (const { data } of upstream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())) {
-      if (data === "[DONE]") break;
-      const { choices, usage } = JSON.parse(data) as Chunk;
-      const said = saidIn(choices?.[0]?.delta ?? {});
-      text += said;
-      if (said !== "") yield said;
-      if (usage) {
-        const cost = formatAmount(c, chatPrice(priceFromShown(choice.price), usage.prompt_tokens, usage.completion_tokens));
-        const seconds = ((Date.now() - start) / 1000).toFixed(1);
-        used = c.var.t("answer_used", {
-          model: choice.model,
-          input: usage.prompt_tokens,
-          output: usage.completion_tokens,
-          cost,
-          seconds,
-        });
-      }
-    }
-  } catch {
-    used = c.var.t("answer_broken"); // the API has logged the reason
-  }
-  return { text, used };
+  const { text, use } = yield* readAnswer(choice, upstream);
+  if (!use) return { text, used: c.var.t("answer_broken") };
+  const { input, output, ms } = use;
+  const facts = { model: choice.model, input, output, cost: formatAmount(c, use.cost), seconds: (ms / 1000).toFixed(1) };
+  return { text, used: c.var.t("answer_used", facts) };
 }
 
 /** For a tool call, the tool's name and arguments are shown. */
@@ -98,7 +107,7 @@ function withMessages(typed: Typed, messages: Message[]): Typed {
 }
 
 /** A stream of a generator's values, produced only as fast as they are read; ends the generator when the reader cancels. */
-function toStream(parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
+export function toStream(parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
   const texts = new ReadableStream<string>(
     {
       async pull(controller) {

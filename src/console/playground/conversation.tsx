@@ -1,9 +1,9 @@
 /** A chat as a conversation: the messages so far, the arriving answer, the input line. */
 
-import type { Child } from "hono/jsx";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Markdown } from "../parts/markdown.tsx";
 import { Attach, Attached, AttachedDraft } from "./attached.tsx";
 import { type Message, messagesIn } from "./body.ts";
 import { Examples } from "./examples.tsx";
@@ -13,35 +13,6 @@ import type { View } from "./view.ts";
 export interface Answering {
   /** The text inside the element; while the answer arrives, a marker that the arriving text replaces. */
   text: string;
-}
-
-const fence = /```(\w*)\n([^]*?)(?:```|$)/g;
-
-/** Splits text into paragraphs, and code between three backticks. */
-function Said({ text, id }: { text: string; id: string }) {
-  const parts: Child[] = [];
-  let from = 0;
-  const add = (plain: string) => {
-    for (const paragraph of plain.split(/\n{2,}/)) if (paragraph.trim() !== "") parts.push(<p>{paragraph.trim()}</p>);
-  };
-  for (const { index, 0: whole, 1: language = "", 2: code = "" } of text.matchAll(fence)) {
-    add(text.slice(from, index));
-    from = index + whole.length;
-    const codeId = `${id}-${parts.length}`;
-    parts.push(
-      <div class="code">
-        <header>
-          <span class="meta grow0">{language}</span>
-          <Copy of={codeId} />
-        </header>
-        <pre tabindex={0} aria-label={language || "code"}>
-          <code id={codeId}>{code.trimEnd()}</code>
-        </pre>
-      </div>,
-    );
-  }
-  add(text.slice(from));
-  return <>{parts}</>;
 }
 
 /** Hidden inputs with a message's values, sent with the next message. */
@@ -71,7 +42,7 @@ const Turn = ({ at, message, written, isLast }: { at: number; message: Message; 
         <>
           {written === undefined ? (
             <div class="said" id={`said-${at}`}>
-              <Said text={content} id={`said-${at}`} />
+              <Markdown text={content} id={`said-${at}`} />
             </div>
           ) : (
             <Arriving text={written} />

@@ -6,6 +6,7 @@ export const groups = [
     name: "group_create",
     places: [
       { path: "/console/playground", name: "playground", icon: "wand" },
+      { path: "/console/chat", name: "chat", icon: "chat" },
       { path: "/console/tasks", name: "tasks", icon: "grid" },
       { path: "/console/characters", name: "characters", icon: "face" },
     ],

@@ -21,6 +21,7 @@ import phone from "./phone.css";
 import playground from "./playground.css";
 import results from "./results.css";
 import publicPages from "./public.css";
+import rooms from "./rooms.css";
 import search from "./search.css";
 import shell from "./shell.css";
 import status from "./status.css";
@@ -36,6 +37,7 @@ const pages = [
   playground,
   results,
   chat,
+  rooms,
   gallery,
   task,
   charts,

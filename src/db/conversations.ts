@@ -1,0 +1,82 @@
+/** Conversations on the console's chat page in D1: a user's own, in one account, the newest kept. */
+
+/** A conversation. `at` is the time of its last change in milliseconds, and its revision. */
+export interface ConversationRow {
+  id: string;
+  title: string;
+  at: number;
+  /** JSON, opaque here. */
+  turns: string;
+}
+
+/** Whose conversations are meant. */
+export interface Owner {
+  accountId: string;
+  userId: string;
+}
+
+/** How many conversations of a user are kept. */
+const maxConversations = 200;
+
+/** The titles, the last changed first. */
+export const listConversations = async (db: D1Database, { accountId, userId }: Owner): Promise<Omit<ConversationRow, "turns">[]> =>
+  (
+    await db
+      .prepare(`SELECT id, title, at FROM conversation WHERE account_id = ?1 AND user_id = ?2 ORDER BY at DESC LIMIT ${maxConversations}`)
+      .bind(accountId, userId)
+      .run<Omit<ConversationRow, "turns">>()
+  ).results;
+
+export const findConversation = (db: D1Database, { accountId, userId }: Owner, id: string): Promise<ConversationRow | null> =>
+  db
+    .prepare("SELECT id, title, at, turns FROM conversation WHERE id = ?3 AND account_id = ?1 AND user_id = ?2")
+    .bind(accountId, userId, id)
+    .first<ConversationRow>();
+
+/** Stores a new conversation, and deletes the oldest ones of its owner beyond the limit. */
+export async function insertConversation(db: D1Database, { accountId, userId }: Owner, { id, title, at, turns }: ConversationRow) {
+  await db.batch([
+    db
+      .prepare("INSERT INTO conversation (id, account_id, user_id, title, at, turns) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+      .bind(id, accountId, userId, title, at, turns),
+    db
+      .prepare(
+        `DELETE FROM conversation WHERE id IN (SELECT id FROM conversation WHERE account_id = ?1 AND user_id = ?2
+           ORDER BY at DESC LIMIT -1 OFFSET ${maxConversations})`,
+      )
+      .bind(accountId, userId),
+  ]);
+}
+
+/** Stores the turns of a conversation at a new revision. False if it is not at the revision `before` any more, or is deleted. */
+export const updateConversation = async (
+  db: D1Database,
+  { accountId, userId }: Owner,
+  { id, at, turns }: Omit<ConversationRow, "title">,
+  before: number,
+): Promise<boolean> =>
+  (
+    await db
+      .prepare("UPDATE conversation SET at = ?5, turns = ?6 WHERE id = ?3 AND account_id = ?1 AND user_id = ?2 AND at = ?4 RETURNING id")
+      .bind(accountId, userId, id, before, at, turns)
+      .run()
+  ).results.length === 1;
+
+export const renameConversation = (db: D1Database, { accountId, userId }: Owner, id: string, title: string) =>
+  db
+    .prepare("UPDATE conversation SET title = ?4 WHERE id = ?3 AND account_id = ?1 AND user_id = ?2")
+    .bind(accountId, userId, id, title)
+    .run();
+
+/** False if the owner has no such conversation. */
+export const deleteConversation = async (db: D1Database, { accountId, userId }: Owner, id: string): Promise<boolean> =>
+  (
+    await db
+      .prepare("DELETE FROM conversation WHERE id = ?3 AND account_id = ?1 AND user_id = ?2 RETURNING id")
+      .bind(accountId, userId, id)
+      .run()
+  ).results.length === 1;
+
+/** Deletes all conversations of the account. */
+export const eraseConversations = (db: D1Database, accountId: string): D1PreparedStatement =>
+  db.prepare("DELETE FROM conversation WHERE account_id = ?1").bind(accountId);
