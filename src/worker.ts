@@ -12,7 +12,7 @@ import { listModels, showModel } from "./api/models.ts";
 import { ready } from "./api/ready.ts";
 import { receiveStripeEvent } from "./api/stripe-events.ts";
 import { verify } from "./api/verify.ts";
-import { listAudit } from "./api/account/audit-log.ts";
+import { listAdminAudit, listAudit } from "./api/account/audit-log.ts";
 import { balance } from "./api/account/balance.ts";
 import { deleteCharacter, listCharacters } from "./api/account/characters.ts";
 import * as destinations from "./api/account/destinations.ts";
@@ -151,6 +151,7 @@ const routes: [method: string, path: string, handle: Handle][] = [
   ["DELETE", "/admin/codes/:id", operated(adminCodes.revokeCode)],
   ["POST", "/admin/reconcile", operated(admin.reconcile)],
   ["POST", "/admin/alerts/test", operated(admin.testAlert)],
+  ["GET", "/admin/audit_log", operated(listAdminAudit)],
   ["GET", "/admin/margins", operated(showMargins)],
   ["GET", "/admin/audit", operated(admin.audit)],
 

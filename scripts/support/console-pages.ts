@@ -158,6 +158,7 @@ export const consolePages: ConsolePage[] = [
   { name: "admin-month", as: "demo", reach: at("/console/admin?range=30d") },
   { name: "admin-margins", as: "demo", reach: at("/console/admin/margins") },
   { name: "admin-providers", as: "demo", reach: at("/console/admin/providers") },
+  { name: "admin-audit-log", as: "demo", reach: at("/console/admin/audit-log") },
   { name: "admin-tasks", as: "demo", reach: at("/console/admin/tasks") },
   { name: "account", as: "demo", reach: at("/console/account") },
   { name: "task-running", as: "demo", reach: startSlow },

@@ -3,8 +3,16 @@
 /** What can be done. A new act needs its sentence in `src/console/messages/audit-log.ts`. */
 export const acts = [
   "signed_in",
+  "sign_in_failed",
+  "password_changed",
+  "login_added",
+  "login_removed",
+  "passkey_added",
+  "passkey_removed",
+  "address_changed",
   "account_created",
   "account_renamed",
+  "account_address_changed",
   "account_disabled",
   "account_enabled",
   "account_erased",

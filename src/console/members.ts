@@ -1,7 +1,8 @@
 /** The accounts of each user: the console's own rows in D1, without money. */
 
 import { type Account, accountById, insertAccount } from "../db/accounts.ts";
-import { type Actor, auditRowIfChanged } from "../db/audit-log.ts";
+import { countAttempt } from "../db/attempts.ts";
+import { type Actor, auditRow, auditRowIfChanged } from "../db/audit-log.ts";
 import { type Caller, listOwnWallets } from "../db/callers.ts";
 import { insertKey } from "../db/api-keys.ts";
 import { findInvitation, isInvitedMember, join, type OpenInvitation } from "../db/member-invitations.ts";
@@ -219,6 +220,18 @@ export async function findResetUser(db: D1Database, token: string): Promise<stri
   const stored = new Uint8Array(digest).toBase64({ alphabet: "base64url", omitPadding: true });
   const row = await db.prepare("SELECT value FROM auth_verification WHERE identifier = ?1").bind(stored).first<{ value: string }>();
   return row?.value;
+}
+
+/** The sign-ins of a user that failed within an hour and are logged; more would fill the log. */
+const failuresLogged = { window: 3600, max: 20 };
+
+/** Logs a wrong password in the accounts of the user with this address. */
+export async function logFailure(db: D1Database, email: string, address: string | null): Promise<void> {
+  const user = await db.prepare("SELECT id FROM auth_user WHERE email = ?1").bind(email.toLowerCase()).first<{ id: string }>();
+  if (!user || !(await countAttempt(db, `failed sign-in ${user.id}`, failuresLogged))) return;
+  const by: Actor = { kind: "system", id: "sign_in", address };
+  const accounts = await accountsOf(db, user.id);
+  if (accounts.length > 0) await db.batch(accounts.map((id) => auditRow(db, id, by, { act: "sign_in_failed", target: user.id })));
 }
 
 /**

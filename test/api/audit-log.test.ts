@@ -159,6 +159,22 @@ test("a page continues after an entry, and act, actor and time narrow the list",
   expect((await call(`/v1/audit_log?after=${all[0]!.id}`, { key: stranger.key })).status).toBe(400);
 });
 
+test("the operator reads the log of any account, and what concerns no account", async () => {
+  const account = await newAccount();
+  await setEndpoint(account, "https://hooks.example.com/operator");
+  const own = await list(account);
+  const { body } = await asAdmin(`/audit_log?account=${account.id}&limit=100`);
+  expect(body.data).toEqual(own);
+  expect((await asAdmin(`/audit_log?account=${account.id}&act=webhook_changed`)).body.data).toHaveLength(1);
+  const made = await asAdmin("/codes", { body: { count: 1, amount: 5 }, headers: from });
+  expect((await asAdmin("/audit_log?limit=1")).body.data).toMatchObject([
+    { act: "code_created", actor: { kind: "operator" }, address, target: { id: made.body.id } },
+  ]);
+  expect((await asAdmin("/audit_log?account=acc_unknown")).body.data).toEqual([]);
+  expect((await asAdmin("/audit_log?limit=0")).status).toBe(400);
+  expect((await call("/admin/audit_log", { key: account.key })).status).toBe(401);
+});
+
 test("the database refuses to change an entry, and only those past their time are removed", async () => {
   const account = await newAccount();
   await expect(env.DB.prepare("UPDATE audit_log SET actor = 'nobody'").run()).rejects.toThrow("append only");

@@ -374,6 +374,68 @@ test("a viewer or member of an operator's account is no operator", async () => {
   expect(await member.browser.read("/console/members")).not.toContain('href="/console/admin"');
 });
 
+test("changes of how a user signs in, and wrong passwords, are logged in the user's accounts", async () => {
+  const owner = await newUser();
+  const { id: userId } = (await rowOf("SELECT id FROM auth_user WHERE email = ?1", owner.email)) as { id: string };
+  const wrong = () => new Browser().ask("/console/sign-in", { email: owner.email, password: "a wrong password" });
+  expect((await wrong()).status).toBe(401);
+  await new Browser().ask("/console/sign-in", { email: `${unique()}@example.com`, password });
+  const changed = await owner.browser.ask("/console/account/password", { old: password, new: "another horse battery" });
+  expect(changed.headers.get("location")).toBe("/console/account?done=password");
+  const change = (sql: string, ...values: string[]) =>
+    env.DB.prepare(sql)
+      .bind(...values)
+      .run();
+  await change(
+    "INSERT INTO auth_passkey (id, name, publicKey, userId, credentialID, counter, deviceType, backedUp) VALUES (?1, 'Phone', 'k', ?2, ?1, 0, 'd', 0)",
+    unique(),
+    userId,
+  );
+  await change("DELETE FROM auth_passkey WHERE userId = ?1", userId);
+  await change(
+    "INSERT INTO auth_account (id, userId, accountId, providerId, createdAt, updatedAt) VALUES (?1, ?2, 'a', 'github', '2026', '2026')",
+    unique(),
+    userId,
+  );
+  await change("DELETE FROM auth_account WHERE userId = ?1 AND providerId = 'github'", userId);
+  const email = `${unique()}@example.com`;
+  await change("UPDATE auth_user SET email = ?2 WHERE id = ?1", userId, email);
+  await change("UPDATE account SET email = ?2 WHERE id = ?1", owner.accountId, email);
+  await vi.waitFor(async () => expect(await namesIn(owner.accountId)).toContain("sign_in_failed"));
+  expect(await namesIn(owner.accountId)).toEqual(
+    expect.arrayContaining([
+      "sign_in_failed",
+      "password_changed",
+      "passkey_added",
+      "passkey_removed",
+      "login_added",
+      "login_removed",
+      "address_changed",
+      "account_address_changed",
+    ]),
+  );
+  const failed = await rowOf(
+    "SELECT actor, address, target FROM audit_log WHERE account_id = ?1 AND act = 'sign_in_failed'",
+    owner.accountId,
+  );
+  expect(failed).toMatchObject({ actor: "system", address: expect.stringMatching(/^2001:db8:/), target: userId });
+  const page = await owner.browser.read("/console/audit-log?kind=sign_in");
+  for (const text of ["Changed the password", "A sign-in failed", "Someone"]) expect(page).toContain(text);
+  // Many wrong passwords do not fill the log.
+  for (let turn = 0; turn < 25; turn++) await new Browser().ask("/console/sign-in", { email, password: "a wrong password" });
+  expect((await namesIn(owner.accountId)).filter((act) => act === "sign_in_failed").length).toBeLessThanOrEqual(20);
+});
+
+test("an operator reads the log of an account and of none in the console", async () => {
+  const [operator, other] = [await newUser(), await newUser()];
+  await env.DB.prepare("UPDATE account SET admin = 1 WHERE id = ?1").bind(operator.accountId).run();
+  await newKey(other);
+  const path = "/console/admin/audit-log";
+  expect(await operator.browser.read(`${path}?account=${other.accountId}`)).toContain("Created the key");
+  expect(await operator.browser.read(path)).not.toContain("Created the key");
+  expect((await other.browser.ask(path)).status).toBe(404);
+});
+
 test("the page of the audit log narrows, and its CSV holds every entry without secrets", async () => {
   const owner = await newUser();
   const key = await newKey(owner);

@@ -66,6 +66,10 @@ const writes: Record<string, (n: string) => string> = {
     INSERT INTO top_up (account_id, threshold, money, currency, amount, ceiling, method_id) VALUES ('acc_${n}', 5, 1000, 'usd', 10000000, 5000, 'pm_${n}');
     INSERT INTO payment_return VALUES ('re_${n}', 'pay_${n}', 'refund', 500, 'taken', 3);
     INSERT INTO payment_event VALUES ('evt_${n}', 2);`,
+  "0017": (n) => `
+    UPDATE auth_account SET password = 'hash' WHERE userId = 'u_${n}';
+    UPDATE auth_user SET email = 'new-${n}@example.com' WHERE id = 'u_${n}';
+    DELETE FROM auth_passkey WHERE userId = 'u_${n}';`,
   "0014": (n) => `UPDATE api_key SET paused_at = 5 WHERE id = 'key_${n}';`,
   "0012": (n) => `INSERT INTO account_day VALUES (0, 'acc_${n}', 60, 30, 1, 0, 0);`,
   "0008": (n) => `

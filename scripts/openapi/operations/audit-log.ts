@@ -1,7 +1,7 @@
 /** The audit log of the account. */
 
 import { auditLog } from "../../../src/api/schema/audit-log.ts";
-import { auditLogQuery } from "../../../src/api/schema/queries.ts";
+import { adminAuditLogQuery, auditLogQuery } from "../../../src/api/schema/queries.ts";
 import { answer, type Operations } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
@@ -25,6 +25,15 @@ export const audit: Operations = {
     description:
       "Who did what in the account, when and from where, newest first. For keys of owners and admins, and keys that belong to the account. Entries cannot be changed, and are kept for 400 days unless the operator chooses another time.",
     query: auditLogQuery(),
+    answers: { 200: answer("A page of the log.", auditLog, { log: example.page(entry) }) },
+  },
+  "GET /admin/audit_log": {
+    tag: "admin",
+    security: "admin",
+    id: "listAdminAuditLog",
+    summary: "List the audit log of an account",
+    description: "Newest first: the log of `account`, or without it what concerns no account: models, prices, codes and erased accounts.",
+    query: adminAuditLogQuery(),
     answers: { 200: answer("A page of the log.", auditLog, { log: example.page(entry) }) },
   },
 };

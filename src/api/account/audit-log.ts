@@ -1,10 +1,11 @@
-/** `/v1/audit_log`: who did what in the account, newest first. For keys of owners and admins. */
+/** `/v1/audit_log` and `/admin/audit_log`: who did what in the account, newest first. For keys of owners and admins. */
 
+import type * as z from "zod/mini";
 import type { AppContext } from "../request/context.ts";
 import { type AuditPlace, type AuditRow, findAuditPlace, listAuditLog } from "../../db/audit-log.ts";
 import { answer } from "../request/answer.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
-import { auditLogQuery } from "../schema/queries.ts";
+import { adminAuditLogQuery, auditLogQuery } from "../schema/queries.ts";
 
 const view = ({ id, at, act, actor, actorId, actorName, address, target, targetName, before, after }: AuditRow) => ({
   object: "audit_entry",
@@ -18,9 +19,17 @@ const view = ({ id, at, act, actor, actorId, actorName, address, target, targetN
   after,
 });
 
-export async function listAudit(c: AppContext): Promise<Response> {
-  const { accountId } = c.get("caller");
-  const { limit, after, act, actor, since, until } = readQuery(c, auditLogQuery);
+export const listAudit = (c: AppContext): Promise<Response> => listOf(c, c.get("caller").accountId, readQuery(c, auditLogQuery));
+
+/** `/admin/audit_log`: the same for the operator, of any account, or without one of what concerns none: models, prices, codes. */
+export function listAdminAudit(c: AppContext): Promise<Response> {
+  const { account = "", ...query } = readQuery(c, adminAuditLogQuery);
+  return listOf(c, account, query);
+}
+
+type Query = z.infer<ReturnType<typeof auditLogQuery>>;
+
+async function listOf(c: AppContext, accountId: string, { limit, after, act, actor, since, until }: Query): Promise<Response> {
   let place: AuditPlace | undefined;
   await requireRow(after, async (id) => (place = await findAuditPlace(c.env.DB, accountId, id)));
   const filter = {

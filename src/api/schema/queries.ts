@@ -63,6 +63,9 @@ export const auditLogQuery = once(() =>
   }),
 );
 
+/** The log of one account; without one, what concerns no account. */
+export const adminAuditLogQuery = once(() => z.extend(auditLogQuery(), { account: z.optional(z.string()) }));
+
 /** The lifetime of a new file in seconds. */
 export const fileQuery = once(() => z.object({ expires_in: z.optional(wholeNumber(3600, 604_800)) }));
 

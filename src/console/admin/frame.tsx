@@ -24,6 +24,7 @@ const parts = [
   ["/console/admin/providers", "admin_providers"],
   ["/console/admin/margins", "admin_margins"],
   ["/console/admin/tasks", "admin_open_tasks"],
+  ["/console/admin/audit-log", "audit_log"],
 ] as const;
 
 /** The section of a page; pages of no other section belong to the overview. */

@@ -10,6 +10,7 @@ import { signedIn } from "../frame.tsx";
 import { accountActions } from "./account-actions.tsx";
 import { account } from "./account.tsx";
 import { accounts } from "./accounts.tsx";
+import { adminAuditLog } from "./audit-log.tsx";
 import { adminOnly, adminPage } from "./frame.tsx";
 import { reconcile, testAlert } from "./operations.tsx";
 import { operatorNow, operatorPage } from "./overview.tsx";
@@ -85,6 +86,7 @@ export const admin = new Hono<ConsoleEnvironment>()
   .get("/", operatorPage)
   .get("/now", operatorNow)
   .get("/audit", showAudit)
+  .get("/audit-log", adminAuditLog)
   .post("/reconcile", reconcile)
   .post("/test-alert", testAlert)
   .route("/accounts", accounts)

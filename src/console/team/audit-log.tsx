@@ -6,6 +6,7 @@ import type { ActName } from "../../base/acts.ts";
 import { type AuditFilter, type AuditPlace, type AuditRow, type Facts, listAuditLog } from "../../db/audit-log.ts";
 import { listMembers } from "../../db/memberships.ts";
 import { signedIn } from "../frame.tsx";
+import type { Translate } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
 import { ClockTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -20,7 +21,16 @@ const dayMs = 86_400_000;
 
 /** The chips above the list, each with its acts. */
 const kinds: Record<string, readonly ActName[]> = {
-  sign_in: ["signed_in"],
+  sign_in: [
+    "signed_in",
+    "sign_in_failed",
+    "password_changed",
+    "login_added",
+    "login_removed",
+    "passkey_added",
+    "passkey_removed",
+    "address_changed",
+  ],
   keys: ["key_created", "key_changed", "key_expiry_changed", "key_rotated", "key_deleted"],
   members: [
     "owner_invited",
@@ -33,6 +43,7 @@ const kinds: Record<string, readonly ActName[]> = {
     "member_removed",
     "member_left",
     "account_renamed",
+    "account_address_changed",
   ],
   money: [
     "quota_changed",
@@ -54,33 +65,34 @@ const kindWords = {
   money: "audit_money",
   webhooks: "webhooks",
 } as const;
-const periods = [1, 7, 30, 400] as const;
+const periods = [1, 7, 30] as const;
 
 interface Asked {
   kind?: string | undefined;
   who?: string | undefined;
-  days: number;
+  /** undefined: everything that is kept. */
+  days?: number | undefined;
 }
 
 function readAsked(c: ConsoleContext): Asked {
   const kind = c.req.query("kind");
-  const days = periods.find((one) => String(one) === c.req.query("days")) ?? 400;
+  const days = periods.find((one) => String(one) === c.req.query("days"));
   return { kind: kind !== undefined && Object.hasOwn(kinds, kind) ? kind : undefined, who: c.req.query("who") || undefined, days };
 }
 
 const toFilter = ({ kind, who, days }: Asked): AuditFilter => ({
   acts: kind === undefined ? undefined : kinds[kind],
   actor: who,
-  since: Date.now() - days * dayMs,
+  since: days === undefined ? undefined : Date.now() - days * dayMs,
 });
 
 function pathWith({ days, ...asked }: Asked, more: Record<string, string> = {}, at = path): string {
-  const query = buildQuery({ ...asked, ...(days !== 400 && { days: String(days) }), ...more });
+  const query = buildQuery({ ...asked, ...(days !== undefined && { days: String(days) }), ...more });
   return query === "" ? at : `${at}?${query}`;
 }
 
 /** The place `{milliseconds}_{entry}` in the link to older entries. */
-function parsePlace(text = ""): AuditPlace | undefined {
+export function parsePlace(text = ""): AuditPlace | undefined {
   const [, at, id] = /^(\d{1,15})_(aud_\w{22})$/.exec(text) ?? [];
   return at && id ? { at: Number(at), id } : undefined;
 }
@@ -91,6 +103,13 @@ const factsText = (facts: Facts | null): string =>
     .map(([name, value]) => `${name}: ${value === null ? "–" : String(value)}`)
     .join(", ");
 
+/** The words for an actor without a name. */
+function actorText(t: Translate, { actor, actorId }: AuditRow): string {
+  if (actor === "operator") return t("actor_operator");
+  if (actorId === "oidc") return t("sign_in_sso");
+  return actorId === "sign_in" ? t("audit_stranger") : (actorId ?? "–");
+}
+
 const Row = ({ row }: { row: AuditRow }) => {
   const { t } = useAround();
   const [before, after] = [factsText(row.before), factsText(row.after)];
@@ -100,7 +119,7 @@ const Row = ({ row }: { row: AuditRow }) => {
       <th scope="row">
         <ClockTime ms={row.at} />
       </th>
-      <td class="wrap">{row.actorName ?? (row.actor === "operator" ? t("actor_operator") : (row.actorId ?? "–"))}</td>
+      <td class="wrap">{row.actorName ?? actorText(t, row)}</td>
       <td class="wrap grow">
         <b>{t(`act_${row.act}`)}</b> {subject !== null && subject !== row.actorName && <span>{subject}</span>}
         {(before !== "" || after !== "") && (
@@ -113,6 +132,17 @@ const Row = ({ row }: { row: AuditRow }) => {
       </td>
       <td class="hide-s">{row.address === null ? "–" : <code class="id">{row.address}</code>}</td>
     </tr>
+  );
+};
+
+export const Entries = ({ rows }: { rows: AuditRow[] }) => {
+  const { t } = useAround();
+  return (
+    <Table label={t("audit_log")} columns={[t("audit_time"), t("audit_who"), t("audit_what"), { name: t("audit_from"), isExtra: true }]}>
+      {rows.map((row) => (
+        <Row row={row} />
+      ))}
+    </Table>
   );
 };
 
@@ -152,6 +182,7 @@ async function logPage(c: ConsoleContext) {
           ))}
         </select>
         <select class="in auto" name="days" aria-label={t("usage_period")}>
+          <option value="">{t("audit_all")}</option>
           {periods.map((days) => (
             <option value={days} selected={days === asked.days}>
               {t("usage_days", { days })}
@@ -161,18 +192,7 @@ async function logPage(c: ConsoleContext) {
         <button class="btn">{t("audit_filter")}</button>
       </form>
       <section>
-        {shown.length === 0 ? (
-          <p class="muted">{t("audit_none")}</p>
-        ) : (
-          <Table
-            label={t("audit_log")}
-            columns={[t("audit_time"), t("audit_who"), t("audit_what"), { name: t("audit_from"), isExtra: true }]}
-          >
-            {shown.map((row) => (
-              <Row row={row} />
-            ))}
-          </Table>
-        )}
+        {shown.length === 0 ? <p class="muted">{t("audit_none")}</p> : <Entries rows={shown} />}
         <p class="pager">
           <span class="meta">{t("audit_kept")}</span>
           {last && (
