@@ -53,7 +53,16 @@ test.each(pagePaths)("%s is a whole page with one title, and all its links work"
   expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
   const links = new Set([...text.matchAll(/ (?:href|src|poster)="([^"]+)"/g)].map(([, to = ""]) => new URL(to, base + path)));
   expect([...links].filter(({ origin }) => origin !== base).map(String)).toEqual(
-    { "/docs/callbacks": ["https://www.standardwebhooks.com/"], "/docs/marks": ["https://c2pa.org/conformance/"] }[path] ?? [],
+    {
+      "/docs/callbacks": ["https://www.standardwebhooks.com/"],
+      "/docs/marks": [
+        "https://c2pa.org/conformance/",
+        "https://eur-lex.europa.eu/eli/reg/2024/1689/oj",
+        "https://www.cac.gov.cn/2025-03/14/c_1743654684782215.htm",
+        "https://www.law.go.kr/lsInfoP.do?lsiSeq=268543",
+        "https://leginfo.legislature.ca.gov/faces/billNavClient.xhtml?bill_id=202320240SB942",
+      ],
+    }[path] ?? [],
   );
   for (const { pathname, hash } of [...links].filter(({ origin }) => origin === base)) {
     // Pages that need a login redirect to the sign-in page; pages of other Workers do not exist here.
