@@ -210,7 +210,7 @@ export default defineConfig(async () => ({
         "gateway",
         {
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{browser,clients,console,deploy,generators,node,packages,programs,providers,sandbox,upstreams}/**"],
+          exclude: ["test/{browser,clients,console,deploy,ecosystem,generators,node,packages,programs,providers,sandbox,upstreams}/**"],
           setupFiles,
           deps: bundled("@modelcontextprotocol/client", "@modelcontextprotocol/server", "eventsource-parser/stream"),
           provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
@@ -267,6 +267,8 @@ export default defineConfig(async () => ({
       processes("deploy", 2, { maxWorkers: 2, testTimeout: 300_000 }),
       // Official clients, unchanged, against a whole gateway with the sandbox as its upstream.
       processes("clients", 3, { globalSetup: ["test/clients/gateway.ts"], maxWorkers: 2, testTimeout: 180_000, hookTimeout: 300_000 }),
+      // Programs and frameworks that people put before OpenAI's API, beyond those of `clients`: not a part of `.ci/run`.
+      processes("ecosystem", 8, { globalSetup: ["test/clients/gateway.ts"], maxWorkers: 2, testTimeout: 180_000, hookTimeout: 600_000 }),
       // The packages of `clients/` installed in an empty folder, against a whole gateway, after `npm run packages`.
       processes("packages", 4, { globalSetup: ["test/packages/gateway.ts"], maxWorkers: 1, testTimeout: 300_000, hookTimeout: 180_000 }),
       // What public generators make of the API description, against a whole gateway.

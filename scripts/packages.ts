@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { hasGo } from "./support/go.ts";
+import { isInstalled } from "./support/installed.ts";
 import { programIn, pythonWith } from "./support/python.ts";
 import { root } from "./support/wrangler.ts";
 
@@ -56,7 +56,7 @@ async function wheel(): Promise<void> {
 
 /** The sources with the generated types: a module of Go is not packed. */
 async function goModule(): Promise<void> {
-  if (!(await hasGo())) return console.error("Go is not installed: clients/dist has no Go client.");
+  if (!(await isInstalled("go"))) return console.error("Go is not installed: clients/dist has no Go client.");
   const module = join(dist, "generation-gateway-go");
   await cp(folder("go"), module, { recursive: true });
   const args = ["--config", "config.yaml", join(root, "src/console/site/openapi.json")];

@@ -1,4 +1,4 @@
-/** `x-codeSamples`: each call of a caller as a command of curl, and those that the clients have with the TypeScript and the Python client. */
+/** `x-codeSamples`: each call as a command of curl, and in JavaScript and Python: with the clients where these have it, else without any library. */
 
 import type { Operation } from "./definition.ts";
 
@@ -43,14 +43,14 @@ const calls: Record<string, [typescript: string, python: string]> = {
   ],
 };
 
-/** The samples of an operation of a caller; `ids` are the examples of its path's parameters, `body` is that of its body. */
+/** The samples of an operation; `ids` are the examples of its path's parameters, `body` is that of its body. */
 export function codeSamples(method: string, path: string, operation: Operation, ids: Record<string, string>, body: unknown): object[] {
-  const { security = "key", id } = operation;
-  if (security !== "key" && security !== "token") return [];
+  const { id } = operation;
   const url = path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? name);
   const samples = [{ lang: "Shell", label: "curl", source: toCurl(method, url, operation, body) }];
   const call = calls[id];
-  if (!call) return samples;
+  if (!call)
+    return operation.upload ? samples : [...samples, toFetch(method, url, operation, body), toUrllib(method, url, operation, body)];
   const [typescript, python] = call.map((text) => text.replace('"ID"', `"${Object.values(ids)[0] ?? ""}"`));
   const named = id === "createFile" ? "file, Gateway" : "Gateway";
   return [
@@ -68,11 +68,57 @@ export function codeSamples(method: string, path: string, operation: Operation, 
   ];
 }
 
-function toCurl(method: string, url: string, { upload }: Operation, body: unknown): string {
+/** The variable with what opens an operation; undefined if it is open to all. */
+const secretOf = ({ security = "key" }: Operation): string | undefined =>
+  ({ key: "GATEWAY_KEY", token: "GATEWAY_KEY", admin: "ADMIN_TOKEN", none: undefined })[security];
+
+function toFetch(method: string, url: string, operation: Operation, body: unknown): object {
+  const secret = secretOf(operation);
+  const headers = [
+    ...(secret === undefined ? [] : [`Authorization: \`Bearer \${process.env.${secret}}\``]),
+    ...(body === undefined ? [] : ['"Content-Type": "application/json"']),
+  ];
+  const options = [
+    ...(method === "GET" ? [] : [`method: "${method}"`]),
+    ...(headers.length > 0 ? [`headers: { ${headers.join(", ")} }`] : []),
+    ...(body === undefined ? [] : [`body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll("\n", "\n  ")})`]),
+  ];
+  const more = options.length === 0 ? "" : `, {\n${options.map((option) => `  ${option},\n`).join("")}}`;
+  return {
+    lang: "JavaScript",
+    label: "fetch",
+    source: `const answer = await fetch(\`\${process.env.GATEWAY_URL}${url}\`${more});\nconsole.log(answer.status, await answer.text());`,
+  };
+}
+
+function toUrllib(method: string, url: string, operation: Operation, body: unknown): object {
+  const secret = secretOf(operation);
+  const headers = [
+    ...(secret === undefined ? [] : [`"Authorization": "Bearer " + os.environ["${secret}"]`]),
+    ...(body === undefined ? [] : ['"Content-Type": "application/json"']),
+  ];
+  const options = [
+    ...(method === "GET" ? [] : [`method="${method}"`]),
+    ...(headers.length > 0 ? [`headers={${headers.join(", ")}}`] : []),
+    ...(body === undefined ? [] : [`data=json.dumps(${toPython(body).replaceAll("\n", "\n    ")}).encode()`]),
+  ];
+  const address = `os.environ["GATEWAY_URL"] + "${url}"`;
+  const imports = [...(body === undefined ? [] : ["import json"]), "import os", "from urllib.request import Request, urlopen"];
+  const lines = [address, ...options].map((one) => `    ${one},`).join("\n");
+  return {
+    lang: "Python",
+    label: "urllib",
+    source: `${imports.join("\n")}\n\nrequest = Request(\n${lines}\n)\nprint(urlopen(request).read().decode())`,
+  };
+}
+
+function toCurl(method: string, url: string, operation: Operation, body: unknown): string {
+  const { upload } = operation;
+  const secret = secretOf(operation);
   const address = `"$GATEWAY_URL${url}"`;
   const lines = [
     `curl -sS ${method === "GET" || method === "POST" ? "" : `-X ${method} `}${address}`,
-    '-H "Authorization: Bearer $GATEWAY_KEY"',
+    ...(secret === undefined ? [] : [`-H "Authorization: Bearer $${secret}"`]),
     ...(upload ? ["-F file=@picture.png"] : []),
     ...(body === undefined ? [] : ['-H "Content-Type: application/json"', `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
   ];

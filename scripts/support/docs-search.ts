@@ -69,7 +69,7 @@ async function operations(): Promise<DocSection[]> {
           description = "",
         },
       ]): DocSection => ({
-        id: `/docs/reference/${tag}#${operationId}`,
+        id: `/docs/reference/${tag}/${operationId}`,
         page: summary,
         heading: `${method.toUpperCase()} ${path}`,
         text: description.replace(/[`*]|\]\([^)]*\)|\[/g, ""),

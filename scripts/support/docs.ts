@@ -29,9 +29,10 @@ export async function renderDocs(): Promise<{ pages: RenderedDoc[]; landing: str
 
 /** A program of a page: run in the order of the page, or a file that other programs use. */
 export interface Sample {
-  /** `openai` is Python with OpenAI's client. */
-  language: "sh" | "python" | "js" | "openai";
+  language: "sh" | "python" | "js";
   file: string | undefined;
+  /** The client of a program in Python, such as `openai`: it has an environment of its own (`test/clients/python.ts`). */
+  environment: string | undefined;
   code: string;
 }
 
@@ -39,43 +40,47 @@ export interface Sample {
 export async function readSamples(name: string): Promise<Sample[]> {
   const fences = new Marked().lexer(await read(name)).filter((token): token is Tokens.Code => token.type === "code");
   return fences.flatMap((block) => {
-    const { language, file } = fence(block);
-    const isProgram = language === "sh" || language === "python" || language === "js" || language === "openai";
-    return isProgram ? [{ language, file, code: block.text }] : [];
+    const { language, file, environment } = fence(block);
+    const isProgram = language === "sh" || language === "python" || language === "js";
+    return isProgram ? [{ language, file, environment, code: block.text }] : [];
   });
 }
 
-const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python", openai: "Python (OpenAI)" };
+const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python" };
 
-/** The words after a fence: `js receiver.mjs` is a file of that name, `python openai` a program with OpenAI's client. */
+/** What a reader chooses; OpenAI's client stands beside programs without one. */
+const toTitle = ({ language, file, environment }: Pick<Sample, "file" | "environment"> & { language: string }) =>
+  file ?? (environment === "openai" ? "Python (OpenAI)" : (languageTitles[language] ?? language));
+
+/** The words after a fence: `js receiver.mjs` is a file of that name, `python agno` a program with that client. */
 const fence = ({ lang = "" }: Tokens.Code) => {
-  const [language = "", file] = lang.split(" ");
-  return lang === "python openai" ? { language: "openai", file: undefined } : { language, file };
+  const [language = "", word] = lang.split(" ");
+  const isFile = word?.includes(".");
+  return { language, file: isFile ? word : undefined, environment: isFile ? undefined : word };
 };
 
-/** OpenAI's client is Python. */
-const highlightFence = (text: string, language: string) => highlight(text, language === "openai" ? "python" : language);
+/** Code without the two braces that begin a placeholder of the page. */
+const toCode = (html: string) => html.replaceAll("{{", "{&#123;");
 
 const copyButton = (id: string, title: string) =>
   `<button type="button" class="btn sm" hidden data-copy="${id}" data-copied="{{copied}}" aria-label="{{copy}}: ${escapeHtml(title)}"><svg class="i" aria-hidden="true"><use href="{{icons}}#copy"/></svg>{{copy}}</button>`;
 
 /** The same request in several languages, one shown at a time: with radio buttons, so that it works without script. */
 function codeTabs(blocks: Tokens.Code[], id: string): string {
-  const titles = blocks.map((block) => {
-    const { language, file } = fence(block);
-    return file ?? languageTitles[language] ?? language;
-  });
+  const titles = blocks.map((block) => toTitle(fence(block)));
   const tabs = blocks.map((block, at) => {
-    const code = `${id}-${fence(block).language}`;
+    const { language, environment } = fence(block);
+    const value = environment === "openai" ? environment : language;
+    const code = `${id}-${value}`;
     const title = escapeHtml(titles.at(at) ?? "");
-    return `<label class="lang"><input type="radio" name="${id}" value="${fence(block).language}"${at === 0 ? " checked" : ""}>${title}</label><div class="panel">${copyButton(code, title)}<pre tabindex="0" aria-label="${title}"><code id="${code}">${highlightFence(block.text, fence(block).language)}</code></pre></div>`;
+    return `<label class="lang"><input type="radio" name="${id}" value="${value}"${at === 0 ? " checked" : ""}>${title}</label><div class="panel">${copyButton(code, title)}<pre tabindex="0" aria-label="${title}"><code id="${code}">${toCode(highlight(block.text, language))}</code></pre></div>`;
   });
   return `<div class="code" role="group" aria-label="${escapeHtml(`The request in ${titles.join(", ")}`)}">${tabs.join("")}</div>\n`;
 }
 
 /** A block that is not run: an answer, an error, a header. */
 const sheet = (block: Tokens.Code) =>
-  `<div class="code"><pre tabindex="0" aria-label="Example"><code>${highlightFence(block.text, fence(block).language)}</code></pre></div>\n`;
+  `<div class="code"><pre tabindex="0" aria-label="Example"><code>${toCode(highlight(block.text, fence(block).language))}</code></pre></div>\n`;
 
 const toText = (tokens: Token[]): string =>
   tokens.map((token) => ("tokens" in token && token.tokens ? toText(token.tokens) : "text" in token ? String(token.text) : "")).join("");
@@ -122,7 +127,7 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
         return depth === 1 ? `<h1>${content}</h1>\n` : `<h${depth} id="${id}">${content}</h${depth}>\n`;
       },
       code: (block) => sheet(block),
-      codespan: ({ text }) => `<code>${escapeHtml(text)}</code>`,
+      codespan: ({ text }) => `<code>${toCode(escapeHtml(text))}</code>`,
       blockquote({ tokens }) {
         return `<div class="note"><svg class="i" aria-hidden="true"><use href="{{icons}}#info"/></svg><div>${this.parser.parse(tokens)}</div></div>\n`;
       },

@@ -24,6 +24,8 @@ const rules: Rule[] = [
   // The list shows no secret; the forms for changes are for those who may send them.
   { path: /^\/console\/keys$/, read: "viewer", write: "member" },
   { path: /^\/console\/keys\//, read: "member", write: "member" },
+  // Requests of the documentation, sent as this user.
+  { path: /^\/console\/try\//, read: "member", write: "member" },
   { path: /^\/console\/search$/, read: "viewer", write: "owner" },
   { path: /^\/console\/(models|logs|usage|running)(\/|$)/, read: "viewer", write: "owner" },
   { path: /^\/console$/, read: "viewer", write: "owner" },

@@ -8,6 +8,7 @@ import { insertKey } from "../db/api-keys.ts";
 import { findInvitation, isInvitedMember, join, type OpenInvitation } from "../db/member-invitations.ts";
 import { newId, sha256Hex } from "../base/ids.ts";
 import type { Role } from "../base/roles.ts";
+import type { ConsoleApi } from "../rpc/console-api.ts";
 import { openWallet } from "../db/ledger.ts";
 import { reachesPeople } from "./mail.ts";
 import { signup, signupQuota } from "./settings.ts";
@@ -281,15 +282,18 @@ async function ownedBy(db: D1Database, token: string): Promise<Account | undefin
 
 /**
  * Makes a user the owner of the account of an operator's invitation, or a member by an invitation of members, if the address is the right
- * one. Uses the invitation up. `by` is the user, for the audit log. Returns the account; undefined if nothing has changed.
+ * one. Uses the invitation up. `by` is the user, for the audit log. Returns the account; undefined if nothing has changed: an invitation to
+ * an account that lost changes to a restored database may be one that was withdrawn.
  */
 export async function acceptInvitation(
-  db: D1Database,
+  { DB: db, API: api }: { DB: D1Database; API: Pick<ConsoleApi, "isRestored"> },
   by: Actor & { id: string },
   user: { id: string; email: string },
   token: string,
 ): Promise<string | undefined> {
   const account = await ownedBy(db, token);
+  const accountId = account?.id ?? (await findInvitation(db, token))?.accountId;
+  if (accountId === undefined || (await api.isRestored(accountId))) return undefined;
   if (!account) return join(db, by, user, token);
   if (account.email !== user.email.toLowerCase()) return undefined;
   const membershipId = newId("mem_");

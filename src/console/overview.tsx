@@ -16,6 +16,7 @@ import { Spark } from "./overview/spark.tsx";
 import { landingSample } from "./site/docs.ts";
 import { readTasks, type TaskData } from "./answers.ts";
 import { isOpen } from "./tasks/answers.ts";
+import { hashedPath } from "./static-files.ts";
 import { readPreviews } from "./tasks/previews.ts";
 
 const sparkDays = 14;
@@ -93,6 +94,7 @@ async function overviewPage(c: ConsoleContext) {
         <ModelsUsed uses={uses} />
         <Failures tasks={failed} />
       </section>
+      <script src={hashedPath("stills.js")} type="module" />
     </>,
     200,
     {

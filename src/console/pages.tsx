@@ -32,6 +32,7 @@ import { site } from "./site/site.tsx";
 import { staticFile } from "./static-files.ts";
 import { tasks } from "./tasks/pages.ts";
 import { serveThumbnail } from "./tasks/thumbnails.ts";
+import { trying } from "./site/try.tsx";
 import { usage } from "./usage/page.tsx";
 import { webhooks } from "./webhooks/page.tsx";
 
@@ -95,6 +96,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console/logs", logs)
   .route("/console/webhooks", webhooks)
   .route("/console/search", search)
+  .route("/console/try", trying)
   .route("/console/keys", keys)
   .route("/console/members", members)
   .route("/console/audit-log", auditLog)

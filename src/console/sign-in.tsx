@@ -225,7 +225,7 @@ async function signUp(c: ConsoleContext): Promise<Response> {
   if (!answer.ok) return signUpPage(c, { ...state, problems: [{ field: "email", label: t("email"), text: t("email_unusable") }] }, 400);
   const { user } = await readAnswer(signedUp, answer.clone());
   const by = { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null } as const;
-  if (guest.invitation) await acceptInvitation(c.env.DB, by, user, guest.invitation);
+  if (guest.invitation) await acceptInvitation(c.env, by, user, guest.invitation);
   else await openAccount(c.env, user);
   return follow(c, answer, state.to ?? "/console");
 }
@@ -252,12 +252,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
       if (joins) return follow(c, answer, joinPath(invitation));
       if (invitation) {
         const { user } = await readAnswer(signedUp, answer.clone());
-        await acceptInvitation(
-          c.env.DB,
-          { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null },
-          user,
-          invitation,
-        );
+        await acceptInvitation(c.env, { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null }, user, invitation);
       }
       return follow(c, answer, to ?? "/console");
     }

@@ -17,6 +17,7 @@ import entryScript from "./client/entry.js";
 import paletteScript from "./client/palette.js";
 import playgroundScript from "./client/playground.js";
 import runsScript from "./client/runs.js";
+import stillsScript from "./client/stills.js";
 import verifyScript from "./client/verify.js";
 import credentialsScript from "./client/credentials.js";
 import trayScript from "./client/tray.js";
@@ -60,6 +61,7 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "palette.js": paletteScript,
     "playground.js": playgroundScript,
     "runs.js": runsScript,
+    "stills.js": stillsScript,
     "tray.js": trayScript,
     "entry.js": entryScript,
     "verify.js": verifyScript,

@@ -12,6 +12,8 @@ export interface CredentialReader {
   push(bytes: Uint8Array): void;
   /** True once a manifest was seen. */
   readonly found: boolean;
+  /** Where the manifest begins, and how long it says it is. In a JPEG the heads of segments come between its parts. */
+  readonly place: { start: number; length: number } | undefined;
 }
 
 /** What a parser asks for next: that many bytes at once (at most `maxTaken`), or that many skipped. */
@@ -28,24 +30,30 @@ export function credentialReader(type: string): CredentialReader {
   const parser = parsers[type]?.();
   const held = new Uint8Array(maxTaken);
   let heldBytes = 0;
-  let found = false;
+  let passed = 0;
+  let place: CredentialReader["place"];
   let need = parser ? next(parser.next()) : undefined;
 
   function next({ done, value }: IteratorResult<Need, boolean>): Need | undefined {
     if (!done) return value;
-    found = value;
+    // A parser ends with the head of the manifest as the last bytes that it took.
+    if (value) place = { start: passed - manifestHead, length: toDataView(held).getUint32(0) };
     return undefined;
   }
 
   return {
     get found() {
-      return found;
+      return place !== undefined;
+    },
+    get place() {
+      return place;
     },
     push(bytes) {
       for (let at = 0; need && at < bytes.length;) {
         if ("skip" in need) {
           const skipped = Math.min(need.skip, bytes.length - at);
           at += skipped;
+          passed += skipped;
           need = need.skip > skipped ? { skip: need.skip - skipped } : next(parser!.next(held));
           continue;
         }
@@ -53,6 +61,7 @@ export function credentialReader(type: string): CredentialReader {
         held.set(part, heldBytes);
         heldBytes += part.length;
         at += part.length;
+        passed += part.length;
         if (heldBytes < need.take) return;
         heldBytes = 0;
         need = next(parser!.next(held.subarray(0, need.take)));

@@ -12,13 +12,13 @@ import { largeReads } from "../media/large-reads.ts";
 import { NetError } from "../net/net-error.ts";
 
 const KiB = 1024;
-/** What a body may collect without room in the memory that is counted, so that its parts in the bucket are not many. 256 bodies arrive at most. */
-const freeBytes = 128 * KiB;
+/** What a body may collect without room in the memory that is counted, so that its parts in the bucket are not many. 128 bodies arrive at once at most. */
+const freeBytes = 256 * KiB;
 /** The most of one body that is collected in memory, and the size of its parts in the bucket if there is room in memory. */
 const maxPartBytes = 1024 * KiB;
 
-/** The memory of all bodies that are being collected, and of those that are whole in it. A body that finds it full writes smaller parts to the bucket. */
-const memory = new Semaphore({ maxAtOnce: 4 * 1024 * KiB, maxHoldMs: 300_000, maxWaitMs: 0 });
+/** The memory of all bodies that are being collected, and of those that are whole in it. A body that finds it full writes smaller parts to the bucket. An owner's half is enough for three bodies. */
+const memory = new Semaphore({ maxAtOnce: 6 * 1024 * KiB, maxHoldMs: 300_000, maxWaitMs: 0 });
 
 /** A body that has arrived completely. */
 export interface Spooled {

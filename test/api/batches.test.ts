@@ -8,6 +8,7 @@ import { unzipSync } from "fflate";
 import worker from "../../src/worker.ts";
 import { BatchObject } from "../../src/api/batches/object.ts";
 import { BatchStore } from "../../src/api/batches/state.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { buckets, origin, setDestination } from "../support/bucket.ts";
 import { begin, forget, images, line, lines, openTasks, price, readResults, run, show, stubOf, wake } from "../support/batches.ts";
@@ -83,6 +84,7 @@ test("a file of JSON lines is the input, and may be deleted at once; refused lin
     line("bad model", { model: "none" }),
     line("bad image", { images: ["file_unknown"] }),
     { ...line("chat"), endpoint: "/v1/chat/completions" },
+    { ...line("other"), endpoint: "/v1/embeddings" },
     { ...line("remix"), endpoint: "/v1/videos/task_x/remix", body: { model: "vidA-2", prompt: "p" } },
   ];
   const text = `${input.map((one) => JSON.stringify(one)).join("\r\n\n")}\n\nno json`;
@@ -91,7 +93,7 @@ test("a file of JSON lines is the input, and may be deleted at once; refused lin
   const id = await begin(account, { input_file: file.body.id });
   expect((await call(`/v1/files/${file.body.id}`, { key: account.key, method: "DELETE" })).status).toBe(204);
   const ended = await run(account, id);
-  expect(ended).toMatchObject({ status: "completed", input_file: file.body.id, counts: { total: 8, completed: 1, failed: 7 } });
+  expect(ended).toMatchObject({ status: "completed", input_file: file.body.id, counts: { total: 9, completed: 1, failed: 8 } });
   const results = await readResults(account, id);
   expect(results.map(({ custom_id: own, status, error }) => [own, status, error?.code, error?.param])).toEqual([
     ["good", "completed", undefined, undefined],
@@ -99,7 +101,8 @@ test("a file of JSON lines is the input, and may be deleted at once; refused lin
     [null, "failed", "invalid_request", "custom_id"],
     ["bad model", "failed", "model_not_found", "model"],
     ["bad image", "failed", "invalid_request", "images[0]"],
-    ["chat", "failed", "invalid_request", "endpoint"],
+    ["chat", "failed", "model_not_found", "model"],
+    ["other", "failed", "invalid_request", "endpoint"],
     ["remix", "failed", "task_not_found", "video_id"],
     [null, "failed", "invalid_json", null],
   ]);
@@ -278,6 +281,50 @@ test("without balance the batch waits and goes on when there is some; after a da
   const ended = await run(account, id);
   expect(ended).toMatchObject({ status: "completed", counts: { completed: 3, failed: 1 } });
   expect((await readResults(account, id)).filter(({ error }) => error?.code === "insufficient_quota")).toHaveLength(1);
+});
+
+test("a day without balance is a day, also if the batch waits for open tasks in between", async () => {
+  const account = await newAccount(0);
+  const id = await begin(account, { requests: lines(2), concurrency: 2 });
+  const answers: object[] = [];
+  const refuse = (answer: string) => vi.spyOn(WalletObject.prototype, "reserve").mockResolvedValue({ answer } as never);
+  await wake(id);
+  for (let hour = 0; hour < 26; hour++) {
+    refuse(hour % 2 === 0 ? "insufficient" : "too_many");
+    await wake(id);
+    answers.push(await show(account, id));
+    vi.setSystemTime(Date.now() + 3_600_000);
+  }
+  expect(answers[1]).toMatchObject({ waiting_for: "open_tasks" });
+  expect(answers[2]).toMatchObject({ waiting_for: "balance" });
+  vi.restoreAllMocks();
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { failed: 2 } });
+  expect((await readResults(account, id)).map(({ error }) => error!.code)).toEqual(["insufficient_quota", "insufficient_quota"]);
+});
+
+test.each([true, false])("a crash while the results become a file leaves one file of results: added %s", async (isDone) => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(2) });
+  await wake(id);
+  await wake(id);
+  const [first, second] = await openTasks(account);
+  await finish(account, first!);
+  const database = bindings.database();
+  const original = database["batch"]!;
+  let faults = 0;
+  vi.spyOn(database, "batch").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    const [statements] = values as [{ statement: string }[]];
+    const isFile = statements[0]?.statement.includes("INSERT INTO file ") && faults === 0;
+    const result = isFile && !isDone ? undefined : await original.apply(this, values);
+    if (!isFile) return result;
+    faults++;
+    throw new Error("scripted fault");
+  });
+  await finish(account, second!);
+  const ended = await run(account, id);
+  expect([ended.status, faults]).toEqual(["completed", 1]);
+  const { results } = await env.DB.prepare("SELECT id FROM file WHERE account_id = ?1 AND name = ?2").bind(account.id, `${id}.jsonl`).run();
+  expect(results).toEqual([{ id: ended.results_file }]);
 });
 
 test("batches leave half of the open tasks to others", async () => {

@@ -93,6 +93,17 @@ test.each([path, "/openai/v1/images/edits"])(
   },
 );
 
+test("128 large bodies arrive at once at most, and further ones are 503; small ones and chats of a few bytes are answered", async () => {
+  const other = await newAccount();
+  const accounts = await Promise.all(Array.from({ length: 8 }, () => newAccount(0)));
+  const end = await stall(accounts, 16, large());
+  const refused = await send(other, large());
+  expect([refused.status, refused.headers.has("retry-after")]).toEqual([503, true]);
+  expect((await send(other, chat("hi"), undefined, chats)).status).toBe(200);
+  await end();
+  expect((await send(other, large())).status).toBe(200);
+});
+
 test("a large body that arrives slowly or while the memory is full is written to the bucket, read from there, and leaves nothing in it", async () => {
   const accounts = await Promise.all(Array.from({ length: 3 }, () => newAccount()));
   const before = (await env.ASSETS.list({ prefix: "inputs/" })).objects.length;

@@ -186,3 +186,15 @@ test("request ids are random as a whole: they do not say how many requests other
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   for (const part of [0, 4]) expect(new Set(ids.map((id) => id.split("-")[part])).size).toBe(20);
 });
+
+test("the counts of an address survive those of 9,000 others", { timeout: 60_000 }, async () => {
+  vi.spyOn(console, "log").mockImplementation(() => undefined);
+  const pass = async (count: number) => {
+    for (let at = 0; at < count; at++) await ask(newAddress(), { key: "sk-x" });
+  };
+  const address = newAddress();
+  await pass(2_000);
+  expect(counted(await many(61, () => ask(address)))).toEqual({ 401: 60, 429: 1 });
+  await pass(9_000);
+  expect((await ask(address)).status).toBe(429);
+});

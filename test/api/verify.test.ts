@@ -208,3 +208,17 @@ test("a stranger's questions cost nothing that lasts, and after too many of them
   expect(reads).toHaveBeenCalledTimes(3);
   expect(await traces()).toEqual(before);
 });
+
+test("an answer may be cached for an hour, nothing lets a miss be cached, and no log line has the digest that was asked for", async () => {
+  const { files } = await made(images, image());
+  const lines: string[] = [];
+  for (const name of ["log", "error", "warn"] as const)
+    vi.spyOn(console, name).mockImplementation((...words: unknown[]) => void lines.push(words.map(String).join(" ")));
+  const known = await verify(files[0]!, { REQUEST_LOG: "on" });
+  expect([known.status, known.headers.get("cache-control")]).toEqual([200, "public, max-age=3600"]);
+  const unknown = await sha256Hex(unique());
+  const missing = await verify(unknown, { REQUEST_LOG: "on" });
+  expect([missing.status, missing.headers.get("cache-control")]).toEqual([404, null]);
+  expect(lines.length).toBeGreaterThan(0);
+  for (const digest of [unknown, files[0]!]) expect(lines.filter((line) => line.includes(digest))).toEqual([]);
+});

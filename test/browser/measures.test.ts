@@ -41,6 +41,8 @@ const publicPaths = [
   "/docs/models/vidA-2",
   "/docs/reference",
   "/docs/reference/chat",
+  "/docs/reference/chat/createChatCompletion",
+  "/docs/reference/generations/createVideo",
   "/docs/reference/admin",
   "/status",
   "/console/sign-in",

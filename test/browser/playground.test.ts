@@ -288,3 +288,25 @@ test("a video that is done while the page is hidden is notified, once the user h
     .poll(() => page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown), { timeout: 60_000 })
     .toEqual(["Your video is done"]);
 });
+
+test("the playground shows earlier runs as thumbnails: it loads less than 200 KB of images", patience, async ({ visitor, gateway }) => {
+  const page = await visitor();
+  const { email, password } = gateway.account;
+  await page.request.post("/console/sign-in", { form: { email, password }, headers: { origin: gateway.baseUrl } });
+  let bytes = 0;
+  const loading: Promise<void>[] = [];
+  page.on("response", (response) => {
+    if (response.request().resourceType() !== "image" || new URL(response.url()).pathname.startsWith("/console/static/")) return;
+    loading.push(
+      response.body().then((body) => {
+        bytes += body.length;
+      }),
+    );
+  });
+  await page.goto("/console/playground", { waitUntil: "networkidle" });
+  await page.locator("#strip img").nth(2).waitFor();
+  await Promise.all(loading);
+  expect(await page.locator('#strip img:not([src^="/console/thumbnails/"])').count()).toBe(0);
+  expect(bytes).toBeGreaterThan(0);
+  expect(bytes).toBeLessThan(200_000);
+});

@@ -26,6 +26,7 @@ test("a file that was made here is recognised, a changed one is not, and neither
   await page.getByRole("heading", { name: "Yes, made here by AI" }).waitFor();
   expect(await page.locator("#proof").textContent()).toContain("The file carries a credential");
   expect(await page.locator("#proof").textContent()).toContain("This gateway signed the file.");
+  expect(await page.locator("#proof").textContent()).toContain("It says: made by a model.");
   await watch.look(page);
   await drop.setInputFiles({ name: "quay.png", mimeType: "image/png", buffer: Buffer.concat([buffer, Buffer.from([0])]) });
   await page.getByRole("heading", { name: "Not known here" }).waitFor();

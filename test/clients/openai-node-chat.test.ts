@@ -1,5 +1,6 @@
 /** Chat by openai-node, unchanged, of 2026 and of December 2025: streams, tools, schemas, images, errors, retries, models. */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import Now from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import Before from "openai-2025";
@@ -109,4 +110,31 @@ test.each(versions)("%s: models are listed and retrieved by OpenAI's names", asy
   for (const id of ["textA-1", "gpt-5"]) expect(await client.models.retrieve(id)).toMatchObject({ id, object: "model" });
   expect(listed).toContain("textA-1");
   await expect(client.models.retrieve("no-such-model")).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+});
+
+test.each(versions)("%s: a batch of chats and its results", async (_, OpenAI) => {
+  const client = new OpenAI(await newAccount());
+  const url = "/v1/chat/completions" as const;
+  const lines = ["Good morning", "Good night"].map((content, at) => ({
+    custom_id: `line-${at}`,
+    method: "POST",
+    url,
+    body: { model: "gpt-5", messages: [{ role: "user", content }] },
+  }));
+  const text = lines.map((line) => JSON.stringify(line)).join("\n");
+  const file = await client.files.create({ file: await OpenAI.toFile(Buffer.from(text), "in.jsonl"), purpose: "batch" });
+  let batch = await client.batches.create({ input_file_id: file.id, endpoint: url, completion_window: "24h" });
+  while (batch.completed_at === null || batch.completed_at === undefined) {
+    await sleep(500);
+    batch = await client.batches.retrieve(batch.id);
+  }
+  expect(batch.request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
+  const results = (await (await client.files.content(batch.output_file_id!)).text())
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(results.map(({ custom_id: id, response }) => [id, response.status_code, response.body.choices[0].message.content])).toEqual([
+    ["line-0", 200, expect.stringContaining("Good morning")],
+    ["line-1", 200, expect.stringContaining("Good night")],
+  ]);
 });

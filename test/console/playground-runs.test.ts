@@ -192,7 +192,7 @@ test("a chat answers the script with events: the question, the text, then the co
   expect(events[0]?.html).toContain('id="stop"');
   expect(events.map(({ text }) => text ?? "").join("")).toBe("Hello there");
   const done = events.at(-1)!.html!;
-  expect(done).toContain('<div class="said" id="said-2"><p>Hello there</p></div>');
+  expect(done).toContain('<div class="said" id="said-2"><div class="md"><p>Hello there</p></div></div>');
   expect(done).toContain("textA-1 · 10 in, 2 out · $0.000036 · ");
   expect(done).toContain('id="send"');
   expect((await formIn(done)).values).toMatchObject({ "messages.2.content": "Hello there", "messages.3.content": "" });

@@ -4,6 +4,7 @@ import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
+import { inviteMember } from "../../src/db/member-invitations.ts";
 import { findMembershipOf, removeMember } from "../../src/db/memberships.ts";
 import { Objects } from "../../src/rpc/objects.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
@@ -85,10 +86,12 @@ test("an admin whose role was taken, and a member who was removed, get no page w
   expect(await readAll(admin, [...pages, ...adminPages])).toEqual(all([...pages, ...adminPages], 200));
   expect(await readAll(guest, pages)).toEqual(all(pages, 200));
 
+  const by = { kind: "user", id: ownerId, address: null } as const;
+  const link = { role: "admin", email: null, name: "link", maxUses: 5, expiresAt: Date.now() + 86_400_000 } as const;
+  const token = (await inviteMember(env.DB, by, account.id, link))!;
   const backup = await backUp();
   later(600);
   await setAdmin(false);
-  const by = { kind: "user", id: ownerId, address: null } as const;
   expect(await removeMember(env.DB, new Objects(env), by, (await findMembershipOf(env.DB, account.id, userId))!)).toBe("done");
   await wakeWallet({ id: account.id, key: "", keyId: "" });
   await restore(backup);
@@ -106,6 +109,10 @@ test("an admin whose role was taken, and a member who was removed, get no page w
   expect(refusal, "neither balance nor menu").not.toContain('href="/console/usage"');
   expect(await admin.read("/status"), "nor on a public page").not.toContain('href="/console/usage"');
 
+  // Nor may anyone join by a link that was withdrawn with the member's removal.
+  const stranger = new Browser();
+  await stranger.signUp();
+  expect((await stranger.ask("/console/join", { invitation: token })).status).toBe(403);
   // The other account of the removed member is not concerned.
   expect((await guest.ask("/console/switch", { account: own.id })).status).toBe(303);
   expect(await readAll(guest, pages)).toEqual(all(pages, 200));

@@ -36,6 +36,8 @@ const table: [method: string, path: RegExp, who: string][] = [
   ["GET", /^\/console\/destinations\//, "OA"],
   ["POST", /^\/console\/destinations/, "OA"],
   ["GET", /^\/console\/(models|usage|logs)/, "OAMV"],
+  ["GET", /^\/console\/search$/, "OAMV"],
+  ["POST", /^\/console\/try\/:id$/, "OAM"],
   ["GET", /^\/console\/webhooks/, "OA"],
   ["POST", /^\/console\/webhooks/, "OA"],
   ["GET", /^\/console\/keys$/, "OAMV"],

@@ -15,7 +15,7 @@ test("a visitor finds sections of the guides and operations of the reference, by
   expect(paths(page)[0]).toBe("/docs/idempotency");
   expect(page).toContain("<mark>Idempotency</mark>");
   expect(paths(await browser.read("/docs/search?q=idempotancy"))).toContain("/docs/idempotency");
-  expect(paths(await browser.read("/docs/search?q=cancel+task"))).toContain("/docs/reference/tasks#cancelTask");
+  expect(paths(await browser.read("/docs/search?q=cancel+task"))).toContain("/docs/reference/tasks/cancelTask");
   const none = await browser.read("/docs/search?q=%3Cb%3Exyzzyplugh");
   expect(none).toContain("Nothing has “&lt;b&gt;xyzzyplugh”");
   expect(paths(none)).toEqual([]);

@@ -53,7 +53,16 @@ test.each(pagePaths)("%s is a whole page with one title, and all its links work"
   expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
   const links = new Set([...text.matchAll(/ (?:href|src|poster)="([^"]+)"/g)].map(([, to = ""]) => new URL(to, base + path)));
   expect([...links].filter(({ origin }) => origin !== base).map(String)).toEqual(
-    { "/docs/callbacks": ["https://www.standardwebhooks.com/"], "/docs/marks": ["https://c2pa.org/conformance/"] }[path] ?? [],
+    {
+      "/docs/callbacks": ["https://www.standardwebhooks.com/"],
+      "/docs/marks": [
+        "https://c2pa.org/conformance/",
+        "https://eur-lex.europa.eu/eli/reg/2024/1689/oj",
+        "https://www.cac.gov.cn/2025-03/14/c_1743654684782215.htm",
+        "https://www.law.go.kr/lsInfoP.do?lsiSeq=268543",
+        "https://leginfo.legislature.ca.gov/faces/billNavClient.xhtml?bill_id=202320240SB942",
+      ],
+    }[path] ?? [],
   );
   for (const { pathname, hash } of [...links].filter(({ origin }) => origin === base)) {
     // Pages that need a login redirect to the sign-in page; pages of other Workers do not exist here.
@@ -303,4 +312,55 @@ test("a video supports range requests", async () => {
   expect(new Uint8Array(await end.arrayBuffer())).toEqual(whole.slice(-4));
   for (const range of ["bytes=9-4", "bytes=-5", `bytes=${whole.length}-`, "pages=1-2"])
     expect((await ask(path, { range })).status, range).toBe(200);
+});
+
+test("each operation has a page with its samples in three languages, its fields unfolded in place, and its errors as examples", async () => {
+  const browser = new Browser();
+  const group = await browser.read("/docs/reference/generations");
+  expect(group).toContain('href="/docs/reference/generations/createImage" id="createImage"');
+  const page = await browser.read("/docs/reference/generations/createImage");
+  expect(page).toContain("<h1>Make images</h1>");
+  for (const title of ["curl", "Python", "JavaScript"]) expect(page).toMatch(new RegExp(`/>${title}</label>`));
+  expect(page).toMatch(/<details><summary>\d+ (fields|kinds)<\/summary>/);
+  for (const status of ["200", "402", "429"]) expect(page).toMatch(new RegExp(`/>${status}</label>`));
+  expect(page).toContain("insufficient_quota");
+  // A visitor is led to the sign-in, and nothing can be sent.
+  expect(page).not.toContain("/console/try/");
+  expect((await browser.ask("/docs/reference/generations/nothing")).status).toBe(404);
+  expect((await browser.ask("/docs/reference/tasks/createImage")).status).toBe(404);
+});
+
+test("every operation's page is small and has a sample that can be copied", async () => {
+  const browser = new Browser();
+  const { paths } = (await (await browser.ask("/openapi.json")).json()) as {
+    paths: Record<string, Record<string, { operationId: string; tags: string[]; "x-codeSamples": { lang: string }[] }>>;
+  };
+  for (const { operationId, tags, "x-codeSamples": samples } of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+    const page = await browser.read(`/docs/reference/${tags[0]}/${operationId}`);
+    expect(page.length, operationId).toBeLessThan(250_000);
+    expect(
+      samples.map(({ lang }) => lang),
+      operationId,
+    ).toContain("Shell");
+    expect(page, operationId).toContain('data-copy="sample-sh"');
+    expect(page, operationId).not.toMatch(/\[object Object\]|undefined</);
+  }
+});
+
+test("a user tries an operation at the price on its button; a stranger, a write and an unknown operation cannot be tried", async () => {
+  const browser = new Browser();
+  await browser.signUp();
+  const page = await browser.read("/docs/reference/generations/createImage");
+  expect(page).toContain('action="/console/try/createImage"');
+  expect(page).toContain("Send · $0.03");
+  expect(await browser.read("/docs/reference/models/listModels")).toContain("Send · no charge");
+  const listed = await (await browser.ask("/console/try/listModels", {}, "https://gateway.example", { "x-part": "1" })).text();
+  expect(listed).toContain("imgA-4");
+  expect(listed).not.toContain("<html");
+  // Without script the answer is a page.
+  expect(await (await browser.ask("/console/try/listTasks", {})).text()).toContain("<!doctype html>");
+  expect(await (await browser.ask("/console/try/getTask", { task_id: "../balance" })).text()).toContain("task_not_found");
+  for (const id of ["deleteTask", "listAccounts", "getWebhookSecret", "nothing"])
+    expect((await browser.ask(`/console/try/${id}`, {})).status).toBe(404);
+  expect((await new Browser().ask("/console/try/listTasks", {})).status).toBe(303);
 });

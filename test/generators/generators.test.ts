@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { hasGo } from "../../scripts/support/go.ts";
+import { isInstalled } from "../../scripts/support/installed.ts";
 import { programIn, pythonWith } from "../../scripts/support/python.ts";
 
 const run = promisify(execFile);
@@ -61,7 +61,7 @@ test.concurrent("Python: openapi-python-client", async () => {
 });
 
 test.concurrent("Go: oapi-codegen", async ({ skip }) => {
-  if (!(await hasGo())) skip("Go is not installed");
+  if (!(await isInstalled("go"))) skip("Go is not installed");
   const cwd = join(folder, "go");
   await run("go", ["run", "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2", "--config", "config.yaml", description], {
     cwd,

@@ -27,6 +27,16 @@ test.each(types)("a signed %s is found, however it is cut into pieces", (type) =
   for (const size of [1, 2, 3, 5, 7, 8, 13, 31, 33, 64, 1_000, file.length]) expect(search(media[type], file, size), `${size}`).toBe(true);
 });
 
+test.each(types)("the reader says where the manifest of a signed %s is, however it is cut into pieces", (type) => {
+  const file = signedFile(type);
+  const start = manifestAt(file) - 4;
+  for (const size of [1, 7, 33, file.length]) {
+    const reader = credentialReader(media[type]);
+    for (let at = 0; at < file.length; at += size) reader.push(file.slice(at, at + size));
+    expect(reader.place).toEqual({ start, length: new DataView(file.buffer, file.byteOffset).getUint32(start) });
+  }
+});
+
 test("files without a manifest, and of other types, carry none", () => {
   expect(search("image/png", png)).toBe(false);
   expect(search("image/jpeg", jpeg)).toBe(false);

@@ -116,6 +116,28 @@ test("videos: the results are OpenAI's videos", async () => {
   expect((await call(`${v1}/videos/${response.body.id}/content`, { key: account.key })).status).toBe(200);
 });
 
+test("chats: the results are OpenAI's completions", async () => {
+  const account = await newAccount();
+  const chat = (id: string, body: object = {}) => line(id, body, "/v1/chat/completions");
+  const messages = [{ role: "user", content: "Hi" }];
+  const { body: input } = await upload(account, [
+    chat("good", { model: "gpt-5", prompt: null, messages, temperature: null }),
+    chat("bad", { model: "gpt-5", prompt: null, messages: "no" }),
+  ]);
+  const { body: begun } = await create(account, input.id, { endpoint: "/v1/chat/completions" });
+  expect(begun).toMatchObject({ object: "batch", endpoint: "/v1/chat/completions" });
+  const batch = await run(account, begun.id);
+  expect(batch.request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
+  const [good] = await readFile(account, batch.output_file_id);
+  expect(good).toMatchObject({
+    custom_id: "good",
+    response: { status_code: 200, body: { object: "chat.completion", choices: [{ message: { role: "assistant" } }], usage: {} } },
+  });
+  const [bad] = await readFile(account, batch.error_file_id);
+  expect(bad).toMatchObject({ custom_id: "bad", response: { status_code: 400, body: { error: { param: "messages" } } } });
+  expect((await readBalance(account)).used).toBeGreaterThan(0);
+});
+
 test("a batch is cancelled, and an unknown one is not found", async () => {
   const account = await newAccount();
   const input = await upload(account, [line("a"), line("b")]);

@@ -261,6 +261,44 @@ test("large images in JSON keep their order among URLs, and an invalid one is re
   expect((await env.ASSETS.list({ prefix: `inputs/${video.body.id}/` })).objects.map(({ size }) => size)).toEqual([200_000]);
 });
 
+test.each(["form", "large JSON"])(
+  "another %s of the same length, after one that got no answer, is another image instead of a conflict",
+  async (how) => {
+    const account = await newAccount();
+    const send = async (fill: number, prompt = "a quay") => {
+      const picture = png(200_000);
+      picture[199_999] = fill;
+      const fields = { model: "gpt-image-1", prompt };
+      const sent =
+        how === "form"
+          ? await form({ ...fields, image: new Blob([picture]) })
+          : { body: { ...fields, images: [{ image_url: `data:image/png;base64,${picture.toBase64()}` }] } };
+      return call(`${v1}/images/edits`, { key: account.key, ...sent });
+    };
+    const lost = send(1);
+    const id = await nextTask(account);
+    vi.setSystemTime(Date.now() + 115_500);
+    expect((await lost).status).toBe(504);
+    await finish(account, id);
+    const others = [send(2), send(1, "a pier")];
+    const known = [id];
+    for (let count = 0; count < 2; count++) known.push(await nextTask(account, known));
+    for (const one of known.slice(1)) await finish(account, one);
+    for (const { status, body } of await Promise.all(others)) expect([status, body.error]).toEqual([200, undefined]);
+    expect((await send(1)).status).toBe(200);
+    expect(await taskIds(account)).toHaveLength(3);
+  },
+);
+
+test("a dry run is no attempt: nothing is stored for it", async () => {
+  const { key } = await newAccount();
+  const { ATTEMPTS } = env as unknown as OpenAiBindings;
+  const before = await listDurableObjectIds(ATTEMPTS);
+  const dry = `${generations}?dry_run=true`;
+  expect((await call(dry, { key, body: { model: "dall-e-3", prompt: unique() } })).status).toBe(200);
+  expect(await listDurableObjectIds(ATTEMPTS)).toEqual(before);
+});
+
 test("a form that is too large, broken, without an image, or with another field is refused and nothing stays stored", async () => {
   const account = await newAccount();
   const send = async (fields: Record<string, string | Blob | Blob[]>, change: (body: ArrayBuffer) => ArrayBuffer = (body) => body) => {

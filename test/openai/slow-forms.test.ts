@@ -214,3 +214,14 @@ test("a body whose sending fails releases its permit", async () => {
   }
   expect((await Promise.all([...sent, waiting])).map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 500]);
 }, 60_000);
+
+test("nothing stays stored of a large body that is refused before it is read", async () => {
+  const { key } = await newAccount();
+  const parts = async () => (await env.ASSETS.list({ prefix: "inputs/arriving-" })).objects.map((part) => part.key);
+  const before = await parts();
+  const body = "x".repeat(3_000_000);
+  const headers = { authorization: `Bearer ${key}`, "content-type": "text/plain", "content-length": String(body.length) };
+  const request = new Request(`https://gateway.example${v1}/images/edits`, { method: "POST", headers, body });
+  expect((await worker.fetch(request, env, createExecutionContext())).status).toBe(415);
+  await expect.poll(parts).toEqual(before);
+});

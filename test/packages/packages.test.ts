@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { hasGo } from "../../scripts/support/go.ts";
+import { isInstalled } from "../../scripts/support/installed.ts";
 import { install, newEnvironment } from "../../scripts/support/python.ts";
 import { startProxy } from "./proxy.ts";
 
@@ -241,7 +241,7 @@ test.concurrent("the provider for the AI SDK", async () => {
 });
 
 test.concurrent("the Go client", async ({ skip }) => {
-  if (!(await hasGo())) skip("Go is not installed");
+  if (!(await isInstalled("go"))) skip("Go is not installed");
   const cwd = await mkdtemp(join(folder, "go-"));
   const module = ["module use", "go 1.24.0", "require gateway.example/go v0.3.0"];
   await writeFile(join(cwd, "go.mod"), `${module.join("\n")}\nreplace gateway.example/go => ${join(dist, "generation-gateway-go")}\n`);

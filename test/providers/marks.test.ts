@@ -1,9 +1,13 @@
 /** What a maker has signed (C2PA) is stored and delivered byte for byte, from every adapter and in every file type: a manifest is bound to the file's bytes. Contract 14. */
 
+import "../support/alone.ts";
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { call, holdTime, unique } from "../support/gateway.ts";
+import { readCatalog } from "../../src/current-catalog.ts";
+import { call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { generate, type Routes } from "./support.ts";
 import { generateBy } from "./cloudflare/support.ts";
+import { put } from "./own/support.ts";
 
 holdTime();
 
@@ -43,6 +47,7 @@ const imageRoutes: [provider: string, model: string, id: string][] = [
   ["modelark", "imgA-4", "seedream-4-5-251128"],
   ["fal", "imgA-4", "fal-ai/bytedance/seedream/v4.5"],
   ["replicate", "imgA-4", "bytedance/seedream-4.5"],
+  ["xai", "imgB-4o-image", "grok-imagine-image-2.0"],
 ];
 
 test.each(imageRoutes.flatMap((route) => (["png", "jpeg", "webp"] as const).map((type) => [...route, type] as const)))(
@@ -65,6 +70,8 @@ const videoRoutes: [provider: string, model: string, id: string, directive?: str
   ["replicate", "vidA-2", "bytedance/seedance-2.0"],
   ["minimax", "vidD-02", "MiniMax-Hailuo-02"],
   ["minimax", "vidD-02", "MiniMax-H3"],
+  ["xai", "vidA-2", "grok-imagine-video"],
+  ["xai", "vidC-1-0-pro-quality", "grok-imagine-video-1.5"],
 ];
 
 const durations: Record<string, number> = { "vidD-02": 10 };
@@ -97,6 +104,45 @@ test.each(["binding", "rest"] as const)("cloudflare by %s: images and videos kee
   expect(made.data.status).toBe("completed");
   await expectUnchanged("mp4", made.data.result.videos[0].url[0], made.account.key, made.id);
 });
+
+/** What this model of Cloudflare requires beside the prompt. */
+const seedance = { duration: 5, resolution: "480p", aspect_ratio: "16:9", fps: 24, camera_fixed: false, watermark: false };
+const ownInputs: [provider: string, kind: "image" | "video", id: string, input?: object][] = [
+  ["fal", "image", "fal-ai/bytedance/seedream/v4.5/text-to-image"],
+  ["fal", "video", "fal-ai/kling-video/v3/pro/text-to-video"],
+  ["replicate", "image", "bytedance/seedream-4.5"],
+  ["replicate", "video", "bytedance/seedance-2.0"],
+  ["cloudflare", "image", "bytedance/seedream-4.5"],
+  ["cloudflare", "image", "@cf/black-forest-labs/flux-1-schnell"],
+  ["cloudflare", "image", "@cf/bytedance/stable-diffusion-xl-lightning"],
+  ["cloudflare", "video", "bytedance/seedance-2.0", seedance],
+];
+
+test.each(ownInputs)(
+  "%s: files of kind %s of a model with its own input, by %s, keep the maker's manifest",
+  async (provider, kind, route, input = {}) => {
+    const fields = Object.entries(input).map(([name, value]) => [name, { type: typeof value }]);
+    const properties = { prompt: { type: "string" }, ...Object.fromEntries(fields) };
+    const body = { type: "object", properties, required: ["prompt"] };
+    await env.DB.exec("DELETE FROM model");
+    await readCatalog(env.DB);
+    const { status } = await put("own", { kind, body, price: { task: 0.2 }, routes: [{ provider, model: route }] });
+    expect(status).toBeLessThan(300);
+    const types = kind === "video" ? (["mp4"] as const) : (["png", "jpeg", "webp"] as const);
+    for (const type of types) {
+      const account = await newAccount();
+      const id = await submit(account, kind === "video" ? videos : images, {
+        model: "own",
+        prompt: `${unique()} [signed ${type}]`,
+        input,
+      });
+      const { data } = (await finish(account, id)).body;
+      expect(data.status, JSON.stringify(data.error)).toBe("completed");
+      const url = kind === "video" ? data.result.videos[0].url[0] : data.result.images[0].url[0];
+      await expectUnchanged(type, url, account.key, id);
+    }
+  },
+);
 
 test("a still that is cut from a signed video has no manifest, and says so; the video keeps its own", async () => {
   const routes: Routes = { "vidA-2": [{ provider: "minimax", model: "MiniMax-H3" }] };

@@ -4,6 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { toObjectId } from "../../src/base/ids.ts";
+import type { BatchObject } from "../../src/api/batches/object.ts";
 import type { TaskObject } from "../../src/tasks/object/task-object.ts";
 import type { WalletObject } from "../../src/wallet/object.ts";
 
@@ -66,7 +67,7 @@ export function stopAt(
 export const openStub = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
 /** The object crashes: stored data remains, memory and running calls are lost. */
-export async function crash<T extends TaskObject | WalletObject>(stub: DurableObjectStub<T>): Promise<void> {
+export async function crash<T extends TaskObject | WalletObject | BatchObject>(stub: DurableObjectStub<T>): Promise<void> {
   await runInDurableObject(stub, (_, ctx) => ctx.abort("crash")).catch(() => undefined);
 }
 

@@ -45,11 +45,18 @@ interface End {
   end: "made" | "failed" | "cancelled";
 }
 
-async function readBill(match: string, routes: { model: string; cost: { image: number }; bills_failures: boolean }[]): Promise<number> {
+interface BilledRoute {
+  model: string;
+  cost: { image?: number; second?: number };
+  bills_failures: boolean;
+}
+
+async function readBill(match: string, routes: BilledRoute[], seconds: number): Promise<number> {
   const ends = await (await env.SANDBOX!.fetch(`http://sandbox/__ends?match=${match}`)).json<End[]>();
   return ends.reduce((sum, { model, n, end }) => {
     const { cost, bills_failures: bills } = routes.find((route) => route.model === model)!;
-    return sum + (end === "made" || (end === "failed" && bills) ? Math.round(cost.image * 1e6) * n : 0);
+    const one = Math.round((cost.image ?? 0) * 1e6) * n + Math.round((cost.second ?? 0) * 1e6) * seconds;
+    return sum + (end === "made" || (end === "failed" && bills) ? one : 0);
   }, 0);
 }
 
@@ -57,21 +64,26 @@ test.each(Array.from({ length: cases }, (_, seed) => seed))("seed %i", async (se
   const random = randomNumbers(seed * 7 + 1);
   const account = await newAccount();
   const prompt = unique();
+  const isVideo = random() < 0.4;
+  const [path, sold] = isVideo ? ["/v1/videos/generations", "vidC-1-0-pro-fast"] : ["/v1/images/generations", "imgA-4"];
+  const seconds = isVideo ? 4 : 0;
   const routes = ["first", "second", "third"].map((model, at) => ({
     provider: "sandbox",
     model,
-    cost: { image: 0.01 * 4 ** at },
+    cost: { [isVideo ? "second" : "image"]: 0.01 * 4 ** at },
     bills_failures: random() < 0.5,
   }));
   for (const { model } of routes) await script(chaos(random, prompt, model));
-  const body = { model: "imgA-4", prompt, n: 1 + Math.floor(random() * 3) };
-  const created = await call("/v1/images/generations", { key: account.key, body, vars: { ROUTES: { "imgA-4": routes } } });
+  const size = isVideo ? { duration: seconds } : { n: 1 + Math.floor(random() * 3) };
+  const body = { model: sold, prompt, ...size, ...(random() < 0.3 && { store: false }) };
+  const created = await call(path, { key: account.key, body, vars: { ROUTES: { [sold]: routes } } });
   const id = created.body.id as string;
   const vars = { HEDGE: ["off", "failed", "slow"][Math.floor(random() * 3)]!, CANCEL_CHARGE: random() < 0.5 ? "none" : "full" };
   await runInDurableObject(openStub(id), (object) => {
     const configured = object as unknown as { env: Env };
     configured.env = { ...configured.env, ...vars };
   });
+  const deletes = random() < 0.3;
   const cancelsAt = random() < 0.3 ? Math.floor(random() * 12) : Infinity;
   const record = () => runInDurableObject(openStub(id), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
   const isDone = async () => {
@@ -81,12 +93,13 @@ test.each(Array.from({ length: cases }, (_, seed) => seed))("seed %i", async (se
   for (let round = 0, rounds = 0; round < 120; round++) {
     if (round === cancelsAt) await call(`/v1/tasks/${id}/cancel`, { method: "POST", key: account.key });
     await deliver(id);
+    if (deletes) await call(`/v1/tasks/${id}`, { method: "DELETE", key: account.key });
     if ((await isDone()) && ++rounds > 2) break;
     await pass(id, 1 + Math.floor(random() * 12));
   }
   expect(await isDone()).toBe(true);
   await wakeWallet(account);
-  const bill = await readBill(prompt, routes);
+  const bill = await readBill(prompt, routes, seconds);
   const entry = await env.DB.prepare("SELECT cost, attempts FROM entry WHERE task_id = ?1").bind(id).first();
   expect({ ...entry, cost: entry?.["cost"] ?? 0 }).toEqual({ ...entry, cost: bill });
   // The sums that margins are read from have it too.

@@ -31,7 +31,7 @@ export const batches: Operations = {
     tag: "batches",
     summary: "Begin a batch",
     description:
-      "Runs up to 50,000 submissions. A line is `{custom_id, endpoint, body}`, where `endpoint` is `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix` or `/v1/tasks`. All lines are checked before one begins; one that is refused fails alone. `max_cost` is never exceeded: lines that would exceed it fail with `cost_limit_exceeded`. Without balance the batch waits, at most 24 hours.",
+      "Runs up to 50,000 submissions. A line is `{custom_id, endpoint, body}`, where `endpoint` is `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix`, `/v1/chat/completions` or `/v1/tasks`. All lines are checked before one begins; one that is refused fails alone. `max_cost` is never exceeded: lines that would exceed it fail with `cost_limit_exceeded`. Without balance the batch waits, at most 24 hours.",
     headers: ["Idempotency-Key"],
     body: {
       schema: newBatch(),

@@ -4,6 +4,7 @@ import { ApiError, invalid } from "../../base/errors.ts";
 import { toTaskId } from "../../base/ids.ts";
 import type { Caller } from "../../db/callers.ts";
 import { type Lookups, newLookups } from "../submissions/lookups.ts";
+import { newChatId } from "./chat-line.ts";
 import type { BatchInput } from "./input.ts";
 import { findLines, maxLineBytes, maxLines, parseLine } from "./lines.ts";
 import { type Assigned, type BatchStore, type BatchTerms, type LineFault, type Page, pageLines } from "./state.ts";
@@ -88,9 +89,10 @@ export class Checking {
       if (this.#ids.has(customId)) throw invalid("custom_id", "duplicate_custom_id");
       this.#ids.add(customId);
       if (caller) {
-        const { submission } = await checkLine(this.#env, this.#background, this.#terms, caller, line, lookups);
-        assigned = [toTaskId(this.#env.TASKS.newUniqueId()), submission.price, customId, at, bytes.length];
-        this.#price += submission.price;
+        const checked = await checkLine(this.#env, this.#background, this.#terms, caller, line, lookups);
+        const id = "chat" in checked ? newChatId() : toTaskId(this.#env.TASKS.newUniqueId());
+        assigned = [id, checked.price, customId, at, bytes.length];
+        this.#price += checked.price;
       }
       this.#valid++;
     } catch (error) {

@@ -11,14 +11,14 @@ export const maxLineBytes = 1024 * 1024;
 /** A line that could be parsed. */
 export interface Line {
   customId: string;
-  endpoint: SubmissionRequest["endpoint"];
+  endpoint: SubmissionRequest["endpoint"] | "chat";
   /** The task whose video a remix starts from. */
   videoId: string | undefined;
   path: string;
   body: Record<string, unknown>;
 }
 
-const endpoints = ["/v1/images/generations", "/v1/videos/generations", "/v1/videos/{id}/remix", "/v1/tasks"];
+const endpoints = ["/v1/images/generations", "/v1/videos/generations", "/v1/videos/{id}/remix", "/v1/chat/completions", "/v1/tasks"];
 
 /**
  * The first lines of these bytes as offsets, at most `limit`, without those of white space only. The last line counts only if it ends with a
@@ -63,6 +63,7 @@ export function parseLine(bytes: Uint8Array, found: { customId: string | null })
 function toTarget(path: string): Pick<Line, "endpoint" | "videoId"> | undefined {
   if (path === "/v1/images/generations") return { endpoint: "image", videoId: undefined };
   if (path === "/v1/videos/generations") return { endpoint: "video", videoId: undefined };
+  if (path === "/v1/chat/completions") return { endpoint: "chat", videoId: undefined };
   if (path === "/v1/tasks") return { endpoint: "task", videoId: undefined };
   const videoId = /^\/v1\/videos\/([\w-]+)\/remix$/.exec(path)?.[1];
   return videoId === undefined ? undefined : { endpoint: "remix", videoId };

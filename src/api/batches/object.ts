@@ -5,20 +5,34 @@ import { ApiError } from "../../base/errors.ts";
 import { lanes } from "../../base/concurrency.ts";
 import { newFileId, toObjectId, toTaskId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
+import { retry } from "../../base/retry.ts";
 import { batchVersion } from "../../base/versions.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { deleteBatch } from "../../db/batches.ts";
 import { type Caller, findCallerByHash, findCallerById } from "../../db/callers.ts";
-import { insertFile } from "../../db/files.ts";
+import { fileById, insertFile, type StoredFile } from "../../db/files.ts";
+import { type Charge, toUnits } from "../../db/ledger.ts";
 import { inJurisdiction } from "../../jurisdiction.ts";
 import { t } from "../../messages/index.ts";
 import { batchPrefix, removeAssets, removeUnder, storeFile } from "../../storage/assets.ts";
 import { newFileObject } from "../../storage/files.ts";
 import type { EndedLines, FailureGroup, LineQuery, LineReport } from "../../tasks/batch-line.ts";
+import { askUnattended } from "../chat/unattended.ts";
+import type { ChatOrder } from "../chat/order.ts";
+import { isChatId, newChatId, reserveChat, toCharge } from "./chat-line.ts";
 import { Checking } from "./checking.ts";
 import { BatchInput } from "./input.ts";
 import { type Line, parseLine } from "./lines.ts";
-import { type Assigned, type Batch, BatchStore, type BatchTerms, type LineFault, pageLines, type StopReason } from "./state.ts";
+import {
+  type Assigned,
+  type Batch,
+  BatchStore,
+  type BatchTerms,
+  type HeldChat,
+  type LineFault,
+  pageLines,
+  type StopReason,
+} from "./state.ts";
 import { type CheckedLine, checkLine, makeTask, toLineError, toResult } from "./submit-line.ts";
 import { type BatchView, toView } from "./view.ts";
 
@@ -64,6 +78,8 @@ export class BatchObject extends DurableObject<Env> {
   #running: Running | undefined;
   #loading: Promise<Running> | undefined;
   #pumping: Promise<void> | undefined;
+  /** The lines that are chats and begin or run, by number; undefined before a chat is held. */
+  readonly #chats = new Map<number, Promise<void> | undefined>();
   /** Something changed while lines were being started. */
   #isAsked = false;
 
@@ -187,8 +203,11 @@ export class BatchObject extends DurableObject<Env> {
       await this.ctx.storage.setAlarm(Date.now() + watchMs);
       const running = await this.#load();
       await this.#askOverdue(running);
+      await this.#settleChats(({ n }) => this.#store.hasLine(n));
       this.#pump();
       await this.#pumping;
+      // The object stays in memory while they run.
+      await Promise.all([...this.#chats.values()].filter((run) => run !== undefined));
     } catch (error) {
       alert("batch", { batch: batch.terms.id, outcome: "retry" }, error);
       await this.ctx.storage.setAlarm(Date.now() + retryMs.fault);
@@ -276,6 +295,8 @@ export class BatchObject extends DurableObject<Env> {
       refusals: new Map(),
       notBefore: 0,
     };
+    // What was held for a chat whose answer is lost is released, and the chat is asked again under another id.
+    await this.#settleChats(() => true);
     const asked: { n: number; taskId: string; price: number }[] = [];
     for (let at = 0; at <= batch.begun; at++) {
       const page = this.#store.page(at)!;
@@ -308,9 +329,10 @@ export class BatchObject extends DurableObject<Env> {
   /** Asks the tasks that are open for unusually long: their reports may have been lost. */
   async #askOverdue(running: Running): Promise<void> {
     for (const [n, line] of running.open) {
-      if (line.since + askAfterMs > Date.now()) continue;
+      if (line.since + askAfterMs > Date.now() || this.#chats.has(n)) continue;
       line.since = Date.now();
       const taskId = this.#assignedTo(n)?.[0];
+      if (isChatId(taskId)) await this.#settleChats((chat) => chat.n === n);
       const report = taskId === undefined ? "open" : await this.#askTask(this.#begun.terms, taskId);
       if (report === "open" || this.#store.hasLine(n)) continue;
       if (report) this.#endWithTask(running, n, taskId!, report);
@@ -400,6 +422,18 @@ export class BatchObject extends DurableObject<Env> {
   /** Makes the task of a line, or ends the line. False if it has to wait. */
   async #startLine(running: Running, n: number): Promise<boolean> {
     if (this.#store.hasLine(n) || running.open.has(n)) return true;
+    const assigned = this.#assignedTo(n);
+    if (!isChatId(assigned?.[0])) return this.#submitLine(running, n);
+    if (this.#chats.size >= lanes) return false;
+    this.#chats.set(n, undefined);
+    try {
+      return await this.#submitLine(running, n);
+    } finally {
+      if (!this.#chats.get(n)) this.#chats.delete(n);
+    }
+  }
+
+  async #submitLine(running: Running, n: number): Promise<boolean> {
     const text = await this.#openInput().line(n);
     const assigned = this.#assignedTo(n);
     if (!this.#batch) return true;
@@ -427,7 +461,7 @@ export class BatchObject extends DurableObject<Env> {
     const batch = this.#batch;
     if (!batch || this.#store.hasLine(n) || running.open.has(n)) return true;
     const { terms } = batch;
-    const { price, typicalSeconds } = checked.submission;
+    const { price, typicalSeconds } = checked;
     if (batch.stop !== undefined) {
       this.#isAsked = true;
       return false;
@@ -440,10 +474,11 @@ export class BatchObject extends DurableObject<Env> {
     }
     running.open.set(n, { price, since: Date.now() });
     this.#begin(n, taskId, price, typicalSeconds);
+    if ("chat" in checked) return this.#holdChat(running, n, line, checked.chat, taskId);
     const leave = () => void running.open.delete(n);
     let made;
     try {
-      made = await makeTask(this.env, taskId, checked, { batch: this.ctx.id.toString(), line: n });
+      made = await makeTask(this.env, taskId, checked.task, { batch: this.ctx.id.toString(), line: n });
     } catch (error) {
       // The outcome is unknown: the price stays counted until the task's object has answered.
       const report = await this.#askTask(terms, taskId);
@@ -469,6 +504,81 @@ export class BatchObject extends DurableObject<Env> {
     return this.#refused(running, n, line, made.refused, made.until);
   }
 
+  /** Holds a chat's price, and asks for it while other lines go on. */
+  async #holdChat(running: Running, n: number, line: Line, chat: ChatOrder, id: string): Promise<boolean> {
+    const charge = toCharge(this.#begun.terms, id, chat);
+    const { held } = chat;
+    this.#store.putChat({ n, charge, held, charged: 0, outcome: "provider_error" });
+    // If it throws the price stays counted until the alarm has settled what may be held.
+    const made = await reserveChat(this.env, charge, held).catch(async (error: unknown) => {
+      running.open.set(n, { price: held, since: 0 });
+      alert("batch", { batch: this.#begun.terms.id, outcome: "line_retry" }, error);
+      await this.ctx.storage.setAlarm(Date.now() + retryMs.fault);
+    });
+    if (!made || !this.#batch) return true;
+    if (made.answer !== "reserved") {
+      this.#store.deleteChat(id);
+      running.open.delete(n);
+      return this.#refused(running, n, line, made.answer, made.until);
+    }
+    if (Date.now() >= running.notBefore) this.#notWaiting();
+    const run = this.#runChat(running, n, line, chat, charge)
+      .catch(async (error: unknown) => {
+        alert("batch", { batch: this.#batch?.terms.id, outcome: "retry" }, error);
+        if (this.#batch) await this.ctx.storage.setAlarm(Date.now() + retryMs.fault);
+      })
+      .finally(() => {
+        this.#chats.delete(n);
+        this.#pump();
+      });
+    this.#chats.set(n, run);
+    this.ctx.waitUntil(run);
+    return true;
+  }
+
+  async #runChat(running: Running, n: number, line: Line, chat: ChatOrder, charge: Charge): Promise<void> {
+    const { terms } = this.#begun;
+    const asker = { env: this.env, background: this.ctx, requestId: terms.requestId, accountId: terms.accountId };
+    const { result, charged, outcome, attempts } = await askUnattended(asker, charge.taskId, chat);
+    if (!this.#batch || this.#store.hasLine(n)) return;
+    const { held } = chat;
+    const settle = () => this.#settleChats((one) => one.charge.taskId === charge.taskId);
+    const refusals = (running.refusals.get(n) ?? 0) + 1;
+    const isRepeated = "error" in result && result.error.code === "unavailable" && charged === 0 && refusals < maxRefusals;
+    const ended = { n, charge, held, charged, outcome, attempts };
+    if (isRepeated && this.#begun.stop === undefined) {
+      running.refusals.set(n, refusals);
+      this.#store.putChat(ended);
+      // Counted until it is released; then the line has another id.
+      await settle();
+      running.open.delete(n);
+      running.again.push(n);
+      running.again.sort((a, b) => a - b);
+      return this.#wait(running, Math.max(retryMs.fault, 1000 * Math.min(result.error.retryAfter ?? 0, 60)));
+    }
+    const cost = { reserved: toUnits(held), charged: toUnits(charged), returned: toUnits(held - charged) };
+    const status = "answer" in result ? "completed" : "failed";
+    const found = "answer" in result ? { response: result.answer } : { error: toLineError(result.error, terms) };
+    this.#store.endChat({ n, status, charged, result: JSON.stringify({ custom_id: line.customId, status, ...found, cost }) }, ended);
+    running.open.delete(n);
+    running.charged += charged;
+    running[status]++;
+    await settle();
+  }
+
+  /** Settles the chats that `isMeant` selects. Repeating is safe. Throws if a wallet does not answer. */
+  async #settleChats(isMeant: (chat: HeldChat) => boolean): Promise<void> {
+    for (const chat of this.#store.chats().filter(isMeant)) {
+      const { n, charge, charged, outcome, held, attempts } = chat;
+      await retry("settle", charge.taskId, async () =>
+        this.env.WALLETS.getByName(charge.accountId).settle(charge, charged, outcome, held, undefined, attempts),
+      );
+      if (!this.#batch) return;
+      this.#store.deleteChat(charge.taskId);
+      if (this.#assignedTo(n)?.[0] === charge.taskId && !this.#store.hasLine(n)) this.#reassign(n, newChatId());
+    }
+  }
+
   /** What follows from a submission that was refused. */
   async #refused(running: Running, n: number, line: Line, why: string, until?: number): Promise<boolean> {
     const { terms } = this.#begun;
@@ -487,7 +597,7 @@ export class BatchObject extends DurableObject<Env> {
     if (refusals >= maxRefusals) {
       // This object has got every answer about the id, and there is no task: it is never used again.
       running.refusals.delete(n);
-      this.#reassign(n, toTaskId(this.env.TASKS.newUniqueId()));
+      this.#reassign(n, isChatId(this.#assignedTo(n)?.[0]) ? newChatId() : toTaskId(this.env.TASKS.newUniqueId()));
     }
     await this.#wait(running, retryMs.fault);
     return false;
@@ -512,15 +622,18 @@ export class BatchObject extends DurableObject<Env> {
     this.#store.putPage(page);
   }
 
-  /** Notes what the batch waits for. False if it has waited for too long: then the rest of the lines fail. */
+  /** Notes what the batch waits for. False if it has had no balance for too long: then the rest of the lines fail. */
   #waitFor(what: "balance" | "open_tasks"): boolean {
     const batch = this.#begun;
-    if (batch.waiting?.for !== what) this.#commit({ ...batch, waiting: { for: what, since: Date.now() } });
-    else if (what === "balance" && batch.waiting.since + maxWaitMs <= Date.now()) {
+    // Waiting for open tasks in between does not begin the day again.
+    const balanceSince = batch.waiting?.balanceSince ?? (what === "balance" ? Date.now() : undefined);
+    if (what === "balance" && balanceSince !== undefined && balanceSince + maxWaitMs <= Date.now()) {
       this.#stop("insufficient_quota");
       this.#isAsked = true;
       return false;
     }
+    const waiting = { for: what, ...(balanceSince !== undefined && { balanceSince }) };
+    if (batch.waiting?.for !== what || batch.waiting.balanceSince !== balanceSince) this.#commit({ ...batch, waiting });
     return true;
   }
 
@@ -556,11 +669,25 @@ export class BatchObject extends DurableObject<Env> {
 
   /** Stores the results as a file of the account, then ends the batch. A repeat stores them again. */
   async #finish(batch: Batch): Promise<void> {
+    await this.#settleChats(() => true);
     if (batch.resultsFile === undefined) await this.#storeResults(batch.terms);
     await this.#end({ ...this.#begun, status: batch.stop === "cancelled" ? "cancelled" : "completed", waiting: undefined });
   }
 
   async #storeResults({ accountId, keyId, id }: BatchTerms): Promise<void> {
+    const file = this.#begun.results ?? (await this.#writeResults({ accountId, keyId, id }));
+    if (!this.#batch) return;
+    // Chosen before it is added: after a crash between the two the same file is added.
+    this.#commit({ ...this.#batch, results: file });
+    if (!(await fileById(this.env.DB, { accountId }, file.id, Date.now()))) {
+      // Results are never refused for their size; they count.
+      const replaced = await insertFile(this.env.DB, file, Number.MAX_SAFE_INTEGER);
+      await removeAssets(this.env.ASSETS, replaced ?? []);
+    }
+    if (this.#batch) this.#commit({ ...this.#batch, resultsFile: file.id });
+  }
+
+  async #writeResults({ accountId, keyId, id }: Pick<BatchTerms, "accountId" | "keyId" | "id">): Promise<StoredFile> {
     const object = newFileObject(accountId);
     const store = this.#store;
     const pieces = async function* () {
@@ -575,21 +702,7 @@ export class BatchObject extends DurableObject<Env> {
     const { bytes, digest } = await storeFile(this.env.ASSETS, object, pieces(), { type, maxBytes: Infinity });
     const now = Date.now();
     const createdAt = now - (now % 1000);
-    const file = {
-      id: newFileId(digest),
-      accountId,
-      type,
-      bytes,
-      name: `${id}.jsonl`,
-      object,
-      createdAt,
-      expiresAt: createdAt + keptMs,
-      keyId,
-    };
-    // Results are never refused for their size; they count.
-    const replaced = await insertFile(this.env.DB, file, Number.MAX_SAFE_INTEGER);
-    await removeAssets(this.env.ASSETS, replaced ?? []);
-    if (this.#batch) this.#commit({ ...this.#batch, resultsFile: file.id });
+    return { id: newFileId(digest), accountId, type, bytes, name: `${id}.jsonl`, object, createdAt, expiresAt: createdAt + keptMs, keyId };
   }
 
   async #end(batch: Batch): Promise<void> {

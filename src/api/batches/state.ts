@@ -1,6 +1,8 @@
 /** What a batch's object stores: the batch, the pages of its input, and the lines that have ended. */
 
+import type { StoredFile } from "../../db/files.ts";
 import type { EndedLines, FailureGroup, LineQuery } from "../../tasks/batch-line.ts";
+import type { Settlement } from "../../wallet/late-settlements.ts";
 import type { Language } from "../../messages/index.ts";
 
 /** How many lines a page has: one row is written for all of them before any of them runs. */
@@ -63,10 +65,13 @@ export interface Batch {
   /** The last page of which lines may have begun; -1 before the first. */
   begun: number;
   stop?: StopReason | undefined;
-  waiting?: { for: "balance" | "open_tasks"; since: number } | undefined;
+  /** `balanceSince`: when the balance was first missing since a line began, in milliseconds. */
+  waiting?: { for: "balance" | "open_tasks"; balanceSince?: number } | undefined;
   endedAt?: number | undefined;
   errors?: LineFault[] | undefined;
   resultsFile?: string | undefined;
+  /** The stored results, before they are a file of the account. */
+  results?: StoredFile | undefined;
   /** The usual seconds of the last line that began. */
   typicalSeconds?: number | undefined;
   /** What all lines cost if none fails, in millionths, when they were checked; missing in batches of the previous release. */
@@ -96,6 +101,9 @@ export interface EndedLine {
   charged: number;
   result: string;
 }
+
+/** A chat that was held, and how it is settled: at nothing until it has ended. `n` is its line. */
+export type HeldChat = Settlement & { n: number };
 
 /** The object's storage. Calls without an `await` between them are one transaction. */
 export class BatchStore {
@@ -136,6 +144,28 @@ export class BatchStore {
 
   putLine({ n, status, charged, result }: EndedLine): void {
     this.#storage.sql.exec("INSERT OR IGNORE INTO line VALUES (?, ?, ?, ?)", n, status, charged, result);
+  }
+
+  /** Written before the hold, and again with what is to be charged: after a crash nothing is held that this does not settle. */
+  putChat(chat: HeldChat): void {
+    this.#storage.kv.put(`chat ${chat.charge.taskId}`, chat);
+  }
+
+  /** An ended chat: its line, and what is to be settled, in one transaction. */
+  endChat(line: EndedLine, chat: HeldChat): void {
+    this.#storage.transactionSync(() => {
+      this.putChat(chat);
+      this.putLine(line);
+    });
+  }
+
+  /** The chats that are not settled yet. */
+  chats(): HeldChat[] {
+    return [...this.#storage.kv.list<HeldChat>({ prefix: "chat " })].map(([, chat]) => chat);
+  }
+
+  deleteChat(id: string): void {
+    this.#storage.kv.delete(`chat ${id}`);
   }
 
   hasLine(n: number): boolean {

@@ -9,6 +9,8 @@ import type { CreateAnswer } from "../../tasks/object/creating.ts";
 import type { BatchLine } from "../../tasks/batch-line.ts";
 import { errorBody } from "../request/error-body.ts";
 import { withoutImages } from "../request/large-body.ts";
+import type { ChatOrder } from "../chat/order.ts";
+import { checkChatLine } from "./chat-line.ts";
 import type { Lookups } from "../submissions/lookups.ts";
 import { digestBody, storeInputs, storeVideo } from "../submissions/inputs.ts";
 import { type Checked, readFields, type SubmissionRequest, toSubmission } from "../submissions/submission.ts";
@@ -17,10 +19,13 @@ import type { BatchTerms } from "./state.ts";
 
 type Background = Pick<ExecutionContext, "waitUntil">;
 
-/** A line that was checked: what is needed to make its task. */
-export interface CheckedLine extends Checked {
+/** What is needed to make a line's task. */
+interface CheckedTask extends Checked {
   request: SubmissionRequest;
 }
+
+/** A line that was checked, its price in millionths and its usual seconds. */
+export type CheckedLine = { price: number; typicalSeconds: number } & ({ task: CheckedTask } | { chat: ChatOrder });
 
 /** Checks a line as its own endpoint would. Throws `ApiError`. */
 export async function checkLine(
@@ -31,8 +36,13 @@ export async function checkLine(
   line: Line,
   lookups?: Lookups,
 ): Promise<CheckedLine> {
+  const { endpoint } = line;
+  if (endpoint === "chat") {
+    const chat = await checkChatLine(env, caller, line.body);
+    return { price: chat.held, typicalSeconds: chat.typicalSeconds, chat };
+  }
   const request: SubmissionRequest = {
-    endpoint: line.endpoint,
+    endpoint,
     videoId: line.videoId,
     read: withoutImages({ ...(terms.deliverTo && { deliver_to: terms.deliverTo }), ...line.body }),
     caller,
@@ -46,14 +56,16 @@ export async function checkLine(
     language: terms.language,
     lookups,
   };
-  return { ...(await toSubmission(env, background, request, await readFields(env, request))), request };
+  const task = { ...(await toSubmission(env, background, request, await readFields(env, request))), request };
+  const { price, typicalSeconds } = task.submission;
+  return { price, typicalSeconds, task };
 }
 
 /**
  * Makes the line's task. It may be repeated with the same id: the task is made once. Throws 400 if a file of the line is gone, and faults of our
  * own storage.
  */
-export async function makeTask(env: Env, taskId: string, checked: CheckedLine, batch: BatchLine): Promise<CreateAnswer> {
+export async function makeTask(env: Env, taskId: string, checked: CheckedTask, batch: BatchLine): Promise<CreateAnswer> {
   const { submission, references, files, videoFile, request } = checked;
   const { source } = submission;
   const hasInputs = videoFile !== undefined || references.some(({ inline, file }) => inline !== undefined || file !== undefined);

@@ -2,9 +2,6 @@
 
 import { answer, respond } from "../request/answer.ts";
 import { type AppContext, hasQuery } from "../request/context.ts";
-import { type ChatBody, droppedFields, toForwarded } from "../../catalog/chat-schema.ts";
-import { chatReservation } from "../../catalog/chat-tokens.ts";
-import { parseBody } from "../../catalog/parse.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { chatPrice } from "../../catalog/prices.ts";
 import { liveCatalog } from "../../current-catalog.ts";
@@ -18,12 +15,12 @@ import { holdForChat } from "./hold.ts";
 import { settleChat } from "../../wallet/settlements.ts";
 import { admitToSubmit } from "../request/auth.ts";
 import { type Chat, readWhole, relayStream } from "./relay.ts";
-import { askRoutes, chatRoutes, toChatError } from "./routes.ts";
+import { type ChatOrder, checkChat } from "./order.ts";
+import { askRoutes, toChatError } from "./routes.ts";
 import { toErrorObject } from "../request/errors.ts";
-import { requireScope } from "../request/key-scope.ts";
 import { announceEnd } from "../request/model-end.ts";
 import { withChat } from "../request/large-body.ts";
-import { answerDryRun, isDryRun, optionViolations, requireMaxCost } from "../request/options.ts";
+import { answerDryRun, isDryRun } from "../request/options.ts";
 import { readQuery } from "../request/query.ts";
 import { chatQuery } from "../schema/queries.ts";
 import { withSpan } from "../../tracing.ts";
@@ -50,54 +47,20 @@ export async function completeChat(c: AppContext): Promise<Response> {
 export const previewChat = (c: AppContext, body: Record<string, unknown>, catalog: Catalog): Promise<Response> =>
   dryRun(c, check(c, body, catalog));
 
-/** A chat that may be held. */
-type Order = ReturnType<typeof check>;
+/** Checks a body for a request, which gets the model's name and end. Throws an `ApiError`. */
+const check = (c: AppContext, raw: Record<string, unknown>, catalog: Catalog): ChatOrder =>
+  checkChat(c.env, c.get("caller"), raw, catalog, (model) => {
+    c.set("model", model.id);
+    announceEnd(c, model);
+  });
 
-/** Checks a body. Throws an `ApiError`. */
-function check(c: AppContext, raw: Record<string, unknown>, catalog: Catalog) {
-  const trace: Chat["trace"] = {};
-  const parsed = withSpan("validate", { kind: "chat", trace }, () => parseBody(raw, "chat", { catalog }));
-  const violations = raw["max_cost"] === undefined ? parsed.violations : [...parsed.violations, ...optionViolations(raw, "chat")];
-  if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
-  const { model } = parsed;
-  c.set("model", model.id);
-  announceEnd(c, model);
-  requireScope(c.get("caller"), "chat", model.id);
-  const body = parsed.output as ChatBody;
-  const { price } = model;
-  const fields = toForwarded(body);
-  const { promptTokens, maxTokens, amount } = chatReservation(price, body, fields);
-  const isStream = body.stream === true;
-  // Usage is always requested.
-  const forwarded = { ...fields, ...(isStream && { stream: true, stream_options: { include_usage: true } }) };
-  const routes = chatRoutes(c.env, model, forwarded, maxTokens);
-  requireMaxCost(raw, amount);
-  return {
-    model: model.id,
-    price,
-    routes,
-    isStream,
-    wantsUsage: body.stream_options?.include_usage === true,
-    promptTokens,
-    maxTokens,
-    /** Millionths. */
-    held: amount,
-    typicalSeconds: model.typicalSeconds,
-    /** Names of the caller's fields, and of those that no route gets. */
-    given: Object.keys(raw),
-    ignored: droppedFields(raw),
-    /** Shared by the chat's spans. */
-    trace,
-  };
-}
-
-function dryRun(c: AppContext, { model, held, typicalSeconds, promptTokens, maxTokens }: Order): Promise<Response> {
+function dryRun(c: AppContext, { model, held, typicalSeconds, promptTokens, maxTokens }: ChatOrder): Promise<Response> {
   const metadata = { kind: "chat", prompt_tokens: promptTokens, max_completion_tokens: maxTokens, reserved: toUnits(held) };
   return answerDryRun(c, { kind: "chat", model, price: held, typicalSeconds, metadata });
 }
 
 /** A chat that is held, asked, answered and settled. Its closures do not refer to the body, which would otherwise stay in memory while the answer is streamed. */
-function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTokens, held, given, trace }: Order): HeldChat {
+function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTokens, held, given, trace }: ChatOrder): HeldChat {
   const { env } = c;
   const { accountId, keyId } = c.get("caller");
   const id = `chatcmpl-${newId("")}`;
@@ -115,8 +78,8 @@ function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTok
     wantsUsage,
     caller,
     trace,
-    toError: (fault) => toChatError(fault, c, given),
-    describe: (fault) => toErrorObject(toChatError(fault, c, given), c),
+    toError: (fault) => toChatError(fault, c.get("requestId"), given),
+    describe: (fault) => toErrorObject(toChatError(fault, c.get("requestId"), given), c),
     hold: () => withSpan("reserve", spans, () => holdForChat(env, c.executionCtx, charge, held)),
     settle(usage) {
       caller.endWatch();
@@ -148,7 +111,7 @@ interface HeldChat extends Chat {
 }
 
 /** Holds the price, asks the routes and answers. Each way out after the hold settles it, once. */
-async function answerChat(c: AppContext, chat: HeldChat, { routes, isStream, ignored }: Order): Promise<Response> {
+async function answerChat(c: AppContext, chat: HeldChat, { routes, isStream, ignored }: ChatOrder): Promise<Response> {
   try {
     await chat.hold();
     chat.caller.watch();
@@ -157,7 +120,8 @@ async function answerChat(c: AppContext, chat: HeldChat, { routes, isStream, ign
       chat.settle(undefined);
       throw new ApiError("unavailable");
     }
-    const { response, dropped } = await askRoutes(c, chat, routes, isStream).catch((error: unknown) => {
+    const asker = { env: c.env, background: c.executionCtx, requestId: c.get("requestId"), accountId: c.get("caller").accountId };
+    const { response, dropped } = await askRoutes(asker, chat, routes, isStream).catch((error: unknown) => {
       // If the upstream had no time to answer before the caller left, at least the prompt is charged.
       const isLeft = chat.caller.isGone() && chat.caller.signal.aborted;
       chat.settle(isLeft ? { promptTokens: chat.promptTokens, completionTokens: 0 } : undefined);

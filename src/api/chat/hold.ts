@@ -11,12 +11,15 @@ import { settleChat, settleGathered } from "../../wallet/settlements.ts";
 /** The time after a chat's deadline when the wallet releases its hold: by then its Worker has ended, and a settlement that went to the queue has arrived. */
 const graceMs = 300_000;
 
+/** When the wallet releases the hold of a chat that is asked now. */
+export const chatHoldEnds = (): number => Date.now() + chatDeadlineMs + graceMs;
+
 /**
  * Holds `held` (millionths). Throws an `ApiError` if it cannot be held. If the outcome is unknown the hold is settled at nothing, in case
  * it exists or is still made.
  */
 export async function holdForChat(env: Env, ctx: Pick<ExecutionContext, "waitUntil">, charge: Charge, held: number): Promise<void> {
-  const deadline = Date.now() + chatDeadlineMs + graceMs;
+  const deadline = chatHoldEnds();
   const isHeld = await holdTogether(env.WALLETS, { charge, held, deadline });
   if (isHeld) return;
   const giveUp = () => ctx.waitUntil(settleChat(env, { charge, held, charged: 0, outcome: "provider_error" }) ?? Promise.resolve());

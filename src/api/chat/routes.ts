@@ -1,6 +1,5 @@
 /** The routes of a chat: selects those that support it, calls them in turn, and builds the caller's error if all fail. */
 
-import type { AppContext } from "../request/context.ts";
 import { chatFamilies, type ChatFamily, findFamily, fitToFamily } from "../../catalog/chat-families.ts";
 import type { Model, Route } from "../../catalog/models.ts";
 import { routesFor } from "../../catalog/routes.ts";
@@ -63,12 +62,20 @@ function mayHonour(malformed: Malformed, here: ChatFamily, next: ChatFamily): bo
   return malformed.onlyHere && next !== here;
 }
 
+/** Who asks for a chat, and what outlives the answer. */
+export interface Asker {
+  env: Env;
+  background: Pick<ExecutionContext, "waitUntil">;
+  requestId: string;
+  accountId: string;
+}
+
 /**
  * Returns the answer of the first route that answers. If a route refuses the content or the format, this is final, unless another route
  * supports the format; after any other fault before the answer the next route is tried.
  */
 export async function askRoutes(
-  c: AppContext,
+  { env, background, requestId, accountId }: Asker,
   chat: Chat,
   routes: FittedRoute[],
   stream: boolean,
@@ -80,9 +87,9 @@ export async function askRoutes(
     if (refusal && !mayHonour(refusal.malformed, refusal.family, family)) continue;
     const started = Date.now();
     const line = (outcome: string) => ({
-      request: c.get("requestId"),
+      request: requestId,
       task: chat.id,
-      account: c.get("caller").accountId,
+      account: accountId,
       model,
       provider,
       attempt: attempt + 1,
@@ -90,24 +97,24 @@ export async function askRoutes(
       ms: Date.now() - started,
     });
     try {
-      const ask = openChat(c.env, provider);
+      const ask = openChat(env, provider);
       if (!ask) throw new ProviderError("refused", "the route's provider has no chats");
       const response = await withSpan("provider", { kind: "chat", model, provider, task: chat.id, trace: chat.trace }, () =>
         ask({ body, stream, settings: route.settings, signal: chat.caller.signal }),
       );
       chat.costs.answering(route);
-      logStep(c.env, "dispatch", line("answered"));
+      logStep(env, "dispatch", line("answered"));
       // Most chats write nothing, and `waitUntil` costs more than the count.
-      const counted = countCall(c.env.DB, `route ${provider} ${model}`, true);
-      if (counted) c.executionCtx.waitUntil(counted);
+      const counted = countCall(env.DB, `route ${provider} ${model}`, true);
+      if (counted) background.waitUntil(counted);
       return { response, dropped };
     } catch (error) {
       chat.costs.failed(route);
       const { malformed, contentPolicy = false } = error instanceof ProviderError ? error : {};
-      if (malformed || contentPolicy) logStep(c.env, "dispatch", line("refused"));
+      if (malformed || contentPolicy) logStep(env, "dispatch", line("refused"));
       else {
         alert("dispatch", line("fault"), error);
-        await countFault(c.env, { provider, model }, error);
+        await countFault(env, { provider, model }, error);
       }
       // Of two errors, the fault of a route is more specific than a field that a later route does not support.
       if (!malformed || fault === undefined) fault = error;
@@ -119,7 +126,7 @@ export async function askRoutes(
 }
 
 /** The caller's error for a fault; `given` are the names of the caller's fields. Faults of the operator's account are logged. */
-export function toChatError(error: unknown, c: AppContext, given: string[]): ApiError {
+export function toChatError(error: unknown, requestId: string, given: string[]): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof ProviderError) {
     const { malformed, contentPolicy, retryable, nothingAccepted, retryAfterMs } = error;
@@ -131,7 +138,7 @@ export function toChatError(error: unknown, c: AppContext, given: string[]): Api
         cause: error,
       });
   }
-  alert("request", { request: c.get("requestId"), outcome: "internal_error" }, error);
+  alert("request", { request: requestId, outcome: "internal_error" }, error);
   return new ApiError("internal_error", { cause: error });
 }
 

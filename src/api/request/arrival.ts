@@ -12,7 +12,7 @@ import { spool, type Spooled } from "../../storage/spool.ts";
 export const smallEnough = 64 * 1024;
 
 /** The larger ones that are arriving, of which an account may have 16 at once, and 16 with its browser tokens. Others never wait for them. */
-const arrivals = new Semaphore({ maxAtOnce: 256, maxOfOne: 16, maxHoldMs: 300_000, maxWaitMs: 0 });
+const arrivals = new Semaphore({ maxAtOnce: 128, maxOfOne: 16, maxHoldMs: 300_000, maxWaitMs: 0 });
 /** Those of browser tokens, of which each may have 4. */
 const arrivalsOfTokens = new Semaphore({ maxAtOnce: Infinity, maxOfOne: 4, maxHoldMs: 300_000, maxWaitMs: 0 });
 

@@ -54,7 +54,7 @@ export async function findUnlessStranger(
     else asked.delete(credential);
   }
   if (caller) {
-    if (familiar.size >= maxEntries) familiar.clear();
+    makeRoom(familiar);
     familiar.add(credential);
     return caller;
   }
@@ -68,8 +68,14 @@ export async function findUnlessStranger(
 function openStranger(network: string, now: number): Stranger {
   let stranger = strangers.get(network);
   if (!stranger || stranger.until <= now) {
-    if (strangers.size >= maxEntries) strangers.clear();
+    strangers.delete(network); // the new entry is the latest
+    makeRoom(strangers);
     strangers.set(network, (stranger = { until: now + 1000 * secondsLeft(now), unknown: 0, asked: new Map() }));
   }
   return stranger;
+}
+
+/** Deletes the oldest entry of a full map or set: to empty it would forget all counts, which 10,000 addresses could cause. */
+function makeRoom(entries: Pick<Map<string, unknown>, "size" | "keys" | "delete">): void {
+  if (entries.size >= maxEntries) entries.delete(entries.keys().next().value ?? "");
 }

@@ -4,6 +4,8 @@ import { liveCatalog } from "../../current-catalog.ts";
 import type { Violation } from "../../base/errors.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { type Endpoint, parseBody, toParameters } from "../../catalog/parse.ts";
+import type { ChatBody } from "../../catalog/chat-schema.ts";
+import { chatReservation } from "../../catalog/chat-tokens.ts";
 import { priceTask } from "../../catalog/prices.ts";
 import { t } from "../../messages/index.ts";
 import type { ConsoleContext } from "../context.ts";
@@ -33,13 +35,14 @@ const maxLines = 50_000;
 const maxLineLength = 1024 * 1024;
 const shownFaults = 50;
 
-const targets: [path: RegExp, endpoint: Exclude<Endpoint, "chat">][] = [
+const targets: [path: RegExp, endpoint: Endpoint][] = [
   [/^\/v1\/images\/generations$/, "image"],
   [/^\/v1\/videos\/generations$/, "video"],
   [/^\/v1\/videos\/[\w-]+\/remix$/, "remix"],
+  [/^\/v1\/chat\/completions$/, "chat"],
   [/^\/v1\/tasks$/, "task"],
 ];
-const allowed = "/v1/images/generations, /v1/videos/generations, /v1/videos/{id}/remix, /v1/tasks";
+const allowed = "/v1/images/generations, /v1/videos/generations, /v1/videos/{id}/remix, /v1/chat/completions, /v1/tasks";
 
 type Found = { customId?: string | undefined; violations: Violation[] } | { customId: string; model: string; price: number };
 
@@ -68,6 +71,7 @@ function checkLine(text: string, catalog: Catalog, known: Set<string>): Found {
   const { model, action, output, violations: own } = parseBody(body as Record<string, unknown>, endpoint, { catalog });
   violations.push(...own);
   if (violations.length > 0 || !model || customId === undefined) return { customId, violations };
+  if (action === "chat") return { customId, model: model.id, price: chatReservation(model.price, output as ChatBody).amount };
   return { customId, model: model.id, price: priceTask(model, action, toParameters(output)).price };
 }
 

@@ -40,7 +40,7 @@ export async function readLines(c: ConsoleContext, id: string, query: LineQuery)
 export const linePreviews = (c: ConsoleContext, lines: Line[]) =>
   readPreviews(
     c,
-    lines.flatMap(({ status, response }) => (status === "completed" && response ? [response] : [])),
+    lines.flatMap(({ status, task, response }) => (status === "completed" && task !== undefined && response ? [response] : [])),
   );
 
 interface RowsProps {

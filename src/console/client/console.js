@@ -222,6 +222,26 @@ document.addEventListener("input", ({ target }) => {
   else target.removeAttribute("aria-describedby");
 });
 
+/** `<form data-into="id">`: its answer is put into that element, in place of a new page. */
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!(form instanceof HTMLFormElement) || form.dataset["into"] === undefined || event.defaultPrevented) return;
+  event.preventDefault();
+  const place = document.getElementById(form.dataset["into"]);
+  const button = event.submitter;
+  if (button?.getAttribute("aria-busy") === "true") return;
+  button?.setAttribute("aria-busy", "true");
+  const body = new URLSearchParams([...new FormData(form)].flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])));
+  void fetch(form.action, { method: "POST", headers: { "x-part": "1" }, body })
+    .then(async (answer) => {
+      // The session has ended: without the script the form leads to the sign-in page.
+      if (answer.redirected) return location.assign(answer.url);
+      if (place) place.innerHTML = await answer.text();
+    })
+    .catch(() => toast(document.querySelector(".toasts")?.getAttribute("data-lost") ?? ""))
+    .finally(() => button?.removeAttribute("aria-busy"));
+});
+
 /** Opens the palette of the page's search link, whose script is loaded then. Returns false if the page has none. */
 function openPalette() {
   const find = document.querySelector("a[data-palette]");

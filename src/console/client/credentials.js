@@ -7,22 +7,27 @@ function credentialReader(type        )                   {
   const parser = parsers[type]?.();
   const held = new Uint8Array(maxTaken);
   let heldBytes = 0;
-  let found = false;
+  let passed = 0;
+  let place                           ;
   let need = parser ? next(parser.next()) : undefined;
   function next({ done, value }                               )                   {
     if (!done) return value;
-    found = value;
+    if (value) place = { start: passed - manifestHead, length: toDataView(held).getUint32(0) };
     return undefined;
   }
   return {
     get found() {
-      return found;
+      return place !== undefined;
+    },
+    get place() {
+      return place;
     },
     push(bytes) {
       for (let at = 0; need && at < bytes.length;) {
         if ("skip" in need) {
           const skipped = Math.min(need.skip, bytes.length - at);
           at += skipped;
+          passed += skipped;
           need = need.skip > skipped ? { skip: need.skip - skipped } : next(parser .next(held));
           continue;
         }
@@ -30,6 +35,7 @@ function credentialReader(type        )                   {
         held.set(part, heldBytes);
         heldBytes += part.length;
         at += part.length;
+        passed += part.length;
         if (heldBytes < need.take) return;
         heldBytes = 0;
         need = next(parser .next(held.subarray(0, need.take)));

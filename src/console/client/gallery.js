@@ -1,5 +1,4 @@
-// The gallery: selecting tiles, videos that play under the pointer, and thumbnails for videos that lack one. The lightbox is in
-// lightbox.js.
+// The gallery: selecting tiles, and videos that play under the pointer. The lightbox is in lightbox.js.
 
 const form = document.getElementById("chosen");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -51,7 +50,6 @@ document.addEventListener("htmx:after:swap", () => {
   const there = new Set(boxes().map(({ value }) => value));
   for (const id of chosen) if (!there.has(id)) chosen.delete(id);
   showChosen();
-  look();
 });
 
 // A video plays while the pointer rests on its tile, without sound.
@@ -81,56 +79,3 @@ form?.addEventListener("pointerout", (event) => {
   clearTimeout(resting);
   link.querySelector("video")?.remove();
 });
-
-// Draws the first frame of a video without a thumbnail once; the gateway stores it.
-const width = 480;
-const maxBytes = 40_000;
-
-/** @param {HTMLCanvasElement} canvas @param {number} quality @returns {Promise<Blob | null>} */
-const encode = (canvas, quality) => new Promise((resolve) => canvas.toBlob(resolve, "image/webp", quality));
-
-/** @param {Element} place */
-async function capture(place) {
-  const video = document.createElement("video");
-  video.crossOrigin = "anonymous";
-  video.muted = true;
-  video.preload = "auto";
-  video.src = place.closest("a")?.getAttribute("data-video") ?? "";
-  video.currentTime = 0.1;
-  await new Promise((resolve, reject) => {
-    video.addEventListener("seeked", resolve, { once: true });
-    video.addEventListener("error", () => reject(new Error("the video cannot be played")), { once: true });
-  });
-  const canvas = document.createElement("canvas");
-  canvas.width = Math.min(width, video.videoWidth);
-  canvas.height = Math.round((canvas.width * video.videoHeight) / video.videoWidth);
-  canvas.getContext("2d")?.drawImage(video, 0, 0, canvas.width, canvas.height);
-  video.removeAttribute("src");
-  video.load();
-  for (const quality of [0.8, 0.5, 0.2]) {
-    const blob = await encode(canvas, quality);
-    if (!blob || blob.size > maxBytes) continue;
-    const answer = await fetch(place.getAttribute("data-capture") ?? "", { method: "POST", body: blob });
-    if (!answer.ok) return;
-    const image = new Image();
-    image.alt = place.getAttribute("data-title") ?? "";
-    image.src = await answer.text();
-    await image.decode();
-    place.replaceWith(image);
-    return;
-  }
-}
-
-/** One after the other: a page of videos must not load all of them at once. */
-let queue = Promise.resolve();
-const seen = new IntersectionObserver((entries) => {
-  for (const { isIntersecting, target } of entries) {
-    if (!isIntersecting) continue;
-    seen.unobserve(target);
-    queue = queue.then(() => (target.isConnected ? capture(target) : undefined)).catch(() => undefined);
-  }
-});
-function look() {
-  for (const place of document.querySelectorAll("[data-capture]")) seen.observe(place);
-}
-look();

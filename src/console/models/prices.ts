@@ -16,7 +16,10 @@ export type PriceName =
   | "output_million_tokens";
 
 /** Prices with the unit of each, `["per image", "$0.03"]`, then the factors of an own input's fields, `["with sound: true", "× 2"]`. */
-export const listPrices = (c: ConsoleContext, { price, priceRule }: Choice): (readonly [name: string, amount: string])[] => [
+export const listPrices = (
+  c: ConsoleContext,
+  { price, priceRule }: Pick<Choice, "price" | "priceRule">,
+): (readonly [name: string, amount: string])[] => [
   ...Object.entries(price).map(
     ([name, units]) => [c.var.t(`model_price_${name as PriceName}`), formatAmount(c, Math.round(units * 1e6))] as const,
   ),

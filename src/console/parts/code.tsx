@@ -1,7 +1,9 @@
 /** Code examples in several languages, one shown at a time: the tabs work without script. */
 
+import { raw } from "hono/html";
 import { useAround } from "./context.ts";
 import { Copy } from "./copy.tsx";
+import { highlight } from "./highlight.ts";
 
 export interface CodeTab {
   /** The id of the copied element; unique on the page. */
@@ -9,6 +11,17 @@ export interface CodeTab {
   title: string;
   code: string;
 }
+
+/** The grammar of a tab, by its title; an answer of the API is JSON. */
+const grammarOf = (title: string) =>
+  ({ curl: "sh", Python: "python", JavaScript: "js", OpenAI: "python" })[title] ?? (/^(JSON|GET) ?/.test(title) ? "json" : "");
+
+/** The coloured text of a tab. `isSwapped`: for the element of this id on the page. */
+export const Coloured = ({ id, title, code, isSwapped }: CodeTab & { isSwapped?: boolean }) => (
+  <code id={id} {...(isSwapped && { "hx-swap-oob": "true" })}>
+    {raw(highlight(code, grammarOf(title)))}
+  </code>
+);
 
 /** `name` distinguishes several such boxes of a page. */
 export const Code = ({ name, tabs }: { name: string; tabs: CodeTab[] }) => {
@@ -24,7 +37,7 @@ export const Code = ({ name, tabs }: { name: string; tabs: CodeTab[] }) => {
           <div class="panel">
             <Copy of={id} label={`${t("copy")}: ${title}`} />
             <pre tabindex={0} aria-label={title}>
-              <code id={id}>{code}</code>
+              <Coloured id={id} title={title} code={code} />
             </pre>
           </div>
         </>

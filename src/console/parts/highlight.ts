@@ -64,7 +64,7 @@ function ruleOf(grammar: Grammar): RegExp {
 }
 
 /** Longer code has no colours. */
-const maxLength = 50_000;
+const maxLength = 10_000;
 
 /** Code as escaped HTML, with a class for each coloured part; without them if the language is unknown. */
 export function highlight(code: string, language: string): string {

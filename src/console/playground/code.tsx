@@ -1,7 +1,7 @@
 /** The panes beside the result: the same request as programs, and as JSON with its answer. */
 
 import { useAround } from "../parts/context.ts";
-import { Code } from "../parts/code.tsx";
+import { Code, Coloured } from "../parts/code.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { shownPath } from "./choices.ts";
 import { ImageFile } from "./image-file.ts";
@@ -50,7 +50,7 @@ const Block = ({ id, title, text, beside }: { id: string; title: string; text: s
       <Copy of={id} label={`${useAround().t("copy")}: ${title}`} />
     </header>
     <pre tabindex={0} aria-label={title}>
-      <code id={id}>{text}</code>
+      <Coloured id={id} title="JSON" code={text} />
     </pre>
   </div>
 );
@@ -72,17 +72,13 @@ export const Texts = ({ view, base }: { view: View; base: string }) => {
   const code = buildPrograms(view, base);
   return (
     <>
-      {Object.keys(titles).map((name) => (
-        <code id={`code-${name}`} hx-swap-oob="true">
-          {code[name as keyof typeof titles]}
-        </code>
+      {Object.entries(titles).map(([name, title]) => (
+        <Coloured id={`code-${name}`} title={title} code={code[name as keyof typeof titles]} isSwapped />
       ))}
       <code id="json-request-path" hx-swap-oob="true">
         {requestLine(view)}
       </code>
-      <code id="json-request" hx-swap-oob="true">
-        {jsonText(view.request.body)}
-      </code>
+      <Coloured id="json-request" title="JSON" code={jsonText(view.request.body)} isSwapped />
     </>
   );
 };

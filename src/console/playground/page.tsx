@@ -93,7 +93,7 @@ export const Panes = ({ view, base, answering }: PanesProps) => {
         {isChat ? (
           <Composer view={view} isAnswering={answering !== undefined && parseTurns(view).at(-1)?.role === "user"} />
         ) : (
-          <Strip tasks={view.history} shown={view.runs} />
+          <Strip history={view.history} shown={view.runs} />
         )}
       </section>
       <div
@@ -121,6 +121,7 @@ export const playgroundPage = (c: ConsoleContext, view: View, status: PageStatus
       <div class="sheet" id="pictures" popover="auto" role="dialog" aria-label={c.var.t("from_gallery")} />
       <WhenDone />
       <script src={hashedPath("playground.js")} type="module" />
+      <script src={hashedPath("stills.js")} type="module" />
       <script src={hashedPath("tray.js")} type="module" />
       <script src={hashedPath("chat.js")} type="module" />
       <script src={hashedPath("attach.js")} type="module" />

@@ -83,6 +83,12 @@ const Foot = ({ task }: { task: TaskData }) => {
       <a class="btn" href={`/console/tasks/${task.id}`}>
         {t("open_task")}
       </a>
+      {taskImages(task).length > 1 && !isGone(task) && (
+        <a class="btn ghost" href={`/console/tasks/${task.id}/download`} download>
+          <Icon name="down" />
+          {t("download_all")}
+        </a>
+      )}
       {video && !isGone(task) && (
         <a class="btn ghost" href={video.url[0]} download={`${task.id}.mp4`}>
           <Icon name="down" />

@@ -3,25 +3,24 @@
 import type { ConsoleContext } from "../context.ts";
 import { askGateway, nothingHere } from "../frame.tsx";
 import { taskImages, taskPrompt, readTasks, type TaskData } from "../answers.ts";
+import { Coloured } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { isGone, isOpen } from "../tasks/answers.ts";
 import { Balance, part } from "./page.tsx";
 import { Runs, State } from "./result.tsx";
 import { openPicture } from "./run.ts";
 import { Strip } from "./strip.tsx";
-import { left, readHistory, readRuns } from "./view.ts";
+import { type History, left, readHistory, readRuns } from "./view.ts";
 
 const answerJson = (tasks: TaskData[]) => JSON.stringify(tasks.length === 1 ? { code: 200, data: tasks[0] } : tasks, null, 2);
 
 /** The result and the elements that change with it. `history` and the balance are only included when a task has ended. */
-export const runParts = (tasks: TaskData[], history?: TaskData[], remaining?: number | null) => (
+export const runParts = (tasks: TaskData[], history?: History, remaining?: number | null) => (
   <>
     <Runs tasks={tasks} />
     <State tasks={tasks} isSwapped />
-    <code id="json-answer" hx-swap-oob="true">
-      {answerJson(tasks)}
-    </code>
-    {history && <Strip tasks={history} shown={tasks} isSwapped />}
+    <Coloured id="json-answer" title="JSON" code={answerJson(tasks)} isSwapped />
+    {history && <Strip history={history} shown={tasks} isSwapped />}
     {remaining !== undefined && <Balance remaining={remaining} />}
   </>
 );

@@ -5,7 +5,7 @@ import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from 
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { shownStatus } from "../parts/status.tsx";
-import { isGone, isOpen } from "../tasks/answers.ts";
+import { isGone, isOpen, saysFree } from "../tasks/answers.ts";
 import { ratioClass } from "./shape.tsx";
 
 /** The model that makes videos from images. */
@@ -123,7 +123,9 @@ const Failed = ({ task }: { task: TaskData }) => {
       <b>{isCancelled ? t("run_cancelled") : task.error?.message}</b>
       <p class="meta num">
         {charged === 0
-          ? t("money_came_back", { amount: roundedAmount(language, unit, toMillionths(reserved)) })
+          ? t(saysFree(task.error?.code) ? "money_only_back" : "money_came_back", {
+              amount: roundedAmount(language, unit, toMillionths(reserved)),
+            })
           : `${t("cost_charged")}: ${roundedAmount(language, unit, toMillionths(charged))}`}
       </p>
       {!isCancelled && <p class="meta">{t("change_prompt_hint")}</p>}

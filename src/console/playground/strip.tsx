@@ -1,24 +1,30 @@
 /** The newest tasks as small images: each shows its result beside the form. */
 
-import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from "../answers.ts";
+import { taskPrompt, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { shownStatus, statusWord } from "../parts/status.tsx";
-import { isGone } from "../tasks/answers.ts";
+import type { Preview } from "../tasks/previews.ts";
+import type { History } from "./view.ts";
 
 const icons = { queued: "clock", in_progress: "spin", failed: "bad", cancelled: "ban" } as const;
 
-const Thumb = ({ task }: { task: TaskData }) => {
+const Thumb = ({ task, preview }: { task: TaskData; preview: Preview | undefined }) => {
   const status = shownStatus(task);
   if (status !== "completed") return <Icon name={icons[status]} />;
-  const image = isGone(task)
-    ? undefined
-    : (taskImages(task)[0]?.url[0] ?? taskVideo(task)?.thumbnail ?? taskCharacter(task)?.profile_picture_url);
-  return image === undefined ? <Icon name={taskVideo(task) ? "film" : "clock"} /> : <img src={image} alt="" loading="lazy" />;
+  if (preview?.image !== undefined) return <img src={preview.image} alt="" loading="lazy" />;
+  return preview ? (
+    <span data-capture={`/console/tasks/${task.id}/thumbnail`} data-film={preview.video}>
+      <Icon name="film" />
+    </span>
+  ) : (
+    <Icon name={taskVideo(task) ? "film" : "clock"} />
+  );
 };
 
 /** `shown` are the ids of the tasks in the right pane. */
-export const Strip = ({ tasks, shown, isSwapped }: { tasks: TaskData[]; shown: TaskData[]; isSwapped?: boolean }) => {
+export const Strip = ({ history, shown, isSwapped }: { history: History; shown: TaskData[]; isSwapped?: boolean }) => {
+  const { tasks, previews } = history;
   const { t } = useAround();
   const isShown = (id: string) => shown.some((one) => one.id === id);
   return (
@@ -36,7 +42,7 @@ export const Strip = ({ tasks, shown, isSwapped }: { tasks: TaskData[]; shown: T
             hx-target="#result"
             hx-swap="outerHTML"
           >
-            <Thumb task={task} />
+            <Thumb task={task} preview={previews.get(task.id)} />
           </a>
         );
       })}

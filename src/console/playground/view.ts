@@ -5,6 +5,7 @@ import { remaining } from "../../db/ledger.ts";
 import { type TaskData, taskPrompt, readTask, readTasks } from "../answers.ts";
 import { askGateway } from "../frame.tsx";
 import { readBalance } from "../ledger.ts";
+import { type Preview, readPreviews } from "../tasks/previews.ts";
 import { taskPath } from "../parts/ids.ts";
 import { buildBody, computeHold, type Images } from "./body.ts";
 import { type Choice, toRequest } from "./choices.ts";
@@ -50,7 +51,7 @@ export interface View extends Required<Omit<Shown, "problem" | "runs">> {
   videos: { id: string; title: string }[];
   runs: TaskData[];
   /** The newest tasks. */
-  history: TaskData[];
+  history: History;
 }
 
 const historyShown = 12;
@@ -86,8 +87,16 @@ const listTasks = async (c: ConsoleContext, query: string): Promise<TaskData[]> 
   return answer.ok ? (await readTasks(answer)).data : [];
 };
 
-/** The newest tasks, for the strip. */
-export const readHistory = (c: ConsoleContext) => listTasks(c, `limit=${historyShown}`);
+/** The newest tasks with their thumbnails, for the strip. */
+export interface History {
+  tasks: TaskData[];
+  previews: Map<string, Preview>;
+}
+
+export async function readHistory(c: ConsoleContext): Promise<History> {
+  const tasks = await listTasks(c, `limit=${historyShown}`);
+  return { tasks, previews: await readPreviews(c, tasks) };
+}
 
 /** Videos of the account from which a character or a remix can be created. */
 async function readVideos(c: ConsoleContext, { action }: Choice) {
@@ -104,7 +113,7 @@ export async function buildView(c: ConsoleContext, shown: Shown): Promise<View> 
   const isChat = choice.action === "chat";
   const [found, history, videos, balance] = await Promise.all([
     readRuns(c, runs),
-    isChat ? [] : readHistory(c),
+    isChat ? { tasks: [], previews: new Map() } : readHistory(c),
     readVideos(c, choice),
     left(c),
   ]);

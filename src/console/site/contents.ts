@@ -23,6 +23,25 @@ export const contents = [
       "agents",
     ],
   },
+  {
+    name: "docs_use",
+    pages: [
+      "clients",
+      "other-languages",
+      "langchain",
+      "llamaindex",
+      "agents-sdk",
+      "pydantic-ai",
+      "instructor",
+      "agno",
+      "ai-sdk",
+      "litellm",
+      "codex",
+      "mcp-clients",
+      "open-webui",
+      "n8n",
+    ],
+  },
 ] as const;
 
 /** Every page's name, in order. */

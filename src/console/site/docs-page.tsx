@@ -9,11 +9,13 @@ import { contents, docPath } from "./contents.ts";
 import { type Doc, renderedPage } from "./docs.ts";
 import { Html } from "./html.tsx";
 import { publicPage } from "./layout.tsx";
-import { tagPath, tags, tagTitle } from "./openapi.ts";
+import { operationPath, operationsTagged, tagPath, tags, tagTitle } from "./openapi.ts";
 
 interface Place {
   path: string;
   title: string;
+  /** Of an operation. */
+  method?: string;
 }
 
 interface Group {
@@ -34,7 +36,17 @@ function groups(c: ConsoleContext): Group[] {
       title: t("docs_reference"),
       places: [
         { path: "/docs/reference", title: "API reference" },
-        ...tags.map(({ name }) => ({ path: tagPath(name), title: tagTitle(name) })),
+        ...tags.flatMap(({ name }): Place[] => [
+          { path: tagPath(name), title: tagTitle(name) },
+          // Of the group that is open alone: all operations would be a page of their own.
+          ...(c.req.path === tagPath(name) || c.req.path.startsWith(`${tagPath(name)}/`)
+            ? operationsTagged(name).map(({ method, operation }) => ({
+                path: operationPath(name, operation),
+                title: operation.summary,
+                method,
+              }))
+            : []),
+        ]),
       ],
     },
   ];
@@ -55,8 +67,14 @@ const Contents = ({ path, of }: { path: string; of: Group[] }) => (
         <ul>
           {places.map((place) => (
             <li>
-              <a href={place.path} lang={titleLanguage(place)} aria-current={isCurrent(path, place) ? "page" : undefined}>
+              <a
+                href={place.path}
+                class={place.method === undefined ? undefined : "op"}
+                lang={titleLanguage(place)}
+                aria-current={isCurrent(path, place) ? "page" : undefined}
+              >
                 {place.title}
+                {place.method !== undefined && <span class="verb">{place.method === "webhook" ? "POST" : place.method}</span>}
               </a>
             </li>
           ))}
@@ -92,12 +110,14 @@ interface DocsPage extends Omit<Doc, "html" | "name"> {
   isTranslated?: boolean;
   /** Address of the same page as Markdown. */
   markdown?: string;
+  /** What stands at the right in place of the headings. */
+  aside?: Child;
   children?: Child;
 }
 
 /** Answers a page of the documentation. The text is English, whatever the language around it. */
 export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 200): Response | Promise<Response> {
-  const { group, isTranslated, title, description, sections, markdown, children } = page;
+  const { group, isTranslated, title, description, sections, markdown, aside, children } = page;
   const { t } = c.var;
   const path = c.req.path;
   const all = groups(c);
@@ -108,7 +128,7 @@ export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 
     description,
     ...(markdown !== undefined && { markdown }),
     children: (
-      <div class="docs">
+      <div class={aside === undefined ? "docs" : "docs ref"}>
         <nav class="nav" aria-label={t("docs_nav")}>
           <Contents path={path} of={all} />
         </nav>
@@ -133,22 +153,28 @@ export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 
           </article>
           <Pager c={c} previous={places[at - 1]} next={places[at + 1]} />
         </main>
-        <nav class="nav" aria-label={t("docs_toc")}>
-          {sections.length > 0 && <h2>{t("docs_toc")}</h2>}
-          <ul>
-            {sections.map(({ id, title }) => (
-              <li>
-                <a href={`#${id}`}>{title}</a>
-              </li>
-            ))}
-          </ul>
-          {markdown !== undefined && (
-            <a class="quiet" href={markdown}>
-              <Icon name="list" />
-              {t("docs_as_markdown")}
-            </a>
-          )}
-        </nav>
+        {aside === undefined ? (
+          <nav class="nav" aria-label={t("docs_toc")}>
+            {sections.length > 0 && <h2>{t("docs_toc")}</h2>}
+            <ul>
+              {sections.map(({ id, title }) => (
+                <li>
+                  <a href={`#${id}`}>{title}</a>
+                </li>
+              ))}
+            </ul>
+            {markdown !== undefined && (
+              <a class="quiet" href={markdown}>
+                <Icon name="list" />
+                {t("docs_as_markdown")}
+              </a>
+            )}
+          </nav>
+        ) : (
+          <aside class="aside" aria-label={t("docs_samples")}>
+            {aside}
+          </aside>
+        )}
       </div>
     ),
   };

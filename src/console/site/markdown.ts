@@ -21,6 +21,20 @@ import delivery from "./docs/delivery.md";
 import browserTokens from "./docs/browser-tokens.md";
 import openai from "./docs/openai.md";
 import agents from "./docs/agents.md";
+import clients from "./docs/clients.md";
+import otherLanguages from "./docs/other-languages.md";
+import langchain from "./docs/langchain.md";
+import llamaindex from "./docs/llamaindex.md";
+import agentsSdk from "./docs/agents-sdk.md";
+import pydanticAi from "./docs/pydantic-ai.md";
+import instructor from "./docs/instructor.md";
+import agno from "./docs/agno.md";
+import aiSdk from "./docs/ai-sdk.md";
+import litellm from "./docs/litellm.md";
+import codex from "./docs/codex.md";
+import mcpClients from "./docs/mcp-clients.md";
+import openWebui from "./docs/open-webui.md";
+import n8n from "./docs/n8n.md";
 
 /** Every page of `contents.ts`. */
 export const markdown: Readonly<Record<string, string>> = {
@@ -45,4 +59,18 @@ export const markdown: Readonly<Record<string, string>> = {
   "browser-tokens": browserTokens,
   openai,
   agents,
+  clients,
+  "other-languages": otherLanguages,
+  langchain,
+  llamaindex,
+  "agents-sdk": agentsSdk,
+  "pydantic-ai": pydanticAi,
+  instructor,
+  agno,
+  "ai-sdk": aiSdk,
+  litellm,
+  codex,
+  "mcp-clients": mcpClients,
+  "open-webui": openWebui,
+  n8n,
 };

@@ -42,11 +42,14 @@ interface Parameter {
 export interface Answer {
   $ref?: string;
   description: string;
+  "x-error-codes"?: string[];
   content?: Record<string, Content>;
 }
 
-interface Operation {
+export interface Operation {
   operationId: string;
+  security?: Record<string, unknown>[];
+  "x-codeSamples"?: { lang: string; source: string }[];
   tags: string[];
   summary: string;
   description?: string;
@@ -92,6 +95,17 @@ const sent: Place[] = Object.entries(document.webhooks).map(([path, { post }]) =
 /** Every operation with a tag: requests to the gateway first, then those that it sends. */
 export const operationsTagged = (tag: string): Place[] => [...asked, ...sent].filter(({ operation }) => operation.tags.includes(tag));
 
+/** The path of an operation's page. */
+export const operationPath = (tag: string, { operationId }: Operation) => `${tagPath(tag)}/${operationId}`;
+
+/** An operation of the gateway by its id. */
+export const operationNamed = (id: string): Place | undefined => asked.find(({ operation }) => operation.operationId === id);
+
+/** True if an API key opens it. */
+export const isOfKey = ({ security = [] }: Operation): boolean => security.some((one) => "apiKey" in one);
+
+export const samplesOf = (operation: Operation) => operation["x-codeSamples"] ?? [];
+
 /** A value, or the target of its reference. */
 export function resolve<Value extends { $ref?: string }>(value: Value): Value {
   if (value.$ref === undefined) return value;
@@ -110,28 +124,31 @@ export const variants = (schema: Schema): Schema[] => {
 };
 
 export interface Field {
-  /** The path of a field, dotted and indexed: `metadata.style`, `images[].url`. */
   name: string;
   schema: Schema;
   isRequired: boolean;
 }
 
-const maxDepth = 3;
-
-/** The fields of an object; those of nested objects have dotted names. */
-export function listFields(schema: Schema, prefix = "", depth = 0): Field[] {
+/** The fields of an object, without those of nested ones. */
+export function ownFields(schema: Schema): Field[] {
   const { properties = {}, required = [] } = resolve(schema);
-  return Object.entries(properties).flatMap(([key, property]) => {
-    const name = prefix + key;
+  return Object.entries(properties).map(([name, property]) => {
     const found = resolve(property);
     const description = property.description ?? found.description ?? found.items?.description;
-    const shown = { ...found, ...(description !== undefined && { description }) };
-    const field = { name, schema: shown, isRequired: required.includes(key) };
-    if (depth >= maxDepth) return [field];
-    const inner = found.items ? resolve(found.items) : found;
-    const below = listFields(inner, found.items ? `${name}[].` : `${name}.`, depth + 1);
-    return [field, ...below];
+    return { name, schema: { ...found, ...(description !== undefined && { description }) }, isRequired: required.includes(name) };
   });
+}
+
+/** What a field contains: the object itself or those of its list, if they have fields; undefined for plain values. */
+export function nestedSchema(schema: Schema): { schema: Schema; count: number; variants: Schema[] } | undefined {
+  const found = resolve(schema);
+  // Of a value that may also be null or plain, the object.
+  const objects = (found.anyOf ?? found.oneOf ?? []).filter((one) => nestedSchema(one) !== undefined);
+  const inner = found.items ? resolve(found.items) : objects.length === 1 && objects[0] ? resolve(objects[0]) : found;
+  if (inner !== found && inner.properties === undefined) return nestedSchema(inner);
+  const all = variants(inner);
+  const count = Object.keys(inner.properties ?? {}).length;
+  return all.length > 0 || count > 0 ? { schema: inner, count, variants: all } : undefined;
 }
 
 const range = (min: number | undefined, max: number | undefined) =>

@@ -5,7 +5,12 @@ import { contents } from "./contents.ts";
 import { renderedPage, withBase } from "./docs.ts";
 import { markdown } from "./markdown.ts";
 
-const english: Record<(typeof contents)[number]["name"], string> = { docs_start: "Start", docs_make: "Make", docs_guides: "Guides" };
+const english: Record<(typeof contents)[number]["name"], string> = {
+  docs_start: "Start",
+  docs_make: "Make",
+  docs_guides: "Guides",
+  docs_use: "Use it with",
+};
 
 /** Answers the list of pages for language models, each with its Markdown. */
 export function llmsText(c: ConsoleContext): Response {

@@ -1,6 +1,6 @@
 /** Converts the description's texts to HTML: paragraphs, code and bold only. */
 
-const escape = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+const escape = (text: string) => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 
 const inline = (text: string) =>
   escape(text)
@@ -22,3 +22,7 @@ export const colouredJson = (json: string): string =>
   escape(json).replace(/&#34;(?:[^&\\]|\\.|&(?!#34;))*&#34;(\s*:)?/g, (text, colon?: string) =>
     colon === undefined ? `<span class="s">${text}</span>` : `<span class="k">${text.slice(0, -colon.length)}</span>${colon}`,
   );
+
+/** Code of any language with its strings coloured. */
+export const colouredStrings = (code: string): string =>
+  escape(code).replace(/(&#34;|&#39;)(?:[^&\\]|\\[^]|&(?!\1))*?\1/g, (text) => `<span class="s">${text}</span>`);

@@ -12,7 +12,7 @@ import { docNamed } from "./docs.ts";
 import { docsPage, writtenPage } from "./docs-page.tsx";
 import { landing } from "./landing.tsx";
 import { modelList, modelPage } from "./models.tsx";
-import { referenceIndex, referencePage } from "./reference.tsx";
+import { operationPage, referenceIndex, referencePage } from "./reference.tsx";
 import { showStatus } from "./status.tsx";
 import { verifyPage } from "./verify.tsx";
 import { llmsText, markdownPage, robotsText } from "./plain.ts";
@@ -76,5 +76,6 @@ export const site = new Hono<ConsoleEnvironment>()
   .get("/docs/models/:model", async (c) => (await modelPage(c, c.req.param("model"))) ?? missing(c))
   .get("/docs/reference", referenceIndex)
   .get("/docs/reference/:tag", (c) => referencePage(c, c.req.param("tag")) ?? missing(c))
+  .get("/docs/reference/:tag/:id", async (c) => (await operationPage(c, c.req.param("tag"), c.req.param("id"))) ?? missing(c))
   .get("/docs/:name", written)
   .get("/docs/*", elsewhere);

@@ -7,6 +7,9 @@ import type { Translate } from "../messages.ts";
 
 export const isOpen = ({ status }: TaskData) => status === "queued" || status === "in_progress";
 
+/** True if the error's own sentence says that nothing was charged. */
+export const saysFree = (code: string | undefined): boolean => code === "provider_error" || code === "deadline_exceeded";
+
 /** True if the task's files have expired. */
 export const isGone = ({ expires_at }: TaskData) => expires_at !== undefined && 1000 * expires_at <= Date.now();
 

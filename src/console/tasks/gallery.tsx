@@ -182,6 +182,7 @@ export async function gallery(c: ConsoleContext) {
       </form>
       <dialog class="light" id="light" aria-labelledby="light-title" />
       <script src={hashedPath("gallery.js")} type="module" />
+      <script src={hashedPath("stills.js")} type="module" />
       <script src={hashedPath("lightbox.js")} type="module" />
     </>,
     refusal?.status ?? 200,

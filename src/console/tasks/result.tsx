@@ -79,6 +79,24 @@ export const Player = ({ task, width, height }: { task: TaskData; width?: number
   );
 };
 
+/** What an own input made beside the files of its kind. */
+const MoreResults = ({ task, result }: { task: TaskData; result: { files?: Asset[]; data?: object } }) => {
+  const shown = task.result && "files" in task.result ? (task.result.files ?? []) : [];
+  if (shown.length === 0 && !result.data) return null;
+  return (
+    <div class="stack">
+      <ul>
+        {shown.map(({ url, type }, at) => (
+          <li>
+            <a href={url[0]}>{result.files?.[at]?.key.split("/").at(-1)}</a> <span class="meta">{type}</span>
+          </li>
+        ))}
+      </ul>
+      {result.data && <pre>{JSON.stringify(result.data, null, 2)}</pre>}
+    </div>
+  );
+};
+
 export const Result = ({ task, result }: Props) => {
   const { t } = useAround();
   if (isOpen(task)) return <Waiting task={task} />;
@@ -95,43 +113,37 @@ export const Result = ({ task, result }: Props) => {
   switch (result.kind) {
     case "images": {
       const urls = taskImages(task).map(({ url }) => url[0]);
-      if (result.images.length > 1)
-        return (
-          <div class="shots">
-            {result.images.map((asset, at) => (
-              <Shot task={task} url={urls[at]} asset={asset} number={at + 1} of={result.images.length} />
-            ))}
-          </div>
-        );
+      const [only] = urls;
       return (
-        <figure class="hero">
-          <img src={urls[0]} alt={title} />
-          <CredentialBadge of={taskCredentials(task)} id="credential" />
-        </figure>
+        <>
+          {result.images.length > 1 ? (
+            <div class="shots">
+              {result.images.map((asset, at) => (
+                <Shot task={task} url={urls[at]} asset={asset} number={at + 1} of={result.images.length} />
+              ))}
+            </div>
+          ) : (
+            <figure class="hero">
+              <img src={only} alt={title} />
+              <CredentialBadge of={taskCredentials(task)} id="credential" />
+            </figure>
+          )}
+          <MoreResults task={task} result={result} />
+        </>
       );
     }
     case "video":
       return (
-        <div class="hero">
-          <Player task={task} width={result.width} height={result.height} />
-          <CredentialBadge of={taskCredentials(task)} id="credential" />
-        </div>
+        <>
+          <div class="hero">
+            <Player task={task} width={result.width} height={result.height} />
+            <CredentialBadge of={taskCredentials(task)} id="credential" />
+          </div>
+          <MoreResults task={task} result={result} />
+        </>
       );
-    case "files": {
-      const shown = task.result && "files" in task.result ? (task.result.files ?? []) : [];
-      return (
-        <div class="stack">
-          <ul>
-            {shown.map(({ url, type }, at) => (
-              <li>
-                <a href={url[0]}>{result.files?.[at]?.key.split("/").at(-1)}</a> <span class="meta">{type}</span>
-              </li>
-            ))}
-          </ul>
-          {result.data && <pre>{JSON.stringify(result.data, null, 2)}</pre>}
-        </div>
-      );
-    }
+    case "files":
+      return <MoreResults task={task} result={result} />;
     case "character":
       return (
         <figure class="hero face">

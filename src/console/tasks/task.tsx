@@ -18,7 +18,7 @@ import { WhenDone } from "../parts/when-done.tsx";
 import { buildSnippets } from "../playground/snippets.ts";
 import { hashedPath } from "../static-files.ts";
 import { Actions, type Refused } from "./actions.tsx";
-import { isGone, isOpen, readRefusal, taskTitle, usableModels } from "./answers.ts";
+import { isGone, isOpen, readRefusal, saysFree, taskTitle, usableModels } from "./answers.ts";
 import { Attempts } from "./attempts.tsx";
 import { Callback, readTaskCallback } from "./callback.tsx";
 import { Details, Receipt, Timeline } from "./facts.tsx";
@@ -41,7 +41,8 @@ const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; recor
   const { t } = c.var;
   if (!task.error) return null;
   const isCancelled = shownStatus(task) === "cancelled";
-  const money = t(record.step.do === "settle" ? "money_comes_back" : "money_came_back", {
+  const cameBack = saysFree(task.error.code) ? "money_only_back" : "money_came_back";
+  const money = t(record.step.do === "settle" ? "money_comes_back" : cameBack, {
     amount: formatAmount(c, record.submission.price),
   });
   if (!isCancelled)

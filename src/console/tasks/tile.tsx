@@ -75,7 +75,7 @@ export const TileFace = ({ task, preview }: { task: TaskData; preview: Preview |
   return (
     <>
       {preview.image === undefined ? (
-        <span class="void" data-capture={`/console/tasks/${task.id}/thumbnail`} data-title={title}>
+        <span class="void still" data-capture={`/console/tasks/${task.id}/thumbnail`} data-film={preview.video} data-title={title}>
           <Icon name="film" />
           <b>{title}</b>
         </span>

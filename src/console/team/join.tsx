@@ -48,7 +48,7 @@ async function ask(c: ConsoleContext) {
 
 async function accept(c: ConsoleContext) {
   const token = (await readForm(c))("invitation");
-  const accountId = await acceptInvitation(c.env.DB, actor(c), c.get("user"), token);
+  const accountId = await acceptInvitation(c.env, actor(c), c.get("user"), token);
   if (accountId === undefined) return unusable(c);
   choose(c, accountId);
   return c.redirect("/console/members?done=joined", 303);

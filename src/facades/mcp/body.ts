@@ -31,7 +31,10 @@ export async function readBody(request: Request, api: Pick<GatewayApi, "account"
   const received = await receive(account, request.body, maxBodyBytes);
   if (!received.ok) return { 408: tooSlow, 413: tooLarge, 503: busy }[received.status] ?? broken;
   const release = await enter(account, Number(received.headers.get("content-length")));
-  if (!release) return busy;
+  if (!release) {
+    await received.body?.cancel();
+    return busy;
+  }
   const body = await readText(new Request(request, { method: "POST", body: received.body })).catch((error: unknown) => {
     release();
     throw error;

@@ -11,8 +11,12 @@ import { isLarge, maxBodyBytes } from "./turns.ts";
 export const arrive: MiddlewareHandler<AppEnv> = async (c, next) => {
   const { body } = c.req.raw;
   const isTooLarge = Number(c.req.header("content-length") ?? 0) > maxBodyBytes; // refused by its path, without being read
-  if (body && isLarge(c) && !isTooLarge) c.req.raw = await receive(c, c.env.RECEIVE, body);
+  if (!body || !isLarge(c) || isTooLarge) return next();
+  const arrived = await receive(c, c.env.RECEIVE, body);
+  c.req.raw = arrived;
   await next();
+  // A refused request does not read its body: what was collected for it is freed.
+  if (!arrived.bodyUsed) await arrived.body?.cancel();
 };
 
 async function receive(c: AppContext, request: Receive, body: ReadableStream<Uint8Array>): Promise<Request> {

@@ -13,7 +13,7 @@ interface ResultLine {
   custom_id: string | null;
   status: "completed" | "failed";
   task?: string;
-  response?: TaskData;
+  response?: TaskData | ChatCompletion;
   error?: { code: string; message: string; param?: string | null };
 }
 
@@ -59,7 +59,17 @@ function toLine({ custom_id, task, response, error }: ResultLine, at: number) {
   };
 }
 
-const toBody = (task: TaskData) =>
-  task.result?.videos
-    ? toVideo(task)
-    : { created: task.created_at, data: (task.result?.images ?? []).flatMap(({ url }) => url).map((url) => ({ url })), usage };
+/** A chat's answer has OpenAI's form already. */
+interface ChatCompletion {
+  object: "chat.completion";
+}
+
+const isChat = (response: TaskData | ChatCompletion): response is ChatCompletion =>
+  "object" in response && response.object === "chat.completion";
+
+const toBody = (task: TaskData | ChatCompletion) =>
+  isChat(task)
+    ? task
+    : task.result?.videos
+      ? toVideo(task)
+      : { created: task.created_at, data: (task.result?.images ?? []).flatMap(({ url }) => url).map((url) => ({ url })), usage };

@@ -4,6 +4,7 @@ import type { AppContext } from "./context.ts";
 import type { Batch, Page } from "../client.ts";
 import { OpenAiError, refuse, refuseBody, refuseField, refuseLike, renameField } from "./errors.ts";
 import { type Fields, readFields } from "./form.ts";
+import { toBody as toChatBody } from "./chat.ts";
 import { toImageLine } from "./images.ts";
 import { LongLineError, readInput } from "./lines.ts";
 import { once } from "./once.ts";
@@ -14,6 +15,7 @@ import { toBody as toVideoLine } from "./videos.ts";
 const endpoints: Record<string, { path: string; convert: (c: AppContext, body: Fields) => Fields | Promise<Fields> }> = {
   "/v1/images/generations": { path: "/v1/images/generations", convert: toImageLine },
   "/v1/videos": { path: "/v1/videos/generations", convert: toVideoLine },
+  "/v1/chat/completions": { path: "/v1/chat/completions", convert: toChatBody },
 };
 const allowed = Object.keys(endpoints).join(", ");
 

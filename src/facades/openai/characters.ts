@@ -6,9 +6,9 @@ import { builtInCatalog } from "../../catalog/catalog.ts";
 import { readVideoFacts } from "../../media/mp4.ts";
 import { resolveModel } from "./aliases.ts";
 import { OpenAiError, refuse, refuseField, refuseLike } from "./errors.ts";
-import { type Fields, formIdentity, isForm, sendForm } from "./form.ts";
+import { type Fields, isForm, sendForm } from "./form.ts";
 import { maxBodyBytes } from "./turns.ts";
-import { once, WorkFailed } from "./once.ts";
+import { onceRead, WorkFailed } from "./once.ts";
 import { answerDryRun, awaitSubmitted, isDryRun, ownFields, withDryRun } from "./submission.ts";
 
 /** The paths of submissions of videos and characters. */
@@ -22,9 +22,10 @@ const toCharacter = (id: string, name: string, createdAt: number) => ({ id, crea
 /** Submits the video of a form, and answers with its character once that is created. */
 export async function createCharacter(c: AppContext): Promise<Response> {
   if (!isForm(c)) throw refuseLike(c, 415, "unsupported_media_type");
-  const task = await once(c, formIdentity(c), async (headers) => {
+  const task = await onceRead(c, async (identify) => {
     const sent = await sendForm(c, {
       path: withDryRun(c, submissions),
+      identify,
       isFile: (name) => name === "video",
       maxFileBytes: maxBodyBytes,
       async toRequest({ fields, files }) {
@@ -32,7 +33,7 @@ export async function createCharacter(c: AppContext): Promise<Response> {
         if (!file) throw refuseField(c, "video", "required");
         if (files.length > 1) throw refuseField(c, "video", "too_big_list", { maximum: 1 });
         const submission = encodeURIComponent(JSON.stringify(await toSubmission(c, fields, file.content)));
-        return { headers: { ...headers, "content-type": "video/mp4", "x-submission": submission }, body: file.content };
+        return { headers: { "content-type": "video/mp4", "x-submission": submission }, body: file.content };
       },
     });
     return awaitSubmitted(c, sent).catch(blameVideo);

@@ -43,6 +43,13 @@ export async function sendChat<T>(
 /** The text of a chat is in memory several times, unlike the files of other bodies: the largest chat takes an account's half. */
 const chatCopies = (1.5 * maxBodyBytes) / maxChatBytes;
 
+/** The body of a chat with our name of its model. */
+export function toBody(c: AppContext, fields: Fields): Fields {
+  const { model } = fields;
+  const known = typeof model === "string" ? resolveModel(c.env, model) : undefined;
+  return { ...fields, ...(known && { model: known.model }) };
+}
+
 export async function complete(c: AppContext): Promise<Response> {
   const { answer, kept: named } = await sendChat(c, (fields) => {
     const { model } = fields;

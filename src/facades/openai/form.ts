@@ -17,6 +17,7 @@ import { NetError } from "../../net/net-error.ts";
 import { callersPace, pace } from "../../net/pace.ts";
 import { Base64 } from "./base64.ts";
 import { refuse, refuseBody, refuseField, refuseLike } from "./errors.ts";
+import { type Identify, sampleInput } from "./once.ts";
 import { maxBodyBytes, type Sending, sendInTurn } from "./turns.ts";
 
 const MiB = 1024 * 1024;
@@ -31,8 +32,9 @@ const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").replac
 /** True if the request is a form, false if it is JSON. */
 export const isForm = (c: AppContext) => mediaType(c) === "multipart/form-data";
 
-/** Represents a form's body when repeats are matched: its length. If two forms differ, the gateway refuses the reused idempotency key. */
-export const formIdentity = (c: AppContext) => c.req.header("content-length");
+/** Represents a form when repeats are matched. */
+const identifyForm = async ({ fields, files }: Form): Promise<string> =>
+  JSON.stringify([fields, await Promise.all(files.map(async ({ name, content }) => [name, await sampleInput(content)]))]);
 
 /** The JSON body as an object; a null field counts as absent. Throws 400, 413 and 415. */
 export async function readFields(c: AppContext, maxBytes = maxFieldsBytes): Promise<Fields> {
@@ -80,7 +82,8 @@ interface FormRules {
   /** True if the field with this name may be a file. */
   isFile: (name: string) => boolean;
   maxFileBytes?: number;
-  /** Builds the headers and the body for the gateway. An error that it throws becomes the answer. */
+  identify: Identify;
+  /** Builds the body for the gateway, and headers. An error that it throws becomes the answer. */
   toRequest: (form: Form) => Promise<Omit<Sending, "path">>;
 }
 
@@ -88,8 +91,12 @@ interface FormRules {
  * Reads a form, converts it and sends the result to the gateway. The form is read completely first: the gateway requires a minimum transfer
  * rate, which a slow caller would not reach while a large file is forwarded. Throws the errors of the form and of the gateway.
  */
-export function sendForm(c: AppContext, { path, toRequest, ...rules }: FormRules): Promise<Response> {
-  return sendInTurn(c, async () => ({ path, ...(await toRequest(await readForm(c, rules))) }));
+export function sendForm(c: AppContext, { path, identify, toRequest, ...rules }: FormRules): Promise<Response> {
+  return sendInTurn(c, async () => {
+    const form = await readForm(c, rules);
+    const { headers, body } = await toRequest(form);
+    return { path, headers: { ...headers, ...(await identify(await identifyForm(form))) }, body };
+  });
 }
 
 /**
@@ -117,7 +124,10 @@ export function toImagesBody(c: AppContext, files: Form["files"], rest: object):
 }
 
 /** Reads a complete form. Throws 400 and 413. */
-async function readForm(c: AppContext, { isFile, maxFileBytes = maxImageBytes }: Omit<FormRules, "path" | "toRequest">): Promise<Form> {
+async function readForm(
+  c: AppContext,
+  { isFile, maxFileBytes = maxImageBytes }: Omit<FormRules, "path" | "identify" | "toRequest">,
+): Promise<Form> {
   requireUncompressed(c);
   const boundary = /boundary="?([^";]+)"?/i.exec(c.req.header("content-type") ?? "")?.[1];
   const { body } = c.req.raw;

@@ -5,10 +5,10 @@ import type { DryRun } from "../client.ts";
 import { imagePixels } from "../../catalog/fields.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { refuseField, renameField } from "./errors.ts";
-import { type Fields, formIdentity, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
+import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { answerImages, type Made } from "./image-answer.ts";
 import { sendLargeJson } from "./large-json.ts";
-import { once } from "./once.ts";
+import { type Identify, once, onceRead } from "./once.ts";
 import { awaitSubmitted, isDryRun, ownFields, reportDropped, withDryRun } from "./submission.ts";
 import { isLarge } from "./turns.ts";
 
@@ -122,23 +122,24 @@ const submit = async (c: AppContext, body: object, headers: Record<string, strin
   awaitImages(c, await c.var.gateway.ask(withDryRun(c, submissions), { body, headers }).catch(rename));
 
 const editForm = (c: AppContext) =>
-  editArriving(c, (headers, convert) =>
+  editArriving(c, (identify, convert) =>
     sendForm(c, {
       path: withDryRun(c, submissions),
+      identify,
       isFile: (name) => name === "image",
       async toRequest({ fields, files }) {
         if (files.length === 0) throw refuseField(c, "image", "required");
-        return { headers, body: toImagesBody(c, files, convert(fields)) };
+        return { body: toImagesBody(c, files, convert(fields)) };
       },
     }),
   );
 
 /** The same for JSON, without holding the images in memory several times. */
 const editLarge = (c: AppContext) =>
-  editArriving(c, (headers, convert) =>
+  editArriving(c, (identify, convert) =>
     sendLargeJson(c, {
       path: withDryRun(c, submissions),
-      headers,
+      identify,
       field: "images",
       isImageAt: ([field]) => field === "images" || field === "image",
       toBody: async ({ images, image, ...fields }) => ({ ...convert(fields), images: readImages(c, images ?? image) }),
@@ -148,7 +149,7 @@ const editLarge = (c: AppContext) =>
 /** An edit whose fields are known only when `send` has read its body. `convert` builds the submission from them. */
 async function editArriving(
   c: AppContext,
-  send: (headers: Record<string, string>, convert: (fields: Fields) => Fields) => Promise<Response>,
+  send: (identify: Identify, convert: (fields: Fields) => Fields) => Promise<Response>,
 ): Promise<Response> {
   let format: Asked["format"] = "url";
   const convert = (fields: Fields) => {
@@ -157,7 +158,7 @@ async function editArriving(
     reportDropped(c, Object.keys(fields).filter(isTaken));
     return asked.body;
   };
-  const made = await once(c, formIdentity(c), async (headers) => awaitImages(c, await send(headers, convert).catch(rename)));
+  const made = await onceRead(c, async (identify) => awaitImages(c, await send(identify, convert).catch(rename)));
   return answerImages(c, made, format);
 }
 

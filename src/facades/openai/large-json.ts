@@ -8,12 +8,13 @@ import { largeReads } from "../../media/large-reads.ts";
 import { callersPace, pace } from "../../net/pace.ts";
 import { refuseBody, refuseField, refuseLike } from "./errors.ts";
 import { type Fields, requireJson, toObject } from "./form.ts";
+import { type Identify, sampleInput } from "./once.ts";
 import { maxBodyBytes, sendInTurn } from "./turns.ts";
 
 /** How such a body is converted to a submission. */
 interface LargeJsonRules {
   path: string;
-  headers: Record<string, string>;
+  identify: Identify;
   /** The field with the images; named in the error for an invalid one. */
   field: string;
   isImageAt: (path: readonly (string | number)[]) => boolean;
@@ -27,7 +28,7 @@ const maxImages = 16;
 const pieceBytes = 48 * 1024;
 
 /** Forwards a body with images as a submission. Throws the errors of the body and of the gateway. */
-export function sendLargeJson(c: AppContext, { path, headers, field, isImageAt, toBody }: LargeJsonRules): Promise<Response> {
+export function sendLargeJson(c: AppContext, { path, identify, field, isImageAt, toBody }: LargeJsonRules): Promise<Response> {
   return sendInTurn(c, async () => {
     requireJson(c, maxBodyBytes);
     const files = new Map<number, Uint8Array<ArrayBuffer>>();
@@ -43,7 +44,8 @@ export function sendLargeJson(c: AppContext, { path, headers, field, isImageAt, 
       if ("problem" in image) throw refuseField(c, field, imageProblems[image.problem], { maximum: 10 });
       return { placeholder: image.placeholder, start: `data:${image.type};base64,`, bytes: files.get(image.index) ?? new Uint8Array() };
     });
-    return { path, headers, body: withImages(await toBody(toObject(c, value)), encoded) };
+    const submission = await toBody(toObject(c, value));
+    return { path, headers: await identify(await identifyBody(submission, encoded)), body: withImages(submission, encoded) };
   });
 }
 
@@ -51,6 +53,12 @@ interface EncodedImage {
   placeholder: string;
   start: string;
   bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Represents a submission when repeats are matched. */
+async function identifyBody(body: object, encoded: EncodedImage[]): Promise<string> {
+  const text = encoded.reduce((all, { placeholder }, at) => all.replace(placeholder, `image ${at}`), JSON.stringify(body));
+  return JSON.stringify([text, await Promise.all(encoded.map(({ bytes }) => sampleInput([bytes])))]);
 }
 
 /** The submission's JSON, with each placeholder replaced by its image, in pieces that are valid until the next is requested. Frees each image when it was yielded. */

@@ -2,31 +2,35 @@
 
 import type { AppContext } from "./context.ts";
 import { isWellFormedKey, sha256Hex } from "../../base/ids.ts";
-import type { AttemptEnd } from "./attempt-object.ts";
+import type { AttemptEnd, AttemptObject } from "./attempt-object.ts";
 import { OpenAiError } from "./errors.ts";
 
 /** The work failed: a repeat must start a new attempt. */
 export class WorkFailed extends OpenAiError {}
 
 /**
- * Runs a submission with an idempotency key: the caller's own, or one for this caller and `identity`, a text that is equal for repeats of a
- * request. Without either, every request is submitted.
+ * Gives a submission the header of its idempotency key: the caller's own, or one for this caller and `identity`, a text that is equal for
+ * repeats of a request and differs for others.
  */
-export async function once<T>(
-  c: AppContext,
-  identity: string | undefined,
-  submit: (headers: Record<string, string>) => Promise<T>,
-): Promise<T> {
+export type Identify = (identity: string) => Promise<Record<string, string>>;
+
+/** Runs a submission whose content is known only when `submit` has read its body. A dry run is no attempt. */
+export async function onceRead<T>(c: AppContext, submit: (identify: Identify) => Promise<T>): Promise<T> {
   const own = c.req.header("idempotency-key");
-  if (own !== undefined) return submit({ "idempotency-key": own });
   const authorization = c.req.header("authorization") ?? "";
   // Nothing is stored for a malformed API key.
-  if (identity === undefined || !isWellFormedKey(authorization.replace(/^bearer +/i, "").trim())) return submit({});
-  const attempts = c.env.ATTEMPTS.getByName(await sha256Hex(`${authorization}\n${c.req.path}\n${identity}`));
-  const key = await attempts.begin(Number(c.req.header("x-stainless-retry-count") ?? 0) > 0);
+  const isKey = isWellFormedKey(authorization.replace(/^bearer +/i, "").trim());
+  let begun: { attempts: DurableObjectStub<AttemptObject>; key: string } | undefined;
+  const identify: Identify = async (identity) => {
+    if (own !== undefined) return { "idempotency-key": own };
+    if (!isKey || c.req.query("dry_run") === "true") return {};
+    const attempts = c.env.ATTEMPTS.getByName(await sha256Hex(`${authorization}\n${c.req.path}\n${identity}`));
+    begun = { attempts, key: await attempts.begin(Number(c.req.header("x-stainless-retry-count") ?? 0) > 0) };
+    return { "idempotency-key": begun.key };
+  };
   let end: AttemptEnd = "left";
   try {
-    const result = await submit({ "idempotency-key": key });
+    const result = await submit(identify);
     end = "answered";
     return result;
   } catch (error) {
@@ -34,6 +38,26 @@ export async function once<T>(
     if (isConflict || error instanceof WorkFailed) end = "over";
     throw error;
   } finally {
-    await attempts.end(key, end);
+    if (begun) await begun.attempts.end(begun.key, end);
   }
+}
+
+/** Runs a submission of which `identity` is known. */
+export const once = <T>(c: AppContext, identity: string, submit: (headers: Record<string, string>) => Promise<T>): Promise<T> =>
+  onceRead(c, async (identify) => submit(await identify(identity)));
+
+const sampleBytes = 64 * 1024;
+
+/** Represents a large input when repeats are matched: by its size, its first and its last bytes, because to hash all would take as long as to read it. */
+export async function sampleInput(chunks: readonly Uint8Array[]): Promise<string> {
+  const total = chunks.reduce((sum, { length }) => sum + length, 0);
+  const samples: Uint8Array[] = [];
+  let at = 0;
+  for (const chunk of chunks) {
+    samples.push(chunk.subarray(0, Math.max(0, sampleBytes - at)));
+    at += chunk.length;
+    const last = Math.max(total - sampleBytes, sampleBytes) - (at - chunk.length);
+    if (last < chunk.length) samples.push(chunk.subarray(Math.max(0, last)));
+  }
+  return `${total}:${await sha256Hex(await new Blob(samples).arrayBuffer())}`;
 }

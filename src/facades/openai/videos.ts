@@ -6,9 +6,9 @@ import { type DryRun, filePath, type ModelEntry, type Page, type TaskData } from
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
-import { type Fields, formIdentity, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
+import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { sendLargeJson } from "./large-json.ts";
-import { once } from "./once.ts";
+import { once, onceRead } from "./once.ts";
 import { answerDryRun, isDryRun, ownFields, withDryRun } from "./submission.ts";
 import { isLarge } from "./turns.ts";
 import { sizes, toVideo } from "./video-view.ts";
@@ -95,11 +95,11 @@ export async function createVideo(c: AppContext): Promise<Response> {
 
 async function sendVideo(c: AppContext): Promise<Response> {
   if (isLarge(c))
-    return once(c, formIdentity(c), (headers) => {
+    return onceRead(c, (identify) => {
       const isImageAt = ([field]: readonly (string | number)[]) => field === "input_reference";
       return sendLargeJson(c, {
         path: withDryRun(c, submissions),
-        headers,
+        identify,
         field: "input_reference",
         isImageAt,
         toBody: (fields) => toBody(c, fields),
@@ -125,9 +125,10 @@ export async function toBody(c: AppContext, { input_reference: image, ...fields 
 }
 
 function sendVideoForm(c: AppContext): Promise<Response> {
-  return once(c, formIdentity(c), (headers) =>
+  return onceRead(c, (identify) =>
     sendForm(c, {
       path: withDryRun(c, submissions),
+      identify,
       isFile: (name) => name === "input_reference",
       async toRequest({ fields, files }) {
         const url = fields["input_reference[image_url]"];
@@ -135,7 +136,7 @@ function sendVideoForm(c: AppContext): Promise<Response> {
         if (files.length > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
         if (files.length > 0 && !(await takesImages(c, submission.model))) throw refuseField(c, "input_reference", "not_supported");
         const body = typeof url === "string" ? await withImage(c, submission, url) : submission.body;
-        return { headers, body: toImagesBody(c, files, body) };
+        return { body: toImagesBody(c, files, body) };
       },
     }),
   ).catch(rename(c));

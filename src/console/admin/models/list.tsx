@@ -3,13 +3,13 @@
 import type { ConsoleContext } from "../../context.ts";
 import { builtInCatalog, isPriced } from "../../../catalog/catalog.ts";
 import type { Model } from "../../../catalog/models.ts";
+import { shownOwnPrice } from "../../../catalog/own-price.ts";
 import { shownPrice } from "../../../catalog/prices.ts";
 import { readCatalog } from "../../../current-catalog.ts";
 import { startOfDays } from "../../../db/ledger-reports.ts";
 import { type Margin, readMargins } from "../../../db/margins.ts";
 import { readRouteHealth } from "../../../db/operator-series.ts";
-import { formatAmount } from "../../amounts.ts";
-import type { PriceName } from "../../models/prices.ts";
+import { listPrices } from "../../models/prices.ts";
 import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -92,13 +92,13 @@ const Origin = ({ row: { model, isOwn } }: { row: Row }) => {
 /** Every price with its unit, the first of a model in one line with the others. */
 const Prices = ({ c, model }: { c: ConsoleContext; model: Model }) => {
   const { t } = useAround();
-  if (model.own) return <span class="meta">{t("admin_model_own_price")}</span>;
   if (!isPriced(model)) return <span class="meta">{t("admin_model_unpriced")}</span>;
+  const rule = model.own?.price;
   return (
     <>
-      {Object.entries(shownPrice(model.price)).map(([name, units]) => (
+      {listPrices(c, rule ? { price: shownOwnPrice(rule), priceRule: rule } : { price: shownPrice(model.price) }).map(([name, amount]) => (
         <div>
-          {formatAmount(c, Math.round(units * 1e6))} <span class="meta">{t(`model_price_${name as PriceName}`)}</span>
+          {amount} <span class="meta">{name}</span>
         </div>
       ))}
     </>

@@ -1,0 +1,36 @@
+/** A line of a batch that is a chat: checked, and held in the wallet under an id that the batch has chosen. */
+
+import { chargeVersion } from "../../base/versions.ts";
+import { ApiError } from "../../base/errors.ts";
+import { newId } from "../../base/ids.ts";
+import { liveCatalog } from "../../current-catalog.ts";
+import type { Caller } from "../../db/callers.ts";
+import type { Charge } from "../../db/ledger.ts";
+import type { ReserveAnswer } from "../../wallet/limits.ts";
+import { chatHoldEnds } from "../chat/hold.ts";
+import { type ChatOrder, checkChat } from "../chat/order.ts";
+import type { BatchTerms } from "./state.ts";
+
+const prefix = "chatcmpl-";
+export const newChatId = (): string => `${prefix}${newId("")}`;
+export const isChatId = (id: string | undefined): boolean => id?.startsWith(prefix) ?? false;
+
+/** Checks the body of a chat. It is answered whole. Throws `ApiError`. */
+export async function checkChatLine(env: Env, caller: Caller, body: Record<string, unknown>): Promise<ChatOrder> {
+  const order = checkChat(env, caller, body, await liveCatalog(env.DB));
+  if (order.isStream) throw new ApiError("unsupported_parameter", { violations: [{ param: "stream", rule: "unsupported_parameter" }] });
+  return order;
+}
+
+export const toCharge = ({ accountId, keyId }: BatchTerms, taskId: string, { model }: ChatOrder): Charge => ({
+  v: chargeVersion,
+  taskId,
+  accountId,
+  keyId,
+  kind: "chat",
+  model,
+});
+
+/** Holds the price. If it throws, the hold may exist. */
+export const reserveChat = async (env: Env, charge: Charge, held: number): Promise<ReserveAnswer> =>
+  env.WALLETS.getByName(charge.accountId).reserve(charge, held, { deadline: chatHoldEnds() });

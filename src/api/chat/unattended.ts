@@ -1,0 +1,50 @@
+/** A chat for which no connection waits, such as a line of a batch: asks the routes, and returns the whole answer with what it costs. */
+
+import { chatDeadlineMs } from "../../catalog/chat-tokens.ts";
+import { chatPrice } from "../../catalog/prices.ts";
+import type { ApiError } from "../../base/errors.ts";
+import type { BookedAttempt } from "../../db/settled-sums.ts";
+import type { Usage } from "./answer.ts";
+import { ChatCosts } from "./costs.ts";
+import type { ChatOrder } from "./order.ts";
+import { type Chat, readWhole } from "./relay.ts";
+import { type Asker, askRoutes, toChatError } from "./routes.ts";
+
+export interface EndedChat {
+  /** The completion, or the caller's error. */
+  result: { answer: object } | { error: ApiError };
+  /** Millionths; with an error what was generated before it. */
+  charged: number;
+  outcome: "completed" | "provider_error";
+  attempts: BookedAttempt[];
+}
+
+/** Asks for a chat whose price is held under `id`. Settles nothing and does not throw. */
+export async function askUnattended(asker: Asker, id: string, order: ChatOrder): Promise<EndedChat> {
+  const { model, price, routes, promptTokens, given, trace } = order;
+  const costs = new ChatCosts(promptTokens);
+  let usage: Usage | undefined;
+  const chat: Chat = {
+    id,
+    model,
+    costs,
+    promptTokens,
+    wantsUsage: true,
+    trace,
+    caller: { signal: AbortSignal.timeout(chatDeadlineMs), isGone: () => false, hangUp: () => undefined },
+    settle: (used) => (usage = used),
+    describe: () => ({}),
+  };
+  const end = (result: EndedChat["result"]): EndedChat => ({
+    result,
+    charged: usage ? chatPrice(price, usage.promptTokens, usage.completionTokens) : 0,
+    outcome: usage ? "completed" : "provider_error",
+    attempts: costs.attempts(usage),
+  });
+  try {
+    const { response } = await askRoutes(asker, chat, routes, false);
+    return end({ answer: await readWhole(response, chat) });
+  } catch (error) {
+    return end({ error: toChatError(error, asker.requestId, given) });
+  }
+}

@@ -1,0 +1,154 @@
+/** Batches of chats: their answers and prices, and crashes at each step between the hold and the settlement. Contract 16. */
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { BatchStore } from "../../src/api/batches/state.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
+import { begin, line, price as imagePrice, readResults, run, show, stubOf, wake } from "../support/batches.ts";
+import { crash, failOnce, stopAt } from "../support/faults.ts";
+import { type Account, asAdmin, call, holdTime, newAccount, readBalance, unique, upstreamCalls } from "../support/gateway.ts";
+
+beforeEach(holdTime);
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const chat = (id: string, content: string, more: object = {}) => ({
+  custom_id: id,
+  endpoint: "/v1/chat/completions",
+  body: { model: "textA-1", messages: [{ role: "user", content }], max_tokens: 50, ...more },
+});
+/** 10 prompt tokens at 2 and 2 completion tokens at 8 millionths each. */
+const price = 0.000036;
+const chats = (word: string, count: number) => Array.from({ length: count }, (_, at) => chat(`chat-${at}`, `${word} ${at}.`));
+
+async function expectEach(account: Account, id: string, count: number): Promise<void> {
+  const results = await readResults(account, id);
+  expect(results.map(({ custom_id: own, status }) => [own, status])).toEqual(
+    Array.from({ length: count }, (_, at) => [`chat-${at}`, "completed"]),
+  );
+  const balance = await readBalance(account);
+  expect([balance.used, balance.reserved]).toEqual([expect.closeTo(count * price, 9), 0]);
+  expect((await show(account, id)).cost).toMatchObject({ reserved: 0, charged: expect.closeTo(count * price, 9) });
+}
+
+test("chats and images are lines of one batch: whole answers in the order of the input, each asked and charged once", async () => {
+  const account = await newAccount();
+  const word = unique();
+  const requests = [
+    ...chats(word, 12),
+    line("image"),
+    chat("refused", "sandbox:reject"),
+    chat("failed", "sandbox:fail"),
+    chat("streamed", "x", { stream: true }),
+    chat("unknown", "x", { model: "none" }),
+    chat("roles", "x", { messages: [{ role: "nobody", content: "x" }] }),
+  ];
+  const ended = await run(account, await begin(account, { requests, max_cost: 1 }));
+  expect(ended).toMatchObject({ status: "completed", counts: { total: 18, completed: 13, failed: 5 } });
+  const results = await readResults(account, ended.id);
+  const [first] = results;
+  expect(first).toEqual({
+    custom_id: "chat-0",
+    status: "completed",
+    response: expect.objectContaining({
+      object: "chat.completion",
+      model: "textA-1",
+      choices: [{ index: 0, message: expect.objectContaining({ content: "Hello there" }), finish_reason: "stop" }],
+    }),
+    cost: { reserved: expect.any(Number), charged: price, returned: expect.any(Number) },
+  });
+  expect(results.slice(12).map(({ custom_id: own, error }) => [own, error?.code, error?.param])).toEqual([
+    ["image", undefined, undefined],
+    ["refused", "content_policy_violation", null],
+    ["failed", "internal_error", null],
+    ["streamed", "unsupported_parameter", "stream"],
+    ["unknown", "model_not_found", "model"],
+    ["roles", "invalid_request", "messages[0].role"],
+  ]);
+  for (let at = 0; at < 12; at++) expect(await upstreamCalls(`${word} ${at}.`)).toEqual(["chat"]);
+  const balance = await readBalance(account);
+  expect([balance.used, balance.reserved]).toEqual([expect.closeTo(12 * price + imagePrice, 9), 0]);
+});
+
+test("a chat beyond max_cost fails and costs nothing; a returned part of a hold is used again", async () => {
+  const account = await newAccount();
+  const word = unique();
+  const id = await begin(account, { requests: chats(word, 1) });
+  await wake(id);
+  const { cost } = await show(account, id);
+  const held = cost.expected as number;
+  expect(held).toBeGreaterThan(5 * price);
+  // One hold and one answer: the second chat fits only after the first one has returned its rest.
+  const ended = await run(account, await begin(account, { requests: chats(unique(), 3), max_cost: held + price }));
+  expect(ended).toMatchObject({ counts: { completed: 2, failed: 1 } });
+  const failed = (await readResults(account, ended.id)).at(-1)!;
+  expect([failed.error!.code, failed.cost.charged]).toEqual(["cost_limit_exceeded", 0]);
+  expect(ended.cost.charged).toBeCloseTo(2 * price, 9);
+});
+
+test.each([
+  ["the hold is made and its answer lost", WalletObject, "reserve", true],
+  ["the hold is not made", WalletObject, "reserve", false],
+  ["the settlement is made and its answer lost", WalletObject, "settle", true],
+  ["the settlement is not made", WalletObject, "settle", false],
+] as const)("a crash while %s: every chat is answered and charged once", async (_, object, method, isDone) => {
+  const account = await newAccount();
+  const word = unique();
+  const id = await begin(account, { requests: chats(word, 3), max_cost: 1 });
+  await wake(id);
+  const reached = stopAt(object.prototype as never, method, isDone);
+  // The alarm does not return, because the call never does.
+  void wake(id).catch(() => undefined);
+  await reached();
+  vi.restoreAllMocks();
+  await crash(stubOf(id));
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 3 } });
+  await expectEach(account, id, 3);
+});
+
+test("an answer whose line cannot be written is lost, asked for again, and charged once", async () => {
+  const account = await newAccount();
+  const word = unique();
+  const id = await begin(account, { requests: chats(word, 2) });
+  await wake(id);
+  const lost = vi.spyOn(BatchStore.prototype, "putLine").mockImplementationOnce(() => {
+    throw new Error("scripted fault");
+  });
+  await wake(id);
+  expect(lost).toHaveBeenCalled();
+  await crash(stubOf(id));
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 2 } });
+  await expectEach(account, id, 2);
+});
+
+test("faults of the wallet between two alarms hold and charge nothing twice", async () => {
+  for (const [method, isDone] of [
+    ["reserve", true],
+    ["reserve", false],
+    ["settle", true],
+    ["settle", false],
+  ] as const) {
+    const account = await newAccount();
+    const id = await begin(account, { requests: chats(unique(), 4), max_cost: 1 });
+    await wake(id);
+    failOnce(WalletObject.prototype as never, method, isDone, 2);
+    expect(await run(account, id), `${method} ${isDone}`).toMatchObject({ status: "completed", counts: { completed: 4 } });
+    await expectEach(account, id, 4);
+    vi.restoreAllMocks();
+  }
+});
+
+test("without balance chats wait, and cancelling ends what has not begun", async () => {
+  const account = await newAccount(0.0001);
+  const id = await begin(account, { requests: chats(unique(), 3) });
+  for (let turn = 0; turn < 3; turn++) {
+    await wake(id);
+    vi.setSystemTime(Date.now() + 20_000);
+  }
+  expect(await show(account, id)).toMatchObject({ status: "in_progress", waiting_for: "balance", counts: { completed: 0 } });
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { add: 1 } });
+  expect((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
+  expect(await run(account, id)).toMatchObject({ status: "cancelled", counts: { failed: 3 } });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
+});
