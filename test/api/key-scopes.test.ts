@@ -98,6 +98,7 @@ test("GET /v1/key shows the calling key, its limits and the remaining amounts", 
     max_open_tasks: null,
     budget: null,
     open_tasks: 1,
+    paused_at: null,
   });
   expect((await call("/v1/key", { key: account.key })).body).toMatchObject({
     id: account.keyId,

@@ -333,7 +333,7 @@ test("a session in use is prolonged once a day, in the browser too, and ends aft
   vi.setSystemTime(start + 14 * 86_400_000);
   await other.ask("/console/account/sessions/end", {});
   expect([...other.cookies.keys()].filter((name) => name.includes("session_token"))).toEqual([]);
-  expect((await visit(17.1)).headers.get("location")).toBe("/console/sign-in");
+  expect((await visit(17.1)).headers.get("location")).toBe("/console/sign-in?ended=1");
 });
 
 test("a user whose account is disabled can sign out", async () => {
