@@ -8,9 +8,12 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 /** 8 KB above the script of today. What counts is the start-up itself (`npm run bench -- startup`, at most 25 ms above an empty Worker). */
-const maxBytes = 544_000;
-/** 20 KB above the script of today, 610 of it the API description and the docs. Without better-auth, which would add as much again. */
-const maxConsoleBytes = 1_740_000;
+const maxBytes = 559_000;
+/**
+ * 20 KB above the script of today, 700 of it the API description and the docs, 70 the libraries of Markdown and search. Without better-auth,
+ * which would add 500.
+ */
+const maxConsoleBytes = 1_968_000;
 const run = promisify(execFile);
 let folder = "";
 
@@ -29,7 +32,7 @@ async function bundle(config: string): Promise<number> {
   return (await stat(join(outdir, "worker.js"))).size;
 }
 
-test("the gateway's script is at most 544 KB minified", async () => {
+test("the gateway's script is at most 559 KB minified", async () => {
   expect(await bundle("wrangler.toml")).toBeLessThanOrEqual(maxBytes);
 });
 
