@@ -1,8 +1,11 @@
 /** Search: the documentation for everyone, and with it the account's own things and actions for the signed-in. */
 
-import { expect, test } from "vitest";
-import { asAdmin } from "../support/gateway.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { asAdmin, holdTime, submit, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
+
+beforeEach(holdTime);
+afterEach(() => vi.useRealTimers());
 
 /** The paths of what was found, in order. */
 const paths = (html: string) =>
@@ -45,7 +48,7 @@ test("a user finds pages, models, keys and actions; the palette gets the list al
   expect(paths(page).some((path) => /^\/console\/keys\/key_\w+\/change$/.test(path))).toBe(true);
   expect(paths(await browser.read("/console/search?q=webhooks"))).toContain("/console/webhooks");
   expect(paths(await browser.read("/console/search?q=vidA-2"))).toContain("/console/models/vidA-2");
-  expect(paths(await browser.read("/console/search?q=invite"))).toContain("/console/members?new=1#new");
+  expect(paths(await browser.read("/console/search?q=invite"))).toContain("/console/members");
   expect(paths(await browser.read("/console/search?q=task_0123456789abcdef"))).toEqual(["/console/tasks/task_0123456789abcdef"]);
   const list = await browser.ask("/console/search?q=webhooks", undefined, null, { "x-palette": "1" });
   const html = await list.text();
@@ -72,4 +75,23 @@ test("an operator's admin finds the admin page", async () => {
   const { data } = (await asAdmin(`/accounts?email=${encodeURIComponent(email)}`)).body;
   await asAdmin(`/accounts/${data[0].id}`, { method: "PATCH", body: { admin: true } });
   expect(paths(await browser.read("/console/search?q=admin"))).toContain("/console/admin");
+});
+
+test("the palette, which asks while a user types, reads the newest hundred tasks; the page reads more", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const { id } = (await asAdmin(`/accounts?email=${encodeURIComponent(email)}`)).body.data[0];
+  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { add: 95 } });
+  const { key, id: keyId } = (await asAdmin(`/accounts/${id}/keys`, { body: { name: "program", quota: null } })).body;
+  const make = (prompt: string) => submit({ id, key, keyId }, "/v1/images/generations", { model: "imgA-4", prompt });
+  const oldest = await make("The very first cormorant");
+  vi.setSystemTime(Date.now() + 1000);
+  await Promise.all(Array.from({ length: 100 }, () => make(unique())));
+  vi.setSystemTime(Date.now() + 1000);
+  const path = "/console/search?q=cormorant";
+  const palette = () => browser.ask(path, undefined, null, { "x-palette": "1" });
+  expect(paths(await (await palette()).text())).toEqual([]);
+  expect(paths(await browser.read(path))).toEqual([`/console/tasks/${oldest}`]);
+  const newest = await make("The very last cormorant");
+  expect(paths(await (await palette()).text())).toEqual([`/console/tasks/${newest}`]);
 });

@@ -34,12 +34,12 @@ const Marked = ({ text, terms }: { text: string; terms: readonly string[] }) => 
 };
 
 /** The words of a query, in lower case. */
-export const wordsOf = (query: string): string[] => query.toLowerCase().split(/\s+/).filter(Boolean);
+export const splitWords = (query: string): string[] => query.toLowerCase().split(/\s+/).filter(Boolean);
 
 export const Hits = ({ groups, query }: { groups: HitGroup[]; query: string }) => {
   const { t } = useAround();
   const filled = groups.filter(({ hits }) => hits.length > 0);
-  const typed = wordsOf(query);
+  const typed = splitWords(query);
   return (
     <div class="hits">
       {filled.length === 0 && typed.length > 0 && (

@@ -2,34 +2,33 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { isAtLeast, mayOpen } from "../access.ts";
-import { readBatches } from "../answers.ts";
+import { readBatches, taskPrompt } from "../answers.ts";
 import { batchName, countText } from "../batches/state.tsx";
 import { askGateway } from "../frame.tsx";
 import { readAccountKeys } from "../keys/account-keys.ts";
 import { readChoices } from "../playground/choices.ts";
 import { allPlaces } from "../shell/places.ts";
 import { findTasks } from "../tasks/search.ts";
-import { taskPrompt } from "../answers.ts";
-import { type Hit, wordsOf } from "./hits.tsx";
+import { type Hit, splitWords } from "./hits.tsx";
 
 const maxOfKind = 5;
 /** A shorter text is in too many prompts to be worth reading them. */
 const minForTasks = 3;
 
-/** What can be done from anywhere, and the page that does it. */
+/** What can be done from anywhere, the page that does it, and the method of its form. */
 const actions = [
-  { path: "/console/playground", name: "search_do_run", icon: "wand" },
-  { path: "/console/keys?new=1#new", name: "create_key", icon: "key" },
-  { path: "/console/batches/new", name: "search_do_batch", icon: "layers" },
-  { path: "/console/members?new=1#new", name: "search_do_invite", icon: "team" },
-  { path: "/console/billing", name: "search_do_top_up", icon: "card" },
-  { path: "/console/destinations?new=1#new", name: "search_do_destination", icon: "out" },
-  { path: "/console/usage/charges.csv?days=90", name: "search_do_csv", icon: "down" },
+  { path: "/console/playground", name: "search_do_run", icon: "wand", method: "GET" },
+  { path: "/console/keys", name: "create_key", icon: "key", method: "POST" },
+  { path: "/console/batches/new", name: "search_do_batch", icon: "layers", method: "POST" },
+  { path: "/console/members", name: "search_do_invite", icon: "team", method: "POST" },
+  { path: "/console/billing", name: "search_do_top_up", icon: "card", method: "GET" },
+  { path: "/console/destinations", name: "search_do_destination", icon: "out", method: "POST" },
+  { path: "/console/usage/charges.csv?days=90", name: "search_do_csv", icon: "down", method: "GET" },
 ] as const;
 
 const hasAll = (query: string, ...texts: (string | undefined)[]) => {
   const text = texts.join(" ").toLowerCase();
-  return wordsOf(query).every((word) => text.includes(word));
+  return splitWords(query).every((word) => text.includes(word));
 };
 
 /** Pages of the console that the role may open. */
@@ -47,7 +46,7 @@ export function searchActions(c: ConsoleContext, query: string): Hit[] {
   const { t } = c.var;
   const { role } = c.get("membership");
   return actions
-    .filter(({ path }) => mayOpen(role, path.includes("new") ? "POST" : "GET", path.replace(/[?#].*/, "")))
+    .filter(({ path, method }) => mayOpen(role, method, path.replace(/\?.*/, "")))
     .filter(({ name }) => hasAll(query, t(name)))
     .map(({ path, name, icon }) => ({ path, title: t(name), icon, kind: "action" }));
 }
@@ -81,9 +80,9 @@ async function searchKeys(c: ConsoleContext, query: string): Promise<Hit[]> {
     }));
 }
 
-async function searchBatches(c: ConsoleContext, query: string): Promise<Hit[]> {
+async function searchBatches(c: ConsoleContext, query: string, { batches }: Depth): Promise<Hit[]> {
   const { t, language } = c.var;
-  const answer = await askGateway(c, "/v1/batches?limit=100");
+  const answer = await askGateway(c, `/v1/batches?limit=${batches}`);
   if (!answer.ok) return [];
   return (await readBatches(answer)).data
     .filter((batch) => hasAll(query, batchName(batch), batch.id))
@@ -100,9 +99,9 @@ async function searchBatches(c: ConsoleContext, query: string): Promise<Hit[]> {
     }));
 }
 
-async function searchTasks(c: ConsoleContext, query: string): Promise<Hit[]> {
+async function searchTasks(c: ConsoleContext, query: string, { lists }: Depth): Promise<Hit[]> {
   if (query.length < minForTasks) return [];
-  const { tasks } = await findTasks(c, { q: query }, undefined);
+  const { tasks } = await findTasks(c, { q: query }, undefined, lists);
   return tasks.slice(0, maxOfKind).map((task) => ({
     path: `/console/tasks/${task.id}`,
     title: taskPrompt(task) ?? task.reference ?? task.id,
@@ -120,10 +119,21 @@ function searchId(query: string): Hit[] {
   return kind === "req" ? [{ path: `/console/logs/${query}`, title: query, icon: "list", kind: "request" }] : [];
 }
 
+/** How many of the newest batches and lists of a hundred tasks are searched; each batch and task is read from its own object. */
+interface Depth {
+  batches: number;
+  lists: number;
+}
+
 /** The account's own things. A part that cannot be read now is left out, because the others are useful without it. */
-export async function searchOwn(c: ConsoleContext, query: string): Promise<Hit[]> {
+export async function searchOwn(c: ConsoleContext, query: string, depth: Depth): Promise<Hit[]> {
   const byId = searchId(query);
   if (byId.length > 0) return byId;
-  const found = await Promise.allSettled([searchModels(c, query), searchKeys(c, query), searchBatches(c, query), searchTasks(c, query)]);
+  const found = await Promise.allSettled([
+    searchModels(c, query),
+    searchKeys(c, query),
+    searchBatches(c, query, depth),
+    searchTasks(c, query, depth),
+  ]);
   return found.flatMap((part) => (part.status === "fulfilled" ? part.value : []));
 }

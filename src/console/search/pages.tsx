@@ -15,8 +15,11 @@ const maxQuery = 200;
 /** Of the documentation: in the palette, where other groups follow, and on its own page. */
 const maxDocs = { palette: { guide: 4, reference: 3 }, page: { guide: 25, reference: 25 } };
 
+/** The palette searches while a user types: only what is newest. */
+const depths = { palette: { batches: 20, lists: 1 }, page: { batches: 100, lists: 5 } };
+
 const isPalette = (c: ConsoleContext) => c.req.header("x-palette") !== undefined;
-const queryOf = (c: ConsoleContext) => (c.req.query("q") ?? "").trim().slice(0, maxQuery);
+const readText = (c: ConsoleContext) => (c.req.query("q") ?? "").trim().slice(0, maxQuery);
 
 const docsGroup = (c: ConsoleContext, query: string): HitGroup => ({
   title: c.var.t("docs"),
@@ -52,12 +55,12 @@ function fragment(c: ConsoleContext, groups: HitGroup[], query: string) {
 
 async function searchAll(c: ConsoleContext) {
   const { t } = c.var;
-  const query = queryOf(c);
+  const query = readText(c);
   // Without a word the palette offers the pages and actions.
   const groups = [
     docsGroup(c, query),
     { title: t("search_pages"), hits: searchPages(c, query) },
-    { title: t("search_own"), hits: query === "" ? [] : await searchOwn(c, query) },
+    { title: t("search_own"), hits: query === "" ? [] : await searchOwn(c, query, isPalette(c) ? depths.palette : depths.page) },
     { title: t("search_do"), hits: searchActions(c, query) },
   ];
   if (isPalette(c)) return fragment(c, groups, query);
@@ -78,7 +81,7 @@ async function searchAll(c: ConsoleContext) {
 /** For everyone: the documentation alone. */
 export function docsSearchPage(c: ConsoleContext) {
   const { t } = c.var;
-  const query = queryOf(c);
+  const query = readText(c);
   const groups = [docsGroup(c, query)];
   if (isPalette(c)) return fragment(c, groups, query);
   return publicPage(c, {

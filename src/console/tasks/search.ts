@@ -6,8 +6,6 @@ import { askGateway } from "../frame.tsx";
 import { type Refusal, readRefusal } from "./answers.ts";
 
 const tasksOnPage = 24;
-/** A search reads at most this many lists of a hundred tasks; a link continues it. */
-const maxLists = 5;
 
 export interface Filters {
   kind?: string | undefined;
@@ -31,13 +29,13 @@ export const buildQuery = (values: Record<string, string | undefined>): string =
 const matches = (task: TaskData, text: string) =>
   [taskPrompt(task), task.reference, taskCharacter(task)?.username].some((words) => words?.toLowerCase().includes(text));
 
-/** A page of the account's tasks after the task `after`, newest first. A refusal of the API (a filter that it does not have) is passed on. */
-export async function findTasks(c: ConsoleContext, { q, ...filters }: Filters, after: string | undefined): Promise<Found> {
+/** A page of the account's tasks after the task `after`, newest first. A search reads at most `maxLists` lists of a hundred; a link continues it. A refusal of the API (a filter that it does not have) is passed on. */
+export async function findTasks(c: ConsoleContext, { q, ...filters }: Filters, after: string | undefined, maxLists = 5): Promise<Found> {
   const text = q?.trim().toLowerCase() ?? "";
   const limit = text === "" ? tasksOnPage : 100;
   const tasks: TaskData[] = [];
   let next = after;
-  for (let lists = 0; lists < (text === "" ? 1 : maxLists); lists++) {
+  for (let read = 0; read < (text === "" ? 1 : maxLists); read++) {
     const answer = await askGateway(c, `/v1/tasks?${buildQuery({ ...filters, after: next, limit: String(limit) })}`);
     if (!answer.ok) return { tasks, next: undefined, refusal: await readRefusal(answer) };
     const { data, has_more: hasMore, next_after: nextAfter } = await readTasks(answer);
