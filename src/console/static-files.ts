@@ -14,6 +14,7 @@ import attachScript from "./client/attach.js";
 import chatScript from "./client/chat.js";
 import conversationScript from "./client/conversation.js";
 import entryScript from "./client/entry.js";
+import eventsScript from "./client/events.js";
 import paletteScript from "./client/palette.js";
 import playgroundScript from "./client/playground.js";
 import runsScript from "./client/runs.js";
@@ -64,6 +65,7 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "stills.js": stillsScript,
     "tray.js": trayScript,
     "entry.js": entryScript,
+    "events.js": eventsScript,
     "verify.js": verifyScript,
     "credentials.js": credentialsScript,
     "chat.js": chatScript,

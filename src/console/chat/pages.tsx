@@ -29,7 +29,7 @@ import {
   messagesFor,
   parseTurns,
   type Reply,
-  titleOf,
+  toTitle,
   toMarkdown,
   type Turn,
 } from "./record.ts";
@@ -63,7 +63,7 @@ function usable(models: string[], chats: Chats): string[] {
 }
 
 /** What the next question reserves at most. */
-function holdOf(chats: Chats, turns: Turn[], models: string[]): number | null {
+function sumHolds(chats: Chats, turns: Turn[], models: string[]): number | null {
   const next = [...turns, ask("?", models)];
   const amounts = models.map((model) => {
     const choice = chats.find(({ id }) => id === model);
@@ -79,7 +79,7 @@ async function readRoom(c: ConsoleContext, chats: Chats, shown: Shown, more: Par
     models,
     list: await listConversations(c.env.DB, owner(c)),
     choices: chats,
-    amount: holdOf(chats, shown.turns, models),
+    amount: sumHolds(chats, shown.turns, models),
     draft: "",
     problem: undefined,
     isAnswering: false,
@@ -95,6 +95,7 @@ const roomPage = (c: ConsoleContext, room: Room, status: 200 | 400 | 409 = 200) 
     <>
       <h1 class="vh">{c.var.t("chat")}</h1>
       <Rooms room={room} />
+      <script src={hashedPath("events.js")} type="module" />
       <script src={hashedPath("conversation.js")} type="module" />
     </>,
     status,
@@ -160,7 +161,7 @@ async function store(
   const text = JSON.stringify(turns);
   const now = Date.now();
   if (!before) {
-    const room = { id: newId("conv_"), title: titleOf(turns[0]?.question ?? ""), at: now };
+    const room = { id: newId("conv_"), title: toTitle(turns[0]?.question ?? ""), at: now };
     await insertConversation(c.env.DB, owner(c), { ...room, turns: text });
     return room;
   }

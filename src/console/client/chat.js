@@ -9,17 +9,7 @@ const findTarget = ({ headers }, target) => (headers.get("hx-reswap") === "none"
 
 const toEnd = () => document.querySelector(".chatting #result")?.scrollTo({ top: 1e9 });
 
-/** Each event of a stream. @param {ReadableStream<Uint8Array>} body */
-async function* eventsIn(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    const events = (rest + read.value).split("\n\n");
-    rest = events.pop() ?? "";
-    for (const event of events) yield JSON.parse(event.slice("data: ".length));
-  }
-}
-
+const eventsIn = Reflect.get(globalThis, "eventsIn");
 /** @type {AbortController | undefined} */
 let running;
 

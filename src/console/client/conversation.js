@@ -5,17 +5,7 @@ const swap = (text) => htmx.swap({ text, target: document.querySelector("#rooms"
 
 const toEnd = () => document.querySelector("#talk")?.scrollTo({ top: 1e9 });
 
-/** Each event of a stream. @param {ReadableStream<Uint8Array>} body */
-async function* eventsIn(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    const events = (rest + read.value).split("\n\n");
-    rest = events.pop() ?? "";
-    for (const event of events) yield JSON.parse(event.slice("data: ".length));
-  }
-}
-
+const eventsIn = Reflect.get(globalThis, "eventsIn");
 /** @type {AbortController | undefined} */
 let running;
 

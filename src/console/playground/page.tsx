@@ -123,6 +123,7 @@ export const playgroundPage = (c: ConsoleContext, view: View, status: PageStatus
       <script src={hashedPath("playground.js")} type="module" />
       <script src={hashedPath("stills.js")} type="module" />
       <script src={hashedPath("tray.js")} type="module" />
+      <script src={hashedPath("events.js")} type="module" />
       <script src={hashedPath("chat.js")} type="module" />
       <script src={hashedPath("attach.js")} type="module" />
     </>,
