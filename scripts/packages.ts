@@ -25,8 +25,8 @@ async function npmPackage(client: string): Promise<void> {
 }
 
 /**
- * The description with types of the Python client's: a field of a body that takes the id of a file takes a file, which is uploaded first; and a
- * model that is none of the built-in ones is marked, because Python has no type for that.
+ * The description with types of the Python client: a field of a body that takes the id of a file takes a file, which is uploaded first. The
+ * name of a model that is not built in has the type `ModelName`, because Python cannot say "any text but these".
  */
 async function withValues(): Promise<unknown> {
   const text = await readFile(join(root, "src/console/site/openapi.json"), "utf8");

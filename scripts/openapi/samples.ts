@@ -69,11 +69,11 @@ export function codeSamples(method: string, path: string, operation: Operation, 
 }
 
 /** The variable with what opens an operation; undefined if it is open to all. */
-const secretOf = ({ security = "key" }: Operation): string | undefined =>
+const findSecret = ({ security = "key" }: Operation): string | undefined =>
   ({ key: "GATEWAY_KEY", token: "GATEWAY_KEY", admin: "ADMIN_TOKEN", none: undefined })[security];
 
 function toFetch(method: string, url: string, operation: Operation, body: unknown): object {
-  const secret = secretOf(operation);
+  const secret = findSecret(operation);
   const headers = [
     ...(secret === undefined ? [] : [`Authorization: \`Bearer \${process.env.${secret}}\``]),
     ...(body === undefined ? [] : ['"Content-Type": "application/json"']),
@@ -92,7 +92,7 @@ function toFetch(method: string, url: string, operation: Operation, body: unknow
 }
 
 function toUrllib(method: string, url: string, operation: Operation, body: unknown): object {
-  const secret = secretOf(operation);
+  const secret = findSecret(operation);
   const headers = [
     ...(secret === undefined ? [] : [`"Authorization": "Bearer " + os.environ["${secret}"]`]),
     ...(body === undefined ? [] : ['"Content-Type": "application/json"']),
@@ -114,7 +114,7 @@ function toUrllib(method: string, url: string, operation: Operation, body: unkno
 
 function toCurl(method: string, url: string, operation: Operation, body: unknown): string {
   const { upload } = operation;
-  const secret = secretOf(operation);
+  const secret = findSecret(operation);
   const address = `"$GATEWAY_URL${url}"`;
   const lines = [
     `curl -sS ${method === "GET" || method === "POST" ? "" : `-X ${method} `}${address}`,

@@ -29,7 +29,7 @@ const toWords = (html: string) =>
     .trim();
 
 /** The sections of a page, each with its heading; the first is what stands above all headings. */
-function sectionsOf({ name, title, html }: RenderedDoc): DocSection[] {
+function toSections({ name, title, html }: RenderedDoc): DocSection[] {
   const [beginning = "", ...parts] = html.split(/(?=<h[23] id=")/);
   const path = docPath(name);
   return [
@@ -82,6 +82,6 @@ async function operations(): Promise<DocSection[]> {
 /** The index as text. */
 export async function docsSearch(pages: RenderedDoc[]): Promise<string> {
   const index = new MiniSearch<DocSection>(indexOptions);
-  index.addAll([...pages.flatMap(sectionsOf), ...(await operations())]);
+  index.addAll([...pages.flatMap(toSections), ...(await operations())]);
   return JSON.stringify(index);
 }

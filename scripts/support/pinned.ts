@@ -6,11 +6,11 @@ const minScrolled = 10;
 const escape = "\u001b[";
 
 /** How many rows lines take in a terminal of this width. */
-const rowsOf = (lines: string[], columns: number) => lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);
+const countRows = (lines: string[], columns: number) => lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);
 
 /** What to write so that the lines and a rule below them stay on top, and the rest of the screen scrolls; undefined if the terminal is too small. */
 export function pinned(lines: string[], { rows, columns }: { rows: number; columns: number }): string | undefined {
-  const height = rowsOf(lines, columns) + 1;
+  const height = countRows(lines, columns) + 1;
   if (rows - height < minScrolled) return undefined;
   const head = [...lines, "─".repeat(columns)].map((line) => `${escape}2K${line}`).join("\r\n");
   // Setting the region moves the cursor to the corner: it is put back at the end.

@@ -101,6 +101,11 @@ export async function secretsEqual(a: string, b: string): Promise<boolean> {
   return crypto.subtle.timingSafeEqual(left, right);
 }
 
+const chatPrefix = "chatcmpl-";
+/** A new id of a chat, in the form of OpenAI's. */
+export const newChatId = (): string => newId(chatPrefix);
+export const isChatId = (id: string | undefined): boolean => id?.startsWith(chatPrefix) ?? false;
+
 /** A batch's public id from its object's id, and back; undefined for an id that was never issued. */
 export const toBatchId = (objectId: DurableObjectId) => `batch_${encodeId(objectId)}`;
 export const toBatchObjectId = <T extends Rpc.DurableObjectBranded | undefined>(

@@ -94,8 +94,8 @@ function setMember(c: ConsoleContext, member: AccountMember): void {
 }
 
 /**
- * True if a restored database lost changes of the account and the operator has not decided about them: the user may be one who was removed,
- * or an admin who is none any more.
+ * True if a restored database lost changes of the account and the operator has not decided about them: the user may have been removed, or
+ * may have lost the admin role.
  */
 const isUndecided = (c: ConsoleContext, { account }: AccountMember) => c.env.API.isRestored(account.id, account.keysRevision);
 

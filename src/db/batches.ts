@@ -1,6 +1,6 @@
 /** The batches of each account in D1: only what their list needs. */
 
-import type { Owner } from "./callers.ts";
+import { isOwn, type Owner, toWallets } from "./callers.ts";
 
 export interface BatchRow {
   accountId: string;
@@ -54,7 +54,7 @@ export const deleteBatch = async (db: D1Database, accountId: string, id: string)
 /** A page of the ids of the owner's batches, newest first, after the batch `after`. */
 export const listBatches = async (
   db: D1Database,
-  { accountId, ownWallets }: Owner,
+  owner: Owner,
   { limit, after }: { limit: number; after?: string | undefined },
 ): Promise<string[]> =>
   (
@@ -62,10 +62,10 @@ export const listBatches = async (
       .prepare(
         `SELECT id FROM batch WHERE account_id = ?1
            AND (?2 IS NULL OR (created_at, id) < (SELECT created_at, id FROM batch WHERE account_id = ?1 AND id = ?2))
-           AND (?4 IS NULL OR key_id IS NULL OR key_id IN (SELECT value FROM json_each(?4)))
+           AND ${isOwn("?4")}
          ORDER BY created_at DESC, id DESC LIMIT ?3`,
       )
-      .bind(accountId, after ?? null, limit, ownWallets ? JSON.stringify(ownWallets) : null)
+      .bind(owner.accountId, after ?? null, limit, toWallets(owner))
       .run<{ id: string }>()
   ).results.map(({ id }) => id);
 

@@ -49,6 +49,11 @@ export interface Caller {
 /** Whose rows are meant: the account's, or with `ownWallets` those of the member to whom these wallets belong. */
 export type Owner = Pick<Caller, "accountId" | "ownWallets">;
 
+/** SQL: the row was made with a key of the owner, or by the previous release, which did not note the key. The parameter is `toWallets`. */
+export const isOwn = (parameter: string): string =>
+  `(${parameter} IS NULL OR key_id IS NULL OR key_id IN (SELECT value FROM json_each(${parameter})))`;
+export const toWallets = ({ ownWallets }: Owner): string | null => (ownWallets ? JSON.stringify(ownWallets) : null);
+
 /** The dependencies of a look-up: the database, and the wallet objects, which know the changes that a replica or a restored database lacks. */
 export interface KeyBindings {
   DB: D1Database;

@@ -1,6 +1,6 @@
 /** Files that callers uploaded, in D1: rows with an expiry, and the sum of each account's bytes. */
 
-import type { Owner } from "./callers.ts";
+import { isOwn, type Owner, toWallets } from "./callers.ts";
 
 /** A caller's file. Times in milliseconds. */
 export interface StoredFile {
@@ -62,9 +62,6 @@ export const usedFileBytes = async (db: D1Database, accountId: string): Promise<
   (await db.prepare("SELECT bytes FROM file_space WHERE account_id = ?1").bind(accountId).first<number>("bytes")) ?? 0;
 
 const readAll = async (statement: D1PreparedStatement): Promise<StoredFile[]> => (await statement.run<StoredFile>()).results;
-
-const isOwn = (parameter: string) => `(${parameter} IS NULL OR key_id IS NULL OR key_id IN (SELECT value FROM json_each(${parameter})))`;
-const toWallets = ({ ownWallets }: Owner) => (ownWallets ? JSON.stringify(ownWallets) : null);
 
 /** The owner's files with these ids that have not expired. */
 export const filesWithIds = (db: D1Database, owner: Owner, ids: string[], now: number): Promise<StoredFile[]> =>

@@ -85,7 +85,12 @@ export async function inviteMember(
  * Withdraws the invitations that a user made and the links that the user may know. Nothing happens while the user is an active owner or admin.
  * With `email`, the address of a user who is to be removed, also those for this address, and nothing happens while the user is a member.
  */
-export const withdrawOf = (db: D1Database, accountId: string, userId: string, email: string | null = null): D1PreparedStatement =>
+export const withdrawInvitationsBy = (
+  db: D1Database,
+  accountId: string,
+  userId: string,
+  email: string | null = null,
+): D1PreparedStatement =>
   db
     .prepare(
       `DELETE FROM member_invitation WHERE account_id = ?1 AND (email IS NULL OR invited_by = ?2 OR email = lower(?3))

@@ -5,7 +5,7 @@ import type { Role } from "../base/roles.ts";
 import { type AccountChange, type Announcer, changeKeys, isNotLastOwner, removalStatements } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
 import { forgetCallers } from "./callers.ts";
-import { withdrawOf } from "./member-invitations.ts";
+import { withdrawInvitationsBy } from "./member-invitations.ts";
 
 export interface Membership {
   /** Also the id of the wallet row with the budget. */
@@ -127,7 +127,7 @@ export async function changeMember(
       before: { role: member.role, disabled: member.disabled === 1 },
       after: { role, disabled },
     }),
-    ...(managesMembers(member.role) ? [withdrawOf(db, accountId, userId)] : []),
+    ...(managesMembers(member.role) ? [withdrawInvitationsBy(db, accountId, userId)] : []),
   ];
   const [changed] = await changeKeys(db, announcer, accountId, statements, { act: "member", userId, role, disabled });
   forgetCallers(({ caller }) => caller.accountId === accountId);
@@ -189,7 +189,7 @@ export async function removeMember(
       before: { role: member.role },
     }),
     keys!,
-    withdrawOf(db, accountId, userId, email),
+    withdrawInvitationsBy(db, accountId, userId, email),
     db
       .prepare(
         `UPDATE account SET email = coalesce((SELECT lower(u.email) FROM membership o JOIN auth_user u ON u.id = o.user_id

@@ -19,17 +19,17 @@ const view = ({ id, at, act, actor, actorId, actorName, address, target, targetN
   after,
 });
 
-export const listAudit = (c: AppContext): Promise<Response> => listOf(c, c.get("caller").accountId, readQuery(c, auditLogQuery));
+export const listAudit = (c: AppContext): Promise<Response> => answerPage(c, c.get("caller").accountId, readQuery(c, auditLogQuery));
 
 /** `/admin/audit_log`: the same for the operator, of any account, or without one of what concerns none: models, prices, codes. */
 export function listAdminAudit(c: AppContext): Promise<Response> {
   const { account = "", ...query } = readQuery(c, adminAuditLogQuery);
-  return listOf(c, account, query);
+  return answerPage(c, account, query);
 }
 
 type Query = z.infer<ReturnType<typeof auditLogQuery>>;
 
-async function listOf(c: AppContext, accountId: string, { limit, after, act, actor, since, until }: Query): Promise<Response> {
+async function answerPage(c: AppContext, accountId: string, { limit, after, act, actor, since, until }: Query): Promise<Response> {
   let place: AuditPlace | undefined;
   await requireRow(after, async (id) => (place = await findAuditPlace(c.env.DB, accountId, id)));
   const filter = {

@@ -2,7 +2,6 @@
 
 import { chargeVersion } from "../../base/versions.ts";
 import { ApiError } from "../../base/errors.ts";
-import { newId } from "../../base/ids.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import type { Caller } from "../../db/callers.ts";
 import type { Charge } from "../../db/ledger.ts";
@@ -10,10 +9,6 @@ import type { ReserveAnswer } from "../../wallet/limits.ts";
 import { chatHoldEnds } from "../chat/hold.ts";
 import { type ChatOrder, checkChat } from "../chat/order.ts";
 import type { BatchTerms } from "./state.ts";
-
-const prefix = "chatcmpl-";
-export const newChatId = (): string => `${prefix}${newId("")}`;
-export const isChatId = (id: string | undefined): boolean => id?.startsWith(prefix) ?? false;
 
 /** Checks the body of a chat. It is answered whole. Throws `ApiError`. */
 export async function checkChatLine(env: Env, caller: Caller, body: Record<string, unknown>): Promise<ChatOrder> {

@@ -1,10 +1,9 @@
 /** The check of a batch's lines before any of them begins, some lines in each step. What lies between two steps is only in memory: after a crash or a fault the check begins again. */
 
 import { ApiError, invalid } from "../../base/errors.ts";
-import { toTaskId } from "../../base/ids.ts";
+import { newChatId, toTaskId } from "../../base/ids.ts";
 import type { Caller } from "../../db/callers.ts";
 import { type Lookups, newLookups } from "../submissions/lookups.ts";
-import { newChatId } from "./chat-line.ts";
 import type { BatchInput } from "./input.ts";
 import { findLines, maxLineBytes, maxLines, parseLine } from "./lines.ts";
 import { type Assigned, type BatchStore, type BatchTerms, type LineFault, type Page, pageLines } from "./state.ts";

@@ -3,7 +3,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { ApiError } from "../../base/errors.ts";
 import { lanes } from "../../base/concurrency.ts";
-import { newFileId, toObjectId, toTaskId } from "../../base/ids.ts";
+import { isChatId, newChatId, newFileId, toObjectId, toTaskId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
 import { retry } from "../../base/retry.ts";
 import { batchVersion } from "../../base/versions.ts";
@@ -19,7 +19,7 @@ import { newFileObject } from "../../storage/files.ts";
 import type { EndedLines, FailureGroup, LineQuery, LineReport } from "../../tasks/batch-line.ts";
 import { askUnattended } from "../chat/unattended.ts";
 import type { ChatOrder } from "../chat/order.ts";
-import { isChatId, newChatId, reserveChat, toCharge } from "./chat-line.ts";
+import { reserveChat, toCharge } from "./chat-line.ts";
 import { Checking } from "./checking.ts";
 import { BatchInput } from "./input.ts";
 import { type Line, parseLine } from "./lines.ts";

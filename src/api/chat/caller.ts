@@ -27,7 +27,6 @@ export class Caller implements ChatCaller {
     this.#request = request;
   }
 
-  /** Aborted when the answer takes too long, or some seconds after the caller disconnected: then the bytes received so far are settled. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }

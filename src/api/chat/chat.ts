@@ -7,7 +7,7 @@ import { chatPrice } from "../../catalog/prices.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { toUnits, type Charge } from "../../db/ledger.ts";
 import { ApiError } from "../../base/errors.ts";
-import { newId } from "../../base/ids.ts";
+import { newChatId } from "../../base/ids.ts";
 import { log } from "../../base/log.ts";
 import { Caller } from "./caller.ts";
 import { ChatCosts } from "./costs.ts";
@@ -63,7 +63,7 @@ function dryRun(c: AppContext, { model, held, typicalSeconds, promptTokens, maxT
 function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTokens, held, given, trace }: ChatOrder): HeldChat {
   const { env } = c;
   const { accountId, keyId } = c.get("caller");
-  const id = `chatcmpl-${newId("")}`;
+  const id = newChatId();
   c.set("task", id);
   const charge: Charge = { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model };
   const spans = { kind: "chat", model, task: id, trace } as const;

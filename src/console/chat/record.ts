@@ -56,7 +56,7 @@ export const messagesFor = (all: Turn[], model: string): { role: "user" | "assis
   });
 
 /** The first line of a question, as the title. */
-export function titleOf(question: string): string {
+export function toTitle(question: string): string {
   const line = question.trim().split("\n", 1)[0] ?? "";
   return line.length > maxTitle ? `${line.slice(0, maxTitle - 1)}…` : line;
 }

@@ -34,7 +34,7 @@ export const roomPath = (id: string) => `/console/chat/${id}`;
 const dayMs = 86_400_000;
 
 /** The heading over a conversation in the list, by its day. */
-function dayOf(at: number, now: number) {
+function toDay(at: number, now: number) {
   const days = Math.floor(now / dayMs) - Math.floor(at / dayMs);
   return days <= 0 ? "chat_today" : days === 1 ? "chat_yesterday" : days < 7 ? "chat_week" : "chat_older";
 }
@@ -48,7 +48,7 @@ const List = ({ room: { list, open, now } }: { room: Room }) => {
         {t("new_chat")}
       </a>
       {list.length === 0 && <p class="meta">{t("chat_none")}</p>}
-      {[...Map.groupBy(list, ({ at }) => dayOf(at, now))].map(([day, rooms]) => (
+      {[...Map.groupBy(list, ({ at }) => toDay(at, now))].map(([day, rooms]) => (
         <>
           <h2 id={day}>{t(day)}</h2>
           <ul aria-labelledby={day}>
@@ -154,7 +154,7 @@ const Head = ({ room }: { room: Room }) => {
   );
 };
 
-/** What an answer cost, or why there is none. */
+/** Below an answer: its cost, tokens and time, or why it is missing or cut off. */
 const Used = ({ reply }: { reply: Reply }) => {
   const { t, language, unit } = useAround();
   const { model, state, use } = reply;

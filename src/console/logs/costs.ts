@@ -1,10 +1,11 @@
 /** What requests of the log cost: which of them made a task or a chat, and what those hold or were charged. */
 
+import { isChatId } from "../../base/ids.ts";
 import type { ConsoleContext } from "../context.ts";
 import { readCharges, type TaskCharge } from "../../db/ledger-reports.ts";
 import type { RequestEntry } from "../../db/requests.ts";
 
-const isChat = ({ task }: RequestEntry) => task?.startsWith("chatcmpl-") === true;
+const isChat = ({ task }: RequestEntry) => isChatId(task);
 
 /** True if the request named or made a task; a chat has no page. */
 export const hasTask = (entry: RequestEntry) => entry.task !== undefined && !isChat(entry);

@@ -13,13 +13,13 @@ export interface CodeTab {
 }
 
 /** The grammar of a tab, by its title; an answer of the API is JSON. */
-const grammarOf = (title: string) =>
+const findGrammar = (title: string) =>
   ({ curl: "sh", Python: "python", JavaScript: "js", OpenAI: "python" })[title] ?? (/^(JSON|GET) ?/.test(title) ? "json" : "");
 
 /** The coloured text of a tab. `isSwapped`: for the element of this id on the page. */
 export const Coloured = ({ id, title, code, isSwapped }: CodeTab & { isSwapped?: boolean }) => (
   <code id={id} {...(isSwapped && { "hx-swap-oob": "true" })}>
-    {raw(highlight(code, grammarOf(title)))}
+    {raw(highlight(code, findGrammar(title)))}
   </code>
 );
 

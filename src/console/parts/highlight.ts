@@ -52,7 +52,7 @@ add("html xml svg", { keywords: none, comment: "<!--[^]*?-->" });
 const rules = new Map<Grammar, RegExp>();
 
 /** Matches one string, comment or word; a word or string may be followed by a colon. */
-function ruleOf(grammar: Grammar): RegExp {
+function toRule(grammar: Grammar): RegExp {
   let rule = rules.get(grammar);
   if (!rule) {
     const end = grammar.longStrings ? "" : String.raw`\n`;
@@ -72,7 +72,7 @@ export function highlight(code: string, language: string): string {
   if (!grammar || code.length > maxLength) return escapeHtml(code);
   let html = "";
   let from = 0;
-  for (const { 0: part, index, groups = {} } of code.matchAll(ruleOf(grammar))) {
+  for (const { 0: part, index, groups = {} } of code.matchAll(toRule(grammar))) {
     const isKey = grammar.keys && groups["comment"] === undefined && /^\s*:/.test(code.slice(index + part.length, index + part.length + 8));
     const word = grammar.anyCase ? part.toLowerCase() : part;
     const name =

@@ -104,7 +104,7 @@ export const operationNamed = (id: string): Place | undefined => asked.find(({ o
 /** True if an API key opens it. */
 export const isOfKey = ({ security = [] }: Operation): boolean => security.some((one) => "apiKey" in one);
 
-export const samplesOf = (operation: Operation) => operation["x-codeSamples"] ?? [];
+export const readSamples = (operation: Operation) => operation["x-codeSamples"] ?? [];
 
 /** A value, or the target of its reference. */
 export function resolve<Value extends { $ref?: string }>(value: Value): Value {

@@ -111,7 +111,7 @@ const sampleNames: Record<string, { value: string; title: string }> = {
 
 const Samples = ({ operation }: { operation: api.Operation }) => {
   const samples = api
-    .samplesOf(operation)
+    .readSamples(operation)
     .toSorted((one, other) => Object.keys(sampleNames).indexOf(one.lang) - Object.keys(sampleNames).indexOf(other.lang));
   if (samples.length === 0) return null;
   return (
@@ -141,7 +141,7 @@ const Answers = ({ answers }: { answers: [status: string, answer: api.Answer][] 
   return tabs.length === 0 ? null : <Tabs name="answer" label="Answers" tabs={tabs} />;
 };
 
-const answersOf = ({ responses }: api.Operation) =>
+const readAnswers = ({ responses }: api.Operation) =>
   Object.entries(responses).map(([status, answer]) => [status, api.resolve(answer)] as [string, api.Answer]);
 
 const Success = ({ status, answer }: { status: string; answer: api.Answer }) => (
@@ -183,7 +183,7 @@ export async function operationPage(c: ConsoleContext, tag: string, id: string):
   if (!place) return undefined;
   const { method, path, operation } = place;
   const { summary, description, parameters = [], requestBody } = operation;
-  const answers = answersOf(operation);
+  const answers = readAnswers(operation);
   const errors = answers.filter(([status]) => isError(status));
   const successes = answers.filter(([status]) => !isError(status));
   const rows = parameters.map((parameter) => api.resolve(parameter));

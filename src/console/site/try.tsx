@@ -40,7 +40,7 @@ function canTry({ method, operation }: api.Place): boolean {
 }
 
 /** The example that is sent: without the reference of another program. */
-function exampleOf(operation: api.Operation): Sample | undefined {
+function findExample(operation: api.Operation): Sample | undefined {
   const [text] = Object.values(operation.requestBody?.content ?? {}).flatMap((content) => api.formatExamples(content));
   if (text === undefined || !withBody.has(operation.operationId)) return undefined;
   const { reference: _, ...body } = JSON.parse(text) as Sample;
@@ -48,7 +48,7 @@ function exampleOf(operation: api.Operation): Sample | undefined {
 }
 
 /** The names of the path's parameters. */
-const idsOf = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+const readIds = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
 
 /** The form beside the samples; for visitors the way to sign in. Nothing for what cannot be tried. */
 export async function tryForm(c: ConsoleContext, place: api.Place): Promise<Child> {
@@ -62,14 +62,14 @@ export async function tryForm(c: ConsoleContext, place: api.Place): Promise<Chil
       </p>
     );
   if (!mayOpen(c.get("membership").role, "POST", "/console/try/any")) return null;
-  const body = exampleOf(operation);
+  const body = findExample(operation);
   const priced = operation.operationId === "createImage";
   const price = priced ? (await shownModels(c)).find(({ id }) => id === body?.model)?.price["image"] : 0;
   if (price === undefined) return null;
   const amount = price === 0 ? t("try_free") : formatAmount(c, Math.round(price * 1e6));
   return (
     <form method="post" action={`/console/try/${operation.operationId}`} class="stack tight" id="try" data-into="tried">
-      {idsOf(path).map((name) => (
+      {readIds(path).map((name) => (
         <input class="in sm" name={name} aria-label={name} placeholder={name} required maxlength={200} />
       ))}
       <div class="row between">
@@ -112,7 +112,7 @@ const shownJson = (text: string): string => {
 async function send(c: ConsoleContext, place: api.Place) {
   const field = await readForm(c);
   const { operation, path, method } = place;
-  const body = exampleOf(operation);
+  const body = findExample(operation);
   const target = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(field(name) || "_"));
   const wait = operation.operationId === "createImage" ? "?wait=60" : "";
   const answer = await askGateway(c, target + wait, {

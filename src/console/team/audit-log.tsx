@@ -31,7 +31,7 @@ const kinds: Record<string, readonly ActName[]> = {
     "passkey_removed",
     "address_changed",
   ],
-  keys: ["key_created", "key_changed", "key_expiry_changed", "key_rotated", "key_deleted"],
+  keys: ["key_created", "key_changed", "key_expiry_changed", "key_paused", "key_resumed", "key_rotated", "key_deleted"],
   members: [
     "owner_invited",
     "member_invited",

@@ -1,5 +1,6 @@
 /** Files of an upstream's answer that are the caller's own: an upstream may repeat its input, and such a file was not made here. */
 
+import { once } from "../../base/once.ts";
 import { describeAsset, openAsset } from "../../storage/assets.ts";
 import type { Output } from "../../providers/provider.ts";
 import type { Submission } from "../record.ts";
@@ -14,7 +15,7 @@ export async function withoutEchoes(
 ): Promise<Output[]> {
   const given = new Set(readUrls(parameters.input));
   const others = outputs.filter(({ url }) => url === undefined || !given.has(url));
-  const isCopy = copiesOf(
+  const isCopy = findCopies(
     inputs.flatMap(({ key }) => key ?? []),
     bucket,
   );
@@ -30,21 +31,22 @@ function readUrls(value: unknown): string[] {
 }
 
 /** Whether an output has the bytes of one of these files. Only the digests of files with the output's length are computed. */
-function copiesOf(keys: string[], bucket: Bucket): (output: Output) => Promise<boolean> {
+function findCopies(keys: string[], bucket: Bucket): (output: Output) => Promise<boolean> {
   const digests = new Map<string, Promise<string | undefined>>();
-  const digestOf = (key: string) => {
+  const readDigest = (key: string) => {
     const digest = digests.get(key) ?? openAsset(bucket, key).then((object) => (object ? digestStream(object.body) : undefined));
     digests.set(key, digest);
     return digest;
   };
+  const readSizes = once(() => Promise.all(keys.map(async (key) => (await describeAsset(bucket, key))?.size)));
   return async (output) => {
     if (keys.length === 0) return false;
     const { body, length } = await output.open();
-    const sizes = await Promise.all(keys.map(async (key) => (await describeAsset(bucket, key))?.size));
+    const sizes = await readSizes();
     const alike = keys.filter((_, at) => length === undefined || sizes[at] === length);
     if (alike.length === 0) return body.cancel().then(() => false);
     const digest = await digestStream(body);
-    for (const key of alike) if ((await digestOf(key)) === digest) return true;
+    for (const key of alike) if ((await readDigest(key)) === digest) return true;
     return false;
   };
 }
