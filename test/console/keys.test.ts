@@ -332,7 +332,7 @@ test("a paused key is refused on every path within ten seconds, cannot be rotate
     .bind(account.id, account.keyId)
     .all<{ act: string }>();
   expect(acts.results.map(({ act }) => act)).toEqual(["key_created", "key_paused", "key_resumed"]);
-  const log = await browser.read("/console/audit-log");
+  const log = await browser.read("/console/audit-log?kind=keys");
   for (const words of ["Paused the key", "Resumed the key"]) expect(log).toContain(words);
 });
 
