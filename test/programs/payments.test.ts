@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Gateway, startGateway } from "../../scripts/support/gateway.ts";
-import { startStripe } from "../support/stripe-server.ts";
+import { startStripe } from "./support/stripe-server.ts";
 
 test("an order by the API, the payment, its event: the balance rises once", async () => {
   const server = await startStripe();

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { startGateway } from "../../scripts/support/gateway.ts";
 import { isInstalled } from "../../scripts/support/installed.ts";
-import { startStripe } from "../support/stripe-server.ts";
+import { startStripe } from "./support/stripe-server.ts";
 
 const run = promisify(execFile);
 const version = "v0.203.0";

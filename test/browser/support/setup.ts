@@ -8,7 +8,7 @@ import type { TestProject } from "vitest/node";
 import { chromiumOptions } from "../../../scripts/support/chromium.ts";
 import { type Gateway, startGateway } from "../../../scripts/support/gateway.ts";
 import { makeSamples } from "../../../scripts/support/sample-tasks.ts";
-import { startStripe } from "../../support/stripe-server.ts";
+import { startStripe } from "../../programs/support/stripe-server.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {

@@ -2,7 +2,7 @@
 
 import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
-import { StripeEmulator } from "./stripe.ts";
+import { StripeEmulator } from "../../support/stripe.ts";
 
 /** The gateway's secrets for this Stripe. */
 const keys = { STRIPE_SECRET_KEY: "sk_test_key", STRIPE_WEBHOOK_SECRET: "whsec_test_secret" };
