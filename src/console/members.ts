@@ -89,6 +89,17 @@ export const findRecipients = async (db: D1Database, accountId: string, membersh
       .run<Recipient>()
   ).results;
 
+/** The owners and admins of the accounts that operate this deployment. */
+export const findOperators = async (db: D1Database): Promise<Recipient[]> =>
+  (
+    await db
+      .prepare(
+        `SELECT DISTINCT u.email, u.name, m.language FROM account a JOIN membership m ON m.account_id = a.id JOIN auth_user u ON u.id = m.user_id
+         WHERE a.admin = 1 AND a.disabled = 0 AND m.disabled = 0 AND m.role IN ('owner', 'admin') ORDER BY u.email`,
+      )
+      .run<Recipient>()
+  ).results;
+
 /** The e-mail address of the first owner of an account, or null if no user signs in to it. */
 export const findPerson = async (db: D1Database, accountId: string) => (await findRecipients(db, accountId))[0]?.email ?? null;
 

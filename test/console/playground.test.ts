@@ -214,7 +214,7 @@ test.each([
 test("an insufficient balance is reported before and after submitting", async () => {
   const { browser } = await person({ SIGNUP_QUOTA: "0.05" });
   const preview = await (await send(browser, "imgA-4", { prompt: "x", n: "2" }, "preview")).text();
-  expect(preview).toContain("The price is higher than the remaining balance.");
+  expect(preview).toMatch(/\$0\.05 is left, which covers [\w.-]+ at \$0\.0\d+\./);
   const response = await send(browser, "imgA-4", { prompt: "x", n: "2" });
   expect(response.status).toBe(402);
   expect(await response.text()).toContain("The balance is insufficient.");

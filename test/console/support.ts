@@ -4,6 +4,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { answerCalls } from "../../src/console/auth/calls.ts";
 import { mailBudget } from "../../src/console/budget-mail.ts";
+import { mailLowBalance } from "../../src/console/low-balance-mail.ts";
 import { mailTopUp } from "../../src/console/top-up-mail.ts";
 import { pages } from "../../src/console/pages.tsx";
 import gateway from "../../src/worker.ts";
@@ -36,6 +37,7 @@ export class Browser {
       open: async (asked, api, receive) =>
         pages.fetch(asked, { ...env, DB, ...this.#vars, AUTH, API: api, ...(receive && { RECEIVE: receive }) }, ctx),
       mailBudget: (reached) => mailBudget({ ...env, ...this.#vars }, reached),
+      mailLowBalance: (low) => mailLowBalance({ ...env, ...this.#vars }, low),
       mailTopUp: (pause) => mailTopUp({ ...env, ...this.#vars }, pause),
     };
     return gateway.fetch(request, { ...toEnv({ ...this.#gatewayVars, CONSOLE }), DB }, ctx);

@@ -49,7 +49,8 @@ export const ErrorNote = ({ code, status, message, request, children }: ErrorNot
       <div>
         <b>{message}</b>
         <p>
-          {t(fixOf(code, status))} <a href="/docs/errors#every-code">{t("fix_read")}</a>
+          {t(fixOf(code, status))} {code === "insufficient_quota" && <a href="/console/credit">{t("low_more")}</a>}{" "}
+          <a href="/docs/errors#every-code">{t("fix_read")}</a>
         </p>
         <p class="meta">
           <code>{code}</code>
