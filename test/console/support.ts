@@ -94,3 +94,14 @@ export class Browser {
     return this.#cookies;
   }
 }
+
+/** The ways of the refused sign-ins in the audit log of this user's account, in alphabetical order. */
+export async function refusedSignIns(email: string): Promise<unknown[]> {
+  const { results } = await env.DB.prepare(
+    `SELECT after ->> 'login' AS login FROM audit_log JOIN auth_user u ON u.id = target
+     WHERE act = 'sign_in_failed' AND actor = 'system' AND address LIKE '2001:db8:%' AND u.email = ?1 ORDER BY login`,
+  )
+    .bind(email)
+    .run<{ login: string }>();
+  return results.map(({ login }) => login);
+}
