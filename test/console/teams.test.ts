@@ -415,10 +415,15 @@ test("changes of how a user signs in, and wrong passwords, are logged in the use
     ]),
   );
   const failed = await rowOf(
-    "SELECT actor, address, target FROM audit_log WHERE account_id = ?1 AND act = 'sign_in_failed'",
+    "SELECT actor, address, target, after FROM audit_log WHERE account_id = ?1 AND act = 'sign_in_failed'",
     owner.accountId,
   );
-  expect(failed).toMatchObject({ actor: "system", address: expect.stringMatching(/^2001:db8:/), target: userId });
+  expect(failed).toMatchObject({
+    actor: "system",
+    address: expect.stringMatching(/^2001:db8:/),
+    target: userId,
+    after: '{"login":"password"}',
+  });
   const page = await owner.browser.read("/console/audit-log?kind=sign_in");
   for (const text of ["Changed the password", "A sign-in failed", "Someone"]) expect(page).toContain(text);
   // Many wrong passwords do not fill the log.

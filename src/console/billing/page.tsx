@@ -10,10 +10,12 @@ import { isAtLeast } from "../access.ts";
 import { nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { readBalance, readSpent } from "../ledger.ts";
 import { Note } from "../parts/note.tsx";
-import { formatAmount } from "../amounts.ts";
+import { formatAmount, parseQuota } from "../amounts.ts";
+import { findThreshold, setThreshold } from "../../db/low-balances.ts";
 import { findTopUp } from "../../db/top-ups.ts";
 import { Automatic, changeAutomatic, type TypedTopUp } from "./automatic.tsx";
 import { Balance } from "./balance.tsx";
+import { LowBalance } from "./low-balance.tsx";
 import { History } from "./history.tsx";
 import { Payments } from "./payments.tsx";
 import { redeem, redeemedText, RedeemForm } from "./redeem.tsx";
@@ -36,6 +38,8 @@ interface Shown {
   payment?: { typed: string; problem: string };
   /** Settings of automatic top-up that were refused. */
   automatic?: TypedTopUp;
+  /** A threshold of the e-mail about a low balance that was refused. */
+  below?: { value: string; problem: string };
   /** What went wrong with a link. */
   problem?: string;
   status?: 200 | 400 | 429 | 503;
@@ -44,18 +48,19 @@ interface Shown {
 /** True if the user may pay, and see receipts. */
 const mayPay = (c: ConsoleContext) => isAtLeast(c.get("membership").role, "admin");
 
-async function billingPage(c: ConsoleContext, { code, payment, automatic, problem, status = 200 }: Shown = {}) {
+async function billingPage(c: ConsoleContext, { code, payment, automatic, below, problem, status = 200 }: Shown = {}) {
   const { t } = c.var;
   const { id } = c.get("account");
   const now = Date.now();
   const since = startOfDays(courseDays, now);
-  const [balance, spent, moves, options, payments, topUpSet] = await Promise.all([
+  const [balance, spent, moves, options, payments, topUpSet, threshold] = await Promise.all([
     readBalance(c, id),
     readSpent(c, id, since),
     listQuotaChanges(c.env.DB, id, movesRead),
     paymentOptions(c),
     listPaid(c.env.DB, id, paymentsShown),
     findTopUp(c.env.DB, id, now),
+    findThreshold(c.env.DB, id),
   ]);
   const returned = c.req.query("payment");
   const left = remaining(balance);
@@ -103,7 +108,9 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, proble
           lasts={left === null ? undefined : daysLeft(left, recent, rateDays)}
           course={course}
           since={since}
-        />
+        >
+          {mayPay(c) && left !== null && <LowBalance path={`${path}/low`} threshold={threshold} typed={below} />}
+        </Balance>
         {offers && (
           <section class="card" aria-labelledby="top-up-title">
             <header>
@@ -165,6 +172,16 @@ async function automaticPosted(c: ConsoleContext) {
   return "to" in outcome ? c.redirect(outcome.to, 303) : billingPage(c, outcome);
 }
 
+/** Sets below which balance the owners get an e-mail; empty for none. */
+async function lowPosted(c: ConsoleContext) {
+  const value = (await readForm(c))("below").trim().slice(0, 40);
+  const threshold = parseQuota(value);
+  if (threshold === undefined || threshold === 0)
+    return billingPage(c, { below: { value, problem: c.var.t("billing_bad_amount") }, status: 400 });
+  await setThreshold(c.env.DB, c.get("account").id, threshold);
+  return c.redirect(path, 303);
+}
+
 async function portalPosted(c: ConsoleContext) {
   try {
     const url = await portalUrl(c);
@@ -191,5 +208,6 @@ export const billing = new Hono<ConsoleEnvironment>()
   .post("/redeem", redeemPosted)
   .post("/pay", payPosted)
   .post("/top-up", automaticPosted)
+  .post("/low", lowPosted)
   .post("/portal", portalPosted)
   .get("/receipts/:id", receiptPage);
