@@ -137,14 +137,14 @@ test.each(["withdrawn", "replaced by one to a smaller role"])("an invitation tha
   const [invitation] = await listInvitations(env.DB, account.id, Date.now());
   const backup = await backUp();
   later(600);
-  if (how === "withdrawn") expect((await browser.ask(`/console/members/invitations/${invitation!.id}/withdraw`, {})).status).toBe(303);
+  if (how === "withdrawn") expect((await browser.ask(`/console/members/invitations/${invitation.id}/withdraw`, {})).status).toBe(303);
   else await invite("viewer");
   await wakeWallet({ id: account.id, key: "", keyId: "" });
   await restore(backup);
   later(600);
   expect((await guest.ask("/console/join", { invitation: token })).status).toBe(403);
   const { body } = await asAdmin(`/reconcile?account=${account.id}&restored=replay`, { method: "POST" });
-  expect(body.restored[0].changes).toEqual([{ change: "invitation_withdrawn", id: invitation!.id }]);
+  expect(body.restored[0].changes).toEqual([{ change: "invitation_withdrawn", id: invitation.id }]);
   expect((await guest.ask("/console/join", { invitation: token })).status).toBe(403);
   expect(await listInvitations(env.DB, account.id, Date.now())).toEqual([]);
 });
