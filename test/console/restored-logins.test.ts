@@ -134,17 +134,17 @@ test.each(["withdrawn", "replaced by one to a smaller role"])("an invitation tha
   const invite = (role: "admin" | "viewer") =>
     inviteMember(env.DB, objects, by, account.id, { role, email, name: null, maxUses: 1, expiresAt: Date.now() + 86_400_000 });
   const token = (await invite("admin"))!;
-  const [invitation] = await listInvitations(env.DB, account.id, Date.now());
+  const id = (await listInvitations(env.DB, account.id, Date.now()))[0]?.id ?? "";
   const backup = await backUp();
   later(600);
-  if (how === "withdrawn") expect((await browser.ask(`/console/members/invitations/${invitation.id}/withdraw`, {})).status).toBe(303);
+  if (how === "withdrawn") expect((await browser.ask(`/console/members/invitations/${id}/withdraw`, {})).status).toBe(303);
   else await invite("viewer");
   await wakeWallet({ id: account.id, key: "", keyId: "" });
   await restore(backup);
   later(600);
   expect((await guest.ask("/console/join", { invitation: token })).status).toBe(403);
   const { body } = await asAdmin(`/reconcile?account=${account.id}&restored=replay`, { method: "POST" });
-  expect(body.restored[0].changes).toEqual([{ change: "invitation_withdrawn", id: invitation.id }]);
+  expect(body.restored[0].changes).toEqual([{ change: "invitation_withdrawn", id }]);
   expect((await guest.ask("/console/join", { invitation: token })).status).toBe(403);
   expect(await listInvitations(env.DB, account.id, Date.now())).toEqual([]);
 });
