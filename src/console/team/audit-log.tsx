@@ -12,7 +12,7 @@ import { ClockTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Table } from "../parts/table.tsx";
 import { buildQuery } from "../tasks/search.ts";
-import { line } from "../usage/csv.ts";
+import { csvHeaders, csvOf } from "../usage/csv.ts";
 import { teamPage } from "./frame.tsx";
 
 const path = "/console/audit-log";
@@ -215,45 +215,24 @@ async function logPage(c: ConsoleContext) {
   );
 }
 
-const rowsAtOnce = 500;
+const columns = {
+  at: ({ at }: AuditRow) => new Date(at).toISOString(),
+  act: ({ act }: AuditRow) => act,
+  actor: ({ actor }: AuditRow) => actor,
+  actor_id: ({ actorId }: AuditRow) => actorId ?? "",
+  actor_name: ({ actorName }: AuditRow) => actorName ?? "",
+  address: ({ address }: AuditRow) => address ?? "",
+  target: ({ target }: AuditRow) => target ?? "",
+  target_name: ({ targetName }: AuditRow) => targetName ?? "",
+  before: ({ before }: AuditRow) => (before === null ? "" : JSON.stringify(before)),
+  after: ({ after }: AuditRow) => (after === null ? "" : JSON.stringify(after)),
+};
 
-/** Every entry that the filters choose, in parts while it is sent. An error while reading breaks the download off. */
+/** Every entry that the filters choose. */
 function download(c: ConsoleContext) {
-  const { id } = c.get("account");
   const filter = toFilter(readAsked(c));
-  const encoder = new TextEncoder();
-  const columns = ["at", "act", "actor", "actor_id", "actor_name", "address", "target", "target_name", "before", "after"];
-  let after: AuditPlace | undefined;
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      // Without a byte order mark Excel reads a file in a legacy encoding.
-      controller.enqueue(encoder.encode(`\ufeff${line(columns)}`));
-    },
-    async pull(controller) {
-      const rows = await listAuditLog(c.env.DB, id, filter, { limit: rowsAtOnce, after });
-      const text = rows.map((row) =>
-        line([
-          new Date(row.at).toISOString(),
-          row.act,
-          row.actor,
-          row.actorId ?? "",
-          row.actorName ?? "",
-          row.address ?? "",
-          row.target ?? "",
-          row.targetName ?? "",
-          row.before === null ? "" : JSON.stringify(row.before),
-          row.after === null ? "" : JSON.stringify(row.after),
-        ]),
-      );
-      if (text.length > 0) controller.enqueue(encoder.encode(text.join("")));
-      after = rows.at(-1);
-      if (rows.length < rowsAtOnce) controller.close();
-    },
-  });
-  return c.body(body, 200, {
-    "content-type": "text/csv; charset=utf-8; header=present",
-    "content-disposition": `attachment; filename="audit-log-${new Date().toISOString().slice(0, 10)}.csv"`,
-  });
+  const file = csvOf<AuditRow>(columns, (part) => listAuditLog(c.env.DB, c.get("account").id, filter, part));
+  return c.body(file, 200, csvHeaders(`audit-log-${new Date().toISOString().slice(0, 10)}`));
 }
 
 export const auditLog = new Hono<ConsoleEnvironment>().use(signedIn).get("/", logPage).get("/log.csv", download);
