@@ -66,7 +66,7 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
                 <a
                   class="btn ghost sm"
                   href={`${receiptPath}/${payment.id}`}
-                  aria-label={`${t("billing_receipt")}: ${price(payment.money, payment.currency)}`}
+                  aria-label={`PDF, ${t("billing_receipt")}: ${price(payment.money, payment.currency)}`}
                 >
                   <Icon name="down" />
                   PDF
