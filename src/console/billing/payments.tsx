@@ -39,7 +39,7 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
       label={t("billing_payments")}
       columns={[
         t("billing_date"),
-        t("billing_what"),
+        { name: t("billing_what"), isExtra: true },
         t("billing_state"),
         { name: t("billing_paid_money"), isNumber: true },
         { name: t("billing_added"), isNumber: true, isExtra: true },
@@ -53,7 +53,7 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
             <th scope="row">
               <DateTime ms={payment.createdAt} />
             </th>
-            <td class="wrap grow">{t(payment.automatic === 1 ? "billing_automatic" : "billing_top_up")}</td>
+            <td class="wrap grow hide-s">{t(payment.automatic === 1 ? "billing_automatic" : "billing_top_up")}</td>
             <td>
               <Pill icon={icon} tone={tone} text={t(word, { amount: price(payment.refunded, payment.currency) })} />
             </td>

@@ -128,14 +128,27 @@ function toSubject({ act, target, targetName, after }: AuditRow): string {
 const valueShown = 120;
 
 /** Facts in words: `$5.00 / month (UTC)`. Those without words of ours keep the name that answers give them: `region: eu-central-1`. */
-function factsText({ language, t, unit }: Around, facts: Facts | null): string {
+function factsText({ language, t, unit }: Around, facts: Facts | null, subject: string): string {
   const amount = (value: unknown) => fullAmount(language, unit, Math.round(1e6 * Number(value)));
   const date = (value: unknown) => dateText(language, 1000 * Number(value));
   const words = ([name, value]: [string, Facts[string]]): string | undefined => {
     const text = String(value);
     switch (name) {
+      // Of the budget, the money of the top-up, the key's owner, the invitation that was accepted: said elsewhere in the row, or ids.
       case "window":
+      case "money":
+      case "currency":
+      case "owner":
+      case "invitation":
         return undefined;
+      case "scope":
+        return text === "{}" ? undefined : text;
+      case "below":
+        return `${t("billing_below")} ${amount(value)}`;
+      case "add":
+        return `${t("billing_add")} ${amount(value)}`;
+      case "at_most_a_month":
+        return `${t("billing_ceiling")} ${text} ${String(facts?.["currency"] ?? "").toUpperCase()}`;
       case "budget": {
         const window = facts?.["window"] === "day" ? "budget_day" : "budget_month";
         return value === null ? t("no_budget") : `${amount(value)} / ${t(window)}`;
@@ -164,6 +177,7 @@ function factsText({ language, t, unit }: Around, facts: Facts | null): string {
   };
   return Object.entries(facts ?? {})
     .flatMap((fact) => words(fact) ?? [])
+    .filter((text) => text !== subject)
     .map((text) => (text.length > valueShown ? `${text.slice(0, valueShown)}…` : text))
     .join(" · ");
 }
@@ -171,15 +185,16 @@ function factsText({ language, t, unit }: Around, facts: Facts | null): string {
 const Row = ({ row, isLinked }: { row: AuditRow; isLinked: boolean }) => {
   const around = useAround();
   const { t } = around;
-  const [before, after] = [factsText(around, row.before), factsText(around, row.after)];
-  const sentence = t(`act_${row.act}`, { target: toSubject(row) });
+  const subject = toSubject(row);
+  const [before, after] = [factsText(around, row.before, subject), factsText(around, row.after, subject)];
+  const sentence = t(`act_${row.act}`, { target: subject });
   const place = isLinked ? toPlace(row) : undefined;
   return (
     <tr>
       <th scope="row">
         <UtcTime ms={row.at} />
       </th>
-      <td class="wrap">{row.actorName ?? actorText(t, row)}</td>
+      <td class="wrap who">{row.actorName ?? actorText(t, row)}</td>
       <td class="wrap grow">
         <b>{place === undefined ? sentence : <a href={place}>{sentence}</a>}</b>
         {(before !== "" || after !== "") && (

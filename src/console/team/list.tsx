@@ -216,7 +216,7 @@ const Rights = () => {
           </tr>
         ))}
       </Table>
-      <p class="meta">{t("role_rights_note")}</p>
+      <p class="meta pt">{t("role_rights_note")}</p>
     </div>
   );
 };
