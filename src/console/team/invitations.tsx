@@ -65,7 +65,8 @@ async function byMail(c: ConsoleContext) {
 /** Invites an address, in place of an earlier invitation of it, whose link ends; or refuses, if the user may not. */
 async function send(c: ConsoleContext, email: string, role: Role, refuse: () => Response | Promise<Response>) {
   const expiresAt = Date.now() + mailDays * dayMs;
-  const token = await inviteMember(c.env.DB, actor(c), c.get("account").id, { role, email, name: null, maxUses: 1, expiresAt });
+  const given = { role, email, name: null, maxUses: 1, expiresAt };
+  const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.get("account").id, given);
   if (token === undefined) return refuse();
   const link = joinLink(c, token);
   const isMailed = await mailInvitation(c, email, role, link);
@@ -85,7 +86,7 @@ async function byLink(c: ConsoleContext) {
   if (days === undefined) return refuse("days", t("link_days"), t("bad_number", { max: maxDays }));
   const expiresAt = Date.now() + days * dayMs;
   const given = { role, email: null, name, maxUses: people, expiresAt };
-  const token = await inviteMember(c.env.DB, actor(c), c.get("account").id, given);
+  const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.get("account").id, given);
   return token === undefined ? refuse("link", t("link_name"), t("not_invited")) : shownOnce(c, joinLink(c, token), expiresAt);
 }
 
@@ -99,7 +100,7 @@ export const invitations = new Hono<ConsoleEnvironment>()
     return email && role ? send(c, email, role, () => notYourRole(c)) : nothingHere(c);
   })
   .post("/invitations/:id/withdraw", async (c) =>
-    (await withdrawInvitation(c.env.DB, actor(c), c.get("account").id, c.req.param("id")))
+    (await withdrawInvitation(c.env.DB, c.env.API, actor(c), c.get("account").id, c.req.param("id")))
       ? c.redirect("/console/members?done=withdrawn", 303)
       : nothingHere(c),
   );
