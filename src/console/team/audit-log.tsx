@@ -12,7 +12,7 @@ import { ClockTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Table } from "../parts/table.tsx";
 import { buildQuery } from "../tasks/search.ts";
-import { line } from "../usage/csv.ts";
+import { line } from "../parts/csv.ts";
 import { teamPage } from "./frame.tsx";
 
 const path = "/console/audit-log";
