@@ -59,7 +59,7 @@ async function byMail(c: ConsoleContext) {
   if (email.length > 254 || !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email)) return refuse("email", t("bad_email"));
   if (!role) return refuse("role", t("bad_role"));
   const expiresAt = Date.now() + mailDays * dayMs;
-  const token = await inviteMember(c.env.DB, actor(c), c.get("account").id, { role, email, name: null, maxUses: 1, expiresAt });
+  const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.get("account").id, { role, email, name: null, maxUses: 1, expiresAt });
   if (token === undefined) return refuse("email", t("not_invited"));
   const link = joinLink(c, token);
   const isMailed = await mailInvitation(c, email, role, link);
@@ -79,7 +79,7 @@ async function byLink(c: ConsoleContext) {
   if (days === undefined) return refuse("days", t("link_days"), t("bad_number", { max: maxDays }));
   const expiresAt = Date.now() + days * dayMs;
   const given = { role, email: null, name, maxUses: people, expiresAt };
-  const token = await inviteMember(c.env.DB, actor(c), c.get("account").id, given);
+  const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.get("account").id, given);
   return token === undefined ? refuse("link", t("link_name"), t("not_invited")) : shownOnce(c, joinLink(c, token), expiresAt);
 }
 
@@ -88,7 +88,7 @@ export const invitations = new Hono<ConsoleEnvironment>()
   .post("/invite", byMail)
   .post("/link", byLink)
   .post("/invitations/:id/withdraw", async (c) =>
-    (await withdrawInvitation(c.env.DB, actor(c), c.get("account").id, c.req.param("id")))
+    (await withdrawInvitation(c.env.DB, c.env.API, actor(c), c.get("account").id, c.req.param("id")))
       ? c.redirect("/console/members?done=withdrawn", 303)
       : nothingHere(c),
   );
