@@ -245,7 +245,7 @@ test("a request stands beside the list, with its neighbours; slow ones are filte
     ["ArrowLeft", "?open=req_a"],
     ["ArrowRight", "?open=req_c"],
     ["Escape", ""],
-  ])
+  ] as const)
     expect(beside).toMatch(new RegExp(`href="/console/logs${to.replace("?", "\\?")}"[^>]*data-key="${key}"`));
   expect(await browser.read(`${page}?open=req_gone`)).not.toContain('class="drawer"');
   expect(await (await person()).browser.read(`${page}?open=req_b`)).not.toContain('class="drawer"');
