@@ -16,7 +16,7 @@ import {
 import { page, signedIn } from "../frame.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
-import { csv, csvHeaders } from "../parts/csv.ts";
+import { csvHeaders, csvOf } from "../usage/csv.ts";
 import { Icon } from "../parts/icon.tsx";
 import { live } from "../tasks/live.ts";
 import { buildQuery } from "../tasks/search.ts";
@@ -255,7 +255,7 @@ function download(c: ConsoleContext) {
   const filter = toFilter(c, parseAsked(c), now);
   const read = async (place: { limit: number; after?: RequestEntry | undefined }) =>
     (await readRequests(c.env.DB, c.var.account.id, filter, { ...place, now })).entries;
-  return c.body(csv(csvColumns, read), 200, csvHeaders(`requests-${new Date(now).toISOString().slice(0, 10)}.csv`));
+  return c.body(csvOf(csvColumns, read), 200, csvHeaders(`requests-${new Date(now).toISOString().slice(0, 10)}`));
 }
 
 /** The request beside the list: one of the page's, with its neighbours. */
