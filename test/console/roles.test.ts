@@ -26,6 +26,7 @@ const table: [method: string, path: RegExp, who: string][] = [
   ["POST", /^\/console\/switch$/, "OAMV"],
   ["GET", /^\/console\/credit$/, "OAMV"],
   ["POST", /^\/console\/credit$/, "OAMV"],
+  ["POST", /^\/console\/first$/, "OAM"],
   ["GET", /^\/console\/(playground|chat)/, "OAM"],
   ["POST", /^\/console\/(playground|chat)/, "OAM"],
   ["GET", /^\/console\/tasks/, "OAMV"],
