@@ -53,7 +53,7 @@ const table: [method: string, path: RegExp, who: string][] = [
   ["GET", /^\/console\/members\/:id/, "OA"],
   ["POST", /^\/console\/members\//, "OA"],
   ["GET", /^\/console\/audit-log/, "OA"],
-  ["GET", /^\/console\/billing\/receipts/, "OA"],
+  ["GET", /^\/console\/billing\/(receipts|card)/, "OA"],
   ["GET", /^\/console\/billing/, "OAMV"],
   ["POST", /^\/console\/billing/, "OA"],
   ["GET", /^\/console\/admin/, "OA"],
