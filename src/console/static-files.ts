@@ -22,7 +22,7 @@ import stillsScript from "./client/stills.js";
 import verifyScript from "./client/verify.js";
 import credentialsScript from "./client/credentials.js";
 import manifestScript from "./client/manifest.js";
-import credentialCardScript from "./client/credential-card.js";
+import sealScript from "./client/seal.js";
 import trayScript from "./client/tray.js";
 import art from "./files/art.svg";
 import card from "./files/card.png";
@@ -71,7 +71,7 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "verify.js": verifyScript,
     "credentials.js": credentialsScript,
     "manifest.js": manifestScript,
-    "credential-card.js": credentialCardScript,
+    "seal.js": sealScript,
     "chat.js": chatScript,
     "conversation.js": conversationScript,
     "attach.js": attachScript,

@@ -23,7 +23,7 @@ interface Badge {
   id: string;
   /** The file. */
   asset: Asset;
-  /** The file's URL, whose manifest the browser reads when the card opens (`client/credential-card.js`). */
+  /** The file's URL, whose manifest the browser reads when the card opens (`client/seal.js`). */
   url: string | undefined;
   /** When its task completed, in seconds. */
   madeAt: number | undefined;
@@ -87,7 +87,7 @@ export const CredentialBadge = ({ of, id, asset, url, madeAt }: Badge) => {
 /** What fills in the cards of a page. */
 export const CredentialScripts = () => (
   <>
-    {["credentials.js", "manifest.js", "credential-card.js"].map((name) => (
+    {["credentials.js", "manifest.js", "seal.js"].map((name) => (
       <script src={hashedPath(name)} type="module" />
     ))}
   </>
