@@ -9,6 +9,9 @@ import { root } from "./support/wrangler.ts";
 /** Runs per runtime: a new one costs seconds, and the leftovers of many runs slow it down. */
 const chunk = 50;
 
+/** What the runtime prints about objects that were reset. */
+const runtimeErrors = /^(?:uncaught exception|exception = |stack: |An RPC result ).*\n/gm;
+
 const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
 const failed = await runSeeds("faults", process.argv[2] ?? "200", chunk, async (from, to) => {
   const { code, output } = await run(from, to);
@@ -28,13 +31,14 @@ function run(from: number, to: number): Promise<{ code: number; output: string }
   const child = spawn(process.execPath, [vitest, "run", "--project", "gateway", "test/faults"], {
     cwd: root,
     env: { ...process.env, FAULT_SEEDS: `${from}-${to}`, NO_COLOR: "1", FORCE_COLOR: undefined },
-    // The runtime reports every object that was reset as an error of its own.
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  let output = "";
+  let [output, errors] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    child.once("close", (code) => resolve({ code: code ?? 1, output }));
+    // Vitest prints failures among the errors, where the runtime reports every object that was reset as one of its own.
+    child.once("close", (code) => resolve({ code: code ?? 1, output: output + errors.replaceAll(runtimeErrors, "") }));
   });
 }

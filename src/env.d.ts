@@ -36,6 +36,8 @@ interface Env {
     mailBudget(reached: import("./wallet/alerts.ts").BudgetAlert): Promise<true>;
     /** Tells the account's owners that automatic top-up is paused; throws if the e-mail is not accepted. */
     mailTopUp(pause: import("./rpc/payment-objects.ts").TopUpPause): Promise<true>;
+    /** Tells the account's owners that its balance is low; throws if the e-mail is not accepted. */
+    mailLowBalance(low: import("./db/low-balances.ts").LowBalance): Promise<true>;
   };
   /** OpenAI's API at /openai/v1; optional in a deployment */
   OPENAI?: import("./rpc/gateway-api.ts").WorkerBehind;

@@ -28,6 +28,8 @@ export function tidy(schema: JsonSchema): void {
     delete schema["enum"];
     Object.assign(schema, { type: "string", examples: words });
   }
+  // The defaults of its fields say the same, and generators of Java write an object with fields as `{}`.
+  if (schema["properties"] !== undefined && isEmpty(schema["default"])) delete schema["default"];
   if (schema["additionalProperties"] === false) delete schema["additionalProperties"];
   else if (isEmpty(schema["additionalProperties"])) schema["additionalProperties"] = true;
   for (const limit of ["minimum", "maximum"]) if (Math.abs(Number(schema[limit])) === Number.MAX_SAFE_INTEGER) delete schema[limit];

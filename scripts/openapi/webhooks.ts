@@ -1,4 +1,4 @@
-/** The requests that the gateway sends: callbacks when a task has ended, budget alerts. */
+/** The requests that the gateway sends: webhooks when a task has ended, budget alerts. Their tag is their own: generators write one file for each. */
 
 import {
   budgetEvent,
@@ -30,7 +30,7 @@ const toAccount = "Sent to the account's endpoint.";
 const event = (operationId: string, summary: string, schema: ZodMiniType, value: object, where = toTask) => ({
   post: {
     operationId,
-    tags: ["callbacks"],
+    tags: ["events"],
     summary,
     description: `${where} Without a 2xx within 10 seconds it is sent again after 5 s, 30 s, 2 min, 10 min, 1 h and 6 h.`,
     security: [],

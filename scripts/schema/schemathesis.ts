@@ -10,6 +10,9 @@ import { root } from "../support/wrangler.ts";
 const requirements = fileURLToPath(new URL("requirements.txt", import.meta.url));
 const environment = join(root, ".venv", "schemathesis");
 
+/** The longest time that a caller may ask an answer to wait (`wait`, at most 60 seconds), and some for the answer itself. */
+const requestTimeoutSeconds = 90;
+
 /** The checks for the answer to every request. */
 const checks = [
   "not_a_server_error",
@@ -46,7 +49,7 @@ export async function runSchemathesis(of: {
     `--include-path-regex=${of.paths}`,
     `--checks=${checks.join(",")}`,
     `--max-time=${of.seconds}`,
-    "--request-timeout=30",
+    `--request-timeout=${requestTimeoutSeconds}`,
     "--warnings=off",
     "--generation-deterministic",
   ];

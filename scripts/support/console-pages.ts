@@ -47,6 +47,7 @@ export const consolePages: ConsolePage[] = [
   { name: "usage", as: "demo", reach: at("/console/usage") },
   { name: "billing", as: "demo", reach: at("/console/billing") },
   { name: "billing-code-refused", as: "demo", status: 400, reach: refuseCode },
+  { name: "credit", as: "demo", reach: at("/console/credit") },
   { name: "models", as: "demo", reach: at("/console/models") },
   { name: "model-video", as: "demo", reach: at("/console/models/vidA-2") },
   { name: "model-chat", as: "demo", reach: at("/console/models/textA-1") },

@@ -8,6 +8,7 @@ const run = promisify(execFile);
 /** What CI has to install. */
 const programs = {
   go: { argument: "version", needed: "Go 1.24 or later: https://go.dev/dl" },
+  cargo: { argument: "--version", needed: "Rust 1.85 or later with Cargo (Debian: cargo-web, rustc-web)" },
   mvn: { argument: "-version", needed: "Maven and a JDK of Java 17 or later (Debian: maven, default-jdk-headless)" },
 } as const;
 

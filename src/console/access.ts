@@ -19,6 +19,7 @@ const rules: Rule[] = [
   // The person, not the account: password, passkeys, sessions.
   { path: /^\/console\/account(\/|$)/, read: "viewer", write: "viewer" },
   { path: /^\/console\/(switch|members\/leave)$/, read: "viewer", write: "viewer" },
+  { path: /^\/console\/credit$/, read: "viewer", write: "viewer" },
   { path: /^\/console\/(playground|chat)(\/|$)/, read: "member", write: "member" },
   { path: /^\/console\/(tasks|characters|batches|files|thumbnails)(\/|$)/, read: "viewer", write: "member" },
   // The list shows no secret; the forms for changes are for those who may send them.

@@ -89,6 +89,17 @@ export const findRecipients = async (db: D1Database, accountId: string, membersh
       .run<Recipient>()
   ).results;
 
+/** The owners and admins of the accounts that operate this deployment. */
+export const findOperators = async (db: D1Database): Promise<Recipient[]> =>
+  (
+    await db
+      .prepare(
+        `SELECT DISTINCT u.email, u.name, m.language FROM account a JOIN membership m ON m.account_id = a.id JOIN auth_user u ON u.id = m.user_id
+         WHERE a.admin = 1 AND a.disabled = 0 AND m.disabled = 0 AND m.role IN ('owner', 'admin') ORDER BY u.email`,
+      )
+      .run<Recipient>()
+  ).results;
+
 /** The e-mail address of the first owner of an account, or null if no user signs in to it. */
 export const findPerson = async (db: D1Database, accountId: string) => (await findRecipients(db, accountId))[0]?.email ?? null;
 
@@ -226,13 +237,30 @@ export async function findResetUser(db: D1Database, token: string): Promise<stri
 /** The sign-ins of a user that failed within an hour and are logged; more would fill the log. */
 const failuresLogged = { window: 3600, max: 20 };
 
-/** Logs a wrong password in the accounts of the user with this address. */
-export async function logFailure(db: D1Database, email: string, address: string | null): Promise<void> {
-  const user = await db.prepare("SELECT id FROM auth_user WHERE email = ?1").bind(email.toLowerCase()).first<{ id: string }>();
+/** A sign-in that was refused: with a password, a passkey, or the login of a provider. */
+export interface FailedSignIn {
+  login: string;
+  /** Of the passkey, or of the user at the provider. */
+  id?: string | undefined;
+  /** The address that was typed, or that the provider named. */
+  email?: string | undefined;
+}
+
+/** Logs a refused sign-in in the accounts of its user, who is known by the passkey or login, else by the address. */
+export async function logFailure(db: D1Database, { login, id, email }: FailedSignIn, address: string | null): Promise<void> {
+  const text = (value: unknown) => (typeof value === "string" ? value : null);
+  const user = await db
+    .prepare(
+      `SELECT id FROM auth_user WHERE id = coalesce((SELECT userId FROM auth_passkey WHERE ?1 = 'passkey' AND credentialID = ?2),
+         (SELECT userId FROM auth_account WHERE providerId = ?1 AND accountId = ?2), (SELECT id FROM auth_user WHERE email = ?3))`,
+    )
+    .bind(login, text(id), text(email)?.toLowerCase() ?? null)
+    .first<{ id: string }>();
   if (!user || !(await countAttempt(db, `failed sign-in ${user.id}`, failuresLogged))) return;
   const by: Actor = { kind: "system", id: "sign_in", address };
   const accounts = await accountsOf(db, user.id);
-  if (accounts.length > 0) await db.batch(accounts.map((id) => auditRow(db, id, by, { act: "sign_in_failed", target: user.id })));
+  const act = { act: "sign_in_failed", target: user.id, after: { login } } as const;
+  if (accounts.length > 0) await db.batch(accounts.map((accountId) => auditRow(db, accountId, by, act)));
 }
 
 /**

@@ -2,6 +2,8 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "./context.ts";
 import { Hono } from "hono";
+import { findHelper } from "./billing/credit.tsx";
+import { findThreshold } from "../db/low-balances.ts";
 import { remaining } from "../db/ledger.ts";
 import { startOfDays } from "../db/ledger-reports.ts";
 import { readBalance, readSpent, readUses } from "./ledger.ts";
@@ -9,6 +11,7 @@ import { askGateway, page, signedIn } from "./frame.tsx";
 import { readAccountKeys } from "./keys/account-keys.ts";
 import { Filled } from "./parts/filled.tsx";
 import { Icon } from "./parts/icon.tsx";
+import { OutOfBalance } from "./parts/out-of-balance.tsx";
 import { Money } from "./parts/money.tsx";
 import { FirstSteps, FirstThings } from "./overview/first-steps.tsx";
 import { Failures, ModelsUsed, Recent, Running } from "./overview/lists.tsx";
@@ -39,7 +42,7 @@ async function overviewPage(c: ConsoleContext) {
   const { id } = c.get("account");
   const now = Date.now();
   const month = new Date(now).toISOString().slice(0, 7);
-  const [balance, spent, latest, completed, failed, uses, isKeyed] = await Promise.all([
+  const [balance, spent, latest, completed, failed, uses, isKeyed, threshold] = await Promise.all([
     readBalance(c, id),
     readSpent(c, id, startOfDays(31, now)),
     readTaskList(c, `limit=${newest}`),
@@ -47,16 +50,19 @@ async function overviewPage(c: ConsoleContext) {
     readTaskList(c, `status=failed&limit=${failuresShown}`),
     readUses(c, id, Date.parse(`${month}-01T00:00:00Z`)),
     hasKeys(c),
+    findThreshold(c.env.DB, id),
   ]);
   const left = remaining(balance);
   if (latest.length === 0 && uses.length === 0)
     return page(c, t("overview"), <FirstThings sample={landingSample(c)} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
+  const low = left !== null && left <= Math.max(0, threshold ?? 0) ? { left, helper: await findHelper(c) } : undefined;
   const today = startOfDays(1, now);
   const sum = (since: number) => spent.reduce((total, { day, charged }) => total + (day >= since ? charged : 0), 0);
   return page(
     c,
     t("overview"),
     <>
+      {low && <OutOfBalance {...low} />}
       {!isKeyed && <FirstSteps left={left} isKeyed={false} hasMade />}
       <div class={isKeyed ? "duo" : "duo gap"}>
         <section class="card">

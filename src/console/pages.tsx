@@ -10,6 +10,7 @@ import { batches } from "./batches/pages.ts";
 import { destinations } from "./batches/destinations.tsx";
 import { files } from "./batches/files.tsx";
 import { billing } from "./billing/page.tsx";
+import { credit } from "./billing/credit.tsx";
 import { chat } from "./chat/pages.tsx";
 import { characters } from "./characters.tsx";
 import { BadForm, fileGone, frame, languageCookie, nothingHere, page, recognize, withLanguage } from "./frame.tsx";
@@ -93,6 +94,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console/files", files)
   .route("/console/destinations", destinations)
   .route("/console/billing", billing)
+  .route("/console/credit", credit)
   .route("/console/logs", logs)
   .route("/console/webhooks", webhooks)
   .route("/console/search", search)

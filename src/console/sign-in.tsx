@@ -8,7 +8,7 @@ import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { PasskeyButton } from "./account/passkeys.tsx";
 import { askAuth, follow } from "./ask-auth.ts";
 import { readForm, page } from "./frame.tsx";
-import { acceptInvitation, invitedTo, logFailure, openAccount } from "./members.ts";
+import { acceptInvitation, invitedTo, openAccount } from "./members.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "./parts/note.tsx";
 import { maxPasswordLength, minPasswordLength } from "./auth/logins.ts";
@@ -257,8 +257,6 @@ export const signIn = new Hono<ConsoleEnvironment>()
       return follow(c, answer, to ?? "/console");
     }
     const isTooMany = answer.status === 429;
-    // Not awaited: the time of the answer would reveal that the address is known.
-    if (!isTooMany) c.executionCtx.waitUntil(logFailure(c.env.DB, email, c.req.header("cf-connecting-ip") ?? null));
     const problem = c.get("t")(isTooMany ? "too_many_attempts" : "wrong_credentials");
     return signInPage(c, { email, invitation, to, problem, isWrong: !isTooMany }, isTooMany ? 429 : 401);
   })

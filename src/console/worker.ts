@@ -6,7 +6,9 @@ import { serveHolding } from "../rpc/held-api.ts";
 import type { TopUpPause } from "../rpc/payment-objects.ts";
 import type { BudgetAlert } from "../wallet/alerts.ts";
 import type { ConsoleApi } from "../rpc/console-api.ts";
+import type { LowBalance } from "../db/low-balances.ts";
 import { mailBudget } from "./budget-mail.ts";
+import { mailLowBalance } from "./low-balance-mail.ts";
 import { pages } from "./pages.tsx";
 import { mailTopUp } from "./top-up-mail.ts";
 
@@ -22,5 +24,9 @@ export default class Console extends WorkerEntrypoint<ConsoleEnv> {
 
   async mailTopUp(pause: TopUpPause): Promise<true> {
     return mailTopUp(this.env, pause);
+  }
+
+  async mailLowBalance(low: LowBalance): Promise<true> {
+    return mailLowBalance(this.env, low);
   }
 }

@@ -34,6 +34,8 @@ export type AccountChange =
   | { act: "logins"; userId: string; password: string | null; logins: string[]; passkeys: string[] }
   | { act: "member"; userId: string; role: Role; disabled: boolean }
   | { act: "member_left"; userId: string; at: number }
+  /** Of a member to be: withdrawn, or replaced by another one for the same address. */
+  | { act: "invitation_withdrawn"; id: string }
   | { act: "erased" }
   /** The operator accepted the state of a restored database, which had this revision. The changes after that revision are void. */
   | { act: "accepted"; restoredTo: number };
@@ -170,6 +172,8 @@ export function repeatStatements(db: D1Database, accountId: string, change: Acco
       ];
     case "member_left":
       return removalStatements(db, accountId, change.userId, change.at);
+    case "invitation_withdrawn":
+      return [removeInvitation(db, accountId, change.id)];
     case "key_quota":
     case "budget":
     case "erased":
@@ -232,6 +236,9 @@ export const putDestination = (db: D1Database, accountId: string, destination: D
 
 export const removeDestination = (db: D1Database, accountId: string, name: string): D1PreparedStatement =>
   db.prepare("DELETE FROM destination WHERE account_id = ?1 AND name = ?2").bind(accountId, name);
+
+export const removeInvitation = (db: D1Database, accountId: string, id: string): D1PreparedStatement =>
+  db.prepare("DELETE FROM member_invitation WHERE account_id = ?1 AND id = ?2 RETURNING id").bind(accountId, id);
 
 /** Sets automatic top-up. It is not paused then; a stored card stays. */
 export const putTopUp = (db: D1Database, accountId: string, settings: TopUpSettings): D1PreparedStatement => {

@@ -64,8 +64,10 @@ export interface AuditRow {
   actorName: string | null;
   address: string | null;
   target: string | null;
-  /** The e-mail address of the user or the name of the key that is the target; null for others. */
+  /** The e-mail address of the user or member, or the name of the key, that is the target; null for others. */
   targetName: string | null;
+  /** The membership of the user that is the target, or that is the target itself; null if it has ended. */
+  targetMember: string | null;
   before: Facts | null;
   after: Facts | null;
 }
@@ -97,12 +99,14 @@ export async function listAuditLog(
   const { results } = await db
     .prepare(
       `SELECT l.id, l.at, l.act, l.actor, l.actor_id AS actorId, l.address, l.target, l.before, l.after,
-         coalesce(u.email, k.name) AS actorName, coalesce(v.email, t.name) AS targetName
+         coalesce(u.email, k.name) AS actorName, coalesce(v.email, t.name, w.email) AS targetName, m.id AS targetMember
        FROM audit_log l
        LEFT JOIN auth_user u ON l.actor = 'user' AND u.id = l.actor_id
        LEFT JOIN api_key k ON l.actor = 'key' AND k.id = l.actor_id
        LEFT JOIN auth_user v ON v.id = l.target
        LEFT JOIN api_key t ON t.id = l.target AND t.account_id = l.account_id
+       LEFT JOIN membership m ON m.account_id = l.account_id AND (m.id = l.target OR m.user_id = l.target)
+       LEFT JOIN auth_user w ON w.id = m.user_id
        WHERE l.account_id = ?1 AND l.at >= ?2 AND l.at < ?3 AND (?4 IS NULL OR l.act IN (SELECT value FROM json_each(?4)))
          AND (?5 IS NULL OR l.actor_id = ?5) AND (?6 IS NULL OR (l.at, l.id) < (?6, ?7))
        ORDER BY l.at DESC, l.id DESC LIMIT ?8`,

@@ -3,6 +3,7 @@
 import { type Announcer, changeKeys, removeTopUp } from "./account-changes.ts";
 import { type Actor, auditRowIfChanged, eraseAuditLog } from "./audit-log.ts";
 import { eraseConversations } from "./conversations.ts";
+import { removeThreshold } from "./low-balances.ts";
 import { ofAccount } from "./ledger.ts";
 import { eraseCustomer } from "./payments.ts";
 import { eraseReasons } from "./quota-changes.ts";
@@ -88,6 +89,7 @@ export async function erasePerson(db: D1Database, announcer: Announcer, accountI
     eraseAuditLog(db, accountId),
     eraseCustomer(db, accountId, now),
     removeTopUp(db, accountId),
+    removeThreshold(db, accountId),
     db
       .prepare(
         "UPDATE api_key SET deleted_at = coalesce(deleted_at, ?2), hash = 'erased:' || id, name = '', prefix = '' WHERE account_id = ?1",

@@ -2,6 +2,7 @@
 
 import { newId, sha256Hex } from "../base/ids.ts";
 import type { Role } from "../base/roles.ts";
+import { type Announcer, changeKeys, removeInvitation } from "./account-changes.ts";
 import { type Actor, auditRowIfChanged } from "./audit-log.ts";
 
 const maxOpen = 100;
@@ -36,6 +37,10 @@ export const listInvitations = async (db: D1Database, accountId: string, now: nu
       .run<MemberInvitation>()
   ).results;
 
+/** The id of the account's invitation with this id or for this address. */
+const findId = (db: D1Database, accountId: string, column: "id" | "email", value: string): Promise<string | null> =>
+  db.prepare(`SELECT id FROM member_invitation WHERE account_id = ?1 AND ${column} = ?2`).bind(accountId, value).first<string>("id");
+
 /**
  * Makes an invitation by the user `by`; one for an address replaces an earlier one for the same address. The token is returned only here.
  * undefined if the user may not invite to this role, any more, if an admin would replace an owner's invitation to be an owner, or if the
@@ -43,6 +48,7 @@ export const listInvitations = async (db: D1Database, accountId: string, now: nu
  */
 export async function inviteMember(
   db: D1Database,
+  announcer: Announcer,
   by: Actor & { id: string },
   accountId: string,
   given: Pick<MemberInvitation, "role" | "email" | "name" | "maxUses" | "expiresAt">,
@@ -51,7 +57,8 @@ export async function inviteMember(
   const { role, email, name, maxUses, expiresAt } = given;
   const id = newId("minv_");
   const now = Date.now();
-  const [made] = await db.batch([
+  const replaced = email === null ? null : await findId(db, accountId, "email", email);
+  const statements = [
     db
       .prepare(
         `INSERT INTO member_invitation (id, account_id, token_hash, role, email, name, max_uses, invited_by, created_at, expires_at)
@@ -77,7 +84,11 @@ export async function inviteMember(
     db
       .prepare("DELETE FROM member_invitation WHERE account_id = ?1 AND email = ?2 AND id <> ?3 AND changes() > 0")
       .bind(accountId, email, id),
-  ]);
+  ];
+  // A restored database does not bring back what was replaced, which may have had another role.
+  const [made] = await (replaced === null
+    ? db.batch(statements)
+    : changeKeys(db, announcer, accountId, statements, { act: "invitation_withdrawn", id: replaced }));
   return made?.results.length === 1 ? token : undefined;
 }
 
@@ -99,12 +110,14 @@ export const withdrawInvitationsBy = (
     )
     .bind(accountId, userId, email);
 
-/** Withdraws an invitation; false if the account has none of this id. */
-export async function withdrawInvitation(db: D1Database, by: Actor, accountId: string, id: string): Promise<boolean> {
-  const [deleted] = await db.batch([
-    db.prepare("DELETE FROM member_invitation WHERE account_id = ?1 AND id = ?2 RETURNING id").bind(accountId, id),
+/** Withdraws an invitation; false if the account has none of this id. A restored database does not bring it back. */
+export async function withdrawInvitation(db: D1Database, announcer: Announcer, by: Actor, accountId: string, id: string): Promise<boolean> {
+  if (!(await findId(db, accountId, "id", id))) return false;
+  const statements = [
+    removeInvitation(db, accountId, id),
     auditRowIfChanged(db, accountId, by, { act: "invitation_withdrawn", target: id }),
-  ]);
+  ];
+  const [deleted] = await changeKeys(db, announcer, accountId, statements, { act: "invitation_withdrawn", id });
   return deleted?.results.length === 1;
 }
 

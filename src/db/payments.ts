@@ -136,17 +136,22 @@ export const knownIntents = async (db: D1Database, intentIds: string[]): Promise
 export const findPayment = (db: D1Database, accountId: string, id: string): Promise<Payment | null> =>
   db.prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.id = ?2 AND p.account_id = ?1`).bind(accountId, id).first<Payment>();
 
-/** The account's latest payments, newest first: those that succeeded. */
-export const listPaid = async (db: D1Database, accountId: string, limit: number): Promise<ListedPayment[]> =>
+/** A page of the account's payments that succeeded, newest first, after the payment `after`. */
+export const listPaid = async (
+  db: D1Database,
+  accountId: string,
+  { limit, after }: { limit: number; after?: Pick<Payment, "createdAt" | "id"> | undefined },
+): Promise<ListedPayment[]> =>
   (
     await db
       .prepare(
         `SELECT ${paymentColumns},
            (SELECT coalesce(sum(money), 0) FROM payment_return r WHERE r.payment_id = p.id AND kind = 'refund' AND r.state = 'taken') AS refunded,
            (SELECT coalesce(sum(money), 0) FROM payment_return r WHERE r.payment_id = p.id AND kind = 'dispute' AND r.state = 'taken') AS disputed
-         FROM payment p WHERE p.account_id = ?1 AND p.state = 'paid' ORDER BY p.created_at DESC, p.id DESC LIMIT ?2`,
+         FROM payment p WHERE p.account_id = ?1 AND p.state = 'paid'
+           AND (?3 IS NULL OR (p.created_at, p.id) < (?3, ?4)) ORDER BY p.created_at DESC, p.id DESC LIMIT ?2`,
       )
-      .bind(accountId, limit)
+      .bind(accountId, limit, after?.createdAt ?? null, after?.id ?? null)
       .run<ListedPayment>()
   ).results;
 

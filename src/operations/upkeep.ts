@@ -1,4 +1,4 @@
-/** The regular jobs after the checks: archiving, the days of accounts, deleting unused archive files, expired rows and fingerprints, the rests of batches that never began, and sealing stored secrets. A failed job does not stop the others. */
+/** The regular jobs after the checks: archiving, the days of accounts, deleting unused archive files, expired rows and fingerprints, the rests of batches that never began, e-mail about low balances, and sealing stored secrets. A failed job does not stop the others. */
 
 import { alert, log } from "../base/log.ts";
 import { readJob, writeJob } from "../db/jobs.ts";
@@ -8,6 +8,7 @@ import { archive } from "./archive.ts";
 import { sweepArchive } from "./archive-check.ts";
 import { expire } from "./expire.ts";
 import { expireFingerprints } from "./expire-fingerprints.ts";
+import { tellLowBalances } from "./low-balances.ts";
 import { sweepBatches } from "./sweep-batches.ts";
 
 /** Runs a part of each job. Errors are logged; the next run tries again. */
@@ -20,6 +21,7 @@ export async function runUpkeep(env: OperationsBindings, objects: Objects, proof
     sweep: () => sweepArchive(env, Date.now()),
     account_days: () => sumAccountDays(env, Date.now()),
     expire: () => expire(env, Date.now()),
+    low_balances: () => tellLowBalances(env, objects),
     batches: () => sweepBatches(env, objects, Date.now()),
     fingerprints: async () => (proofDays === undefined ? undefined : expireFingerprints(env.DB, proofDays, Date.now())),
     seal: async () => {

@@ -4,6 +4,7 @@ import type { AccountChange, Announcer } from "../db/account-changes.ts";
 import { RpcTarget } from "cloudflare:workers";
 import type { WalletSums } from "../db/audit.ts";
 import type { Charge } from "../db/ledger.ts";
+import type { LowBalance } from "../db/low-balances.ts";
 import { sealDestinations } from "../db/destinations.ts";
 import { sealSecrets } from "../db/webhooks.ts";
 import { toBatchObjectId, toObjectId } from "../base/ids.ts";
@@ -94,6 +95,11 @@ export class Objects extends SharedObjects {
     const last = await sealSecrets(this.#env, after, sealedPerCall);
     await sealDestinations(this.#env, after, last);
     return last;
+  }
+
+  /** Tells the account's owners that its balance is low. Throws if the e-mail is not accepted. */
+  async mailLowBalance(low: LowBalance): Promise<void> {
+    await this.#env.CONSOLE?.mailLowBalance(low);
   }
 
   /** What is known of the ends of all routes; asks the makers, and takes some seconds. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { BatchStore } from "../../src/api/batches/state.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import { begin, line, price as imagePrice, readResults, run, show, stubOf, wake } from "../support/batches.ts";
-import { crash, failOnce, stopAt } from "../support/faults.ts";
+import { crash, failWalletOnce, stopAt } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount, readBalance, unique, upstreamCalls } from "../support/gateway.ts";
 
 beforeEach(holdTime);
@@ -132,7 +132,7 @@ test("faults of the wallet between two alarms hold and charge nothing twice", as
     const account = await newAccount();
     const id = await begin(account, { requests: chats(unique(), 4), max_cost: 1 });
     await wake(id);
-    failOnce(WalletObject.prototype as never, method, isDone, 2);
+    failWalletOnce(account, method, isDone, 2);
     expect(await run(account, id), `${method} ${isDone}`).toMatchObject({ status: "completed", counts: { completed: 4 } });
     await expectEach(account, id, 4);
     vi.restoreAllMocks();

@@ -6,7 +6,7 @@ import type { ChatCall } from "../../src/wallet/line.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import { capture } from "../providers/support.ts";
 import { conform } from "../support/conform.ts";
-import { bindings, failOnce, spyOn, stopAt } from "../support/faults.ts";
+import { bindings, failOnce, failWalletOnce, spyOn, stopAt } from "../support/faults.ts";
 import {
   type Account,
   asAdmin,
@@ -242,15 +242,15 @@ test("when a Worker crashes while it settles, the wallet's alarm returns the res
 
 test("if the wallet fails while a chat is settled, the settlement is retried; the caller already has its answer", async () => {
   const account = await newAccount();
-  failOnce(WalletObject.prototype as never, "chats", false, 2);
-  failOnce(WalletObject.prototype as never, "settle");
+  failWalletOnce(account, "chats", false, 2);
+  failWalletOnce(account, "settle");
   expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
   expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: price });
 });
 
 test("a wallet that is away for some seconds while a chat is settled does not delay the answer, which is charged", async () => {
   const account = await newAccount();
-  failOnce(WalletObject.prototype as never, "chats", false, 9);
+  failWalletOnce(account, "chats", false, 9);
   vi.spyOn(scheduler, "wait").mockResolvedValue();
   expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
   expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: price });
@@ -259,7 +259,7 @@ test("a wallet that is away for some seconds while a chat is settled does not de
 test.each([false, true])("a call of the wallet that is lost is repeated, and the chat is charged once: takes effect %s", async (isDone) => {
   const account = await newAccount(1);
   await call(path, { key: account.key, body: chat("hi") });
-  failOnce(WalletObject.prototype as never, "chats", isDone, 8);
+  failWalletOnce(account, "chats", isDone, 8);
   const answers = await Promise.all(Array.from({ length: 6 }, () => call(path, { key: account.key, body: chat("hi") })));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
   expect(await settledBalance(account)).toMatchObject({ quota: 1, reserved: 0, used: Number((7 * price).toFixed(6)) });

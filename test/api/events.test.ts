@@ -4,8 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { listEndedTasks } from "../../src/db/ledger-reports.ts";
 import { writeEntries } from "../../src/db/grants.ts";
-import { WalletObject } from "../../src/wallet/object.ts";
-import { bindings, failOnce, spyOn } from "../support/faults.ts";
+import { bindings, failOnce, failWalletOnce, spyOn } from "../support/faults.ts";
 import { type Account, call, chatsSettled, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 import { settledImage } from "../support/settled.ts";
 
@@ -80,7 +79,7 @@ test("a task settled by a slow clock is listed after the tasks that were settled
 
 test("a refused submission has no event", async () => {
   const account = await newAccount();
-  failOnce(WalletObject.prototype as never, "reserve", true);
+  failWalletOnce(account, "reserve", true);
   expect((await call(images, { key: account.key, body: image() })).status).toBe(503);
   expect((await events(account)).data).toEqual([]);
 });

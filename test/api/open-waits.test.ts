@@ -8,7 +8,7 @@ import { changeKeys } from "../../src/db/account-changes.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import worker from "../../src/worker.ts";
 import { conform } from "../support/conform.ts";
-import { failOnce } from "../support/faults.ts";
+import { failWalletOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
@@ -117,7 +117,7 @@ test("counting stores nothing, and a wallet that does not answer stops no wait",
   const id = await newTask(account);
   await runDurableObjectAlarm(env.WALLETS.getByName(account.id));
   whileWaiting();
-  failOnce(WalletObject.prototype as never, "holdWait", false, 3);
+  failWalletOnce(account, "holdWait", false, 3);
   expect((await open(account.key, `/v1/tasks/${id}?wait=3`)).status).toBe(200);
 });
 

@@ -3,10 +3,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/base/ids.ts";
-import { WalletObject } from "../../src/wallet/object.ts";
 import type { Answer, Question } from "../../src/tasks/answers/status.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
-import { bindings, failOnce } from "../support/faults.ts";
+import { bindings, failWalletOnce } from "../support/faults.ts";
 import {
   type Account,
   call,
@@ -120,7 +119,7 @@ test("a completed task is listed as completed, also while its wallet does not an
   const id = await image(account);
   await deliver(id);
   await pass(id, 2);
-  failOnce(WalletObject.prototype as never, "settle");
+  failWalletOnce(account, "settle");
   await deliver(id);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
   expect(await idsIn(account, "?status=completed")).toEqual([id]);

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { insertAccount, invite } from "../../src/db/accounts.ts";
 import { byTest } from "../support/actor.ts";
 import { openWallet } from "../../src/db/ledger.ts";
-import { Browser } from "./support.ts";
+import { Browser, refusedSignIns } from "./support.ts";
 
 const secrets = {
   GITHUB_CLIENT_ID: "gh-id",
@@ -142,6 +142,9 @@ test("a user with a password and an unverified address is neither joined by the 
   expect(to).toBe("/console/sign-in?error=account_not_linked");
   expect(await owner.read(to)).toContain("already exists");
   expect((await owner.ask("/console")).status).toBe(303);
+  await vi.waitFor(async () => expect(await refusedSignIns(email)).toEqual(["github"]));
+  await signIn(owner, newProfile({ email }), "google");
+  await vi.waitFor(async () => expect(await refusedSignIns(email)).toEqual(["github", "google"]));
 });
 
 test("a login is linked and unlinked on the account page, only for the user's own address", async () => {
@@ -156,6 +159,8 @@ test("a login is linked and unlinked on the account page, only for the user's ow
   expect(await signIn(browser, mine, "github", link)).toBe("/console/account");
   const other = openBrowser();
   expect(await signIn(other, mine)).toBe("/console");
+  // Linking that is refused is no sign-in.
+  expect(await refusedSignIns(email)).toEqual([]);
   expect((await other.ask("/console/account/logins/github/unlink", {})).headers.get("location")).toBe("/console/account?done=unlinked");
   expect((await other.ask("/console/account/logins/github/unlink", {})).status).toBe(404);
   expect((await other.ask("/console/account/logins/credential/unlink", {})).status).toBe(404);

@@ -180,7 +180,7 @@ test("a chat has its cost and no page of a task; a line says what the answer sai
   expect(all).toContain('href="/console/logs/said"');
   expect(words(await browser.read(`${page}/wrong`))).toContain(message);
   const shown = await browser.read(`${page}/said`);
-  expect(words(shown)).toMatch(/Cost \$0\.02/);
+  expect(words(shown)).toMatch(/Charged \$0\.02/);
   expect(shown).not.toContain(`/console/tasks/${chat}`);
 });
 

@@ -2,8 +2,8 @@
 
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
-import { Browser } from "./support.ts";
+import { expect, test, vi } from "vitest";
+import { Browser, refusedSignIns } from "./support.ts";
 
 const origin = "https://gateway.example";
 const isUserPresent = 1;
@@ -105,14 +105,15 @@ test("a passkey is added, signs in, and no longer does after its owner deleted i
   expect((await enter(key)).status).toBe(400);
 });
 
-test("a passkey without user verification is refused, and so is one created for another site", async () => {
+test("a passkey without user verification is refused and logged, and so is one created for another site", async () => {
   const owner = new Browser();
-  await owner.signUp();
+  const email = await owner.signUp();
   const key = new Authenticator();
   expect(await add(owner, key, isUserPresent)).toBe(400);
   expect(await add(owner, key)).toBe(200);
   expect((await enter(key, isUserPresent)).status).toBe(400);
   expect((await enter(key, undefined, "https://evil.example")).status).toBe(400);
+  await vi.waitFor(async () => expect(await refusedSignIns(email)).toEqual(["passkey", "passkey"]));
   expect((await enter(key)).status).toBe(200);
 });
 

@@ -81,6 +81,29 @@ test("an unlimited account has no forms to pay or to redeem a code, and refuses 
   expect((await asAdmin(`/accounts/${id}`)).body.quota).toBe(10);
 });
 
+test("payments have pages and a CSV file, and the button names each offered amount", async () => {
+  const shop = new Shop();
+  const { browser, id } = await person(shop);
+  expect(await browser.read(page)).not.toContain("payments.csv");
+  const row = "INSERT INTO payment (id, account_id, created_at, money, currency, amount, state) VALUES (?1, ?2, ?3, ?4, 'usd', ?5, 'paid')";
+  await env.DB.batch(
+    Array.from({ length: 51 }, (_, at) => env.DB.prepare(row).bind(`pay_${id.slice(4)}${at}`, id, at, 1000 + at, 1e4 * (1000 + at))),
+  );
+  const first = await browser.read(page);
+  for (const part of ["$10.50", "$10.01", "Pay $10.00", "Pay $100.00"]) expect(first).toContain(part);
+  expect(first).not.toContain(`/receipts/pay_${id.slice(4)}0"`);
+  const older = /href="(\/console\/billing\?after=[^"]+)"/.exec(first)?.[1] ?? "none";
+  const second = await browser.read(older);
+  expect(second).toContain(`/receipts/pay_${id.slice(4)}0"`);
+  expect(second).not.toContain("$10.01");
+  const file = await browser.ask(`${page}/payments.csv`);
+  expect(file.headers.get("content-type")).toContain("text/csv");
+  const lines = (await file.text()).trim().split("\r\n");
+  expect(lines).toHaveLength(52);
+  expect(lines[0]).toBe("date,id,what,paid,currency,added,refunded,disputed,intent");
+  expect(lines[51]).toBe(`1970-01-01T00:00:00.000Z,pay_${id.slice(4)}0,top_up,10.00,usd,10,0.00,0.00,`);
+});
+
 test("a refund and a dispute are named in the list", async () => {
   const shop = new Shop();
   const { browser } = await person(shop);
@@ -108,7 +131,7 @@ test("automatic top-up: on with a card that is stored at Stripe, changed, and of
   shop.stripe.storeCard(inSession(sent.headers.get("location")), "declined");
   await shop.deliver();
   const on = await browser.read(`${page}?payment=stored`);
-  for (const part of ["The card is stored.", "Taken this month: $0.00 of $30.00", "Turn off"]) expect(on).toContain(part);
+  for (const part of ["The card is stored.", "$0.00 of $30.00", "at most $30.00 a month", "Turn off"]) expect(on).toContain(part);
   const refused = await browser.ask(`${page}/top-up`, { ...settings, threshold: "11" });
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("from $0.01 to $10.00")]);
   expect((await browser.ask(`${page}/top-up`, { ...settings, ceiling: "much" })).status).toBe(400);

@@ -5,8 +5,7 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { builtInCatalog } from "../../src/catalog/catalog.ts";
 import { fieldHint, fieldLabel } from "../../src/console/messages/playground-fields.ts";
 import { toSentence } from "../../src/console/playground/problem.ts";
-import { WalletObject } from "../../src/wallet/object.ts";
-import { failOnce } from "../support/faults.ts";
+import { failWalletOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, chatsSettled, complete, holdTime } from "../support/gateway.ts";
 import { formIn, readForm, held, path, person, png, readRecord, run, send, shownPrice } from "./playground-support.ts";
 import { Browser } from "./support.ts";
@@ -215,7 +214,7 @@ test.each([
 test("an insufficient balance is reported before and after submitting", async () => {
   const { browser } = await person({ SIGNUP_QUOTA: "0.05" });
   const preview = await (await send(browser, "imgA-4", { prompt: "x", n: "2" }, "preview")).text();
-  expect(preview).toContain("The price is higher than the remaining balance.");
+  expect(preview).toMatch(/\$0\.05 is left, which covers [\w.-]+ at \$0\.0\d+\./);
   const response = await send(browser, "imgA-4", { prompt: "x", n: "2" });
   expect(response.status).toBe(402);
   expect(await response.text()).toContain("The balance is insufficient.");
@@ -385,7 +384,7 @@ test.each([1, 3, 9])("when the wallet fails %i times nothing is reserved, and th
   const { values } = await readForm(one.browser, "imgA-4");
   const form = { ...values, prompt: `fault ${times}`, do: "run" };
   const before = await held(one.account);
-  failOnce(WalletObject.prototype as never, "reserve", false, times);
+  failWalletOnce(one.account, "reserve", false, times);
   const refused = await one.browser.ask(path, form);
   vi.restoreAllMocks();
   expect(refused.status).toBe(503);

@@ -4,7 +4,7 @@ import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
-import { inviteMember } from "../../src/db/member-invitations.ts";
+import { inviteMember, listInvitations } from "../../src/db/member-invitations.ts";
 import { findMembershipOf, removeMember } from "../../src/db/memberships.ts";
 import { Objects } from "../../src/rpc/objects.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
@@ -88,7 +88,7 @@ test("an admin whose role was taken, and a member who was removed, get no page w
 
   const by = { kind: "user", id: ownerId, address: null } as const;
   const link = { role: "admin", email: null, name: "link", maxUses: 5, expiresAt: Date.now() + 86_400_000 } as const;
-  const token = (await inviteMember(env.DB, by, account.id, link))!;
+  const token = (await inviteMember(env.DB, new Objects(env), by, account.id, link))!;
   const backup = await backUp();
   later(600);
   await setAdmin(false);
@@ -118,6 +118,35 @@ test("an admin whose role was taken, and a member who was removed, get no page w
   expect(await readAll(guest, pages)).toEqual(all(pages, 200));
   await asAdmin(`/reconcile?account=${account.id}&restored=replay`, { method: "POST" });
   expect(await signIn(account.email, "correct horse battery")).toBe(303);
+});
+
+test.each(["withdrawn", "replaced by one to a smaller role"])("an invitation that was %s stays so after a restore", async (how) => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const browser = new Browser();
+  const account = (await accountByEmail(env.DB, await browser.signUp()))!;
+  const guest = new Browser();
+  const email = await guest.signUp();
+  const ownerId = (await env.DB.prepare("SELECT user_id AS id FROM membership WHERE account_id = ?1")
+    .bind(account.id)
+    .first<string>("id"))!;
+  const by = { kind: "user", id: ownerId, address: null } as const;
+  const objects = new Objects(env);
+  const invite = (role: "admin" | "viewer") =>
+    inviteMember(env.DB, objects, by, account.id, { role, email, name: null, maxUses: 1, expiresAt: Date.now() + 86_400_000 });
+  const token = (await invite("admin"))!;
+  const id = (await listInvitations(env.DB, account.id, Date.now()))[0]?.id ?? "";
+  const backup = await backUp();
+  later(600);
+  if (how === "withdrawn") expect((await browser.ask(`/console/members/invitations/${id}/withdraw`, {})).status).toBe(303);
+  else await invite("viewer");
+  await wakeWallet({ id: account.id, key: "", keyId: "" });
+  await restore(backup);
+  later(600);
+  expect((await guest.ask("/console/join", { invitation: token })).status).toBe(403);
+  const { body } = await asAdmin(`/reconcile?account=${account.id}&restored=replay`, { method: "POST" });
+  expect(body.restored[0].changes).toEqual([{ change: "invitation_withdrawn", id }]);
+  expect((await guest.ask("/console/join", { invitation: token })).status).toBe(403);
+  expect(await listInvitations(env.DB, account.id, Date.now())).toEqual([]);
 });
 
 test("pages ask the wallet object for lost changes at most every eight seconds", async () => {

@@ -24,6 +24,8 @@ const table: [method: string, path: RegExp, who: string][] = [
   ["GET", /^\/console\/account/, "OAMV"],
   ["POST", /^\/console\/account/, "OAMV"],
   ["POST", /^\/console\/switch$/, "OAMV"],
+  ["GET", /^\/console\/credit$/, "OAMV"],
+  ["POST", /^\/console\/credit$/, "OAMV"],
   ["GET", /^\/console\/(playground|chat)/, "OAM"],
   ["POST", /^\/console\/(playground|chat)/, "OAM"],
   ["GET", /^\/console\/tasks/, "OAMV"],

@@ -6,7 +6,7 @@ import { insertAccount } from "../../src/db/accounts.ts";
 import { openWallet } from "../../src/db/ledger.ts";
 import { call } from "../support/gateway.ts";
 import type { ProviderUser } from "./openid-provider.ts";
-import { Browser } from "./support.ts";
+import { Browser, refusedSignIns } from "./support.ts";
 
 // The provider's clock is the machine's.
 beforeEach(() => void vi.useRealTimers());
@@ -190,6 +190,23 @@ test.each([
   expect(await signIn(browser, user)).toMatch(/^\/console\/sign-in\?error=/);
   expect((await browser.ask("/console")).status).toBe(303);
   expect(await isKnown(user)).toBe(false);
+});
+
+test("a refused single sign-on is logged in the account of a user whom the provider's verified token names", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const own = openBrowser({ SIGNUP: "open" });
+  const email = await own.signUp();
+  expect(await signIn(openBrowser({ SIGNUP: "open" }), newUser({ email }))).toContain("error=account_not_linked");
+  await vi.waitFor(async () => expect(await refusedSignIns(email)).toEqual(["oidc"]));
+  const user = newUser();
+  const browser = openBrowser({ SIGNUP: "open" });
+  expect(await signIn(browser, user)).toBe("/console/keys");
+  await browser.read("/console");
+  // Nothing that a forged token says counts.
+  await signIn(openBrowser({ SIGNUP: "open" }), { ...user, forged: { aud: "another-client" } });
+  delete user.groups;
+  await signIn(openBrowser({ SIGNUP: "open" }), { ...user, forged: { _claim_names: { groups: "src1" } } });
+  await vi.waitFor(async () => expect(await refusedSignIns(user.email!)).toEqual(["oidc"]));
 });
 
 test("a discovery that names another issuer than the operator is refused", async () => {

@@ -4,6 +4,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { answerCalls } from "../../src/console/auth/calls.ts";
 import { mailBudget } from "../../src/console/budget-mail.ts";
+import { mailLowBalance } from "../../src/console/low-balance-mail.ts";
 import { mailTopUp } from "../../src/console/top-up-mail.ts";
 import { pages } from "../../src/console/pages.tsx";
 import gateway from "../../src/worker.ts";
@@ -36,6 +37,7 @@ export class Browser {
       open: async (asked, api, receive) =>
         pages.fetch(asked, { ...env, DB, ...this.#vars, AUTH, API: api, ...(receive && { RECEIVE: receive }) }, ctx),
       mailBudget: (reached) => mailBudget({ ...env, ...this.#vars }, reached),
+      mailLowBalance: (low) => mailLowBalance({ ...env, ...this.#vars }, low),
       mailTopUp: (pause) => mailTopUp({ ...env, ...this.#vars }, pause),
     };
     return gateway.fetch(request, { ...toEnv({ ...this.#gatewayVars, CONSOLE }), DB }, ctx);
@@ -91,4 +93,15 @@ export class Browser {
   get cookies(): ReadonlyMap<string, string> {
     return this.#cookies;
   }
+}
+
+/** The ways of the refused sign-ins in the audit log of this user's account, in alphabetical order. */
+export async function refusedSignIns(email: string): Promise<unknown[]> {
+  const { results } = await env.DB.prepare(
+    `SELECT after ->> 'login' AS login FROM audit_log JOIN auth_user u ON u.id = target
+     WHERE act = 'sign_in_failed' AND actor = 'system' AND address LIKE '2001:db8:%' AND u.email = ?1 ORDER BY login`,
+  )
+    .bind(email)
+    .run<{ login: string }>();
+  return results.map(({ login }) => login);
 }

@@ -178,9 +178,18 @@ test("where the time went: callers see its steps, admins every provider that was
   await deliver(id);
   vi.setSystemTime(Date.now() + 3_000);
   await finish(account, id);
-  const section = (text: string) => (/<ol class="fall">(.*?)<\/ol>/s.exec(text)?.[1] ?? "").replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+  const words = (html = "") =>
+    html
+      .replace(/<[^>]*>/g, " ")
+      .replace(/\s+/g, " ")
+      .trim();
+  const section = (text: string) => words(/<ol class="fall">(.*?)<\/ol>/s.exec(text)?.[1]);
   const text = await browser.read(`/console/tasks/${id}`);
-  expect(section(text)).toMatch(/^ ?Waited \d+ ms Being made [\d.]+ (s|ms)/);
+  expect(section(text)).toMatch(/^0 s [\d. s]+Waited \d+ ms Being made [\d.]+ (s|ms)/);
+  // Four figures, and one bar a kind in the legend.
+  const figures = words(/<div class="stats sm">(.*?)<\/div>/s.exec(text)?.[1]);
+  expect(figures).toMatch(/Ended [\d.]+ s typical 15 s Attempts 1 no other was needed Charged \$0\.03 \$0\.00 returned/);
+  expect(words(/<ul class="legend push">(.*?)<\/ul>/s.exec(text)?.[1])).toBe("Gateway Being made");
   expect(text).not.toMatch(/sandbox ·|· sandbox|<th scope="row">sandbox|Attempts<\/h2>/);
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { admin: true } });
   const own = await browser.read(`/console/tasks/${id}`);

@@ -120,6 +120,43 @@ test("an invitation works once, for its address, and until it ends or is withdra
   expect(await membershipOf(stranger.email, owner.accountId)).toBeNull();
 });
 
+test("an invitation is sent again with a new link, and the old one ends; a link for several people is not sent", async () => {
+  const owner = await newUser();
+  const guest = await newUser();
+  const early = await inviteBy(owner, guest.email, "member");
+  const list = await owner.browser.read("/console/members");
+  const path = /\/console\/members\/invitations\/minv_\w+\/again/.exec(list)![0];
+  const late = tokenIn(await (await owner.browser.ask(path, {})).text());
+  expect((await owner.browser.ask(path, {})).status, "replaced").toBe(404);
+  expect((await guest.browser.ask("/console/join", { invitation: early })).status).toBe(403);
+  expect((await guest.browser.ask("/console/join", { invitation: late })).status).toBe(303);
+  await owner.browser.ask("/console/members/link", { link: "Workshop", people: "2", days: "1", role: "viewer" });
+  expect(await owner.browser.read("/console/members")).not.toContain("/again");
+  // An owner's invitation is an owner's matter.
+  const admin = await newMember(owner, "admin");
+  await inviteBy(owner, `${unique()}@example.com`, "owner");
+  const id = /invitations\/(minv_\w+)\/again/.exec(await owner.browser.read("/console/members"))![1];
+  expect(await admin.browser.read("/console/members")).not.toContain(`${id}/again`);
+  expect((await admin.browser.ask(`/console/members/invitations/${id}/again`, {})).status).toBe(403);
+});
+
+test("roles are changed in place, and the audit log says it in a sentence that leads to the member", async () => {
+  const owner = await newUser();
+  const member = await newMember(owner, "member");
+  const path = await pathOf(member);
+  const shown = await owner.browser.read("/console/members");
+  expect(shown).toContain(`<form method="post" action="${path}/role" class="row inplace">`);
+  expect(shown).not.toContain(`action="${await pathOf(owner)}/role"`);
+  expect(await member.browser.read("/console/members")).not.toContain("/role");
+  expect((await owner.browser.ask(`${path}/role`, { role: "viewer" })).status).toBe(303);
+  await owner.browser.ask(`${path}/budget`, { budget: "5", window: "month" });
+  const log = await owner.browser.read("/console/audit-log?kind=members");
+  expect(log).toContain(`<a href="/console/members#${path.split("/").at(-1)}">Changed the role of ${member.email}</a>`);
+  expect(log).toContain("<del>Member</del> → Viewer");
+  const money = await owner.browser.read("/console/audit-log?kind=money");
+  for (const part of [`Changed the budget of ${member.email}`, "<del>No limit</del> → $5.00 / month (UTC)"]) expect(money).toContain(part);
+});
+
 test("a link is for so many people, also if they come at the same time, and never for an admin", async () => {
   const owner = await newUser();
   const link = { link: "Workshop", people: "2", days: "1" };
@@ -415,12 +452,17 @@ test("changes of how a user signs in, and wrong passwords, are logged in the use
     ]),
   );
   const failed = await rowOf(
-    "SELECT actor, address, target FROM audit_log WHERE account_id = ?1 AND act = 'sign_in_failed'",
+    "SELECT actor, address, target, after FROM audit_log WHERE account_id = ?1 AND act = 'sign_in_failed'",
     owner.accountId,
   );
-  expect(failed).toMatchObject({ actor: "system", address: expect.stringMatching(/^2001:db8:/), target: userId });
+  expect(failed).toMatchObject({
+    actor: "system",
+    address: expect.stringMatching(/^2001:db8:/),
+    target: userId,
+    after: '{"login":"password"}',
+  });
   const page = await owner.browser.read("/console/audit-log?kind=sign_in");
-  for (const text of ["Changed the password", "A sign-in failed", "Someone"]) expect(page).toContain(text);
+  for (const text of ["Changed the password", `A sign-in of ${email} failed`, "Someone"]) expect(page).toContain(text);
   // Many wrong passwords do not fill the log.
   for (let turn = 0; turn < 25; turn++) await new Browser().ask("/console/sign-in", { email, password: "a wrong password" });
   expect((await namesIn(owner.accountId)).filter((act) => act === "sign_in_failed").length).toBeLessThanOrEqual(20);

@@ -55,6 +55,9 @@ export interface Point<T> {
   isObject?: boolean;
 }
 
+/** The operation whose Worker or consumer makes a call. It may go on beside others while an object of it is paused. */
+export const scopes = new AsyncLocalStorage<Scope>();
+
 const { wait } = Object.getPrototypeOf(scheduler) as { wait: (this: Scheduler, ms: number) => Promise<void> };
 /** Waits the shortest real time, before checking again. */
 export const turn = () => wait.call(scheduler, 0);
@@ -93,9 +96,10 @@ export class FaultInjector {
   /** Makes the call, or injects a fault. */
   async through<T>({ name, effect, failure, later, isObject = false }: Point<T>): Promise<T> {
     const owner = owners.getStore();
-    const fault = this.#draw(owner, isObject, later !== undefined);
+    const scope = (owner ? undefined : scopes.getStore()) ?? this.scope;
+    const fault = this.#draw(owner, scope, isObject, later !== undefined);
     if (!fault) return effect();
-    this.scope.faults++;
+    scope.faults++;
     this.#note(`    ${fault}: ${name}${owner ? ` of ${owner.label}` : ""}`);
     switch (fault) {
       case "error":
@@ -112,11 +116,11 @@ export class FaultInjector {
         await effect();
         return reset(owner!);
       case "death":
-        this.scope.isDead = true;
+        scope.isDead = true;
         return death();
       case "death after":
         await effect();
-        this.scope.isDead = true;
+        scope.isDead = true;
         return death();
       case "pause":
         await this.#pause();
@@ -148,8 +152,8 @@ export class FaultInjector {
     this.#note(`    ${line}`);
   }
 
-  #draw(owner: Owner | undefined, isObject: boolean, canBeLate: boolean): Fault | undefined {
-    this.scope.calls++;
+  #draw(owner: Owner | undefined, scope: Scope, isObject: boolean, canBeLate: boolean): Fault | undefined {
+    scope.calls++;
     if (!this.isOn) return undefined;
     // A paused operation must not continue early: its objects stay alive until then.
     const canReset = owner?.callers.every((caller) => caller === this.scope) ?? false;

@@ -5,7 +5,7 @@ import { isFinal } from "../../src/tasks/record.ts";
 import { checkEnd, checkFinal, checkMoving, clearBucket } from "./invariants.ts";
 import { choose } from "./operations.ts";
 import { takeBackup } from "./restore.ts";
-import { Scope, turn } from "./fault-injector.ts";
+import { Scope, scopes, turn } from "./fault-injector.ts";
 import { advance, World } from "./world.ts";
 
 /** Runs a seed. Its error contains the seed and all operations. */
@@ -59,10 +59,12 @@ async function perform(world: World, isNested: boolean): Promise<void> {
   const at = trace.push(`${isNested ? "      | " : ""}${name}`) - 1;
   const scope = (faultInjector.scope = new Scope());
   let end: { outcome: string } | { fault: unknown } | undefined;
-  operation(world).then(
-    (outcome) => (end = { outcome }),
-    (fault: unknown) => (end = { fault }),
-  );
+  scopes
+    .run(scope, () => operation(world))
+    .then(
+      (outcome) => (end = { outcome }),
+      (fault: unknown) => (end = { fault }),
+    );
   const isOver = () => (end !== undefined && scope.requests === 0) || scope.isDead;
   for (let turns = 0; !isOver(); turns++) {
     if (turns === maxTurns) throw new Error(`"${name}" does not end`);

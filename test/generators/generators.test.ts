@@ -1,9 +1,9 @@
 /** What public generators make of the API description compiles and works: a submission and a stream, against a whole gateway. */
 
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isInstalled } from "../../scripts/support/installed.ts";
@@ -68,4 +68,34 @@ test.concurrent("Go: oapi-codegen", async ({ skip }) => {
   });
   await run("go", ["vet", "./..."], { cwd });
   expect(await lastLine("go", ["run", "."], cwd)).toBe(done);
+});
+
+/** Generates the client of a language into a folder of its own, by the settings in that language's folder. */
+async function openApiGenerator(language: "java" | "rust"): Promise<string> {
+  const environment = resolve("clients/generators/.venv");
+  openApiGeneratorInstalled ??= pythonWith(environment, join(source, "openapi-generator.txt"));
+  await openApiGeneratorInstalled;
+  const cwd = join(folder, `${language}-client`);
+  const settings = ["--config", join(source, language, "config.yaml"), "--output", cwd];
+  await run(programIn(environment, "openapi-generator-cli"), ["generate", "--input-spec", description, ...settings], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return cwd;
+}
+let openApiGeneratorInstalled: Promise<string> | undefined;
+
+test.concurrent("Java: openapi-generator", async ({ skip }) => {
+  if (!(await isInstalled("mvn"))) skip("Maven is not installed");
+  const cwd = await openApiGenerator("java");
+  await run("mvn", ["-q", "-B", "compile", "dependency:copy-dependencies", "-DoutputDirectory=target/lib"], { cwd });
+  const classes = ["target/classes", "target/lib/*"].join(delimiter);
+  expect(await lastLine("java", ["-cp", classes, join(source, "java/Use.java")], cwd)).toBe(done);
+});
+
+test.concurrent("Rust: openapi-generator", async ({ skip }) => {
+  if (!(await isInstalled("cargo"))) skip("Cargo is not installed");
+  const cwd = await openApiGenerator("rust");
+  await copyFile(join(source, "rust/Cargo.lock"), join(cwd, "Cargo.lock"));
+  // Without a library for TLS, which would take most of the time.
+  await run("cargo", ["check", "--quiet", "--locked", "--no-default-features"], { cwd });
 });

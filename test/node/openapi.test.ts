@@ -24,6 +24,7 @@ interface Parameter {
 }
 interface Operation {
   operationId: string;
+  tags: string[];
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: { content: Record<string, Media> };
   responses: Record<string, Response>;
@@ -175,6 +176,16 @@ test("operations have unique names", () => {
   const names = operations.map(({ operation }) => operation.operationId);
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(name).toMatch(/^[a-z][A-Za-z]+$/);
+});
+
+test("webhooks and paths share no tag: generators that write one file for each lose one of them", () => {
+  const readTags = (all: Description["paths"]) =>
+    new Set(
+      Object.values(all)
+        .flatMap((methods) => Object.values(methods))
+        .flatMap(({ tags }) => tags),
+    );
+  expect([...readTags(description.webhooks)].filter((tag) => readTags(description.paths).has(tag))).toEqual([]);
 });
 
 test("every reference can be resolved, and every component is used", () => {

@@ -2,7 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { generateKeyPairSync, sign } from "node:crypto";
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -11,22 +11,16 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isInstalled } from "../../scripts/support/installed.ts";
 import { install, newEnvironment } from "../../scripts/support/python.ts";
+import { dist, packageNamed } from "./package.ts";
 import { startProxy } from "./proxy.ts";
 
 const run = promisify(execFile);
-const dist = resolve("clients/dist");
 let folder = "";
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "gateway-packages-use-"));
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-async function packageNamed(pattern: RegExp): Promise<string> {
-  const found = (await readdir(dist)).find((name) => pattern.test(name));
-  if (!found) throw new Error(`There is no ${String(pattern)} in ${dist}: run npm run packages.`);
-  return join(dist, found);
-}
 
 const secret = `whsec_${Buffer.from("a secret of thirty-two characters").toString("base64")}`;
 
@@ -96,7 +90,7 @@ async function use(cwd: string): Promise<unknown> {
 }
 
 /** The blocks of a client's README, with this gateway's address and a key. */
-async function readmeBlocks(client: string, language: "ts" | "python" | "go"): Promise<string[]> {
+async function readmeBlocks(client: string, language: "ts" | "typescript" | "python" | "go"): Promise<string[]> {
   const text = await readFile(`clients/${client}/README.md`, "utf8");
   const { GATEWAY_URL = "", GATEWAY_KEY = "" } = process.env;
   const whole = text.replaceAll("https://gateway.example", GATEWAY_URL).replaceAll("sk-...", GATEWAY_KEY);
@@ -169,6 +163,7 @@ test.concurrent("the TypeScript client", async () => {
   const cwd = await npmFolder("typescript", await packageNamed(/^generation-gateway-client-.*\.tgz$/));
   expect(await use(cwd)).toEqual({
     ...made,
+    opened: ["GET", "GET", "HEAD", true],
     refused: { ...refused, isTyped: true },
     warned: true,
     stopped: ["AbortError", true],
@@ -178,6 +173,20 @@ test.concurrent("the TypeScript client", async () => {
   expect(await runReadme(cwd, "typescript", "image!.type, film.status, uploaded.type, edited.status")).toBe(
     "image/png completed image/png queued",
   );
+  // A receiver of webhooks, as a module that exports a Worker.
+  const [receiver = ""] = await readmeBlocks("typescript", "typescript");
+  await writeFile(join(cwd, "receiver.ts"), receiver);
+  await writeFile(
+    join(cwd, "deliver.ts"),
+    `import { readFileSync } from "node:fs";
+import receiver from "./receiver.ts";
+const { body, headers } = JSON.parse(readFileSync("samples.json", "utf8"));
+const answer = async (content: string) => (await receiver.fetch(new Request("https://shop.example", { method: "POST", headers, body: content }))).status;
+console.log(await answer(body), await answer(body + " "));`,
+  );
+  await checkTypes(cwd, "deliver.ts", "--allowImportingTsExtensions");
+  const delivered = await run(process.execPath, ["deliver.ts"], { cwd, env: { WEBHOOK_SECRET: secret } });
+  expect(delivered.stdout.trim().split("\n")).toEqual(["task.completed", "204 401"]);
   // Each sample of the description is a program that compiles.
   const samples = await codeSamples("TypeScript");
   await Promise.all(samples.map((source, at) => writeFile(join(cwd, `sample-${at}.ts`), source)));

@@ -44,7 +44,7 @@ test("a payment: the page of Stripe, then the event, then the balance, the histo
   await shop.deliver();
   expect(await quota(account)).toBe(51);
   expect(await credits(account)).toEqual([[`payment:${intent.id}`, 50]]);
-  expect(await listPaid(env.DB, account.id, 10)).toMatchObject([
+  expect(await listPaid(env.DB, account.id, { limit: 10 })).toMatchObject([
     { id: ordered.body.id, state: "paid", money: 5000, currency: "usd", amount: 50_000_000, refunded: 0, disputed: 0 },
   ]);
   const log = await call("/v1/audit_log?act=payment_succeeded", { key: account.key });
@@ -221,7 +221,7 @@ test.each(writes)(
     expect((await again.send(event)).status).toBe(200);
     expect((await again.send(event)).status).toBe(200);
     expect([await quota(account), await credits(account)]).toEqual([11, [[expect.stringContaining("payment:pi_"), 10]]]);
-    expect(await listPaid(env.DB, account.id, 10)).toMatchObject([{ state: "paid" }]);
+    expect(await listPaid(env.DB, account.id, { limit: 10 })).toMatchObject([{ state: "paid" }]);
   },
 );
 
@@ -284,7 +284,7 @@ test.each(orderSteps)(
     await shop.deliver();
     expect([await quota(account), shop.stripe.customers.size]).toEqual([11, 1]);
     expect(await credits(account)).toEqual([[`payment:${intent.id}`, 10]]);
-    expect(await listPaid(env.DB, account.id, 10)).toHaveLength(1);
+    expect(await listPaid(env.DB, account.id, { limit: 10 })).toHaveLength(1);
   },
 );
 
@@ -350,7 +350,7 @@ test("refunds are debits, each once, and a refund that failed comes back", async
   shop.stripe.setRefund(failed.id, "failed");
   await shop.deliver();
   expect(await quota(account)).toBe(16);
-  expect(await listPaid(env.DB, account.id, 10)).toMatchObject([{ refunded: 500, disputed: 0 }]);
+  expect(await listPaid(env.DB, account.id, { limit: 10 })).toMatchObject([{ refunded: 500, disputed: 0 }]);
   expect(Object.fromEntries(await credits(account))).toEqual({
     [`payment:${intent.id}`]: 20,
     [`refund:${part.id}`]: -5,
@@ -370,12 +370,12 @@ test("a dispute takes the quota below use, then nothing is accepted until it is 
   await shop.deliver();
   expect(await shortfall(account)).toBeGreaterThan(0);
   expect((await ask()).status).toBe(402);
-  expect(await listPaid(env.DB, account.id, 10)).toMatchObject([{ disputed: 1000 }]);
+  expect(await listPaid(env.DB, account.id, { limit: 10 })).toMatchObject([{ disputed: 1000 }]);
   shop.stripe.setDispute(dispute.id, "won");
   await shop.deliver();
   expect([await quota(account), await shortfall(account)]).toEqual([10, 0]);
   expect((await ask()).status).toBe(200);
-  expect(await listPaid(env.DB, account.id, 10)).toMatchObject([{ disputed: 0 }]);
+  expect(await listPaid(env.DB, account.id, { limit: 10 })).toMatchObject([{ disputed: 0 }]);
 });
 
 test("an inquiry takes nothing, a lost dispute stays taken", async () => {

@@ -1,23 +1,17 @@
 /** Paying at a whole gateway: the payments Worker of `npm start`, with Stripe in memory on a port of this machine. */
 
 import { mkdtemp, rm } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { serve } from "@hono/node-server";
 import { expect, test } from "vitest";
 import { type Gateway, startGateway } from "../../scripts/support/gateway.ts";
-import { StripeEmulator } from "../support/stripe.ts";
-
-const keys = { STRIPE_SECRET_KEY: "sk_test_key", STRIPE_WEBHOOK_SECRET: "whsec_test_secret" };
+import { startStripe } from "./support/stripe-server.ts";
 
 test("an order by the API, the payment, its event: the balance rises once", async () => {
-  const stripe = new StripeEmulator();
-  const server = serve({ fetch: (request) => stripe.fetch(request), hostname: "127.0.0.1", port: 0 });
-  await new Promise<void>((resolve) => server.once("listening", resolve));
+  const server = await startStripe();
+  const { stripe, env } = server;
   const stateDir = await mkdtemp(join(tmpdir(), "gateway-payments-"));
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const gateway = await startGateway({ stateDir, quiet: true, env: { ...keys, STRIPE_BASE_URL: address } });
+  const gateway = await startGateway({ stateDir, quiet: true, env });
   try {
     const authorization = `Bearer ${gateway.apiKey}`;
     const post = (path: string, body: string, headers: Record<string, string>) =>
@@ -45,25 +39,18 @@ test("an order by the API, the payment, its event: the balance rises once", asyn
 });
 
 test("the whole gateway is killed while it settles a refund: after a restart the payment and the refund count once", async () => {
-  const stripe = new StripeEmulator();
   const held = Promise.withResolvers<void>();
   let isHeld = false;
-  const server = serve({
-    fetch: (request) => {
-      // The gateway looks for the payment of the refund: it is killed before it gets an answer.
-      if (isHeld || request.method !== "GET" || !new URL(request.url).pathname.startsWith("/v1/payment_intents/"))
-        return stripe.fetch(request);
-      isHeld = true;
-      held.resolve();
-      return new Promise<Response>(() => undefined);
-    },
-    hostname: "127.0.0.1",
-    port: 0,
+  const server = await startStripe(async (request) => {
+    // The gateway looks for the payment of the refund: it is killed before it gets an answer.
+    if (isHeld || request.method !== "GET" || !new URL(request.url).pathname.startsWith("/v1/payment_intents/")) return undefined;
+    isHeld = true;
+    held.resolve();
+    return new Promise<Response>(() => undefined);
   });
-  await new Promise<void>((resolve) => server.once("listening", resolve));
+  const { stripe, env } = server;
   const stateDir = await mkdtemp(join(tmpdir(), "gateway-payments-"));
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const options = { stateDir, quiet: true, env: { ...keys, STRIPE_BASE_URL: address } };
+  const options = { stateDir, quiet: true, env };
   const ask = async (gateway: Gateway, path: string, body?: string, headers: Record<string, string> = {}) => {
     const authorization = `Bearer ${gateway.apiKey}`;
     const answer = await fetch(gateway.baseUrl + path, {

@@ -6,7 +6,7 @@ import { expect, vi } from "vitest";
 import { toObjectId } from "../../src/base/ids.ts";
 import type { BatchObject } from "../../src/api/batches/object.ts";
 import type { TaskObject } from "../../src/tasks/object/task-object.ts";
-import type { WalletObject } from "../../src/wallet/object.ts";
+import { WalletObject } from "../../src/wallet/object.ts";
 
 const findPrototype = (value: object) => Object.getPrototypeOf(value) as Record<string, (...values: unknown[]) => Promise<unknown>>;
 
@@ -22,21 +22,38 @@ export const bindings = {
 /** Counts the calls of a method until the test ends. */
 export const spyOn = (target: Record<string, (...values: unknown[]) => Promise<unknown>>, method: string) => vi.spyOn(target, method);
 
-/** The next call of a method, or the next `times` calls, fail; with `isDone` they take effect first. */
+/** What each spy of `failOnce` stands for. */
+const originals = new WeakMap<object, (...values: unknown[]) => Promise<unknown>>();
+
+/**
+ * The next call of a method, or the next `times` calls, fail; with `isDone` they take effect first, and `isMeant` selects the objects
+ * concerned: others may still work for an earlier test.
+ */
 export function failOnce(
   target: Record<string, (...values: unknown[]) => Promise<unknown>>,
   method: string,
   isDone = false,
   times = 1,
+  isMeant: (self: unknown) => boolean = () => true,
 ): void {
-  const original = target[method]!;
+  const current = target[method]!;
+  const original = originals.get(current) ?? current;
   const spy = vi.spyOn(target, method);
-  for (let time = 0; time < times; time++)
-    spy.mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
-      if (isDone) await original.apply(this, values);
-      throw new Error("scripted fault");
-    });
+  originals.set(spy, original);
+  const fail = async function (this: unknown, ...values: unknown[]): Promise<unknown> {
+    if (!isMeant(this)) {
+      spy.mockImplementationOnce(fail);
+      return original.apply(this, values);
+    }
+    if (isDone) await original.apply(this, values);
+    throw new Error("scripted fault");
+  };
+  for (let time = 0; time < times; time++) spy.mockImplementationOnce(fail);
 }
+
+/** `failOnce` for the wallet of one account. */
+export const failWalletOnce = ({ id }: { id: string }, method: keyof WalletObject, isDone = false, times = 1): void =>
+  failOnce(WalletObject.prototype as never, method, isDone, times, (self) => (self as { ctx: DurableObjectState }).ctx.id.name === id);
 
 /**
  * The next call of a method never answers, as in a crash of the process; with `isDone` it takes effect first, and `isMeant` selects

@@ -10,7 +10,7 @@ import { RecordStore } from "../../src/tasks/object/record-store.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import type { StepOutcome } from "../../src/tasks/work.ts";
-import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, openStorage, openStub } from "../support/faults.ts";
+import { bindings, crash, failOnce, failWalletOnce, nothingStored, spyOn, stopAt, openStorage, openStub } from "../support/faults.ts";
 import {
   type Account,
   alarm,
@@ -241,7 +241,7 @@ test("a settlement that the wallet object acknowledged and lost is repeated when
 test("a reservation that arrives after its task was given up reserves nothing", async () => {
   const account = await newAccount();
   const id = nextTaskId();
-  failOnce(wallet, "reserve");
+  failWalletOnce(account, "reserve");
   expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(503);
   const charge = { taskId: await id, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
   expect(await env.WALLETS.getByName(account.id).reserve(charge, 30_000, {})).toEqual({ answer: "closed" });
@@ -251,7 +251,7 @@ test("a reservation that arrives after its task was given up reserves nothing", 
 test("the ledger commits but its answer is lost: the caller gets 503 and nothing is reserved", async () => {
   const account = await newAccount();
   const id = nextTaskId();
-  failOnce(wallet, "reserve", true);
+  failWalletOnce(account, "reserve", true);
   const answer = await call(path, { key: account.key, body: image(unique()) });
   expect(answer.status).toBe(503);
   expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
@@ -261,8 +261,8 @@ test("the ledger commits but its answer is lost: the caller gets 503 and nothing
 test("a repeat of a submission that is being given up does not create its task, and reserves nothing", async () => {
   const account = await newAccount();
   const id = nextTaskId();
-  failOnce(wallet, "reserve");
-  failOnce(wallet, "settle");
+  failWalletOnce(account, "reserve");
+  failWalletOnce(account, "settle");
   expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(503);
   const taskId = await id;
   const { submission } = await runInDurableObject(openStub(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
@@ -662,7 +662,7 @@ test("the settlement's answer is lost: it is settled again and called back once"
   const id = await submit(account, path, { ...image(unique()), callback_url: hook });
   await deliver(id);
   await pass(id, 2);
-  failOnce(wallet, "settle", true);
+  failWalletOnce(account, "settle", true);
   await deliver(id);
   expect(await findCallback(account, id)).toMatchObject({ state: "none" });
   await pass(id, 1);
@@ -784,7 +784,7 @@ test("after the settlement and before the delivery everything crashes: the deliv
   const id = await submit(account, path, { ...image(unique()), deliver_to: { destination: "shop" } });
   await deliver(id);
   await pass(id, 2);
-  failOnce(wallet, "settle", true);
+  failWalletOnce(account, "settle", true);
   await deliver(id);
   await crash(openStub(id));
   await pass(id, 100);
@@ -844,7 +844,7 @@ test.each([false, true])(
     const id = await completeWithDelivery(account, { callback_url: hook });
     await callBack(id);
     vi.spyOn(console, "error").mockImplementation(() => undefined);
-    failOnce(wallet, "noteDelivery", isDone);
+    failWalletOnce(account, "noteDelivery", isDone);
     await alarm(id);
     await alarm(id);
     expect(await readDelivery(account, id)).toMatchObject({ status: "delivered" });

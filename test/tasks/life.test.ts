@@ -1,8 +1,7 @@
 /** A task's life: temporary faults, permanent faults, deadlines, dead-letter messages. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { WalletObject } from "../../src/wallet/object.ts";
-import { bindings, failOnce } from "../support/faults.ts";
+import { bindings, failOnce, failWalletOnce } from "../support/faults.ts";
 import {
   readBalance,
   call,
@@ -118,7 +117,7 @@ test("a settlement is retried until the wallet answers", async () => {
   const id = await submit(account, images, image(unique()));
   await deliver(id);
   await pass(id, 2);
-  failOnce(WalletObject.prototype as never, "settle");
+  failWalletOnce(account, "settle");
   await deliver(id);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
   expect(await readBalance(account)).toMatchObject({ reserved: 0.03, used: 0 });

@@ -8,7 +8,7 @@ import { holdForChat } from "../../src/api/chat/hold.ts";
 import { settleChat } from "../../src/wallet/settlements.ts";
 import { type ChatCall, holdTogether } from "../../src/wallet/line.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
-import { failOnce } from "../support/faults.ts";
+import { failWalletOnce } from "../support/faults.ts";
 import { type Account, holdTime, newAccount, readBalance } from "../support/gateway.ts";
 import { crashWallet, expectFinal, expectSound, type Known, newCharge, openWallet, wake } from "./support.ts";
 
@@ -136,10 +136,10 @@ test("calls of different accounts go to their own wallets", async () => {
 test.each([false, true])("each chat of a lost call is held and settled once: the lost one took effect %s", async (isDone) => {
   const { account, first } = await spender();
   const calls = Array.from({ length: 8 }, () => toHold(account));
-  failOnce(WalletObject.prototype as never, "chats", isDone, 2);
+  failWalletOnce(account, "chats", isDone, 2);
   await reserveAll(calls);
   await expectSound(account, [first, ...calls.map(({ charge }) => ({ charge, amount: held }))]);
-  failOnce(WalletObject.prototype as never, "chats", isDone, 2);
+  failWalletOnce(account, "chats", isDone, 2);
   await settleAll(calls, 700);
   await expectOnce(account, first, calls, 700);
 });

@@ -39,7 +39,7 @@ export class Download {
   constructor(
     readonly url: string,
     private readonly head: Response,
-    /** Asks for the rest of the file after a cut. */
+    /** Asks for the rest of the file after a cut, or for all of it if only its head was asked for. */
     private readonly resume: (from: number, etag: string | null) => Promise<Response>,
   ) {
     const named = /filename="?([^";]+)/.exec(head.headers.get("content-disposition") ?? "")?.[1];
@@ -65,7 +65,7 @@ export class Download {
               cuts = 0;
               return controller.enqueue(value);
             }
-            if (size === undefined || received === size) return controller.close();
+            if (reader && (size === undefined || received === size)) return controller.close();
             throw new ConnectionError("The file was cut.");
           } catch (error) {
             if (!(error instanceof ConnectionError) || ++cuts > 3) return controller.error(error);

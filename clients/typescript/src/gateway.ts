@@ -100,8 +100,12 @@ export class Gateway {
     delete: (id: string, options?: RequestOptions) => this.http.json<void>("DELETE", `/v1/tasks/${part(id)}`, options),
     receipt: (id: string, options?: RequestOptions) => this.http.json<t.ReceiptAnswer>("GET", `/v1/tasks/${part(id)}/receipt`, options),
     callback: (id: string, options?: RequestOptions) => this.http.json<t.TaskCallback>("GET", `/v1/tasks/${part(id)}/callback`, options),
-    /** The files of a completed task: images, a video with its thumbnail, a character's image, or whatever else. Links are valid for 24 hours. */
-    download: (task: Pick<t.Task, "result">, options?: RequestOptions) => Promise.all(urls(task).map((url) => this.download(url, options))),
+    /**
+     * The files of a completed task: images, a video with its thumbnail, a character's image, or whatever else. The bytes of all but the first
+     * are requested when they are read: runtimes open few connections at a time. Links are valid for 24 hours.
+     */
+    download: (task: Pick<t.Task, "result">, options?: RequestOptions) =>
+      Promise.all(urls(task).map((url, at) => this.open(at === 0 ? "GET" : "HEAD", url, options))),
   };
 
   readonly chat = {
@@ -198,12 +202,14 @@ export class Gateway {
   }
 
   /** A file by its link, or a path of this gateway. */
-  async download(url: string, options: RequestOptions = {}): Promise<Download> {
+  download = (url: string, options?: RequestOptions): Promise<Download> => this.open("GET", url, options);
+
+  private async open(method: "GET" | "HEAD", url: string, options: RequestOptions = {}): Promise<Download> {
     const { origin } = this.http;
     const call = { ...options, isForeign: !url.startsWith(`${origin}/v1/`) };
     const resume = (from: number, etag: string | null) =>
       this.http.open("GET", url, { ...call, headers: { ...options.headers, range: `bytes=${from}-`, ...(etag && { "if-range": etag }) } });
-    return new Download(url, await this.http.open("GET", url, call), resume);
+    return new Download(url, await this.http.open(method, url, call), resume);
   }
 
   private async submit(path: string, body: object, options: SubmitOptions = {}): Promise<t.Submission> {

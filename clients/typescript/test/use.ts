@@ -116,6 +116,11 @@ await fault("cut", 2);
 const [cutFile] = await proxied.tasks.download(behind);
 const resumed = (await cutFile!.bytes()).length === cutFile!.size;
 const ranges = (await log()).length;
+// Only the first file of several is open before they are read.
+await fault("drop", 0);
+const several = await proxied.tasks.download(await proxied.tasks.retrieve(image.id));
+const opened = (await log()).map((line) => line.split(" ")[0]);
+const isSame = Buffer.compare(await several[1]!.bytes(), pngs[1]!) === 0 && several[1]!.size === pngs[1]!.length;
 await fault("cut", 1);
 const cutChat = await caught(proxied.chat.completions.create({ model: "textA-1-mini", messages: [{ role: "user", content: "Hello" }] }));
 const chats = (await log()).length;
@@ -184,6 +189,7 @@ const forgedReceipt = await caught(verifyReceipt(changed, samples.jwks));
 console.log(
   JSON.stringify({
     image: { status: image.status, charged: image.cost.charged, types: downloads.map(({ type }) => type) },
+    opened: [...opened, isSame],
     names: downloads.map(({ name }) => /^[\w-]+\.png$/.test(name)),
     again: again.id === image.id,
     video: { duration: video.result && "videos" in video.result && video.result.videos[0]!.duration, bytes: statSync(saved).size > 10_000 },

@@ -13,10 +13,10 @@ const secret = answer("The secret; never cached.", webhookSecret, { secret: { se
 const endpointAnswer = answer("The endpoint.", webhook, { set: endpoint, none: { url: null } });
 
 export const callbacks: Operations = {
-  "GET /v1/webhook": { id: "getWebhook", tag: "callbacks", summary: "Show the account's endpoint", answers: { 200: endpointAnswer } },
+  "GET /v1/webhook": { id: "getWebhook", tag: "webhooks", summary: "Show the account's endpoint", answers: { 200: endpointAnswer } },
   "PUT /v1/webhook": {
     id: "setWebhook",
-    tag: "callbacks",
+    tag: "webhooks",
     summary: "Set or remove the account's endpoint",
     description: "Gets the webhook of each task without a `callback_url`. `null` removes it.",
     body: { schema: webhookChange(), examples: { set: endpoint, remove: { url: null } } },
@@ -25,7 +25,7 @@ export const callbacks: Operations = {
   },
   "POST /v1/webhook/test": {
     id: "testWebhook",
-    tag: "callbacks",
+    tag: "webhooks",
     summary: "Send a test event",
     description: "Sends one signed event of the type `test` to the account's endpoint and returns the outcome.",
     body: "none",
@@ -39,13 +39,13 @@ export const callbacks: Operations = {
   },
   "GET /v1/webhook_secret": {
     id: "getWebhookSecret",
-    tag: "callbacks",
+    tag: "webhooks",
     summary: "Show the secret that signs webhooks",
     answers: { 200: secret },
   },
   "POST /v1/webhook_secret": {
     id: "rotateWebhookSecret",
-    tag: "callbacks",
+    tag: "webhooks",
     summary: "Rotate the secret that signs webhooks",
     description: "For 24 hours the previous secret signs too.",
     body: "none",
@@ -53,14 +53,14 @@ export const callbacks: Operations = {
   },
   "GET /v1/tasks/{task_id}/callback": {
     id: "getTaskCallback",
-    tag: "callbacks",
+    tag: "webhooks",
     summary: "Show a task's webhook",
     answers: { 200: answer("Its state and attempts.", taskCallback, { delivered: example.callback }) },
     errors: ["task_not_found"],
   },
   "POST /v1/tasks/{task_id}/callback": {
     id: "repeatTaskCallback",
-    tag: "callbacks",
+    tag: "webhooks",
     summary: "Send a task's webhook again",
     description: "Sends it at once; does not wait for the receiver's answer.",
     body: "none",
@@ -71,7 +71,7 @@ export const callbacks: Operations = {
   },
   "GET /v1/events": {
     id: "listEvents",
-    tag: "callbacks",
+    tag: "webhooks",
     summary: "List ended tasks",
     description:
       "Tasks of the last seven days in the order in which they ended, oldest first. Continue after the last `id` to miss none. `wait` holds an empty answer.",

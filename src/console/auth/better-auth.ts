@@ -25,8 +25,10 @@ interface Call {
   /** Keeps the Worker alive for work that continues after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
   attempts: Attempts;
-  /** Given to a call that may use the OpenID provider: collects what its ID token says. */
-  learned?: Learned;
+  /** Collects what the call learns about its user. */
+  learned: Learned;
+  /** True for a call that may use the OpenID provider. */
+  isSignOn: boolean;
 }
 
 /** Who gets a link. */
@@ -37,7 +39,7 @@ interface Addressee {
 }
 
 /** Creates better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
-export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, attempts, learned }: Call) {
+export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, attempts, learned, isSignOn }: Call) {
   const { origin, language, AUTH_SECRET } = settings;
   if (!AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = buildPost(env, origin);
@@ -74,11 +76,15 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
     socialProviders: Object.fromEntries(
       configuredLogins(settings).map((login) => {
         const [clientId = "", clientSecret = ""] = loginSecrets(settings, login);
-        return [login, { clientId, clientSecret, disableSignUp: signup(settings) === "closed" }];
+        const mapProfileToUser = ({ id, sub, email }: { id?: string; sub?: string; email?: string }) => {
+          learned.said = { login, id: String(id ?? sub), email };
+          return {};
+        };
+        return [login, { clientId, clientSecret, disableSignUp: signup(settings) === "closed", mapProfileToUser }];
       }),
     ),
     plugins: [
-      ...(learned ? openProvider(settings, learned) : []),
+      ...(isSignOn ? openProvider(settings, learned) : []),
       passkey({
         rpName: new URL(origin).host,
         schema: { passkey: { modelName: "auth_passkey" } },
@@ -103,7 +109,7 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
           before: async (user, context) => {
             if (context?.path === "/sign-up/email") return;
             if (!user.emailVerified) throw refusal("email_not_verified");
-            const isByGroup = [...groupRoles(settings, learned?.groups ?? []).values()].some(Boolean);
+            const isByGroup = [...groupRoles(settings, learned.groups ?? []).values()].some(Boolean);
             if (!isByGroup && !(await maySignUp(user.email))) throw refusal("signup_disabled");
             return { data: { ...user, image: null } };
           },
@@ -112,7 +118,7 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
       session: {
         create: {
           after: async ({ userId }) => {
-            if (learned) learned.userId = userId;
+            learned.userId = userId;
           },
         },
       },

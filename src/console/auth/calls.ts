@@ -5,10 +5,31 @@ import { buildAuth } from "./better-auth.ts";
 import type { AuthSettings, AuthWorker } from "./contract.ts";
 import { authPath } from "./logins.ts";
 import { isSignOnOnly } from "../settings.ts";
+import { type FailedSignIn, logFailure } from "../members.ts";
 import { type Learned, usesProvider } from "./oidc.ts";
 
 /** A success here does not count against the limit of attempts. */
 const forgiven = new Set(["/sign-in/email", "/passkey/verify-authentication"]);
+
+interface SignInBody {
+  email?: string;
+  response?: { id?: string };
+}
+
+/**
+ * The sign-in that an answer refuses, with what names its user; undefined for other answers, for too many attempts, and where nothing names a
+ * user: an unknown state, or a login's provider that refused.
+ */
+async function findRefused(path: string, sent: Request, answer: Response, { said }: Learned): Promise<FailedSignIn | undefined> {
+  if (path.startsWith("/callback/")) {
+    const to = URL.parse(answer.headers.get("location") ?? "", "https://console.invalid");
+    // Linking a login to a user who is signed in returns to another page.
+    return to?.pathname === "/console/sign-in" && to.searchParams.has("error") ? said : undefined;
+  }
+  if (!forgiven.has(path) || answer.ok || answer.status === 429 || answer.status >= 500) return undefined;
+  const { email, response } = (await sent.json<SignInBody | null>()) ?? {};
+  return path === "/sign-in/email" ? { login: "password", email } : { login: "passkey", id: response?.id };
+}
 
 /** True for endpoints that sign in, or make a way to sign in, without the OpenID provider. */
 const isOwnSignIn = (path: string): boolean =>
@@ -18,21 +39,31 @@ const isOwnSignIn = (path: string): boolean =>
 
 /** The calls with the bindings of a Worker. Work given to `waitUntil` may continue after the answer. */
 export function answerCalls(env: AuthEnv, waitUntil: (work: Promise<unknown>) => void): AuthWorker {
-  const start = (settings: AuthSettings, attempts = new Attempts(env.DB), learned?: Learned) =>
-    buildAuth(env, settings, { waitUntil, attempts, ...(learned && { learned }) });
+  const start = (settings: AuthSettings, attempts = new Attempts(env.DB), learned: Learned = {}, isSignOn = false) =>
+    buildAuth(env, settings, { waitUntil, attempts, learned, isSignOn });
+  const logRefused = (path: string, sent: Request, answer: Response, learned: Learned) =>
+    // Not awaited: the time of the answer would reveal that a user is known.
+    waitUntil(
+      findRefused(path, sent, answer, learned).then((refused) =>
+        refused ? logFailure(env.DB, refused, sent.headers.get("cf-connecting-ip")) : undefined,
+      ),
+    );
   const signedIn = (cookie: string) => ({ headers: new Headers({ cookie }) });
   return {
     handle: async (settings, request) => {
       const attempts = new Attempts(env.DB);
       const path = new URL(request.url).pathname.slice(authPath.length);
       if (isSignOnOnly(settings) && isOwnSignIn(path)) return Response.json({ code: "sign_on_only" }, { status: 403 });
-      const answer = await start(settings, attempts, usesProvider(path) ? {} : undefined).handler(request);
+      const [sent, learned]: [Request, Learned] = [request.clone(), {}];
+      const answer = await start(settings, attempts, learned, usesProvider(path)).handler(request);
       if (answer.ok && forgiven.has(path)) await attempts.forgive();
+      logRefused(path, sent, answer, learned);
       return answer;
     },
     handleSignOn: async (settings, request) => {
       const learned: Learned = {};
-      const answer = await start(settings, undefined, learned).handler(request);
+      const answer = await start(settings, undefined, learned, true).handler(request);
+      logRefused("/callback/oidc", request, answer, learned);
       const { userId, groups } = learned;
       return { answer, ...(userId !== undefined && groups && { signedIn: { userId, groups } }) };
     },

@@ -11,6 +11,8 @@ export interface Learned {
   groups?: string[];
   /** The user whose session began. */
   userId?: string;
+  /** Who signs in, as a login's provider names the person. */
+  said?: { login: string; id: string; email: string | undefined };
 }
 
 /** The endpoints of better-auth that use the provider. Others are answered without a look at its settings, which costs a request. */
@@ -38,13 +40,15 @@ export function openProvider(settings: AuthSettings, learned: Learned) {
             const claims = readClaims(idToken);
             // The signature and the audience were checked, by what the discovery says: it must be the issuer that the operator has named.
             if (claims?.["iss"] !== issuer || typeof claims["sub"] !== "string") return null;
+            const { sub, name } = claims;
+            const email = typeof claims["email"] === "string" ? claims["email"] : undefined;
+            learned.said = { login: "oidc", id: sub, email };
             const groups = readGroups(claims);
             if (!groups) return null;
             learned.groups = groups;
-            const { sub, email, name } = claims;
             return {
               sub,
-              email: typeof email === "string" ? email : undefined,
+              email,
               // A provider that says nothing manages the addresses itself.
               emailVerified: ([undefined, true, "true"] as unknown[]).includes(claims["email_verified"]),
               name: typeof name === "string" ? name : "",

@@ -54,6 +54,23 @@ interface AutomaticProps {
 
 const labels = { threshold: "billing_below", amount: "billing_add", ceiling: "billing_ceiling" } as const;
 
+/** What was taken this month of the ceiling. */
+const Taken = ({ taken, ceiling, text }: { taken: number; ceiling: number; text: string }) => {
+  const { language, t } = useAround();
+  const month = new Date().toLocaleString(language, { month: "long", timeZone: "UTC" });
+  return (
+    <div class="field">
+      <span class="label" id="taken">
+        {t("billing_used_in", { month })}
+      </span>
+      <div class="taken">
+        <progress class={taken >= 0.9 * ceiling ? "warn" : ""} max={ceiling} value={Math.min(taken, ceiling)} aria-labelledby="taken" />
+        <span class="meta num">{text}</span>
+      </div>
+    </div>
+  );
+};
+
 export const Automatic = ({ path, options: { offered, perCent }, set, typed }: AutomaticProps) => {
   const { language, t, unit } = useAround();
   const amount = (money: number) => fullAmount(language, unit, money * perCent);
@@ -65,13 +82,13 @@ export const Automatic = ({ path, options: { offered, perCent }, set, typed }: A
     <section class="card" aria-labelledby="automatic-title">
       <header>
         <h2 id="automatic-title">{t("billing_automatic")}</h2>
-        {set && <span class="meta num push">{t("billing_taken", { taken: amount(set.taken), ceiling: amount(set.ceiling) })}</span>}
+        {set && <span class="meta push">{t(set.pausedFor || !set.methodId ? "billing_off" : "billing_on")}</span>}
       </header>
       {set?.pausedFor && <Note tone="warn">{t(set.pausedFor === "disputed" ? "billing_paused_disputed" : "billing_paused_declined")}</Note>}
       {set && !set.methodId && <Note tone="warn">{t("billing_no_card")}</Note>}
       <form method="post" action={path} class="stack">
-        <p class="meta">{t("billing_automatic_lead")}</p>
-        <div class="cols">
+        <p class="meta">{set ? t("billing_never_more", { ceiling: amount(set.ceiling) }) : t("billing_automatic_lead")}</p>
+        <div class="cols four">
           {fields.map((name) => (
             <TextField
               name={name}
@@ -85,6 +102,13 @@ export const Automatic = ({ path, options: { offered, perCent }, set, typed }: A
               required
             />
           ))}
+          {set && (
+            <Taken
+              taken={set.taken}
+              ceiling={set.ceiling}
+              text={t("billing_taken", { taken: amount(set.taken), ceiling: amount(set.ceiling) })}
+            />
+          )}
         </div>
         <p class="row">
           <button class="btn" name="do" value="save">

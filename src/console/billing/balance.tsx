@@ -1,5 +1,6 @@
 /** The balance with its course over the last month. */
 
+import type { Child } from "hono/jsx";
 import { roundedAmount } from "../amounts.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
@@ -21,9 +22,10 @@ interface BalanceProps {
   /** The balances of `dailyBalances`; empty without a limit. */
   course: number[];
   since: number;
+  children?: Child;
 }
 
-export const Balance = ({ left, reserved, shortfall, lasts, course, since }: BalanceProps) => {
+export const Balance = ({ left, reserved, shortfall, lasts, course, since, children }: BalanceProps) => {
   const { t } = useAround();
   return (
     <section class="card" aria-labelledby="balance-title">
@@ -38,6 +40,7 @@ export const Balance = ({ left, reserved, shortfall, lasts, course, since }: Bal
         <Filled message="reserved_small" by={{ amount: <Money millionths={reserved} /> }} />
       </p>
       {course.length > 1 && <Course of={course} since={since} />}
+      {children}
     </section>
   );
 };

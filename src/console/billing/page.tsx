@@ -4,18 +4,22 @@ import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { remaining } from "../../db/ledger.ts";
 import { startOfDays } from "../../db/ledger-reports.ts";
-import { listPaid } from "../../db/payments.ts";
+import { type ListedPayment, listPaid } from "../../db/payments.ts";
 import { listQuotaChanges } from "../../db/quota-changes.ts";
 import { isAtLeast } from "../access.ts";
 import { nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { readBalance, readSpent } from "../ledger.ts";
 import { Note } from "../parts/note.tsx";
-import { formatAmount } from "../amounts.ts";
+import { Icon } from "../parts/icon.tsx";
+import { csvHeaders, csvOf } from "../usage/csv.ts";
+import { formatAmount, parseQuota } from "../amounts.ts";
+import { findThreshold, setThreshold } from "../../db/low-balances.ts";
 import { findTopUp } from "../../db/top-ups.ts";
 import { Automatic, changeAutomatic, type TypedTopUp } from "./automatic.tsx";
 import { Balance } from "./balance.tsx";
+import { LowBalance } from "./low-balance.tsx";
 import { History } from "./history.tsx";
-import { Payments } from "./payments.tsx";
+import { paymentColumns, Payments } from "./payments.tsx";
 import { redeem, redeemedText, RedeemForm } from "./redeem.tsx";
 import { dailyBalances, daysLeft } from "./series.ts";
 import { paymentOptions, portalUrl, topUp, TopUpForm } from "./top-up.tsx";
@@ -36,6 +40,8 @@ interface Shown {
   payment?: { typed: string; problem: string };
   /** Settings of automatic top-up that were refused. */
   automatic?: TypedTopUp;
+  /** A threshold of the e-mail about a low balance that was refused. */
+  below?: { value: string; problem: string };
   /** What went wrong with a link. */
   problem?: string;
   status?: 200 | 400 | 429 | 503;
@@ -44,19 +50,23 @@ interface Shown {
 /** True if the user may pay, and see receipts. */
 const mayPay = (c: ConsoleContext) => isAtLeast(c.get("membership").role, "admin");
 
-async function billingPage(c: ConsoleContext, { code, payment, automatic, problem, status = 200 }: Shown = {}) {
+async function billingPage(c: ConsoleContext, { code, payment, automatic, below, problem, status = 200 }: Shown = {}) {
   const { t } = c.var;
   const { id } = c.get("account");
   const now = Date.now();
   const since = startOfDays(courseDays, now);
-  const [balance, spent, moves, options, payments, topUpSet] = await Promise.all([
+  const after = parseAfter(c.req.query("after"));
+  const [balance, spent, moves, options, paid, topUpSet, threshold] = await Promise.all([
     readBalance(c, id),
     readSpent(c, id, since),
     listQuotaChanges(c.env.DB, id, movesRead),
     paymentOptions(c),
-    listPaid(c.env.DB, id, paymentsShown),
+    listPaid(c.env.DB, id, { limit: paymentsShown + 1, after }),
     findTopUp(c.env.DB, id, now),
+    findThreshold(c.env.DB, id),
   ]);
+  const payments = paid.slice(0, paymentsShown);
+  const last = paid.length > paymentsShown ? payments.at(-1) : undefined;
   const returned = c.req.query("payment");
   const left = remaining(balance);
   const shortfall = balance.shortfall ?? 0;
@@ -103,7 +113,9 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, proble
           lasts={left === null ? undefined : daysLeft(left, recent, rateDays)}
           course={course}
           since={since}
-        />
+        >
+          {mayPay(c) && left !== null && <LowBalance path={`${path}/low`} threshold={threshold} typed={below} />}
+        </Balance>
         {offers && (
           <section class="card" aria-labelledby="top-up-title">
             <header>
@@ -121,13 +133,28 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, proble
         <section>
           <div class="sub">
             <h2>{t("billing_payments")}</h2>
-            {options?.hasCustomer && mayPay(c) && (
-              <form method="post" action={`${path}/portal`} class="push">
-                <button class="btn ghost sm">{t("billing_portal")}</button>
-              </form>
+            {payments.length > 0 && (
+              <a class="push t13" href={`${path}/payments.csv`} aria-label={t("billing_csv")}>
+                CSV
+              </a>
             )}
           </div>
           <Payments payments={payments} receiptPath={options && mayPay(c) ? `${path}/receipts` : undefined} />
+          {(after || last) && (
+            <p class="pager">
+              {after && (
+                <a class="btn sm" href={path}>
+                  {t("billing_latest")}
+                </a>
+              )}
+              {last && (
+                <a class="btn sm push" href={`${path}?after=${last.createdAt}_${last.id}`}>
+                  {t("usage_older")}
+                  <Icon name="right" />
+                </a>
+              )}
+            </p>
+          )}
         </section>
       )}
       {offers && codes}
@@ -139,8 +166,34 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, proble
       </section>
     </>,
     status,
+    {
+      ...(options?.hasCustomer &&
+        mayPay(c) && {
+          actions: (
+            <form method="post" action={`${path}/portal`}>
+              <button class="btn">
+                <Icon name="out" />
+                {t("billing_portal")}
+              </button>
+            </form>
+          ),
+        }),
+    },
   );
 }
+
+/** The place `{milliseconds}_{payment}` in the link to older payments. */
+function parseAfter(text = ""): Pick<ListedPayment, "createdAt" | "id"> | undefined {
+  const [, createdAt, id] = /^(\d{1,15})_(pay_\w{1,60})$/.exec(text) ?? [];
+  return createdAt && id ? { createdAt: Number(createdAt), id } : undefined;
+}
+
+const paymentsFile = (c: ConsoleContext) =>
+  c.body(
+    csvOf<ListedPayment>(paymentColumns, (part) => listPaid(c.env.DB, c.get("account").id, part)),
+    200,
+    csvHeaders(`payments-${new Date().toISOString().slice(0, 10)}`),
+  );
 
 async function redeemPosted(c: ConsoleContext) {
   const typed = (await readForm(c))("code").slice(0, 60);
@@ -163,6 +216,16 @@ async function payPosted(c: ConsoleContext) {
 async function automaticPosted(c: ConsoleContext) {
   const outcome = await changeAutomatic(c, await readForm(c));
   return "to" in outcome ? c.redirect(outcome.to, 303) : billingPage(c, outcome);
+}
+
+/** Sets below which balance the owners get an e-mail; empty for none. */
+async function lowPosted(c: ConsoleContext) {
+  const value = (await readForm(c))("below").trim().slice(0, 40);
+  const threshold = parseQuota(value);
+  if (threshold === undefined || threshold === 0)
+    return billingPage(c, { below: { value, problem: c.var.t("billing_bad_amount") }, status: 400 });
+  await setThreshold(c.env.DB, c.get("account").id, threshold);
+  return c.redirect(path, 303);
 }
 
 async function portalPosted(c: ConsoleContext) {
@@ -191,5 +254,7 @@ export const billing = new Hono<ConsoleEnvironment>()
   .post("/redeem", redeemPosted)
   .post("/pay", payPosted)
   .post("/top-up", automaticPosted)
+  .post("/low", lowPosted)
   .post("/portal", portalPosted)
+  .get("/payments.csv", paymentsFile)
   .get("/receipts/:id", receiptPage);

@@ -1,7 +1,9 @@
 /** The payments of an account, with what was refunded or disputed of them and the link to the receipt. */
 
+import { decimal } from "../amounts.ts";
 import type { ListedPayment } from "../../db/payments.ts";
 import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
@@ -14,6 +16,19 @@ function look({ money, refunded, disputed }: ListedPayment) {
   return { icon: "ok", tone: "good", word: "billing_paid" } as const;
 }
 
+/** Of the CSV file: money in whole units of its currency, the amount in balance units. */
+export const paymentColumns = {
+  date: ({ createdAt }: ListedPayment) => new Date(createdAt).toISOString(),
+  id: ({ id }: ListedPayment) => id,
+  what: ({ automatic }: ListedPayment) => (automatic === 1 ? "automatic_top_up" : "top_up"),
+  paid: ({ money }: ListedPayment) => (money / 100).toFixed(2),
+  currency: ({ currency }: ListedPayment) => currency,
+  added: ({ amount }: ListedPayment) => decimal(amount),
+  refunded: ({ refunded }: ListedPayment) => (refunded / 100).toFixed(2),
+  disputed: ({ disputed }: ListedPayment) => (disputed / 100).toFixed(2),
+  intent: ({ intentId }: ListedPayment) => intentId ?? "",
+};
+
 export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[]; receiptPath: string | undefined }) => {
   const { language, t } = useAround();
   if (payments.length === 0) return <p class="muted">{t("billing_no_payments")}</p>;
@@ -24,10 +39,11 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
       label={t("billing_payments")}
       columns={[
         t("billing_date"),
+        { name: t("billing_what"), isExtra: true },
         t("billing_state"),
         { name: t("billing_paid_money"), isNumber: true },
         { name: t("billing_added"), isNumber: true, isExtra: true },
-        ...(receiptPath === undefined ? [] : [""]),
+        ...(receiptPath === undefined ? [] : [{ name: t("billing_receipt"), isNumber: true }]),
       ]}
     >
       {payments.map((payment) => {
@@ -37,9 +53,9 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
             <th scope="row">
               <DateTime ms={payment.createdAt} />
             </th>
-            <td class="wrap grow">
+            <td class="wrap grow hide-s">{t(payment.automatic === 1 ? "billing_automatic" : "billing_top_up")}</td>
+            <td>
               <Pill icon={icon} tone={tone} text={t(word, { amount: price(payment.refunded, payment.currency) })} />
-              {payment.automatic === 1 && <span class="meta path">{t("billing_automatic")}</span>}
             </td>
             <td class="num">{price(payment.money, payment.currency)}</td>
             <td class="num hide-s">
@@ -47,8 +63,13 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
             </td>
             {receiptPath !== undefined && (
               <td class="num">
-                <a class="btn ghost sm" href={`${receiptPath}/${payment.id}`}>
-                  {t("billing_receipt")}
+                <a
+                  class="btn ghost sm"
+                  href={`${receiptPath}/${payment.id}`}
+                  aria-label={`PDF, ${t("billing_receipt")}: ${price(payment.money, payment.currency)}`}
+                >
+                  <Icon name="down" />
+                  PDF
                 </a>
               </td>
             )}

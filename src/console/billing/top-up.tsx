@@ -60,6 +60,7 @@ interface TopUpProps {
   problem: string | undefined;
 }
 
+/** Without script, too, the button names the amount that is chosen: the stylesheet shows one of its texts, the last for a typed amount. */
 export const TopUpForm = ({ path, options: { offered, min, max }, typed, problem }: TopUpProps) => {
   const { language, t, unit } = useAround();
   const amount = (millionths: number) => fullAmount(language, unit, millionths).replace(/[.,]00(?=\D*$)/, "");
@@ -81,14 +82,21 @@ export const TopUpForm = ({ path, options: { offered, min, max }, typed, problem
         value={typed}
         error={problem}
         inputmode="decimal"
+        placeholder=" "
         autocomplete="off"
         maxlength={20}
       />
       <p>
-        <button class="btn primary full">
+        <button class="btn primary full pay">
           <Icon name="card" />
-          {t("billing_pay")}
+          {offered.map((one) => (
+            <span>{t("billing_pay_amount", { amount: fullAmount(language, unit, one) })}</span>
+          ))}
+          <span>{t("billing_pay")}</span>
         </button>
+      </p>
+      <p class="meta">
+        {t("billing_at_stripe")} <a href="#redeem">{t("billing_code_title")}</a>
       </p>
     </form>
   );

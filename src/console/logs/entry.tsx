@@ -5,10 +5,10 @@ import { listKeys } from "../../db/api-keys.ts";
 import { readRequests } from "../../db/requests.ts";
 import { nothingHere, page } from "../frame.tsx";
 import { ClockTime } from "../parts/date-time.tsx";
-import { ErrorNote } from "../parts/error-note.tsx";
+import { CopyError, ErrorNote } from "../parts/error-note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Pill } from "../parts/status.tsx";
-import { Facts } from "../parts/table.tsx";
+import { Facts, Stats } from "../parts/table.tsx";
 import { hasTask, isOfTask, readCosts } from "./costs.ts";
 import { Cost, duration, errorText, look } from "./requests.tsx";
 
@@ -26,6 +26,8 @@ export async function entryPage(c: ConsoleContext) {
   if (isOfTask(entry)) return c.redirect(`/console/tasks/${entry.task}`, 302);
   const charge = entry.task === undefined ? undefined : (await readCosts(c, [entry])).get(entry.task);
   const keys = entry.key === undefined ? [] : await listKeys(c.env.DB, account.id);
+  const keyName = keys.find(({ walletId }) => walletId === entry.key)?.name ?? t("logs_key_gone");
+  const message = errorText(language, entry.outcome, entry.message);
   const [method = "", place = ""] = entry.path.split(" ");
   return page(
     c,
@@ -39,24 +41,26 @@ export async function entryPage(c: ConsoleContext) {
           {method} {place}
         </h1>
         <Pill {...look(entry.status)} text={String(entry.status)} />
+        {entry.outcome !== "ok" && (
+          <div class="row push">
+            <CopyError code={entry.outcome} status={entry.status} message={message} request={entry.request} />
+          </div>
+        )}
       </div>
-      {entry.outcome !== "ok" && (
-        <ErrorNote
-          code={entry.outcome}
-          status={entry.status}
-          message={errorText(language, entry.outcome, entry.message)}
-          request={entry.request}
-        />
-      )}
+      {entry.outcome !== "ok" && <ErrorNote code={entry.outcome} status={entry.status} message={message} />}
+      <Stats
+        isSmall
+        of={[
+          [t("figure_answer"), entry.status, t("figure_after", { time: duration(language, entry.ms) })],
+          [t("model"), entry.model ?? "–"],
+          [t("task_key"), keyName],
+          [t("cost_charged"), charge ? <Cost charge={charge} /> : "–"],
+        ]}
+      />
       <section class="card">
         <Facts
           of={[
             [t("logs_time"), <ClockTime ms={entry.at} />],
-            [t("status"), entry.status],
-            [t("callback_took"), duration(language, entry.ms)],
-            entry.model !== undefined && [t("model"), entry.model],
-            [t("task_key"), keys.find(({ walletId }) => walletId === entry.key)?.name ?? t("logs_key_gone")],
-            charge && [t("logs_cost"), <Cost charge={charge} />],
             hasTask(entry) && [
               t("task"),
               <a href={`/console/tasks/${entry.task}`}>

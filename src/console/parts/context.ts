@@ -3,7 +3,7 @@
 import { createContext, useContext } from "hono/jsx";
 import { type Language, type Translate, translator } from "../messages.ts";
 
-interface Around {
+export interface Around {
   language: Language;
   t: Translate;
   /** The unit of balances: a currency code, or any word. */

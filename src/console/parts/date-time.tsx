@@ -52,6 +52,13 @@ export const ClockTime = ({ ms }: { ms: number }) => (
   </time>
 );
 
+/** A clock time in UTC without its day, for lists by day. */
+export const UtcTime = ({ ms }: { ms: number }) => (
+  <time datetime={new Date(ms).toISOString()} title={exactTime(ms)}>
+    {new Date(ms).toISOString().slice(11, 19)}
+  </time>
+);
+
 /** A clock time without its day, for timelines; the pages' script shows it in the user's time zone. */
 export const TimeOfDay = ({ ms }: { ms: number }) => (
   <time datetime={new Date(ms).toISOString()} title={exactTime(ms)} data-clock>

@@ -1,4 +1,4 @@
-/** An error with what to do, a link into the documentation, and its text to copy. */
+/** An error with what to do and a link into the documentation, and the button that copies it. */
 
 import type { Child } from "hono/jsx";
 import { useAround } from "./context.ts";
@@ -35,13 +35,24 @@ interface ErrorNoteProps {
   /** The HTTP status of the answer; undefined of a task that failed later. */
   status?: number;
   message: string;
-  /** The id of the request or of the task, for whoever is asked about the error. */
-  request: string;
   /** What became of the money. */
   children?: Child;
 }
 
-export const ErrorNote = ({ code, status, message, request, children }: ErrorNoteProps) => {
+/** Copies an error as one line, for whoever is asked about it. `request` is the id of the request or of the task. */
+export const CopyError = ({ code, status, message, request }: ErrorNoteProps & { request: string }) => {
+  const { t } = useAround();
+  return (
+    <>
+      <span id="error-text" hidden>
+        {`${status === undefined ? "" : `${status} `}${code}: ${message} (${request})`}
+      </span>
+      <Copy of="error-text" text={t("copy_error")} />
+    </>
+  );
+};
+
+export const ErrorNote = ({ code, status, message, children }: ErrorNoteProps) => {
   const { t } = useAround();
   return (
     <div class="note bad">
@@ -49,17 +60,12 @@ export const ErrorNote = ({ code, status, message, request, children }: ErrorNot
       <div>
         <b>{message}</b>
         <p>
-          {t(fixOf(code, status))} <a href="/docs/errors#every-code">{t("fix_read")}</a>
+          {t(fixOf(code, status))} <a href="/docs/errors#every-code">{t("fix_read")}</a>{" "}
+          {code === "insufficient_quota" && <a href="/console/credit">{t("low_more")}</a>}
         </p>
         <p class="meta">
           <code>{code}</code>
           {children !== undefined && <> · {children}</>}
-        </p>
-        <p class="row gap0">
-          <span id="error-text" hidden>
-            {`${status === undefined ? "" : `${status} `}${code}: ${message} (${request})`}
-          </span>
-          <Copy of="error-text" text={t("copy_error")} />
         </p>
       </div>
     </div>

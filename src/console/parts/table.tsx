@@ -51,8 +51,8 @@ export const Table = ({ label, columns, class: name, id, children, foot }: Table
 );
 
 /** Large key numbers, each with its label and a small line below. */
-export const Stats = ({ of }: { of: (readonly [name: Child, figure: Child, small?: Child])[] }) => (
-  <div class="stats">
+export const Stats = ({ of, isSmall }: { of: (readonly [name: Child, figure: Child, small?: Child])[]; isSmall?: boolean }) => (
+  <div class={isSmall ? "stats sm" : "stats"}>
     {of.map(([name, figure, small]) => (
       <dl class="stat">
         <dt>{name}</dt>

@@ -1,6 +1,7 @@
 /** The left pane: the model, its fields, and the bar with the submit button, which shows the price. */
 
 import { FieldProblems, Note, Problem } from "../parts/note.tsx";
+import { OutOfBalance } from "../parts/out-of-balance.tsx";
 import { Money } from "../parts/money.tsx";
 import { useAround, useGap } from "../parts/context.ts";
 import { decimal, exactAmount, roundedAmount } from "../amounts.ts";
@@ -124,19 +125,14 @@ export const Left = ({ remaining, isSwapped }: { remaining: number | null; isSwa
 /** The button with the price and its calculation. */
 export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean }) {
   const { t, language, unit } = useAround();
-  const { choice, amount, remaining, others } = view;
+  const { choice, amount, remaining, tooDear, others } = view;
   const gap = useGap();
   const isChat = choice.action === "chat";
   const price = amount === null ? undefined : roundedAmount(language, unit, amount);
-  const isTooDear = amount !== null && remaining !== null && amount > remaining;
   return (
     <div class="run" id="run" {...(isSwapped && { "hx-swap-oob": "outerMorph" })}>
       <input type="hidden" name="key" value={view.key} autocomplete="off" />
-      {isTooDear && (
-        <Note tone="warn" role="alert">
-          {t("too_dear")}
-        </Note>
-      )}
+      {tooDear && <OutOfBalance {...tooDear} />}
       {isChat ? (
         <p class="meta num" id="price">
           {amount === null ? (

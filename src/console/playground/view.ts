@@ -1,11 +1,13 @@
 /** All data of the playground's page: the form with the typed values, its price, the runs beside it. */
 
 import type { ConsoleContext } from "../context.ts";
+import { findHelper } from "../billing/credit.tsx";
 import { remaining } from "../../db/ledger.ts";
 import { type TaskData, taskPrompt, readTask, readTasks } from "../answers.ts";
 import { askGateway } from "../frame.tsx";
 import { readBalance } from "../ledger.ts";
 import { type Preview, readPreviews } from "../tasks/previews.ts";
+import type { OutOfBalanceProps } from "../parts/out-of-balance.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { buildBody, computeHold, type Images } from "./body.ts";
 import { type Choice, toRequest } from "./choices.ts";
@@ -46,6 +48,8 @@ export interface View extends Required<Omit<Shown, "problem" | "runs">> {
   /** Millionths that all runs reserve together; null if the typed values do not determine it. */
   amount: number | null;
   remaining: number | null;
+  /** Set if the runs cost more than remains. */
+  tooDear: OutOfBalanceProps | undefined;
   /** Sent with the form: the same key and values are one task. */
   key: string;
   videos: { id: string; title: string }[];
@@ -56,6 +60,7 @@ export interface View extends Required<Omit<Shown, "problem" | "runs">> {
 
 const historyShown = 12;
 const longestTitle = 60;
+const maxPromptInLink = 2000;
 
 /** The models of a form, the chosen one first, each with the values that are valid for it. */
 export function listCandidates({ choices, choice, typed }: Pick<Shown, "choices" | "choice" | "typed">): Candidate[] {
@@ -107,6 +112,30 @@ async function readVideos(c: ConsoleContext, { action }: Choice) {
 
 export const left = async (c: ConsoleContext) => remaining(await readBalance(c, c.get("account").id));
 
+/** What to do if the runs cost more than remains; undefined if they do not. It names the best model that one run of this prompt fits. */
+async function findWayOut(
+  c: ConsoleContext,
+  { choices, choice, typed }: Shown,
+  amount: number | null,
+  balance: number | null,
+): Promise<OutOfBalanceProps | undefined> {
+  if (amount === null || balance === null || amount <= balance) return undefined;
+  const prompt = typed.get("prompt")?.[0]?.slice(0, maxPromptInLink) ?? "";
+  const [covered] = choices
+    .filter(({ action }) => action === choice.action)
+    .flatMap((one) => {
+      const fields = formFields(one.fields);
+      const price = computeHold({ ...one, fields }, buildBody(fields, carriedOver(fields, new Map([["prompt", [prompt]]])), new Map()));
+      return price !== null && price <= balance ? [{ id: one.id, model: one.model, amount: price }] : [];
+    })
+    .sort((a, b) => b.amount - a.amount);
+  return {
+    left: balance,
+    helper: await findHelper(c),
+    covered: covered ? { ...covered, href: `/console/playground?${new URLSearchParams({ model: covered.id, prompt })}` } : "none",
+  };
+}
+
 /** Loads the data that a page needs beside the form. */
 export async function buildView(c: ConsoleContext, shown: Shown): Promise<View> {
   const { choice, typed, images = new Map(), problem, problems = new Map<string, string[]>(), lostImages = false, runs = [] } = shown;
@@ -119,6 +148,7 @@ export async function buildView(c: ConsoleContext, shown: Shown): Promise<View> 
   ]);
   const candidates = listCandidates(shown);
   const amounts = candidates.map((one) => computeHold({ ...one.choice, fields: one.fields }, buildBody(one.fields, one.typed, images)));
+  const amount = amounts.includes(null) ? null : amounts.reduce<number>((sum, one) => sum + (one ?? 0), 0);
   return {
     ...shown,
     images,
@@ -128,8 +158,9 @@ export async function buildView(c: ConsoleContext, shown: Shown): Promise<View> 
     fields: formFields(choice.fields),
     request: requestIn({ choice, fields: formFields(choice.fields), typed }, images),
     others: candidates.slice(1).map((one) => one.choice.id),
-    amount: amounts.includes(null) ? null : amounts.reduce<number>((sum, amount) => sum + (amount ?? 0), 0),
+    amount,
     remaining: balance,
+    tooDear: await findWayOut(c, shown, amount, balance),
     key: typed.get("key")?.[0] ?? crypto.randomUUID(),
     videos,
     runs: found,

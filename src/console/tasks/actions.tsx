@@ -4,6 +4,7 @@ import type { Child } from "hono/jsx";
 import type { Asset } from "../../storage/assets.ts";
 import type { Translate } from "../messages.ts";
 import type { Submission } from "../../tasks/record.ts";
+import { CopyError } from "../parts/error-note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type ModelEntry, type TaskData, taskVideo } from "../answers.ts";
 import { isGone, isOpen, type Refusal } from "./answers.ts";
@@ -175,25 +176,40 @@ const DownloadAll = ({ task, files, t }: ActionsProps) => {
   );
 };
 
-/** The actions of a final task. For a failed one the first action is to change the request. */
-const Row = (props: ActionsProps) => {
-  const { task, submission, amount, t } = props;
-  const isFailed = task.status === "failed";
+/** In the head of a final task's page: its error to copy, its request to change and to run again, its deletion. */
+export const HeadActions = ({ task, submission, amount, t }: Pick<ActionsProps, "task" | "submission" | "amount" | "t">) => {
+  const { error } = task;
   return (
-    <div class="row gap0" role="group" aria-label={t("actions")}>
-      {!isGone(task) && <DownloadAll {...props} />}
+    <div class="row push">
+      {error && <CopyError code={error.code} message={error.message} request={task.id} />}
+      <a class={error && !isRepeatable(submission) ? "btn primary" : "btn"} href={`/console/playground?from=${task.id}`}>
+        <Icon name="pen" />
+        {t("change_and_run")}
+      </a>
       {isRepeatable(submission) && (
         <Form task={task} name="again">
-          <button class="btn">
+          <button class={error ? "btn primary" : "btn"}>
             <Icon name="again" />
             {t("run_again_for", { price: amount(submission.price / 1e6) })}
           </button>
         </Form>
       )}
-      <a class={isFailed ? "btn primary first" : "btn"} href={`/console/playground?from=${task.id}`}>
-        <Icon name="pen" />
-        {t("change_and_run")}
-      </a>
+      <form method="post" action="/console/tasks/delete">
+        <input type="hidden" name="task" value={task.id} />
+        <button class="btn ghost icon" aria-label={t("delete_task")} title={t("delete_task")}>
+          <Icon name="bin" />
+        </button>
+      </form>
+    </div>
+  );
+};
+
+/** What can be done with the files of a final task. */
+const Row = (props: ActionsProps) => {
+  const { task, files, t } = props;
+  return files.length === 0 ? null : (
+    <div class="row gap0" role="group" aria-label={t("actions")}>
+      {!isGone(task) && <DownloadAll {...props} />}
       {remixSchema(props) && (
         <a class="btn" href="#remix">
           <Icon name="remix" />
@@ -206,12 +222,6 @@ const Row = (props: ActionsProps) => {
           {t("make_character")}
         </a>
       )}
-      <form method="post" action="/console/tasks/delete" class="push">
-        <input type="hidden" name="task" value={task.id} />
-        <button class="btn ghost icon" aria-label={t("delete_task")} title={t("delete_task")}>
-          <Icon name="bin" />
-        </button>
-      </form>
     </div>
   );
 };

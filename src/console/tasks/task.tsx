@@ -1,6 +1,7 @@
 /** One task's page: its result first, then its actions; beside it its facts. It refreshes itself while the task runs. */
 
 import type { ConsoleContext } from "../context.ts";
+import { liveCatalog } from "../../current-catalog.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import type { Task } from "../../tasks/record.ts";
 import { listAssets } from "../../tasks/answers/views.ts";
@@ -18,11 +19,12 @@ import { CredentialScripts } from "../parts/credential.tsx";
 import { WhenDone } from "../parts/when-done.tsx";
 import { buildSnippets } from "../playground/snippets.ts";
 import { hashedPath } from "../static-files.ts";
-import { Actions, type Refused } from "./actions.tsx";
+import { Actions, HeadActions, type Refused } from "./actions.tsx";
 import { isGone, isOpen, readRefusal, saysFree, taskTitle, usableModels } from "./answers.ts";
 import { Attempts } from "./attempts.tsx";
 import { Callback, readTaskCallback } from "./callback.tsx";
 import { Details, Receipt, Timeline } from "./facts.tsx";
+import { Figures, readSubmissionAnswer } from "./figures.tsx";
 import { live } from "./live.ts";
 import { toApiRequest } from "./request.ts";
 import { Result } from "./result.tsx";
@@ -48,7 +50,7 @@ const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; recor
   });
   if (!isCancelled)
     return (
-      <ErrorNote code={task.error.code} message={task.error.message} request={task.id}>
+      <ErrorNote code={task.error.code} message={task.error.message}>
         {record.charged === 0 && money}
       </ErrorNote>
     );
@@ -76,7 +78,7 @@ async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task)
     isChat: false,
   });
   return (
-    <>
+    <div class="sent">
       <section>
         <div class="sub">
           <h2>{t("task_request")}</h2>
@@ -100,7 +102,7 @@ async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task)
           tabs={[{ id: "answer-json", title: `GET /v1/tasks/${task.id.slice(0, 9)}…`, code: json({ code: 200, data: task }) }]}
         />
       </section>
-    </>
+    </div>
   );
 }
 
@@ -116,16 +118,19 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
   // Read after the answer, so that a task that is final in the answer is final in the record.
   const record = await c.env.API.record(account.id, task.id);
   if (!record) return nothingHere(c);
-  const [models, cost, keys, callback] = await Promise.all([
+  const [models, cost, keys, callback, first, catalog] = await Promise.all([
     record.result?.kind === "video" ? usableModels(c) : [],
     readTaskCost(c, account.id, task.id),
     listKeys(c.env.DB, account.id),
     isOpen(task) ? undefined : readTaskCallback(c, task.id),
+    isOpen(task) ? undefined : readSubmissionAnswer(c, record),
+    liveCatalog(c.env.DB),
   ]);
   const path = `/console/tasks/${task.id}`;
   const renewal = nextRenewal(task, record);
   const title = taskTitle(task, t);
   const prompt = taskPrompt(task) ?? "";
+  const amount = (units: number) => formatAmount(c, Math.round(units * 1e6));
   return page(
     c,
     title,
@@ -138,6 +143,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
         <span role="status">
           <StatusPill task={task} />
         </span>
+        {!isOpen(task) && <HeadActions task={task} submission={record.submission} amount={amount} t={t} />}
       </div>
       <Problem text={refused?.refusal.text} />
       <div class="task">
@@ -149,7 +155,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
             submission={record.submission}
             files={record.result ? listAssets(record.result) : []}
             models={models}
-            amount={(units) => formatAmount(c, Math.round(units * 1e6))}
+            amount={amount}
             refused={refused}
             t={t}
           />
@@ -179,6 +185,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
           {cost && <Receipt c={c} record={record} cost={cost} />}
         </aside>
         <div>
+          <Figures record={record} cost={cost} first={first} typicalSeconds={catalog.named(task.model)?.typicalSeconds} />
           <Waterfall record={record} isAdmin={account.admin === 1} />
           {account.admin === 1 && <Attempts record={record} />}
           {callback && <Callback callback={callback} />}

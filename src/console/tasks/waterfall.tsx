@@ -11,20 +11,29 @@ const marks = [0, 0.25, 0.5, 0.75, 1];
 /** Calls of the receiver that began later after the end than this are listed below the bars, and would make all bars short. */
 const callbacksWithinMs = 60_000;
 
+/** What bars mean, in the order of the legend. */
+const looks = ["wait", "run", "bad"] as const;
+
 interface Bar {
   name: Child;
   from: number;
   to: number;
-  look: "" | "run" | "ok" | "bad";
+  look: (typeof looks)[number];
   cause?: Child;
 }
 
 /** `1.24 s`, `97 ms`, `3 min 12 s` */
-function spanText(language: string, ms: number): string {
+export function spanText(language: string, ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
   if (seconds < 120) return `${seconds.toLocaleString(language, { maximumSignificantDigits: 3 })} s`;
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}
+
+/** A time on the axis, rounded: `0 s`, `13 s`, `1.5 min`. */
+function axisText(language: string, ms: number): string {
+  const [figure, unit] = ms < 120_000 ? [ms / 1000, "s"] : [ms / 60_000, "min"];
+  return `${figure.toLocaleString(language, { maximumFractionDigits: figure < 10 ? 1 : 0 })} ${unit}`;
 }
 
 /** The steps in their order; `now` ends the present one. */
@@ -74,14 +83,14 @@ function useBars(record: Task, isAdmin: boolean, now: number): Bar[] {
   }
   const calls = (callback?.attempts ?? []).filter(({ at }) => at < end + callbacksWithinMs);
   return [
-    { name: t("fall_waited"), from: createdAt, to: startedAt ?? end, look: "" },
+    { name: t("fall_waited"), from: createdAt, to: startedAt ?? end, look: "wait" },
     ...work,
-    ...(status === "completed" && made < end ? [{ name: t("fall_stored"), from: made, to: end, look: "" as const }] : []),
+    ...(status === "completed" && made < end ? [{ name: t("fall_stored"), from: made, to: end, look: "wait" as const }] : []),
     ...calls.map(({ at, ms, status: answered, fault }): Bar => ({
       name: t("callback"),
       from: at,
       to: at + ms,
-      look: answered !== undefined && answered < 300 ? "" : "bad",
+      look: answered !== undefined && answered < 300 ? "wait" : "bad",
       cause: answered ?? t(`fault_${fault ?? "interrupted"}`),
     })),
   ];
@@ -96,9 +105,30 @@ export const Waterfall = ({ record, isAdmin }: { record: Task; isAdmin: boolean 
     <section>
       <div class="sub">
         <h2>{t("fall")}</h2>
+        <ul class="legend push">
+          {looks
+            .filter((look) => bars.some((bar) => bar.look === look))
+            .map((look) => (
+              <li>
+                <svg class="key fall-key" viewBox="0 0 10 10" aria-hidden="true">
+                  <rect class={look} width="10" height="10" rx="3" />
+                </svg>
+                {t(`fall_look_${look}`)}
+              </li>
+            ))}
+        </ul>
       </div>
       <div class="card">
         <ol class="fall">
+          <li class="meta" aria-hidden="true">
+            <span />
+            <span class="axis num">
+              {marks.map((share) => (
+                <span>{axisText(language, share * all)}</span>
+              ))}
+            </span>
+            <span />
+          </li>
           {bars.map(({ name, from, to, look, cause }) => (
             <li>
               <span class="clip">{name}</span>
@@ -107,7 +137,7 @@ export const Waterfall = ({ record, isAdmin }: { record: Task; isAdmin: boolean 
                   <line class="g" x1={share * width} x2={share * width} y1="-12" y2="24" />
                 ))}
                 <rect
-                  class={look || "wait"}
+                  class={look}
                   x={Math.min(Number(place(from)), width - least)}
                   width={Math.max(least, Number(place(to)) - Number(place(from)))}
                   height="12"

@@ -7,13 +7,16 @@ import { type AuditFilter, type AuditPlace, type AuditRow, type Facts, listAudit
 import { listMembers } from "../../db/memberships.ts";
 import { signedIn } from "../frame.tsx";
 import type { Translate } from "../messages.ts";
-import { useAround } from "../parts/context.ts";
-import { ClockTime } from "../parts/date-time.tsx";
+import { fullAmount } from "../amounts.ts";
+import { type Role, roles } from "../../base/roles.ts";
+import { type Around, useAround } from "../parts/context.ts";
+import { dateText, UtcTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Table } from "../parts/table.tsx";
 import { buildQuery } from "../tasks/search.ts";
-import { line } from "../usage/csv.ts";
+import { csvHeaders, csvOf } from "../usage/csv.ts";
 import { teamPage } from "./frame.tsx";
+import { loginWord } from "./list.tsx";
 
 const path = "/console/audit-log";
 const rowsOnPage = 50;
@@ -97,31 +100,103 @@ export function parsePlace(text = ""): AuditPlace | undefined {
   return at && id ? { at: Number(at), id } : undefined;
 }
 
-/** `quota: 10, window: month` */
-const factsText = (facts: Facts | null): string =>
-  Object.entries(facts ?? {})
-    .map(([name, value]) => `${name}: ${value === null ? "–" : String(value)}`)
-    .join(", ");
-
 /** The words for an actor without a name. */
 function actorText(t: Translate, { actor, actorId }: AuditRow): string {
   if (actor === "operator") return t("actor_operator");
   if (actorId === "oidc") return t("sign_in_sso");
+  if (actorId === "stripe") return "Stripe";
   return actorId === "sign_in" ? t("audit_stranger") : (actorId ?? "–");
 }
 
-const Row = ({ row }: { row: AuditRow }) => {
-  const { t } = useAround();
-  const [before, after] = [factsText(row.before), factsText(row.after)];
-  const subject = row.targetName ?? row.target;
+/** The page of what an act was about, for people of the account; undefined if it has none. */
+function toPlace({ act, targetMember }: AuditRow): string | undefined {
+  if (targetMember !== null) return `/console/members#${targetMember}`;
+  if (act === "member_invited") return "/console/members";
+  if (act.startsWith("key_")) return "/console/keys";
+  if (act.startsWith("destination_")) return "/console/destinations";
+  if (act.startsWith("webhook_")) return "/console/webhooks";
+  return /^(payment_|top_up_|code_|quota_)/.test(act) ? "/console/billing" : undefined;
+}
+
+/** What an act was about, in its sentence. */
+function toSubject({ act, target, targetName, after }: AuditRow): string {
+  const invited = act === "member_invited" ? (after?.["email"] ?? after?.["name"]) : undefined;
+  return typeof invited === "string" ? invited : (targetName ?? target ?? "–");
+}
+
+/** So much of a value is shown; the CSV file has all of it. */
+const valueShown = 120;
+
+/** Facts in words: `$5.00 / month (UTC)`. Those without words of ours keep the name that answers give them: `region: eu-central-1`. */
+function factsText({ language, t, unit }: Around, facts: Facts | null, subject: string): string {
+  const amount = (value: unknown) => fullAmount(language, unit, Math.round(1e6 * Number(value)));
+  const date = (value: unknown) => dateText(language, 1000 * Number(value));
+  const words = ([name, value]: [string, Facts[string]]): string | undefined => {
+    const text = String(value);
+    switch (name) {
+      // Of the budget, the money of the top-up, the key's owner, the invitation that was accepted: said elsewhere in the row, or ids.
+      case "window":
+      case "money":
+      case "currency":
+      case "owner":
+      case "invitation":
+        return undefined;
+      case "scope":
+        return text === "{}" ? undefined : text;
+      case "below":
+        return `${t("billing_below")} ${amount(value)}`;
+      case "add":
+        return `${t("billing_add")} ${amount(value)}`;
+      case "at_most_a_month":
+        return `${t("billing_ceiling")} ${text} ${String(facts?.["currency"] ?? "").toUpperCase()}`;
+      case "budget": {
+        const window = facts?.["window"] === "day" ? "budget_day" : "budget_month";
+        return value === null ? t("no_budget") : `${amount(value)} / ${t(window)}`;
+      }
+      case "quota":
+        return `${t("quota")}: ${value === null ? t("unlimited") : amount(value)}`;
+      case "amount":
+        return amount(value);
+      case "role":
+        return roles.some((role) => role === text) ? t(`role_${text as Role}`) : text;
+      case "disabled":
+        return value === true ? t("member_disabled") : undefined;
+      case "login":
+        return loginWord(t, text);
+      case "expires_at":
+      case "old_until":
+        return value === null ? "–" : `${t("invitation_ends")} ${date(value)}`;
+      case "name":
+      case "email":
+      case "prefix":
+      case "browser":
+        return text;
+      default:
+        return `${name}: ${value === null ? "–" : text}`;
+    }
+  };
+  return Object.entries(facts ?? {})
+    .flatMap((fact) => words(fact) ?? [])
+    .filter((text) => text !== subject)
+    .map((text) => (text.length > valueShown ? `${text.slice(0, valueShown)}…` : text))
+    .join(" · ");
+}
+
+const Row = ({ row, isLinked }: { row: AuditRow; isLinked: boolean }) => {
+  const around = useAround();
+  const { t } = around;
+  const subject = toSubject(row);
+  const [before, after] = [factsText(around, row.before, subject), factsText(around, row.after, subject)];
+  const sentence = t(`act_${row.act}`, { target: subject });
+  const place = isLinked ? toPlace(row) : undefined;
   return (
     <tr>
       <th scope="row">
-        <ClockTime ms={row.at} />
+        <UtcTime ms={row.at} />
       </th>
-      <td class="wrap">{row.actorName ?? actorText(t, row)}</td>
+      <td class="wrap who">{row.actorName ?? actorText(t, row)}</td>
       <td class="wrap grow">
-        <b>{t(`act_${row.act}`)}</b> {subject !== null && subject !== row.actorName && <span>{subject}</span>}
+        <b>{place === undefined ? sentence : <a href={place}>{sentence}</a>}</b>
         {(before !== "" || after !== "") && (
           <span class="meta facts">
             {before !== "" && <del>{before}</del>}
@@ -135,14 +210,24 @@ const Row = ({ row }: { row: AuditRow }) => {
   );
 };
 
-export const Entries = ({ rows }: { rows: AuditRow[] }) => {
-  const { t } = useAround();
+/** A table for each day in UTC. Its sentences are links for people of the account (`isLinked`). */
+export const Entries = ({ rows, isLinked = false }: { rows: AuditRow[]; isLinked?: boolean }) => {
+  const { language, t } = useAround();
+  const days = Map.groupBy(rows, ({ at }) => dateText(language, at));
   return (
-    <Table label={t("audit_log")} columns={[t("audit_time"), t("audit_who"), t("audit_what"), { name: t("audit_from"), isExtra: true }]}>
-      {rows.map((row) => (
-        <Row row={row} />
+    <div class="stack">
+      {[...days].map(([day, ofDay]) => (
+        <Table
+          label={`${t("audit_log")}, ${day}`}
+          class="audit"
+          columns={[`${day}, UTC`, t("audit_who"), t("audit_what"), { name: t("audit_from"), isExtra: true }]}
+        >
+          {ofDay.map((row) => (
+            <Row row={row} isLinked={isLinked} />
+          ))}
+        </Table>
       ))}
-    </Table>
+    </div>
   );
 };
 
@@ -165,34 +250,34 @@ async function logPage(c: ConsoleContext) {
   return teamPage(
     c,
     <>
-      <div class="sub">
+      <div class="sub filters">
         <nav class="chips" aria-label={t("audit_what")}>
           {chip(undefined, t("any_kind"))}
           {(Object.keys(kindWords) as (keyof typeof kindWords)[]).map((kind) => chip(kind, t(kindWords[kind])))}
         </nav>
+        <form action={path} class="row push">
+          {asked.kind !== undefined && <input type="hidden" name="kind" value={asked.kind} />}
+          <select class="in auto" name="who" aria-label={t("audit_who")}>
+            <option value="">{t("audit_anyone")}</option>
+            {members.map(({ userId, email }) => (
+              <option value={userId} selected={userId === asked.who}>
+                {email}
+              </option>
+            ))}
+          </select>
+          <select class="in auto" name="days" aria-label={t("usage_period")}>
+            <option value="">{t("audit_all")}</option>
+            {periods.map((days) => (
+              <option value={days} selected={days === asked.days}>
+                {t("usage_days", { days })}
+              </option>
+            ))}
+          </select>
+          <button class="btn">{t("audit_filter")}</button>
+        </form>
       </div>
-      <form action={path} class="row">
-        {asked.kind !== undefined && <input type="hidden" name="kind" value={asked.kind} />}
-        <select class="in auto" name="who" aria-label={t("audit_who")}>
-          <option value="">{t("audit_anyone")}</option>
-          {members.map(({ userId, email }) => (
-            <option value={userId} selected={userId === asked.who}>
-              {email}
-            </option>
-          ))}
-        </select>
-        <select class="in auto" name="days" aria-label={t("usage_period")}>
-          <option value="">{t("audit_all")}</option>
-          {periods.map((days) => (
-            <option value={days} selected={days === asked.days}>
-              {t("usage_days", { days })}
-            </option>
-          ))}
-        </select>
-        <button class="btn">{t("audit_filter")}</button>
-      </form>
       <section>
-        {shown.length === 0 ? <p class="muted">{t("audit_none")}</p> : <Entries rows={shown} />}
+        {shown.length === 0 ? <p class="muted">{t("audit_none")}</p> : <Entries rows={shown} isLinked />}
         <p class="pager">
           <span class="meta">{t("audit_kept")}</span>
           {last && (
@@ -215,45 +300,24 @@ async function logPage(c: ConsoleContext) {
   );
 }
 
-const rowsAtOnce = 500;
+const columns = {
+  at: ({ at }: AuditRow) => new Date(at).toISOString(),
+  act: ({ act }: AuditRow) => act,
+  actor: ({ actor }: AuditRow) => actor,
+  actor_id: ({ actorId }: AuditRow) => actorId ?? "",
+  actor_name: ({ actorName }: AuditRow) => actorName ?? "",
+  address: ({ address }: AuditRow) => address ?? "",
+  target: ({ target }: AuditRow) => target ?? "",
+  target_name: ({ targetName }: AuditRow) => targetName ?? "",
+  before: ({ before }: AuditRow) => (before === null ? "" : JSON.stringify(before)),
+  after: ({ after }: AuditRow) => (after === null ? "" : JSON.stringify(after)),
+};
 
-/** Every entry that the filters choose, in parts while it is sent. An error while reading breaks the download off. */
+/** Every entry that the filters choose. */
 function download(c: ConsoleContext) {
-  const { id } = c.get("account");
   const filter = toFilter(readAsked(c));
-  const encoder = new TextEncoder();
-  const columns = ["at", "act", "actor", "actor_id", "actor_name", "address", "target", "target_name", "before", "after"];
-  let after: AuditPlace | undefined;
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      // Without a byte order mark Excel reads a file in a legacy encoding.
-      controller.enqueue(encoder.encode(`\ufeff${line(columns)}`));
-    },
-    async pull(controller) {
-      const rows = await listAuditLog(c.env.DB, id, filter, { limit: rowsAtOnce, after });
-      const text = rows.map((row) =>
-        line([
-          new Date(row.at).toISOString(),
-          row.act,
-          row.actor,
-          row.actorId ?? "",
-          row.actorName ?? "",
-          row.address ?? "",
-          row.target ?? "",
-          row.targetName ?? "",
-          row.before === null ? "" : JSON.stringify(row.before),
-          row.after === null ? "" : JSON.stringify(row.after),
-        ]),
-      );
-      if (text.length > 0) controller.enqueue(encoder.encode(text.join("")));
-      after = rows.at(-1);
-      if (rows.length < rowsAtOnce) controller.close();
-    },
-  });
-  return c.body(body, 200, {
-    "content-type": "text/csv; charset=utf-8; header=present",
-    "content-disposition": `attachment; filename="audit-log-${new Date().toISOString().slice(0, 10)}.csv"`,
-  });
+  const file = csvOf<AuditRow>(columns, (part) => listAuditLog(c.env.DB, c.get("account").id, filter, part));
+  return c.body(file, 200, csvHeaders(`audit-log-${new Date().toISOString().slice(0, 10)}`));
 }
 
 export const auditLog = new Hono<ConsoleEnvironment>().use(signedIn).get("/", logPage).get("/log.csv", download);

@@ -2,7 +2,8 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
-import type { Role } from "../../base/roles.ts";
+import { type Role, roles } from "../../base/roles.ts";
+import { mayManage } from "../../db/memberships.ts";
 import { mayOpen } from "../access.ts";
 import { page } from "../frame.tsx";
 import { buildPost } from "../mail.ts";
@@ -15,6 +16,10 @@ const tabs = [
 
 /** The account's name for people. */
 export const accountTitle = (c: ConsoleContext): string => c.get("account").name || c.get("account").email;
+
+/** The roles that the user may give to a member with this role; none if the user may not change the member. */
+export const offeredRoles = (c: ConsoleContext, role: Role): Role[] =>
+  roles.filter((wanted) => mayManage(c.get("membership").role, role, wanted));
 
 /** A page of the team, under the account's name. */
 export function teamPage(c: ConsoleContext, children: Child, status: 200 | 400 = 200, arrangement: Arrangement = {}) {

@@ -2,8 +2,9 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { inviteMember, withdrawInvitation } from "../../db/member-invitations.ts";
-import { actor, nothingHere, page, readForm } from "../frame.tsx";
+import type { Role } from "../../base/roles.ts";
+import { inviteMember, listInvitations, withdrawInvitation } from "../../db/member-invitations.ts";
+import { actor, nothingHere, notYourRole, page, readForm } from "../frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -58,9 +59,15 @@ async function byMail(c: ConsoleContext) {
     membersPage(c, { form: "mail", problems: [{ field: name, label: t(name === "role" ? "role" : "email"), text }], typed: field });
   if (email.length > 254 || !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email)) return refuse("email", t("bad_email"));
   if (!role) return refuse("role", t("bad_role"));
+  return send(c, email, role, () => refuse("email", t("not_invited")));
+}
+
+/** Invites an address, in place of an earlier invitation of it, whose link ends; or refuses, if the user may not. */
+async function send(c: ConsoleContext, email: string, role: Role, refuse: () => Response | Promise<Response>) {
   const expiresAt = Date.now() + mailDays * dayMs;
-  const token = await inviteMember(c.env.DB, actor(c), c.get("account").id, { role, email, name: null, maxUses: 1, expiresAt });
-  if (token === undefined) return refuse("email", t("not_invited"));
+  const given = { role, email, name: null, maxUses: 1, expiresAt };
+  const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.get("account").id, given);
+  if (token === undefined) return refuse();
   const link = joinLink(c, token);
   const isMailed = await mailInvitation(c, email, role, link);
   return shownOnce(c, link, expiresAt, isMailed ? email : undefined);
@@ -79,7 +86,7 @@ async function byLink(c: ConsoleContext) {
   if (days === undefined) return refuse("days", t("link_days"), t("bad_number", { max: maxDays }));
   const expiresAt = Date.now() + days * dayMs;
   const given = { role, email: null, name, maxUses: people, expiresAt };
-  const token = await inviteMember(c.env.DB, actor(c), c.get("account").id, given);
+  const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.get("account").id, given);
   return token === undefined ? refuse("link", t("link_name"), t("not_invited")) : shownOnce(c, joinLink(c, token), expiresAt);
 }
 
@@ -87,8 +94,13 @@ async function byLink(c: ConsoleContext) {
 export const invitations = new Hono<ConsoleEnvironment>()
   .post("/invite", byMail)
   .post("/link", byLink)
+  .post("/invitations/:id/again", async (c) => {
+    const open = await listInvitations(c.env.DB, c.get("account").id, Date.now());
+    const { email, role } = open.find(({ id }) => id === c.req.param("id")) ?? {};
+    return email && role ? send(c, email, role, () => notYourRole(c)) : nothingHere(c);
+  })
   .post("/invitations/:id/withdraw", async (c) =>
-    (await withdrawInvitation(c.env.DB, actor(c), c.get("account").id, c.req.param("id")))
+    (await withdrawInvitation(c.env.DB, c.env.API, actor(c), c.get("account").id, c.req.param("id")))
       ? c.redirect("/console/members?done=withdrawn", 303)
       : nothingHere(c),
   );

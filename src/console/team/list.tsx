@@ -8,6 +8,7 @@ import type { WalletView } from "../../wallet/limits.ts";
 import { isAtLeast } from "../access.ts";
 import { loginNames } from "../auth/logins.ts";
 import { budgetLeft } from "../keys/budget.tsx";
+import type { Translate } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { TextField } from "../parts/field.tsx";
@@ -15,8 +16,9 @@ import { Icon } from "../parts/icon.tsx";
 import { FieldProblems } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
-import { InviteForms, type RefusedForm } from "./invite-forms.tsx";
-import { teamPage } from "./frame.tsx";
+import { buildPost } from "../mail.ts";
+import { InviteForms, mailRoles, type RefusedForm } from "./invite-forms.tsx";
+import { offeredRoles, teamPage } from "./frame.tsx";
 
 /** The messages after an action, selected by fixed codes, because any site can link to the page with a query. */
 const outcomes = {
@@ -28,9 +30,11 @@ const outcomes = {
   renamed: "account_renamed_done",
 } as const;
 
-const loginWord = (c: ConsoleContext, login: string): string => {
-  if (login === "credential") return c.var.t("password");
-  if (login === "passkey") return c.var.t("login_passkey");
+/** The word for a way to sign in. */
+export const loginWord = (t: Translate, login: string): string => {
+  if (login === "credential" || login === "password") return t("password");
+  if (login === "passkey") return t("login_passkey");
+  if (login === "oidc") return t("sign_in_sso");
   return Object.hasOwn(loginNames, login) ? loginNames[login as keyof typeof loginNames] : login;
 };
 
@@ -52,6 +56,27 @@ const Budget = ({ c, view, member: { role } }: { c: ConsoleContext; view: Wallet
   );
 };
 
+const initial = (name: string) => Array.from(name)[0]?.toUpperCase();
+
+/** The role, and for those who may give another one the choice in place: its button appears with another choice. */
+const RoleInPlace = ({ c, of: { id, userId, name, role } }: { c: ConsoleContext; of: ListedMember }) => {
+  const { t } = c.var;
+  const offered = userId === c.get("user").id ? [] : offeredRoles(c, role);
+  if (offered.length === 0) return <>{t(`role_${role}`)}</>;
+  return (
+    <form method="post" action={`/console/members/${id}/role`} class="row inplace">
+      <select class="in" name="role" aria-label={t("role_of", { name })} autocomplete="off">
+        {offered.map((one) => (
+          <option value={one} selected={one === role}>
+            {t(`role_${one}`)}
+          </option>
+        ))}
+      </select>
+      <button class="btn sm">{t("change")}</button>
+    </form>
+  );
+};
+
 const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[]; views: Record<string, WalletView> }) => {
   const { t } = useAround();
   const own = c.get("membership");
@@ -69,9 +94,12 @@ const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[
       ]}
     >
       {members.map((row) => (
-        <tr>
+        <tr id={row.id}>
           <th scope="row" class="wrap">
             <span class="thing">
+              <span class="avatar" aria-hidden="true">
+                {initial(row.name || row.email)}
+              </span>
               <span>
                 <b>
                   {row.name} {row.userId === c.get("user").id && <span class="tag">{t("member_you")}</span>}
@@ -81,7 +109,7 @@ const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[
             </span>
           </th>
           <td>
-            {t(`role_${row.role}`)} {row.disabled === 1 && <Pill icon="ban" text={t("member_disabled")} />}
+            <RoleInPlace c={c} of={row} /> {row.disabled === 1 && <Pill icon="ban" text={t("member_disabled")} />}
           </td>
           <td class="hide-s">
             <Budget c={c} view={views[row.id]} member={row} />
@@ -91,7 +119,7 @@ const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[
             {(row.logins ?? "")
               .split(",")
               .filter(Boolean)
-              .map((login) => loginWord(c, login))
+              .map((login) => loginWord(t, login))
               .join(", ") || "–"}
           </td>
           <td class="hide-s">{row.seenAt ? <DateTime ms={Date.parse(row.seenAt)} /> : "–"}</td>
@@ -108,39 +136,56 @@ const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[
   );
 };
 
-const Invitations = ({ open, isManager }: { open: MemberInvitation[]; isManager: boolean }) => {
+interface InvitationsProps {
+  c: ConsoleContext;
+  open: MemberInvitation[];
+  isManager: boolean;
+}
+
+const Invitations = ({ c, open, isManager }: InvitationsProps) => {
   const { t } = useAround();
+  // The link of an invitation is stored only as a hash: it is sent again as a new one, and the old one ends.
+  const again = t(buildPost(c.env, new URL(c.req.url).origin) ? "send_again" : "new_link");
+  const sendable = mailRoles(c.get("membership").role);
   return (
     <div>
       <div class="sub">
         <h2>{t("invitations")}</h2>
+        {open.length > 0 && <span class="tag num">{open.length}</span>}
       </div>
       {open.length === 0 ? (
         <p class="muted">{t("no_invitations")}</p>
       ) : (
-        <Table label={t("invitations")} columns={[t("invitation_for"), t("role"), t("invitation_ends"), { name: "", isNumber: true }]}>
-          {open.map(({ id, email, name, role, uses, maxUses, expiresAt }) => (
-            <tr>
-              <th scope="row" class="wrap">
-                <Icon name={email === null ? "link" : "clock"} /> {email ?? name}{" "}
-                {email === null && <span class="meta">{t("invitation_used", { uses, max: maxUses })}</span>}
-              </th>
-              <td>{t(`role_${role}`)}</td>
-              <td>
-                <DateTime ms={expiresAt} />
-              </td>
-              <td class="num">
-                {isManager && (
+        <ul class="card flush todo invites">
+          {open.map(({ id, email, name, role, uses, maxUses, createdAt, expiresAt }) => (
+            <li>
+              <Icon name={email === null ? "link" : "clock"} />
+              <div>
+                <b>{email ?? name}</b>
+                <p>
+                  {t(`role_${role}`)} · {email === null ? t("invitation_used", { uses, max: maxUses }) : t("invitation_sent")}{" "}
+                  {email !== null && <DateTime ms={createdAt} />} · {t("invitation_ends")} <DateTime ms={expiresAt} />
+                </p>
+              </div>
+              {isManager && (
+                <span class="row">
+                  {email !== null && sendable.includes(role) && (
+                    <form method="post" action={`/console/members/invitations/${id}/again`}>
+                      <button class="btn sm" aria-label={`${again}: ${email}`}>
+                        {again}
+                      </button>
+                    </form>
+                  )}
                   <form method="post" action={`/console/members/invitations/${id}/withdraw`}>
                     <button class="btn ghost sm danger" aria-label={`${t("withdraw")}: ${email ?? name ?? ""}`}>
                       {t("withdraw")}
                     </button>
                   </form>
-                )}
-              </td>
-            </tr>
+                </span>
+              )}
+            </li>
           ))}
-        </Table>
+        </ul>
       )}
     </div>
   );
@@ -171,7 +216,7 @@ const Rights = () => {
           </tr>
         ))}
       </Table>
-      <p class="meta">{t("role_rights_note")}</p>
+      <p class="meta pt">{t("role_rights_note")}</p>
     </div>
   );
 };
@@ -193,7 +238,7 @@ export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
       <FieldProblems problems={refused?.problems ?? []} />
       <Rows c={c} members={members} views={views} />
       <section class="duo">
-        <Invitations open={open} isManager={isManager} />
+        <Invitations c={c} open={open} isManager={isManager} />
         <Rights />
       </section>
       {isManager && <InviteForms c={c} refused={refused} />}

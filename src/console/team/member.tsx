@@ -11,15 +11,10 @@ import {
   type Membership,
   removeMember,
 } from "../../db/memberships.ts";
-import { type Role, roles } from "../../base/roles.ts";
 import { BudgetFields, changeBudget, readBudget } from "../keys/budget.tsx";
 import { actor, nothingHere, notYourRole, page, readForm } from "../frame.tsx";
 import { Problem } from "../parts/note.tsx";
-import { accountTitle } from "./frame.tsx";
-
-/** The roles that the user may give to this member. */
-const offered = (c: ConsoleContext, { role }: Membership): Role[] =>
-  roles.filter((wanted) => mayManage(c.get("membership").role, role, wanted));
+import { accountTitle, offeredRoles } from "./frame.tsx";
 
 async function memberPage(c: ConsoleContext, member: Membership, problem?: string, budgetError?: string, typed?: (name: string) => string) {
   const { t } = c.var;
@@ -35,7 +30,7 @@ async function memberPage(c: ConsoleContext, member: Membership, problem?: strin
         <fieldset class="field">
           <legend>{t("role_choose")}</legend>
           <div>
-            {offered(c, member).map((role) => (
+            {offeredRoles(c, member.role).map((role) => (
               <label class="check">
                 <input type="radio" name="role" value={role} checked={role === member.role} />
                 {t(`role_${role}`)}: {t(`role_${role}_may`)}
@@ -92,7 +87,7 @@ function answerOutcome(c: ConsoleContext, outcome: MemberOutcome, member: Member
 
 async function changeRole(c: ConsoleContext, member: Membership) {
   const wanted = (await readForm(c))("role");
-  const role = offered(c, member).find((one) => one === wanted);
+  const role = offeredRoles(c, member.role).find((one) => one === wanted);
   if (!role) return memberPage(c, member, c.var.t("bad_role"));
   if (role === member.role) return c.redirect("/console/members", 303);
   return answerOutcome(c, await changeMember(c.env.DB, c.env.API, actor(c), member, { role }), member, "changed");

@@ -1,11 +1,11 @@
-/** The ledger as a CSV file for spreadsheets (RFC 4180), read in parts while it is sent. */
+/** CSV files for spreadsheets (RFC 4180), read in parts while they are sent; and that of the ledger. */
 
 import type { Entry, Place } from "../../db/ledger-reports.ts";
 import { decimal } from "../amounts.ts";
 
 const rowsAtOnce = 600;
 
-const columns: Record<string, (entry: Entry) => string> = {
+const columns: Columns<Entry> = {
   submitted: ({ at }) => new Date(at).toISOString(),
   ended: ({ closedAt }) => (closedAt === null ? "" : new Date(closedAt).toISOString()),
   task: ({ taskId }) => taskId,
@@ -25,26 +25,44 @@ function field(text: string): string {
 }
 
 /** A line of a CSV file. */
-export const line = (fields: string[]) => `${fields.map(field).join(",")}\r\n`;
+const line = (fields: string[]) => `${fields.map(field).join(",")}\r\n`;
 
-/** All entries that `read` pages through since `since` (milliseconds), newest first. An error while reading breaks the download off, so that no file lacks entries without an error. */
-export function csv(
-  read: (page: { since: number; limit: number; after?: Place | undefined }) => Promise<Entry[]>,
-  since: number,
+/** The fields of a row, by their names in the head. */
+type Columns<Row> = Record<string, (row: Row) => string>;
+
+/**
+ * All rows that `read` pages through: it returns at most `limit` rows after the row `after`. An error while reading breaks the download off, so
+ * that no file lacks rows without an error.
+ */
+export function csvOf<Row>(
+  columns: Columns<Row>,
+  read: (page: { limit: number; after: Row | undefined }) => Promise<Row[]>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  let after: Place | undefined;
+  let after: Row | undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
       // Without a byte order mark Excel reads a file in a legacy encoding.
       controller.enqueue(encoder.encode(`\ufeff${line(Object.keys(columns))}`));
     },
     async pull(controller) {
-      const entries = await read({ since, after, limit: rowsAtOnce });
-      after = entries.at(-1);
-      const rows = entries.map((entry) => line(Object.values(columns).map((text) => text(entry))));
-      if (rows.length > 0) controller.enqueue(encoder.encode(rows.join("")));
-      if (rows.length < rowsAtOnce) controller.close();
+      const rows = await read({ after, limit: rowsAtOnce });
+      after = rows.at(-1);
+      const lines = rows.map((row) => line(Object.values(columns).map((text) => text(row))));
+      if (lines.length > 0) controller.enqueue(encoder.encode(lines.join("")));
+      if (lines.length < rowsAtOnce) controller.close();
     },
   });
 }
+
+/** The headers of a file that browsers store as `{name}.csv`. */
+export const csvHeaders = (name: string): Record<string, string> => ({
+  "content-type": "text/csv; charset=utf-8; header=present",
+  "content-disposition": `attachment; filename="${name}.csv"`,
+});
+
+/** All entries since `since` (milliseconds), newest first. */
+export const csv = (
+  read: (page: { since: number; limit: number; after?: Place | undefined }) => Promise<Entry[]>,
+  since: number,
+): ReadableStream<Uint8Array> => csvOf<Entry>(columns, (page) => read({ since, ...page }));

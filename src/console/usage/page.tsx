@@ -6,7 +6,7 @@ import { type Place, startOfDays } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
 import { readBalance, readEntries, readSpent } from "../ledger.ts";
 import { notYourRole, page, signedIn } from "../frame.tsx";
-import { csv } from "./csv.ts";
+import { csv, csvHeaders } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
 import { downloadFocus, type Group, Grouped, parseGroup, readGrouped } from "./grouped.tsx";
 import { Ledger } from "./ledger.tsx";
@@ -130,10 +130,7 @@ async function download(c: ConsoleContext) {
   const now = Date.now();
   const since = startOfDays(parseDays(c), now);
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  return c.body(csv(await readEntries(c, c.var.account.id), since), 200, {
-    "content-type": "text/csv; charset=utf-8; header=present",
-    "content-disposition": `attachment; filename="charges-${day(since)}-${day(now)}.csv"`,
-  });
+  return c.body(csv(await readEntries(c, c.var.account.id), since), 200, csvHeaders(`charges-${day(since)}-${day(now)}`));
 }
 
 export const usage = new Hono<ConsoleEnvironment>()

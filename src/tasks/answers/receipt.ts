@@ -9,7 +9,7 @@ const seconds = (ms: number) => Math.floor(ms / 1000);
 /**
  * How many routes were asked to do the work. Each route that was replaced has left an attempt, also one whose result was used in the end.
  */
-const countAttempts = ({ attempts, route, askedAt, operation, result }: Task) =>
+export const countAttempts = ({ attempts, route, askedAt, operation, result }: Task) =>
   attempts.length + (route >= attempts.length && (askedAt !== undefined || operation !== undefined || result) ? 1 : 0);
 
 /** The receipt of a final task, amounts in balance units. */

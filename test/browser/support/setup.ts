@@ -1,4 +1,4 @@
-/** One gateway with its own state and sample tasks of the demo account, and one Chromium, for the whole run. */
+/** One gateway with its own state, sample tasks of the demo account and Stripe in memory, and one Chromium, for the whole run. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,6 +8,7 @@ import type { TestProject } from "vitest/node";
 import { chromiumOptions } from "../../../scripts/support/chromium.ts";
 import { type Gateway, startGateway } from "../../../scripts/support/gateway.ts";
 import { makeSamples } from "../../../scripts/support/sample-tasks.ts";
+import { startStripe } from "../../programs/support/stripe-server.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -15,6 +16,8 @@ declare module "vitest" {
     gateway: Pick<Gateway, "baseUrl" | "adminToken"> & { account: NonNullable<Gateway["account"]> };
     /** Chromium's WebSocket endpoint. */
     chromium: string;
+    /** The address at which Stripe's page for a payment is, instead of checkout.stripe.com. */
+    checkout: string;
   }
 }
 
@@ -22,18 +25,22 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const browser = await chromium.launchServer(chromiumOptions());
   const stateDir = await mkdtemp(join(tmpdir(), "gateway-browser-"));
   let gateway: Gateway | undefined;
+  const stripe = await startStripe();
   const tearDown = async () => {
     await Promise.all([browser.close(), gateway?.stop()]);
+    stripe.close();
     await rm(stateDir, { recursive: true, force: true });
   };
   try {
-    gateway = await startGateway({ stateDir, quiet: true });
+    gateway = await startGateway({ stateDir, quiet: true, env: stripe.env });
     await makeSamples(gateway);
   } catch (error) {
     await tearDown();
     throw error;
   }
   const { baseUrl, adminToken, account } = gateway;
+  stripe.sendEventsTo(`${baseUrl}/payments/stripe`);
+  project.provide("checkout", stripe.env.STRIPE_BASE_URL);
   project.provide("gateway", { baseUrl, adminToken, account: account! });
   project.provide("chromium", browser.wsEndpoint());
   return tearDown;

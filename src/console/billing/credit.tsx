@@ -1,0 +1,111 @@
+/** Who can add to a balance that does not suffice, and `/console/credit`, which asks them for it by e-mail. */
+
+import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { Hono } from "hono";
+import { countAttempt } from "../../db/attempts.ts";
+import { remaining } from "../../db/ledger.ts";
+import { isAtLeast } from "../access.ts";
+import { fullAmount } from "../amounts.ts";
+import { page, readForm, signedIn } from "../frame.tsx";
+import { readBalance } from "../ledger.ts";
+import { buildPost } from "../mail.ts";
+import { findOperators, findRecipients } from "../members.ts";
+import { chooseLanguage, translator } from "../messages.ts";
+import { Note } from "../parts/note.tsx";
+import { balanceUnit } from "../settings.ts";
+import { paymentOptions } from "./top-up.tsx";
+
+const path = "/console/credit";
+/** Questions of one account, and their length. */
+const asked = { window: 3600, max: 2 };
+const maxWords = 500;
+
+/** "pay": the user can; else whom to ask. */
+export type Helper = "pay" | "owners" | "operator";
+
+export async function findHelper(c: ConsoleContext): Promise<Helper> {
+  if (!(await paymentOptions(c))) return "operator";
+  return isAtLeast(c.get("membership").role, "admin") ? "pay" : "owners";
+}
+
+interface Shown {
+  words?: string;
+  problem?: string;
+  status?: 200 | 400 | 429 | 503;
+}
+
+async function creditPage(c: ConsoleContext, { words = "", problem, status = 200 }: Shown = {}) {
+  const { t } = c.var;
+  const helper = await findHelper(c);
+  if (helper === "pay") return c.redirect("/console/billing", 303);
+  const sends = buildPost(c.env, new URL(c.req.url).origin) !== undefined;
+  return page(
+    c,
+    t("credit_ask"),
+    c.req.query("sent") === "1" ? (
+      <Note tone="good" role="status">
+        {t("credit_sent")}
+      </Note>
+    ) : !sends ? (
+      <Note>{t("credit_no_mail")}</Note>
+    ) : (
+      <form method="post" action={path} class="stack" data-once>
+        {problem !== undefined && (
+          <Note tone="bad" role="alert">
+            {problem}
+          </Note>
+        )}
+        <div class="field">
+          <label for="f-words">{t("credit_words")}</label>
+          <textarea class="in" id="f-words" name="words" rows={3} maxlength={maxWords}>
+            {words}
+          </textarea>
+        </div>
+        <p>
+          <button class="btn primary">{t("credit_ask")}</button>
+        </p>
+      </form>
+    ),
+    status,
+    { width: "slim", lead: t(helper === "owners" ? "credit_from_owners" : "credit_from_operator") },
+  );
+}
+
+async function askPosted(c: ConsoleContext) {
+  const { t } = c.var;
+  const words = (await readForm(c))("words").trim();
+  const account = c.get("account");
+  const post = buildPost(c.env, new URL(c.req.url).origin);
+  const helper = await findHelper(c);
+  if (helper === "pay") return c.redirect("/console/billing", 303);
+  if (words.length > maxWords) return creditPage(c, { words, problem: t("credit_words_long", { most: maxWords }), status: 400 });
+  const recipients = helper === "owners" ? await findRecipients(c.env.DB, account.id) : await findOperators(c.env.DB);
+  if (!post || recipients.length === 0) return creditPage(c, { words, problem: t("credit_no_mail"), status: 503 });
+  if (!(await countAttempt(c.env.DB, `credit ${account.id}`, asked)))
+    return creditPage(c, { words, problem: t("billing_too_many"), status: 429 });
+  const left = remaining(await readBalance(c, account.id));
+  const link = helper === "owners" ? "/console/billing" : `/console/admin/accounts/${account.id}`;
+  for (const { email, name, language: latest } of recipients) {
+    const language = chooseLanguage(latest ?? undefined, undefined);
+    const translate = translator(language);
+    const values = {
+      person: c.get("user").email,
+      account: account.name || account.email,
+      left: left === null ? translate("unlimited") : fullAmount(language, balanceUnit(c.env), left),
+    };
+    const said = words === "" ? "" : `\n\n${words}`;
+    await post({
+      to: email,
+      subject: translate("mail_credit_subject", values),
+      language,
+      text: `${translate("mail_greeting", { name: name || email })}\n\n${translate("mail_credit", values)}${said}\n\n${new URL(link, c.req.url).href}`,
+      action: translate("mail_open"),
+    });
+  }
+  return c.redirect(`${path}?sent=1`, 303);
+}
+
+export const credit = new Hono<ConsoleEnvironment>()
+  .use(signedIn)
+  .get("/", (c) => creditPage(c))
+  .post("/", askPosted);
