@@ -131,7 +131,7 @@ export const Result = ({ task, result }: Props) => {
           ) : (
             <figure class="hero">
               <img src={only} alt={title} />
-              <CredentialBadge of={taskCredentials(task)} id="credential" asset={result.images[0]!} url={only} madeAt={task.completed_at} />
+              <CredentialBadge of={taskCredentials(task)} id="credential" asset={result.images[0]} url={only} madeAt={task.completed_at} />
             </figure>
           )}
           <MoreResults task={task} result={result} />
