@@ -21,8 +21,8 @@ interface Badge {
   of: Credentials | undefined;
   /** Unique on the page. */
   id: string;
-  /** The file. */
-  asset: Asset;
+  /** The file; a task may have made none of its kind. */
+  asset: Asset | undefined;
   /** The file's URL, whose manifest the browser reads when the card opens (`client/seal.js`). */
   url: string | undefined;
   /** When its task completed, in seconds. */
@@ -33,7 +33,7 @@ interface Badge {
 export const CredentialBadge = ({ of, id, asset, url, madeAt }: Badge) => {
   const { t } = useAround();
   if (of === undefined || of === "none") return null;
-  const digest = Uint8Array.fromBase64(asset.digest, { alphabet: "base64url" }).toHex();
+  const digest = asset && Uint8Array.fromBase64(asset.digest, { alphabet: "base64url" }).toHex();
   return (
     <>
       <button class="cred on" type="button" popovertarget={id}>
@@ -62,12 +62,16 @@ export const CredentialBadge = ({ of, id, asset, url, madeAt }: Badge) => {
               </dd>
             </>
           ))}
-          <dt>{t("credential_digest")}</dt>
-          <dd>
-            <code class="id" title={digest}>
-              {`${digest.slice(0, 4)}…${digest.slice(-4)}`}
-            </code>
-          </dd>
+          {digest && (
+            <>
+              <dt>{t("credential_digest")}</dt>
+              <dd>
+                <code class="id" title={digest}>
+                  {`${digest.slice(0, 4)}…${digest.slice(-4)}`}
+                </code>
+              </dd>
+            </>
+          )}
         </dl>
         <p class="row gap0">
           <a class="btn sm" href="/verify">
