@@ -6,12 +6,14 @@ import { once } from "../base/once.ts";
 
 const roles = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 
+const imageAddress = () => z.string().check(z.meta({ description: "URL, data URI or id of a file (file_...)" }));
+
 const part = () =>
   z.union([
     z.object({ type: z.literal("text"), text: z.string() }),
     z.object({
       type: z.literal("image_url"),
-      image_url: z.object({ url: z.string(), detail: z.optional(z.enum(["auto", "low", "high", "original"])) }),
+      image_url: z.object({ url: imageAddress(), detail: z.optional(z.enum(["auto", "low", "high", "original"])) }),
     }),
     z.object({ type: z.literal("input_audio"), input_audio: z.object({ data: z.string(), format: z.enum(["wav", "mp3"]) }) }),
     z.object({

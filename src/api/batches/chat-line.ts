@@ -7,14 +7,20 @@ import type { Caller } from "../../db/callers.ts";
 import type { Charge } from "../../db/ledger.ts";
 import type { ReserveAnswer } from "../../wallet/limits.ts";
 import { chatHoldEnds } from "../chat/hold.ts";
+import { type ChatFiles, findChatFiles } from "../chat/files.ts";
 import { type ChatOrder, checkChat } from "../chat/order.ts";
+import { chatMemory } from "../request/large-body.ts";
 import type { BatchTerms } from "./state.ts";
 
+/** A chat with the stored images that it names. */
+export type CheckedChat = ChatOrder & { files: ChatFiles };
+
 /** Checks the body of a chat. It is answered whole. Throws `ApiError`. */
-export async function checkChatLine(env: Env, caller: Caller, body: Record<string, unknown>): Promise<ChatOrder> {
+export async function checkChatLine(env: Env, caller: Caller, body: Record<string, unknown>): Promise<CheckedChat> {
   const order = checkChat(env, caller, body, await liveCatalog(env.DB));
   if (order.isStream) throw new ApiError("unsupported_parameter", { violations: [{ param: "stream", rule: "unsupported_parameter" }] });
-  return order;
+  const files = await findChatFiles(env, caller, body, chatMemory(caller.accountId).left);
+  return { ...order, files };
 }
 
 export const toCharge = ({ accountId, keyId }: BatchTerms, taskId: string, { model }: ChatOrder): Charge => ({

@@ -18,8 +18,7 @@ import { batchPrefix, removeAssets, removeUnder, storeFile } from "../../storage
 import { newFileObject } from "../../storage/files.ts";
 import type { EndedLines, FailureGroup, LineQuery, LineReport } from "../../tasks/batch-line.ts";
 import { askUnattended } from "../chat/unattended.ts";
-import type { ChatOrder } from "../chat/order.ts";
-import { reserveChat, toCharge } from "./chat-line.ts";
+import { type CheckedChat, reserveChat, toCharge } from "./chat-line.ts";
 import { Checking } from "./checking.ts";
 import { BatchInput } from "./input.ts";
 import { type Line, parseLine } from "./lines.ts";
@@ -505,7 +504,7 @@ export class BatchObject extends DurableObject<Env> {
   }
 
   /** Holds a chat's price, and asks for it while other lines go on. */
-  async #holdChat(running: Running, n: number, line: Line, chat: ChatOrder, id: string): Promise<boolean> {
+  async #holdChat(running: Running, n: number, line: Line, chat: CheckedChat, id: string): Promise<boolean> {
     const charge = toCharge(this.#begun.terms, id, chat);
     const { held } = chat;
     this.#store.putChat({ n, charge, held, charged: 0, outcome: "provider_error" });
@@ -536,9 +535,9 @@ export class BatchObject extends DurableObject<Env> {
     return true;
   }
 
-  async #runChat(running: Running, n: number, line: Line, chat: ChatOrder, charge: Charge): Promise<void> {
+  async #runChat(running: Running, n: number, line: Line, chat: CheckedChat, charge: Charge): Promise<void> {
     const { terms } = this.#begun;
-    const asker = { env: this.env, background: this.ctx, requestId: terms.requestId, accountId: terms.accountId };
+    const asker = { env: this.env, background: this.ctx, requestId: terms.requestId, accountId: terms.accountId, files: chat.files };
     const { result, charged, outcome, attempts } = await askUnattended(asker, charge.taskId, chat);
     if (!this.#batch || this.#store.hasLine(n)) return;
     const { held } = chat;

@@ -9,8 +9,7 @@ import type { CreateAnswer } from "../../tasks/object/creating.ts";
 import type { BatchLine } from "../../tasks/batch-line.ts";
 import { errorBody } from "../request/error-body.ts";
 import { withoutImages } from "../request/large-body.ts";
-import type { ChatOrder } from "../chat/order.ts";
-import { checkChatLine } from "./chat-line.ts";
+import { checkChatLine, type CheckedChat } from "./chat-line.ts";
 import type { Lookups } from "../submissions/lookups.ts";
 import { digestBody, storeInputs, storeVideo } from "../submissions/inputs.ts";
 import { type Checked, readFields, type SubmissionRequest, toSubmission } from "../submissions/submission.ts";
@@ -25,7 +24,7 @@ interface CheckedTask extends Checked {
 }
 
 /** A line that was checked, its price in millionths and its usual seconds. */
-export type CheckedLine = { price: number; typicalSeconds: number } & ({ task: CheckedTask } | { chat: ChatOrder });
+export type CheckedLine = { price: number; typicalSeconds: number } & ({ task: CheckedTask } | { chat: CheckedChat });
 
 /** Checks a line as its own endpoint would. Throws `ApiError`. */
 export async function checkLine(

@@ -11,6 +11,7 @@ import { newChatId } from "../../base/ids.ts";
 import { log } from "../../base/log.ts";
 import { Caller } from "./caller.ts";
 import { ChatCosts } from "./costs.ts";
+import { type ChatFiles, findChatFiles, withFilesInMemory } from "./files.ts";
 import { holdForChat } from "./hold.ts";
 import { settleChat } from "../../wallet/settlements.ts";
 import { admitToSubmit } from "../request/auth.ts";
@@ -19,7 +20,7 @@ import { type ChatOrder, checkChat } from "./order.ts";
 import { askRoutes, toChatError } from "./routes.ts";
 import { toErrorObject } from "../request/errors.ts";
 import { announceEnd } from "../request/model-end.ts";
-import { withChat } from "../request/large-body.ts";
+import { chatMemory, withChat } from "../request/large-body.ts";
 import { answerDryRun, isDryRun } from "../request/options.ts";
 import { readQuery } from "../request/query.ts";
 import { chatQuery } from "../schema/queries.ts";
@@ -32,10 +33,11 @@ export async function completeChat(c: AppContext): Promise<Response> {
   requireVariables(c.env, "chat");
   if (hasQuery(c)) readQuery(c, chatQuery);
   const catalog = await liveCatalog(c.env.DB);
-  return withChat(c, async (body) => {
+  return withChat(c, async (body, memory) => {
     const order = check(c, body, catalog);
+    const files = await findChatFiles(c.env, c.get("caller"), body, memory.left);
     if (isDryRun(c)) return dryRun(c, order);
-    const answered = answerChat(c, openChat(c, order), order);
+    const answered = withFilesInMemory(memory, files, () => answerChat(c, openChat(c, order), order, files));
     // A caller that disconnects ends the answer but not the accounting: everything generated is settled. Nor does it end a call of the
     // wallet that this request makes for others too.
     c.executionCtx.waitUntil(answered.catch(() => undefined)); // its fault is answered
@@ -44,8 +46,11 @@ export async function completeChat(c: AppContext): Promise<Response> {
 }
 
 /** Answers what the chat with this body would answer with `?dry_run=true`. */
-export const previewChat = (c: AppContext, body: Record<string, unknown>, catalog: Catalog): Promise<Response> =>
-  dryRun(c, check(c, body, catalog));
+export async function previewChat(c: AppContext, body: Record<string, unknown>, catalog: Catalog): Promise<Response> {
+  const order = check(c, body, catalog);
+  await findChatFiles(c.env, c.get("caller"), body, chatMemory("").left);
+  return dryRun(c, order);
+}
 
 /** Checks a body for a request, which gets the model's name and end. Throws an `ApiError`. */
 const check = (c: AppContext, raw: Record<string, unknown>, catalog: Catalog): ChatOrder =>
@@ -111,7 +116,7 @@ interface HeldChat extends Chat {
 }
 
 /** Holds the price, asks the routes and answers. Each way out after the hold settles it, once. */
-async function answerChat(c: AppContext, chat: HeldChat, { routes, isStream, ignored }: ChatOrder): Promise<Response> {
+async function answerChat(c: AppContext, chat: HeldChat, { routes, isStream, ignored }: ChatOrder, files: ChatFiles): Promise<Response> {
   try {
     await chat.hold();
     chat.caller.watch();
@@ -120,7 +125,7 @@ async function answerChat(c: AppContext, chat: HeldChat, { routes, isStream, ign
       chat.settle(undefined);
       throw new ApiError("unavailable");
     }
-    const asker = { env: c.env, background: c.executionCtx, requestId: c.get("requestId"), accountId: c.get("caller").accountId };
+    const asker = { env: c.env, background: c.executionCtx, requestId: c.get("requestId"), accountId: c.get("caller").accountId, files };
     const { response, dropped } = await askRoutes(asker, chat, routes, isStream).catch((error: unknown) => {
       // If the upstream had no time to answer before the caller left, at least the prompt is charged.
       const isLeft = chat.caller.isGone() && chat.caller.signal.aborted;

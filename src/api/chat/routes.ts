@@ -10,6 +10,7 @@ import { alert } from "../../base/log.ts";
 import { isOn, providerNamed, unhealthyLast } from "../../providers/index.ts";
 import { type Provider } from "../../providers/provider.ts";
 import { type Malformed, ProviderError } from "../../providers/provider-error.ts";
+import { type ChatFiles, fillFiles } from "./files.ts";
 import type { Chat } from "./relay.ts";
 import { logStep } from "../../step-log.ts";
 import { withSpan } from "../../tracing.ts";
@@ -68,6 +69,7 @@ export interface Asker {
   background: Pick<ExecutionContext, "waitUntil">;
   requestId: string;
   accountId: string;
+  files: ChatFiles;
 }
 
 /**
@@ -75,14 +77,15 @@ export interface Asker {
  * supports the format; after any other fault before the answer the next route is tried.
  */
 export async function askRoutes(
-  { env, background, requestId, accountId }: Asker,
+  { env, background, requestId, accountId, files }: Asker,
   chat: Chat,
   routes: FittedRoute[],
   stream: boolean,
 ): Promise<{ response: Response; dropped: string[] }> {
   let fault: unknown;
   let refusal: { malformed: Malformed; family: ChatFamily } | undefined;
-  for (const [attempt, route] of routes.entries()) {
+  const filled = await fillFiles(env, files, routes);
+  for (const [attempt, route] of filled.entries()) {
     const { provider, model, family, body, dropped } = route;
     if (refusal && !mayHonour(refusal.malformed, refusal.family, family)) continue;
     const started = Date.now();

@@ -5,7 +5,9 @@ import { chatPrice } from "../../catalog/prices.ts";
 import type { ApiError } from "../../base/errors.ts";
 import type { BookedAttempt } from "../../db/settled-sums.ts";
 import type { Usage } from "./answer.ts";
+import { chatMemory } from "../request/large-body.ts";
 import { ChatCosts } from "./costs.ts";
+import { withFilesInMemory } from "./files.ts";
 import type { ChatOrder } from "./order.ts";
 import { type Chat, readWhole } from "./relay.ts";
 import { type Asker, askRoutes, toChatError } from "./routes.ts";
@@ -42,8 +44,11 @@ export async function askUnattended(asker: Asker, id: string, order: ChatOrder):
     attempts: costs.attempts(usage),
   });
   try {
-    const { response } = await askRoutes(asker, chat, routes, false);
-    return end({ answer: await readWhole(response, chat) });
+    const ask = async () => {
+      const { response } = await askRoutes(asker, chat, routes, false);
+      return readWhole(response, chat);
+    };
+    return end({ answer: await withFilesInMemory(chatMemory(asker.accountId), asker.files, ask) });
   } catch (error) {
     return end({ error: toChatError(error, asker.requestId, given) });
   }

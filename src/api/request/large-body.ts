@@ -56,19 +56,41 @@ export async function readLargeBody(c: AppContext, taskId: string, { keepsImages
 }
 
 /** Reads a chat, which arrives completely, and answers it under a permit for its size. Throws what `readLargeBody` and `answer` throw. */
-export const withChat = (c: AppContext, answer: (body: Record<string, unknown>) => Promise<Response>): Promise<Response> =>
+export const withChat = (
+  c: AppContext,
+  answer: (body: Record<string, unknown>, memory: ChatMemory) => Promise<Response>,
+): Promise<Response> =>
   readBody(c, largeBody, {
-    small: ({ body }) => answer(body),
+    small: ({ body }) => answer(body, chatMemory(toOwner(c.get("caller")).share)),
     large: async ({ head, arrival, owner }) => {
       const rest = await arrival.rest();
-      const work = async () => answer((await read(c, undefined, joined(head, rest))).body);
+      const bytes = head.length + rest.bytes;
+      // Its owner's share has been taken by the body.
+      const memory = { left: largeBody - bytes, take: takeMemory(undefined) };
+      const work = async () => answer((await read(c, undefined, joined(head, rest))).body, memory);
       try {
-        return await chats.take(work, refusal, owner.share, head.length + rest.bytes);
+        return await chats.take(work, refusal, owner.share, bytes);
       } finally {
         await rest.discard();
       }
     },
   });
+
+/** The memory for the stored images of a chat: together with its body they have at most the bytes of the largest body. */
+export interface ChatMemory {
+  /** Bytes. */
+  left: number;
+  /** Runs the work under a permit for so many bytes. Throws 503 if there is none in time. */
+  take<T>(bytes: number, work: () => Promise<T>): Promise<T>;
+}
+
+/** The memory of a chat with a small body. */
+export const chatMemory = (share: string): ChatMemory => ({ left: largeBody, take: takeMemory(share) });
+
+const takeMemory =
+  (share: string | undefined): ChatMemory["take"] =>
+  (bytes, work) =>
+    chats.take(work, refusal, share, bytes);
 
 /** A large body whose first bytes have arrived. */
 interface Arriving {

@@ -9,7 +9,7 @@ import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.
 import { answerImages, type Made } from "./image-answer.ts";
 import { sendLargeJson } from "./large-json.ts";
 import { type Identify, once, onceRead } from "./once.ts";
-import { awaitSubmitted, isDryRun, ownFields, reportDropped, withDryRun } from "./submission.ts";
+import { awaitSubmitted, isDryRun, ownFields, reportDropped, toImageUrl, withDryRun } from "./submission.ts";
 import { isLarge } from "./turns.ts";
 
 const submissions = "/v1/images/generations";
@@ -162,12 +162,12 @@ async function editArriving(
   return answerImages(c, made, format);
 }
 
-/** Accepts `[{image_url}]` or a list of URLs. File ids are not supported. */
+/** Accepts `[{image_url}]`, `[{file_id}]` or a list of URLs and ids. */
 function readImages(c: AppContext, given: unknown): string[] {
   const list = Array.isArray(given) ? given : given === undefined ? [] : [given];
   if (list.length === 0) throw refuseField(c, "images", "required");
   return list.map((item: unknown, at) => {
-    const url: unknown = typeof item === "object" && item !== null && "image_url" in item ? item.image_url : item;
+    const url = toImageUrl(item);
     if (typeof url !== "string") throw refuseField(c, `images[${at}]`, "not_supported");
     return url;
   });

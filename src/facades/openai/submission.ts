@@ -68,3 +68,10 @@ export async function awaitSubmitted(c: AppContext, sent: Response): Promise<Tas
   if (replayed !== null) c.header("idempotent-replayed", replayed);
   return awaitTask(c, submitted.id);
 }
+
+/** The URL or the id of a stored file in OpenAI's `{image_url}` or `{file_id}`; another value is returned as it is. */
+export function toImageUrl(given: unknown): unknown {
+  if (typeof given !== "object" || given === null) return given;
+  if ("image_url" in given) return given.image_url;
+  return "file_id" in given ? given.file_id : given;
+}

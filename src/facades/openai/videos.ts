@@ -9,7 +9,7 @@ import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
 import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { sendLargeJson } from "./large-json.ts";
 import { once, onceRead } from "./once.ts";
-import { answerDryRun, isDryRun, ownFields, withDryRun } from "./submission.ts";
+import { answerDryRun, isDryRun, ownFields, toImageUrl, withDryRun } from "./submission.ts";
 import { isLarge } from "./turns.ts";
 import { sizes, toVideo } from "./video-view.ts";
 
@@ -119,7 +119,7 @@ export async function toBody(c: AppContext, { input_reference: image, ...fields 
     const { metadata: _, ...own } = submission.body;
     return { ...own, input };
   }
-  const url: unknown = typeof image === "object" && image !== null && "image_url" in image ? image.image_url : image;
+  const url = toImageUrl(image);
   if (image !== undefined && typeof url !== "string") throw refuseField(c, "input_reference", "not_supported");
   return url === undefined ? submission.body : withImage(c, submission, url as string);
 }
@@ -131,7 +131,7 @@ function sendVideoForm(c: AppContext): Promise<Response> {
       identify,
       isFile: (name) => name === "input_reference",
       async toRequest({ fields, files }) {
-        const url = fields["input_reference[image_url]"];
+        const url = fields["input_reference[image_url]"] ?? fields["input_reference[file_id]"];
         const submission = toSubmission(c, await withCharacters(c, fields));
         if (files.length > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
         if (files.length > 0 && !(await takesImages(c, submission.model))) throw refuseField(c, "input_reference", "not_supported");

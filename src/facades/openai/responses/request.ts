@@ -153,9 +153,12 @@ function toPart(c: AppContext, part: unknown, param: string): object {
     case "output_text":
     case "text":
       return { type: "text", text: part["text"] };
-    case "input_image":
-      if (typeof part["image_url"] !== "string") throw refuseField(c, `${param}.image_url`, "required");
-      return { type: "image_url", image_url: { url: part["image_url"], ...(part["detail"] !== undefined && { detail: part["detail"] }) } };
+    case "input_image": {
+      // One of the two is given: a stored file is named in place of the URL.
+      const url = part["image_url"] ?? part["file_id"];
+      if (typeof url !== "string") throw refuseField(c, `${param}.image_url`, "required");
+      return { type: "image_url", image_url: { url, ...(part["detail"] !== undefined && { detail: part["detail"] }) } };
+    }
     case "input_file":
       if (typeof part["file_data"] !== "string") throw refuseField(c, `${param}.file_data`, "required");
       return {
