@@ -118,6 +118,15 @@ export const consolePages: ConsolePage[] = [
     },
   },
   { name: "logs", as: "demo", reach: at("/console/logs") },
+  {
+    name: "logs-drawer",
+    as: "demo",
+    reach: async (page) => {
+      await page.goto("/console/logs");
+      await page.locator("tbody a.path").first().click();
+      await page.locator(".drawer").waitFor();
+    },
+  },
   { name: "logs-none", as: "demo", reach: at("/console/logs?result=failed&text=nothing") },
   { name: "webhooks", as: "demo", reach: at("/console/webhooks") },
   { name: "webhooks-rotate", as: "demo", reach: at("/console/webhooks/rotate") },

@@ -20,6 +20,7 @@ const rules: Rule[] = [
   { path: /^\/console\/account(\/|$)/, read: "viewer", write: "viewer" },
   { path: /^\/console\/(switch|members\/leave)$/, read: "viewer", write: "viewer" },
   { path: /^\/console\/credit$/, read: "viewer", write: "viewer" },
+  { path: /^\/console\/first$/, read: "member", write: "member" },
   { path: /^\/console\/(playground|chat)(\/|$)/, read: "member", write: "member" },
   { path: /^\/console\/(tasks|characters|batches|files|thumbnails)(\/|$)/, read: "viewer", write: "member" },
   // The list shows no secret; the forms for changes are for those who may send them.
@@ -37,8 +38,8 @@ const rules: Rule[] = [
   { path: /^\/console\/members$/, read: "viewer", write: "admin" },
   { path: /^\/console\/members\//, read: "admin", write: "admin" },
   { path: /^\/console\/audit-log(\/|$)/, read: "admin", write: "owner" },
-  // A receipt names who paid.
-  { path: /^\/console\/billing\/receipts\//, read: "admin", write: "admin" },
+  // A receipt names who paid, and with which card.
+  { path: /^\/console\/billing\/(receipts\/|card$)/, read: "admin", write: "admin" },
   { path: /^\/console\/billing(\/|$)/, read: "viewer", write: "admin" },
   // Of the deployment: the account must be an admin's too.
   { path: /^\/console\/admin(\/|$)/, read: "admin", write: "admin" },

@@ -8,6 +8,9 @@ import { remaining } from "../db/ledger.ts";
 import { startOfDays } from "../db/ledger-reports.ts";
 import { readBalance, readSpent, readUses } from "./ledger.ts";
 import { askGateway, page, signedIn } from "./frame.tsx";
+import { mayOpen } from "./access.ts";
+import { readFirstCall } from "./keys/first-call.tsx";
+import { makeFirst } from "./overview/first-image.tsx";
 import { readAccountKeys } from "./keys/account-keys.ts";
 import { Filled } from "./parts/filled.tsx";
 import { Icon } from "./parts/icon.tsx";
@@ -16,7 +19,6 @@ import { Money } from "./parts/money.tsx";
 import { FirstSteps, FirstThings } from "./overview/first-steps.tsx";
 import { Failures, ModelsUsed, Recent, Running } from "./overview/lists.tsx";
 import { Spark } from "./overview/spark.tsx";
-import { landingSample } from "./site/docs.ts";
 import { readTasks, type TaskData } from "./answers.ts";
 import { isOpen } from "./tasks/answers.ts";
 import { hashedPath } from "./static-files.ts";
@@ -53,8 +55,10 @@ async function overviewPage(c: ConsoleContext) {
     findThreshold(c.env.DB, id),
   ]);
   const left = remaining(balance);
-  if (latest.length === 0 && uses.length === 0)
-    return page(c, t("overview"), <FirstThings sample={landingSample(c)} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
+  if (latest.length === 0 && uses.length === 0) {
+    const first = mayOpen(c.get("membership").role, "POST", "/console/first") ? await readFirstCall(c) : undefined;
+    return page(c, t("overview"), <FirstThings c={c} left={left} isKeyed={isKeyed} first={first} />);
+  }
   const low = left !== null && left <= Math.max(0, threshold ?? 0) ? { left, helper: await findHelper(c) } : undefined;
   const today = startOfDays(1, now);
   const sum = (since: number) => spent.reduce((total, { day, charged }) => total + (day >= since ? charged : 0), 0);
@@ -119,4 +123,7 @@ async function running(c: ConsoleContext) {
   return page(c, c.get("t")("overview"), <Running tasks={(await readTaskList(c, `limit=${newest}`)).filter(isOpen)} />);
 }
 
-export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, overviewPage).get("/running", signedIn, running);
+export const overview = new Hono<ConsoleEnvironment>()
+  .get("/", signedIn, overviewPage)
+  .get("/running", signedIn, running)
+  .post("/first", signedIn, makeFirst);

@@ -49,6 +49,8 @@ export interface RequestFilter {
   model?: string | undefined;
   /** The error's code. */
   error?: string | undefined;
+  /** Only answers that took at least this long, milliseconds. */
+  slow?: number | undefined;
   /** From a time to another, in milliseconds. */
   since?: number | undefined;
   until?: number | undefined;
@@ -189,9 +191,10 @@ const missed = (entry: RequestEntry, filter: RequestFilter): Facet[] =>
   facets.filter((facet) => filter[facet] !== undefined && filter[facet] !== valueOf[facet](entry));
 
 /** True if a request matches the filters that are not by a value. */
-const isAmong = (entry: RequestEntry, { keys, text, since = 0, until = Infinity }: RequestFilter, now: number): boolean =>
+const isAmong = (entry: RequestEntry, { keys, text, slow = 0, since = 0, until = Infinity }: RequestFilter, now: number): boolean =>
   entry.at >= Math.max(now - keptMs, since) &&
   entry.at < until &&
+  entry.ms >= slow &&
   (keys === undefined || (entry.key !== undefined && keys.includes(entry.key))) &&
   (text === undefined || [entry.request, entry.task, entry.path].some((words) => words?.includes(text)));
 

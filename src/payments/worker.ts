@@ -3,6 +3,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Actor } from "../db/audit-log.ts";
 import { findCustomer, findPayment } from "../db/payments.ts";
+import { findTopUp } from "../db/top-ups.ts";
 import { readWord } from "../base/variables.ts";
 import type { PaymentObjects } from "../rpc/payment-objects.ts";
 import type {
@@ -11,6 +12,7 @@ import type {
   EventOutcome,
   PaymentOptions,
   PaymentsWorker,
+  StoredCard,
   TopUpAnswer,
   TopUpOrder,
 } from "../rpc/payments.ts";
@@ -63,6 +65,14 @@ export default class Payments extends WorkerEntrypoint<PaymentsBindings> impleme
     const intent = await stripe.paymentIntents.retrieve(payment.intentId, { expand: ["latest_charge"] });
     const charge = intent.latest_charge;
     return charge && typeof charge !== "string" ? (charge.receipt_url ?? undefined) : undefined;
+  }
+
+  async card(accountId: string): Promise<StoredCard | undefined> {
+    const stripe = openStripe(this.env);
+    const method = (await findTopUp(this.env.DB, accountId, Date.now()))?.methodId;
+    if (!stripe || !method) return undefined;
+    const { card } = await stripe.paymentMethods.retrieve(method);
+    return card ? { brand: card.brand, last4: card.last4 } : undefined;
   }
 
   async portal(accountId: string, returnUrl: string): Promise<string | undefined> {

@@ -6,7 +6,7 @@ import { alert } from "../base/log.ts";
 import { toBatchObjectId, toObjectId } from "../base/ids.ts";
 import { Objects, SharedObjects } from "./objects.ts";
 import { PaymentObjects } from "./payment-objects.ts";
-import type { CheckoutAnswer, CheckoutOrder, PaymentOptions, TopUpAnswer, TopUpOrder } from "./payments.ts";
+import type { CheckoutAnswer, CheckoutOrder, PaymentOptions, StoredCard, TopUpAnswer, TopUpOrder } from "./payments.ts";
 import type { Delivery, Reconciliation, RestoredDecision } from "./operations.ts";
 import { providerStates } from "../providers/index.ts";
 import type { Actor } from "../db/audit-log.ts";
@@ -138,6 +138,11 @@ export class ConsoleApi extends SharedObjects {
   /** The address of a payment's invoice or receipt at Stripe; undefined if it has none. */
   async paymentReceipt(accountId: string, paymentId: string): Promise<string | undefined> {
     return this.#env.PAYMENTS?.receipt(accountId, paymentId);
+  }
+
+  /** The card that is stored for automatic top-up; undefined without one. Throws if Stripe does not answer. */
+  async paymentCard(accountId: string): Promise<StoredCard | undefined> {
+    return this.#env.PAYMENTS?.card(accountId);
   }
 
   /** The address of Stripe's portal for the account; undefined before its first payment. */

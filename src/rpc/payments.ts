@@ -15,6 +15,8 @@ export interface PaymentsWorker {
   event(wallets: PaymentObjects, body: string, signature: string): Promise<EventOutcome>;
   /** The address of a payment's invoice or receipt at Stripe; undefined if it has none. */
   receipt(accountId: string, paymentId: string): Promise<string | undefined>;
+  /** The card that is stored for automatic top-up, as Stripe has it now; undefined without one. */
+  card(accountId: string): Promise<StoredCard | undefined>;
   /** The address of Stripe's portal for the account; undefined before the first payment. */
   portal(accountId: string, returnUrl: string): Promise<string | undefined>;
   /** Every five minutes: automatic top-ups, the daily look at Stripe, and customers of erased accounts. */
@@ -45,6 +47,12 @@ export interface PaymentOptions {
   offered: number[];
   /** True if the account has paid before, so that Stripe's portal has something to show. */
   hasCustomer: boolean;
+}
+
+/** `visa`, `4242`. */
+export interface StoredCard {
+  brand: string;
+  last4: string;
 }
 
 /** Automatic top-up of an account: amounts in millionths; null switches it off. `wantsCard`: another card than the stored one. */

@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import worker from "../../src/worker.ts";
-import { failOnce } from "../support/faults.ts";
+import { crash, failOnce, openStub } from "../support/faults.ts";
 import {
   type Account,
   alarmAt,
@@ -157,6 +157,41 @@ test("it counts as a submission and as a read, and names the limit of submission
   expect(counted).toEqual(["submission", "read", "submission", "read"]);
   const refused = await call(`${images}?wait=1`, { key, body: image(), vars: { ...vars, READS: limiter("read", false) } });
   expect([refused.status, refused.headers.get("x-ratelimit-limit-requests")]).toEqual([429, "600"]);
+});
+
+test("the task's object crashes while the caller waits: the answer is the finished task, and a repeat is the same one", async () => {
+  const account = await newAccount();
+  const headers = { "idempotency-key": unique() };
+  const body = image();
+  const waits = whileWaiting(account, async (id) => {
+    await crash(openStub(id));
+    await finish(account, id);
+  });
+  const first = await call(`${images}?wait=60`, { key: account.key, body, headers });
+  expect([first.status, first.body.status]).toEqual([200, "completed"]);
+  waits.mockRestore();
+  const again = await call(`${images}?wait=60`, { key: account.key, body, headers });
+  expect([again.status, again.body.id, again.body.status]).toEqual([200, first.body.id, "completed"]);
+  expect(await tasks(account)).toHaveLength(1);
+  expect(await readBalance(account)).toMatchObject({ used: 0.03, reserved: 0 });
+});
+
+test("the time is up after a crash, before the end: the repeat waits for the same task, which is charged once", async () => {
+  const account = await newAccount();
+  const headers = { "idempotency-key": unique() };
+  const body = image();
+  const waits = whileWaiting(account, (id) => crash(openStub(id)));
+  const first = await call(`${images}?wait=1`, { key: account.key, body, headers });
+  expect([first.status, first.body.status]).toEqual([200, "queued"]);
+  waits.mockRestore();
+  whileWaiting(account, async (id) => {
+    await crash(openStub(id));
+    await finish(account, id);
+  });
+  const again = await call(`${images}?wait=60`, { key: account.key, body, headers });
+  expect([again.body.id, again.body.status]).toEqual([first.body.id, "completed"]);
+  expect(await tasks(account)).toHaveLength(1);
+  expect(await readBalance(account)).toMatchObject({ used: 0.03, reserved: 0 });
 });
 
 test("a repeat with the same idempotency key waits for the same task; without wait it has the first answer", async () => {

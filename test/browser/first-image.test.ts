@@ -1,17 +1,13 @@
 /** The way of a new user: sign up, top up, make the first image. */
 
-import { inject } from "vitest";
 import { amountIn } from "./support/amounts.ts";
+import { finishAtStripe, openStripe } from "./support/checkout.ts";
 import { measureWidth } from "./support/images.ts";
 import { expect, newPerson, test } from "./support/test.ts";
 
 test("a new user signs up, tops up 10 and has the first image in less than a minute", { timeout: 90_000 }, async ({ visitor, watch }) => {
   const page = await visitor();
-  watch.expect(/asked for https:\/\/checkout\.stripe\.com\//);
-  await page.route("https://checkout.stripe.com/**", async (route) => {
-    const { pathname } = new URL(route.request().url());
-    await route.fulfill({ response: await page.request.fetch(inject("checkout") + pathname, { method: route.request().method() }) });
-  });
+  await openStripe(page, watch);
   const { name, email, password } = newPerson();
   const startedAt = performance.now();
 
@@ -27,9 +23,7 @@ test("a new user signs up, tops up 10 and has the first image in less than a min
   const before = await balance();
   await page.getByText("$10", { exact: true }).click();
   await page.getByRole("button", { name: "Pay" }).click();
-  await page.getByRole("heading", { name: "Stripe" }).waitFor();
-  await page.getByRole("button", { name: "Pay" }).click();
-  await page.getByRole("link", { name: "Return" }).click();
+  await finishAtStripe(page, "Pay");
   await page.getByText("Thank you.").waitFor();
   await page.getByRole("row").filter({ hasText: "Paid" }).getByText("$10.00").first().waitFor();
   expect(await balance()).toBe(before + 10_000_000);

@@ -142,8 +142,8 @@ test("the bars, counts and filters of the address: path, model, key, error, resu
   expect(row("made")).toMatch(/200 imgA-4 A &lt;program&gt; 12 ms \$0\.03/);
   expect(row("lost")).toMatch(/provider_error: The generation failed\. Nothing was charged\. Failed .*\$0\.00/);
   expect(row("poor")).toContain("insufficient_quota: The balance is insufficient.");
-  expect(all).toContain(`<a class="plain path clip" href="/console/tasks/${task(3)}">`);
-  expect(all).toContain('<a class="plain path clip" href="/console/logs/asked-poor">');
+  expect(all).toContain(`<a class="plain path clip" href="/console/tasks/${task(3)}"`);
+  expect(all).toContain('<a class="plain path clip" href="/console/logs/asked-poor"');
   expect(all).not.toMatch(/secretprovider|itsmodel/);
   const found = async (query: string) => rows(await browser.read(`${page}?${query}`)).map((name) => name.slice(6));
   expect(await found(`path=${encodeURIComponent("GET /v1/tasks/{id}")}`)).toEqual(["poll-b", "poll-a"]);
@@ -211,4 +211,48 @@ test("a refused request has a page with what to do; one that made a task leads t
     for (const path of [page, `${page}/req-refused`])
       expect(await mine.browser.read(path)).not.toMatch(/logs_\w+<|fix_\w+|\{\w+\}|NaN|undefined/);
   }
+});
+
+test("a request stands beside the list, with its neighbours; slow ones are filtered, and all are a CSV file", async () => {
+  const { browser, id, keyId } = await person();
+  const now = Date.now();
+  const request = (name: string, ms: number, more: object = {}) => ({
+    account: id,
+    at: now - 1000 * name.charCodeAt(0),
+    request: `req_${name}`,
+    path: "POST /v1/images/generations",
+    status: 402,
+    outcome: "insufficient_quota",
+    message: '=1+"2"',
+    ms,
+    key: keyId,
+    ...more,
+  });
+  await writeRequests(env.DB, [request("c", 900), request("b", 1000), request("a", 31_000)]);
+  expect(rows(await browser.read(`${page}?slow=1`))).toEqual(["req_a", "req_b"]);
+  expect(rows(await browser.read(`${page}?slow=30`))).toEqual(["req_a"]);
+  expect(rows(await browser.read(`${page}?slow=2`)).length).toBe(3);
+
+  // Without script a row leads to its page; with it the same list comes with the request beside it.
+  const list = await browser.read(page);
+  expect(list).toContain('href="/console/logs/req_b" hx-get="/console/logs?open=req_b"');
+  expect(list).not.toContain('class="drawer"');
+  const open = await browser.read(`${page}?open=req_b`);
+  const beside = /<aside class="drawer".*<\/aside>/s.exec(open)?.[0] ?? "";
+  expect(open).toContain('<tr id="row-req_b" aria-current="true">');
+  expect(beside).toContain("Add to the balance, or choose a cheaper model.");
+  for (const [key, to] of [
+    ["ArrowLeft", "?open=req_a"],
+    ["ArrowRight", "?open=req_c"],
+    ["Escape", ""],
+  ] as const)
+    expect(beside).toMatch(new RegExp(`href="/console/logs${to.replace("?", "\\?")}"[^>]*data-key="${key}"`));
+  expect(await browser.read(`${page}?open=req_gone`)).not.toContain('class="drawer"');
+  expect(await (await person()).browser.read(`${page}?open=req_b`)).not.toContain('class="drawer"');
+
+  const file = await browser.ask(`${page}/requests.csv?slow=30`);
+  expect(file.headers.get("content-disposition")).toMatch(/^attachment; filename="requests-\d{4}-\d\d-\d\d\.csv"$/);
+  const lines = (await file.text()).trim().split("\r\n");
+  expect(lines.length).toBe(2);
+  expect(lines[1]).toContain(',req_a,POST,/v1/images/generations,402,insufficient_quota,"\'=1+""2""",31000,');
 });

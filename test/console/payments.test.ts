@@ -132,6 +132,12 @@ test("automatic top-up: on with a card that is stored at Stripe, changed, and of
   await shop.deliver();
   const on = await browser.read(`${page}?payment=stored`);
   for (const part of ["The card is stored.", "$0.00 of $30.00", "at most $30.00 a month", "Turn off"]) expect(on).toContain(part);
+  expect(on).toContain(`hx-get="${page}/card"`);
+  expect(await browser.read(`${page}/card`)).toBe("Visa ending in 4242, stored at Stripe.");
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  shop.stripe.faults.push(500, 500);
+  expect((await browser.ask(`${page}/card`)).status).toBe(204);
+  expect((await (await person(shop)).browser.ask(`${page}/card`)).status).toBe(204);
   const refused = await browser.ask(`${page}/top-up`, { ...settings, threshold: "11" });
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("from $0.01 to $10.00")]);
   expect((await browser.ask(`${page}/top-up`, { ...settings, ceiling: "much" })).status).toBe(400);

@@ -104,6 +104,7 @@ test("every request that payments send has the path and the fields of Stripe's A
     const settings = { threshold: "5", amount: "10", ceiling: "30", do: "save" };
     stripe.storeCard(inSession(await visit(`${billing}/top-up`, settings)), "declined");
     await deliver();
+    expect((await visit(`${billing}/card`)).text).toContain("4242");
     await asOperator(`/admin/accounts/${account}`, "PATCH", { quota: 1 });
     await cron();
     await cron();
@@ -118,6 +119,7 @@ test("every request that payments send has the path and the fields of Stripe's A
       "GET /v1/disputes",
       "GET /v1/payment_intents",
       "GET /v1/payment_intents/pi",
+      "GET /v1/payment_methods/pm",
       "GET /v1/refunds",
       "POST /v1/billing_portal/sessions",
       "POST /v1/checkout/sessions",

@@ -181,7 +181,7 @@ export class StripeEmulator {
   async fetch(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
     const text = new TextDecoder().decode(await request.arrayBuffer());
-    const name = `${request.method} ${pathname.replace(/(cus|cs|pi)_\w+/, "$1")}`;
+    const name = `${request.method} ${pathname.replace(/(cus|cs|pi|pm)_\w+/, "$1")}`;
     this.calls.push(name);
     if (request.headers.get("authorization") !== "Bearer sk_test_key") return failure(401, "authentication_error", "Invalid API Key");
     const fault = (name === "POST /v1/payment_intents" ? this.chargeFaults.shift() : undefined) ?? this.faults.shift();
@@ -204,6 +204,8 @@ export class StripeEmulator {
     const [, , kind = "", id = ""] = path.split("/");
     if (method === "GET" && id === "") return this.#list(kind, params);
     if (method === "GET" && kind === "payment_intents") return this.intents.get(id);
+    if (method === "GET" && kind === "payment_methods")
+      return this.cards.has(id) ? { id, object: "payment_method", type: "card", card: { brand: "visa", last4: "4242" } } : undefined;
     if (method === "GET" && path.startsWith("/v1/checkout/sessions/")) return this.sessions.get(path.split("/")[4]!);
     if (method === "DELETE" && kind === "customers")
       return this.customers.delete(id) ? { id, object: "customer", deleted: true } : undefined;

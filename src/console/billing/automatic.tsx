@@ -110,6 +110,11 @@ export const Automatic = ({ path, options: { offered, perCent }, set, typed }: A
             />
           )}
         </div>
+        {set?.methodId && (
+          <p class="meta" hx-get={path.replace(/top-up$/, "card")} hx-trigger="load">
+            {t("billing_card_stored")}
+          </p>
+        )}
         <p class="row">
           <button class="btn" name="do" value="save">
             {t(set ? "billing_save" : "billing_turn_on")}

@@ -248,6 +248,14 @@ async function receiptPage(c: ConsoleContext) {
   }
 }
 
+/** The part of automatic top-up that names its card: Stripe is asked after the page is there. Nothing if it does not answer. */
+async function cardPart(c: ConsoleContext) {
+  const card = await c.env.API.paymentCard(c.get("account").id).catch(() => undefined);
+  if (!card) return c.body(null, 204);
+  const brand = card.brand.replace(/^./, (letter) => letter.toUpperCase());
+  return c.html(c.var.t("billing_card", { brand, last4: card.last4 }));
+}
+
 export const billing = new Hono<ConsoleEnvironment>()
   .use(signedIn)
   .get("/", (c) => billingPage(c))
@@ -257,4 +265,5 @@ export const billing = new Hono<ConsoleEnvironment>()
   .post("/low", lowPosted)
   .post("/portal", portalPosted)
   .get("/payments.csv", paymentsFile)
+  .get("/card", cardPart)
   .get("/receipts/:id", receiptPage);

@@ -269,3 +269,12 @@ document.addEventListener("keydown", (event) => {
     search.focus();
   } else if (openPalette()) event.preventDefault();
 });
+
+// A link with `data-key` is followed by that key, unless something is typed or open above the page.
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  if (event.target instanceof Element && event.target.closest("input, textarea, select, pre, [popover], dialog")) return;
+  if (document.querySelector("dialog[open], [popover]:popover-open")) return;
+  const link = document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`);
+  if (link instanceof HTMLElement) link.click();
+});

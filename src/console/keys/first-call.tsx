@@ -19,11 +19,17 @@ import type { ApiKey } from "../../db/api-keys.ts";
 
 /** The call of the sample that all pages show. */
 const path = "/v1/images/generations?wait=60";
-const body = { model: "imgA-4", size: "16:9", prompt: "A lighthouse at dawn" };
+export const firstBody = { model: "imgA-4", size: "16:9", prompt: "A lighthouse at dawn" };
 
-/** What a call costs and how long it usually takes; undefined if the model is not available. */
-export async function readFirstCall(c: ConsoleContext): Promise<{ price: string; time: string } | undefined> {
-  const choice = (await readChoices(c)).find(({ id }) => id === body.model);
+/** What a call costs and how long it usually takes. */
+export interface FirstCallFacts {
+  price: string;
+  time: string;
+}
+
+/** Undefined if the model is not available. */
+export async function readFirstCall(c: ConsoleContext): Promise<FirstCallFacts | undefined> {
+  const choice = (await readChoices(c)).find(({ id }) => id === firstBody.model);
   const units = choice?.price["image"];
   if (!choice || units === undefined) return undefined;
   return { price: formatAmount(c, Math.round(units * 1e6)), time: usualTime(c.var.t, choice) };
@@ -83,18 +89,18 @@ export const FirstCall = ({
 };
 
 /** What came back, for the place below the command. */
-const Sent = ({ task }: { task: TaskData }) => {
+export const Sent = ({ task, prompt, done }: { task: TaskData; prompt: string; done: string }) => {
   const { t } = useAround();
   const image = taskImages(task)[0]?.url[0];
   return (
     <div class="sent">
-      {image !== undefined && <img src={image} alt={body.prompt} width={320} height={180} />}
+      {image !== undefined && <img src={image} alt={prompt} width={320} height={180} />}
       <div class="stack tight">
         <p class="row">
           <StatusPill task={task} />
           {task.cost?.charged !== undefined && <Money millionths={Math.round(task.cost.charged * 1e6)} />}
         </p>
-        <p>{task.status === "failed" ? task.error?.message : t(task.status === "completed" ? "key_works" : "key_runs")}</p>
+        <p>{task.status === "failed" ? task.error?.message : task.status === "completed" ? done : t("key_runs")}</p>
         <p>
           <a class="btn sm" href={`/console/tasks/${task.id}`}>
             {t("key_open_task")}
@@ -112,10 +118,16 @@ async function ask(c: ConsoleContext, key: ApiKey) {
   const answer = await askGateway(c, path, {
     method: "POST",
     headers: { "content-type": "application/json", "idempotency-key": `first-call-${key.id}` },
-    body: JSON.stringify(body),
+    body: JSON.stringify(firstBody),
   });
   if (!answer.ok) return <Note tone="bad">{(await readError(answer)).message}</Note>;
-  return <Sent task={await readTask(await askGateway(c, taskPath(await readTaskId(answer))))} />;
+  return (
+    <Sent
+      task={await readTask(await askGateway(c, taskPath(await readTaskId(answer))))}
+      prompt={firstBody.prompt}
+      done={c.var.t("key_works")}
+    />
+  );
 }
 
 /** Answers "Send it now": a part of the key's page, or without script a page of its own. */

@@ -3,15 +3,26 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { listKeys } from "../../db/api-keys.ts";
-import { countRequests, type Facet, keptDays, readRequests, type RequestCounts, type RequestFilter, results } from "../../db/requests.ts";
+import {
+  countRequests,
+  type Facet,
+  keptDays,
+  readRequests,
+  type RequestCounts,
+  type RequestEntry,
+  type RequestFilter,
+  results,
+} from "../../db/requests.ts";
 import { page, signedIn } from "../frame.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
+import { csvHeaders, csvOf } from "../usage/csv.ts";
 import { Icon } from "../parts/icon.tsx";
 import { live } from "../tasks/live.ts";
 import { buildQuery } from "../tasks/search.ts";
 import { dateText } from "../parts/date-time.tsx";
-import { readCosts } from "./costs.ts";
+import { type Charge, readCosts } from "./costs.ts";
+import { drawer } from "./drawer.tsx";
 import { entryPage } from "./entry.tsx";
 import { Histogram } from "./histogram.tsx";
 import { Requests } from "./requests.tsx";
@@ -29,6 +40,10 @@ const ranges = {
 type Range = keyof typeof ranges;
 const chosenParts = 60;
 
+/** Seconds that the filter of slow answers offers. */
+const slows = ["1", "5", "30"] as const;
+type Slow = (typeof slows)[number];
+
 /** What the address says. */
 interface Asked {
   result?: RequestFilter["result"];
@@ -37,6 +52,8 @@ interface Asked {
   key?: string | undefined;
   error?: string | undefined;
   text?: string | undefined;
+  /** Only answers that took at least so many seconds. */
+  slow?: Slow | undefined;
   /** The default is left out: all days that are kept. */
   range?: Exclude<Range, "3d"> | undefined;
   /** A time that was chosen in the bars, in milliseconds; then without a range. */
@@ -44,9 +61,11 @@ interface Asked {
   to?: string | undefined;
   /** "on": new requests appear while the page is open. */
   live?: "on" | undefined;
+  /** The request that stands beside the list. */
+  open?: string | undefined;
 }
 
-const pathWith = (asked: Asked & { after?: string }) => {
+const pathWith = (asked: Asked & { after?: string | undefined }) => {
   const query = buildQuery({ ...asked });
   return query === "" ? path : `${path}?${query}`;
 };
@@ -78,6 +97,8 @@ function parseAsked(c: ConsoleContext): Asked {
     key: word("key"),
     error: word("error"),
     text: word("text"),
+    slow: slows.find((seconds) => seconds === c.req.query("slow")),
+    open: /^[\w-]{1,64}$/.exec(c.req.query("open") ?? "")?.[0],
     ...(isTime ? { from, to } : { range: range === "1h" || range === "24h" ? range : undefined }),
     live: c.req.query("live") === "on" && c.req.query("after") === undefined ? "on" : undefined,
   };
@@ -85,7 +106,7 @@ function parseAsked(c: ConsoleContext): Asked {
 
 const Ranges = ({ asked }: { asked: Asked }) => {
   const { t } = useAround();
-  const { from, to: _to, range, ...others } = asked;
+  const { from, to: _to, range, open: _open, ...others } = asked;
   return (
     <nav class="seg" aria-label={t("logs_time")}>
       {(Object.keys(ranges) as Range[]).map((one) => (
@@ -147,6 +168,13 @@ const Choices = ({ asked, values, keyNames }: { asked: Asked; values: RequestCou
       {menu("model")}
       {menu("key", (key) => keyNames.get(key) ?? t("logs_key_gone"))}
       {menu("error")}
+      <Choice
+        name="slow"
+        any={t("logs_any_slow")}
+        options={slows.map((value) => ({ value, text: t("logs_slow", { seconds: value }) }))}
+        chosen={asked.slow}
+        to={(slow) => pathWith({ ...asked, slow: slows.find((one) => one === slow) })}
+      />
     </>
   );
 };
@@ -200,6 +228,57 @@ const Empty = ({ isFiltered }: { isFiltered: boolean }) => {
   );
 };
 
+/** What the address asks for, of the requests that the user may see. */
+function toFilter(c: ConsoleContext, asked: Asked, now: number): RequestFilter & { since: number; until: number } {
+  const { result, path: place, model, key, error, text, slow } = asked;
+  const { since, until } = timeOf(asked, now);
+  const keys = c.get("caller").ownWallets;
+  return { result, path: place, model, key, error, text, slow: slow && 1000 * Number(slow), since, until, keys };
+}
+
+const csvColumns: Record<string, (entry: RequestEntry) => string> = {
+  time: ({ at }) => new Date(at).toISOString(),
+  request: ({ request }) => request,
+  method: (entry) => entry.path.split(" ")[0] ?? "",
+  path: (entry) => entry.path.split(" ")[1] ?? "",
+  status: ({ status }) => String(status),
+  error: ({ outcome }) => (outcome === "ok" ? "" : outcome),
+  message: ({ message }) => message ?? "",
+  milliseconds: ({ ms }) => String(ms),
+  model: ({ model }) => model ?? "",
+  task: ({ task }) => task ?? "",
+};
+
+/** Downloads every request that matches the address. */
+function download(c: ConsoleContext) {
+  const now = Date.now();
+  const filter = toFilter(c, parseAsked(c), now);
+  const read = async (place: { limit: number; after?: RequestEntry | undefined }) =>
+    (await readRequests(c.env.DB, c.var.account.id, filter, { ...place, now })).entries;
+  return c.body(csvOf(csvColumns, read), 200, csvHeaders(`requests-${new Date(now).toISOString().slice(0, 10)}`));
+}
+
+/** The request beside the list: one of the page's, with its neighbours. */
+async function openDrawer(
+  c: ConsoleContext,
+  asked: Asked,
+  { entries, names, charges }: { entries: RequestEntry[]; names: ReadonlyMap<string, string>; charges: ReadonlyMap<string, Charge> },
+) {
+  const at = entries.findIndex(({ request }) => request === asked.open);
+  const entry = entries[at];
+  if (!entry) return null;
+  const after = c.req.query("after");
+  const to = (one: RequestEntry | undefined) => one && pathWith({ ...asked, ...(after !== undefined && { after }), open: one.request });
+  return drawer(c, {
+    entry,
+    keyName: names.get(entry.key ?? "") ?? c.var.t("logs_key_gone"),
+    charge: charges.get(entry.task ?? ""),
+    list: pathWith({ ...asked, ...(after !== undefined && { after }), open: undefined }),
+    newer: to(entries[at - 1]),
+    older: to(entries[at + 1]),
+  });
+}
+
 /** `GET /console/logs?result=&path=&model=&key=&error=&range=&from=&to=&text=&after=&live=` */
 async function logsPage(c: ConsoleContext) {
   const { t, account, language } = c.var;
@@ -207,8 +286,8 @@ async function logsPage(c: ConsoleContext) {
   const after = parsePlace(c.req.query("after"));
   const asked = parseAsked(c);
   const { since, until, parts, isNow } = timeOf(asked, now);
-  const { live: isLive, from, to, range: _range, ...filters } = asked;
-  const filter = { ...filters, since, until, keys: c.get("caller").ownWallets };
+  const { live: isLive, from, to, open } = asked;
+  const filter = toFilter(c, asked, now);
   const [{ entries, hasMore }, counts, keys] = await Promise.all([
     readRequests(c.env.DB, account.id, filter, { limit: rowsOnPage, after, now }),
     countRequests(c.env.DB, account.id, filter, { parts, now }),
@@ -216,59 +295,73 @@ async function logsPage(c: ConsoleContext) {
   ]);
   const charges = await readCosts(c, entries);
   const names = new Map(keys.map(({ walletId, name }) => [walletId, name]));
-  const isFiltered = after !== undefined || Object.values({ ...asked, live: undefined }).some((value) => value !== undefined);
-  const { live: _live, ...kept } = asked;
-  const { from: _from, to: _to, ...anyTime } = asked;
+  const isFiltered =
+    after !== undefined || Object.values({ ...asked, live: undefined, open: undefined }).some((value) => value !== undefined);
+  const { live: _live, open: _open, ...kept } = asked;
+  const { from: _from, to: _to, ...anyTime } = kept;
+  const place = c.req.query("after");
+  const opened = (entry: RequestEntry) => pathWith({ ...asked, ...(after && { after: place }), open: entry.request });
   const last = hasMore ? entries.at(-1) : undefined;
   const isEmpty = entries.length === 0 && !isFiltered;
   return page(
     c,
     t("logs"),
-    <section {...(isLive ? live(pathWith(asked), "requests", "every 5s") : { id: "requests" })}>
-      {!isEmpty && (
-        <>
-          <Histogram
-            parts={counts.parts}
-            since={since}
-            until={until}
-            isNow={isNow}
-            to={(first, end) => pathWith({ ...kept, range: undefined, from: String(first), to: String(end) })}
-          />
-          <div class="sub pt">
-            <Results asked={asked} counts={counts.values.result} />
-            {from !== undefined && to !== undefined && (
-              <a class="chip" href={pathWith(anyTime)} aria-current="true" aria-label={t("logs_any_time")}>
-                {dateText(language, Number(from))} {new Date(Number(from)).toISOString().slice(11, 19)}–
-                {new Date(Number(to)).toISOString().slice(11, 19)} UTC
-                <Icon name="x" />
+    <div id="logs">
+      <section {...(isLive ? live(pathWith(asked), "requests", "every 5s") : { id: "requests" })}>
+        {!isEmpty && (
+          <>
+            <Histogram
+              parts={counts.parts}
+              since={since}
+              until={until}
+              isNow={isNow}
+              to={(first, end) => pathWith({ ...kept, range: undefined, from: String(first), to: String(end) })}
+            />
+            <div class="sub pt">
+              <Results asked={asked} counts={counts.values.result} />
+              {from !== undefined && to !== undefined && (
+                <a class="chip" href={pathWith(anyTime)} aria-current="true" aria-label={t("logs_any_time")}>
+                  {dateText(language, Number(from))} {new Date(Number(from)).toISOString().slice(11, 19)}–
+                  {new Date(Number(to)).toISOString().slice(11, 19)} UTC
+                  <Icon name="x" />
+                </a>
+              )}
+              <span class="push row">
+                <Choices asked={asked} values={counts.values} keyNames={names} />
+                {!after && <Live asked={asked} />}
+              </span>
+            </div>
+          </>
+        )}
+        {entries.length === 0 ? (
+          <Empty isFiltered={isFiltered} />
+        ) : (
+          <Requests entries={entries} keyNames={names} charges={charges} open={open} to={opened} />
+        )}
+        {entries.length > 0 && (
+          <div class="pager">
+            <span class="meta">{t("logs_kept", { days: keptDays })}</span>
+            <span class="row">
+              <a class="btn ghost sm" href={pathWith(kept).replace(path, `${path}/requests.csv`)} download>
+                <Icon name="down" />
+                CSV
               </a>
-            )}
-            <span class="push row">
-              <Choices asked={asked} values={counts.values} keyNames={names} />
-              {!after && <Live asked={asked} />}
+              {after && (
+                <a class="btn sm" href={pathWith(kept)}>
+                  {t("newest")}
+                </a>
+              )}
+              {last && (
+                <a class="btn sm" href={pathWith({ ...kept, after: `${last.at}_${last.request}` })} rel="next">
+                  {t("older")}
+                </a>
+              )}
             </span>
           </div>
-        </>
-      )}
-      {entries.length === 0 ? <Empty isFiltered={isFiltered} /> : <Requests entries={entries} keyNames={names} charges={charges} />}
-      {entries.length > 0 && (
-        <div class="pager">
-          <span class="meta">{t("logs_kept", { days: keptDays })}</span>
-          <span class="row">
-            {after && (
-              <a class="btn sm" href={pathWith(kept)}>
-                {t("newest")}
-              </a>
-            )}
-            {last && (
-              <a class="btn sm" href={pathWith({ ...kept, after: `${last.at}_${last.request}` })} rel="next">
-                {t("older")}
-              </a>
-            )}
-          </span>
-        </div>
-      )}
-    </section>,
+        )}
+      </section>
+      {open !== undefined && (await openDrawer(c, asked, { entries, names, charges }))}
+    </div>,
     200,
     {
       actions: (
@@ -282,4 +375,8 @@ async function logsPage(c: ConsoleContext) {
   );
 }
 
-export const logs = new Hono<ConsoleEnvironment>().use(signedIn).get("/", logsPage).get("/:request", entryPage);
+export const logs = new Hono<ConsoleEnvironment>()
+  .use(signedIn)
+  .get("/", logsPage)
+  .get("/requests.csv", download)
+  .get("/:request", entryPage);

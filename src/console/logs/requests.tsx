@@ -9,6 +9,7 @@ import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
+import { beside } from "./beside.ts";
 import { type Charge, isOfTask, isSubmission } from "./costs.ts";
 
 /** The colour of a status: success, refusals that may be retried, other errors. */
@@ -44,9 +45,13 @@ interface RowProps {
   keyName: string | undefined;
   /** Of a submission, if it is known. `charged` is null until the end. */
   charge: Charge | undefined;
+  /** True if it stands beside the list. */
+  isOpen: boolean;
+  /** The list with it beside. */
+  to: string;
 }
 
-const Row = ({ entry, keyName, charge }: RowProps) => {
+const Row = ({ entry, keyName, charge, isOpen, to }: RowProps) => {
   const { t, language } = useAround();
   const { at, request, path, status, outcome, message, ms, task, model } = entry;
   const failed = charge?.outcome !== undefined && charge.outcome !== "completed" ? charge.outcome : undefined;
@@ -55,7 +60,7 @@ const Row = ({ entry, keyName, charge }: RowProps) => {
   const [method = "", place = ""] = path.split(" ");
   const id = `request-${request}`;
   return (
-    <tr id={`row-${request}`}>
+    <tr id={`row-${request}`} aria-current={isOpen ? "true" : undefined}>
       <th scope="row">
         <TimeOfDay ms={at} /> <span class="meta hide-s">{dateText(language, at)}</span>
       </th>
@@ -63,7 +68,7 @@ const Row = ({ entry, keyName, charge }: RowProps) => {
         <span class="tag">{method}</span>
       </td>
       <td title={place}>
-        <a class="plain path clip" href={isOfTask(entry) ? `/console/tasks/${task}` : `/console/logs/${request}`}>
+        <a class="plain path clip" href={isOfTask(entry) ? `/console/tasks/${task}` : `/console/logs/${request}`} {...beside(to)}>
           <code>{shortPath(place)}</code>
         </a>
         {reason && (
@@ -105,9 +110,13 @@ interface RequestsProps {
   keyNames: ReadonlyMap<string, string>;
   /** Of submissions, by task. */
   charges: ReadonlyMap<string, Charge>;
+  /** The request beside the list. */
+  open: string | undefined;
+  /** The address of the list with a request beside it. */
+  to: (entry: RequestEntry) => string;
 }
 
-export const Requests = ({ entries, keyNames, charges }: RequestsProps) => {
+export const Requests = ({ entries, keyNames, charges, open, to }: RequestsProps) => {
   const { t } = useAround();
   return (
     <Table
@@ -129,6 +138,8 @@ export const Requests = ({ entries, keyNames, charges }: RequestsProps) => {
         <Row
           entry={entry}
           keyName={entry.key === undefined ? undefined : keyNames.get(entry.key)}
+          isOpen={entry.request === open}
+          to={to(entry)}
           charge={entry.task !== undefined && isSubmission(entry) ? charges.get(entry.task) : undefined}
         />
       ))}

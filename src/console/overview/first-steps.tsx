@@ -1,9 +1,13 @@
 /** For an account without tasks: three steps, examples to open in the playground, a first request. */
 
+import type { ConsoleContext } from "../context.ts";
+import type { FirstCallFacts } from "../keys/first-call.tsx";
 import { useAround, useGap } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
+import { landingSample } from "../site/docs.ts";
 import { Html } from "../site/html.tsx";
+import { chosenExample, FirstImage } from "./first-image.tsx";
 
 /** The examples, by the keys of their prompts, each with a suitable model. */
 const examples = [
@@ -40,10 +44,12 @@ interface StepsProps {
   left: number | null;
   isKeyed: boolean;
   hasMade: boolean;
+  /** True if the first image can be made on the same page. */
+  isBeside?: boolean;
 }
 
 /** The three steps. They disappear when all are done. */
-export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
+export const FirstSteps = ({ left, isKeyed, hasMade, isBeside = false }: StepsProps) => {
   const { t } = useAround();
   const gap = useGap();
   return (
@@ -66,7 +72,7 @@ export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
           isDone={hasMade}
           title={t("step_make")}
           hint={t("step_make_hint")}
-          link={{ href: "/console/playground", text: t("open_playground"), isNext: true }}
+          link={{ href: "/console/playground", text: t("open_playground"), isNext: !isBeside }}
         />
         <Step
           number={3}
@@ -80,18 +86,34 @@ export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
   );
 };
 
-/** The whole page of an account without tasks. `sample` is the first request, with this gateway's address. */
-export const FirstThings = ({ sample, left, isKeyed }: { sample: string; left: number | null; isKeyed: boolean }) => {
-  const { t } = useAround();
+interface FirstThingsProps {
+  c: ConsoleContext;
+  left: number | null;
+  isKeyed: boolean;
+  /** Of the first image; undefined if its model is not available, or if the user may make none. */
+  first: FirstCallFacts | undefined;
+}
+
+/** The whole page of an account without tasks. */
+export const FirstThings = ({ c, left, isKeyed, first }: FirstThingsProps) => {
+  const { t } = c.var;
   return (
     <>
-      <FirstSteps left={left} isKeyed={isKeyed} hasMade={false} />
-      <section>
-        <div class="sub">
-          <h2>{t("first_request")}</h2>
-        </div>
-        <Html html={sample} />
-      </section>
+      {first && <FirstImage c={c} {...first} prompt={chosenExample(c)} />}
+      <div class="duo gap">
+        <section>
+          <div class="sub">
+            <h2>{t("first_request")}</h2>
+          </div>
+          <Html html={landingSample(c)} />
+        </section>
+        <section>
+          <div class="sub">
+            <h2>{t("first_steps")}</h2>
+          </div>
+          <FirstSteps left={left} isKeyed={isKeyed} hasMade={false} isBeside={first !== undefined} />
+        </section>
+      </div>
       <section>
         <div class="sub">
           <h2>{t("start_from_example")}</h2>

@@ -17,7 +17,6 @@ import { Problem } from "../parts/note.tsx";
 import { StatusPill, shownStatus } from "../parts/status.tsx";
 import { CredentialScripts } from "../parts/credential.tsx";
 import { WhenDone } from "../parts/when-done.tsx";
-import { buildSnippets } from "../playground/snippets.ts";
 import { hashedPath } from "../static-files.ts";
 import { Actions, HeadActions, type Refused } from "./actions.tsx";
 import { isGone, isOpen, readRefusal, saysFree, taskTitle, usableModels } from "./answers.ts";
@@ -26,8 +25,8 @@ import { Callback, readTaskCallback } from "./callback.tsx";
 import { Details, Receipt, Timeline } from "./facts.tsx";
 import { Figures, readSubmissionAnswer } from "./figures.tsx";
 import { live } from "./live.ts";
-import { toApiRequest } from "./request.ts";
 import { Result } from "./result.tsx";
+import { sentCode } from "./sent.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
 /** The page refreshes itself for a callback whose next attempt is within this time. */
@@ -66,32 +65,16 @@ const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; recor
   );
 };
 
-/** The request as programs and as JSON, and the answer to it. */
-async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task) {
+/** The request as programs and as JSON, beside the answer to it. */
+async function exchange(c: ConsoleContext, task: TaskData, submission: Task["submission"]) {
   const { t } = c.var;
-  const { path, body } = await toApiRequest(c, submission);
-  const json = (value: unknown) => JSON.stringify(value, undefined, 2);
-  const { curl, javascript, python } = buildSnippets({
-    base: new URL(c.req.url).origin,
-    path,
-    body: body as Record<string, unknown>,
-    isChat: false,
-  });
   return (
-    <div class="sent">
+    <div class="exchange">
       <section>
         <div class="sub">
           <h2>{t("task_request")}</h2>
         </div>
-        <Code
-          name="request"
-          tabs={[
-            { id: "request-curl", title: "curl", code: curl },
-            { id: "request-python", title: "Python", code: python },
-            { id: "request-javascript", title: "JavaScript", code: javascript },
-            { id: "request-json", title: "JSON", code: json(body) },
-          ]}
-        />
+        {await sentCode(c, submission)}
       </section>
       <section>
         <div class="sub">
@@ -99,7 +82,13 @@ async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task)
         </div>
         <Code
           name="answer"
-          tabs={[{ id: "answer-json", title: `GET /v1/tasks/${task.id.slice(0, 9)}…`, code: json({ code: 200, data: task }) }]}
+          tabs={[
+            {
+              id: "answer-json",
+              title: `GET /v1/tasks/${task.id.slice(0, 9)}…`,
+              code: JSON.stringify({ code: 200, data: task }, undefined, 2),
+            },
+          ]}
         />
       </section>
     </div>
@@ -189,7 +178,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
           <Waterfall record={record} isAdmin={account.admin === 1} />
           {account.admin === 1 && <Attempts record={record} />}
           {callback && <Callback callback={callback} />}
-          {await exchange(c, task, record)}
+          {await exchange(c, task, record.submission)}
         </div>
       </div>
       <script src={hashedPath("countdown.js")} type="module" />

@@ -1,0 +1,112 @@
+/** A request beside the list: its figures, where its time went, what it made, what was sent, or its error with what to do. */
+
+import type { ConsoleContext } from "../context.ts";
+import type { RequestEntry } from "../../db/requests.ts";
+import { countAttempts } from "../../tasks/answers/receipt.ts";
+import { readTask } from "../answers.ts";
+import { askGateway } from "../frame.tsx";
+import { DateTime } from "../parts/date-time.tsx";
+import { CopyError, ErrorNote } from "../parts/error-note.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { cutId, taskPath } from "../parts/ids.ts";
+import { Pill } from "../parts/status.tsx";
+import { Facts, Stats } from "../parts/table.tsx";
+import { readPreviews } from "../tasks/previews.ts";
+import { sentCode } from "../tasks/sent.tsx";
+import { Waterfall } from "../tasks/waterfall.tsx";
+import { beside } from "./beside.ts";
+import { type Charge, isOfTask } from "./costs.ts";
+import { Cost, duration, errorText, look } from "./requests.tsx";
+
+interface DrawerProps {
+  entry: RequestEntry;
+  keyName: string;
+  charge: Charge | undefined;
+  /** The addresses of the list, and of the list with the next newer and older request. */
+  list: string;
+  newer: string | undefined;
+  older: string | undefined;
+}
+
+/** The task of the request: its record, and the thumbnail of its result. */
+async function readMade(c: ConsoleContext, entry: RequestEntry) {
+  if (!isOfTask(entry) || entry.task === undefined) return undefined;
+  const answer = await askGateway(c, taskPath(entry.task));
+  if (!answer.ok) return undefined;
+  const task = await readTask(answer);
+  const record = await c.env.API.record(c.get("account").id, task.id);
+  return record ? { task, record, image: (await readPreviews(c, [task])).get(task.id)?.image } : undefined;
+}
+
+/** The drawer, with what the request made. */
+export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, newer, older }: DrawerProps) {
+  const { t, language, account } = c.var;
+  const made = await readMade(c, entry);
+  const [method = "", place = ""] = entry.path.split(" ");
+  const failed = made?.task.error;
+  const message = errorText(language, entry.outcome, entry.message);
+  const page = made ? `/console/tasks/${made.task.id}` : `/console/logs/${entry.request}`;
+  const step = (path: string | undefined, icon: "left" | "right", name: string, key: string) =>
+    path !== undefined && (
+      <a class="btn icon ghost sm" href={path} aria-label={name} {...beside(path, key)}>
+        <Icon name={icon} />
+      </a>
+    );
+  return (
+    <aside class="drawer" id="drawer" aria-label={`${method} ${place}`}>
+      <header>
+        <span class="tag">{method}</span>
+        <code class="clip">{place}</code>
+        <Pill {...look(entry.status)} text={String(entry.status)} />
+        <span class="push row">
+          {step(newer, "left", t("logs_newer"), "ArrowLeft")}
+          {step(older, "right", t("logs_older"), "ArrowRight")}
+          <a class="btn ghost sm" href={page}>
+            <Icon name="out" />
+            {t("logs_open")}
+          </a>
+          <a class="btn icon ghost sm" href={list} aria-label={t("logs_close")} {...beside(list, "Escape")}>
+            <Icon name="x" />
+          </a>
+        </span>
+      </header>
+      {failed && <ErrorNote code={failed.code} message={failed.message} />}
+      {entry.outcome !== "ok" && (
+        <>
+          <ErrorNote code={entry.outcome} status={entry.status} message={message} />
+          <p class="gap0">
+            <CopyError code={entry.outcome} status={entry.status} message={message} request={entry.request} />
+          </p>
+        </>
+      )}
+      <section>
+        <Stats
+          isSmall
+          of={[
+            [t("figure_answer"), duration(language, entry.ms)],
+            ...(made ? [[t("figure_attempts"), countAttempts(made.record)] as const] : []),
+            [t("cost_charged"), charge ? <Cost charge={charge} /> : "–"],
+          ]}
+        />
+      </section>
+      {made && <Waterfall record={made.record} isAdmin={account.admin === 1} />}
+      <section class={made?.image === undefined ? undefined : "made"}>
+        {made?.image !== undefined && <img src={made.image} alt="" />}
+        <Facts
+          of={[
+            [t("logs_time"), <DateTime ms={entry.at} />],
+            entry.model !== undefined && [t("model"), entry.model],
+            [t("task_key"), keyName],
+            [t("logs_request"), <code class="id">{cutId(entry.request)}</code>],
+          ]}
+        />
+      </section>
+      {made && (
+        <section>
+          <h2>{t("task_request")}</h2>
+          {await sentCode(c, made.record.submission)}
+        </section>
+      )}
+    </aside>
+  );
+}

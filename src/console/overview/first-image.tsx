@@ -1,0 +1,90 @@
+/** The first image of a new account: one field, one price, one button, and what was made in its place. `POST /console/first` */
+
+import type { ConsoleContext } from "../context.ts";
+import { readError, readTask, readTaskId } from "../answers.ts";
+import { askGateway, page, readForm } from "../frame.tsx";
+import { type FirstCallFacts, firstBody, Sent } from "../keys/first-call.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { taskPath } from "../parts/ids.ts";
+import { Note } from "../parts/note.tsx";
+import { part } from "../playground/page.tsx";
+import { hashedPath } from "../static-files.ts";
+import { submitOnce } from "../tasks/request.ts";
+
+const path = "/console/first";
+const imagesPath = "/v1/images/generations";
+const maxPrompt = 1000;
+const examples = ["example_fox", "example_teapot", "example_paper"] as const;
+
+interface FirstImageProps extends FirstCallFacts {
+  c: ConsoleContext;
+  /** The prompt that the address chose, among the examples. */
+  prompt: string | undefined;
+}
+
+export const FirstImage = ({ c, price, time, prompt }: FirstImageProps) => {
+  const { t } = c.var;
+  return (
+    <section class="card flush first" aria-labelledby="first-title">
+      <div>
+        <h2 id="first-title">{t("first_image")}</h2>
+        <p class="muted">{t("first_image_lead", { time, price })}</p>
+        <form
+          method="post"
+          action={path}
+          class="stack tight gap0"
+          data-once
+          hx-post={path}
+          hx-target="#first-made"
+          hx-swap="innerHTML"
+          hx-sync="this:drop"
+          hx-config="timeout:90000"
+          hx-indicator="#first-run"
+        >
+          <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />
+          <textarea class="in" name="prompt" rows={3} maxlength={maxPrompt} aria-label={t("task_prompt")} required>
+            {prompt ?? t("example_lighthouse")}
+          </textarea>
+          <div class="chips">
+            {examples.map((example) => (
+              <a class="chip" href={`/console?example=${example}`} aria-current={prompt === t(example) ? "true" : undefined}>
+                {t(example)}
+              </a>
+            ))}
+          </div>
+          <button class="btn primary full" id="first-run">
+            <Icon name="wand" />
+            {t("run_for", { price })}
+          </button>
+        </form>
+      </div>
+      <div id="first-made" aria-live="polite">
+        <img src={hashedPath("lighthouse-2.webp")} alt="" width={680} height={389} />
+      </div>
+    </section>
+  );
+};
+
+/** The prompt of the example that the address names. */
+export const chosenExample = (c: ConsoleContext): string | undefined => {
+  const chosen = examples.find((example) => example === c.req.query("example"));
+  return chosen && c.var.t(chosen);
+};
+
+/** Makes the image: with script it is shown in place once it is there; else on its own page, which waits for it. */
+export async function makeFirst(c: ConsoleContext): Promise<Response> {
+  const isScripted = c.req.header("hx-request") !== undefined;
+  const field = await readForm(c);
+  const prompt = field("prompt").trim().replaceAll("\r\n", "\n").slice(0, maxPrompt);
+  const answer = await submitOnce(c, field("key"), {
+    path: isScripted ? `${imagesPath}?wait=60` : imagesPath,
+    body: { ...firstBody, prompt },
+  });
+  if (!answer.ok) {
+    const note = <Note tone="bad">{(await readError(answer)).message}</Note>;
+    return isScripted ? part(c, note) : page(c, c.var.t("first_image"), note, 400, { width: "slim" });
+  }
+  const id = await readTaskId(answer);
+  if (!isScripted) return c.redirect(`/console/tasks/${id}`, 303);
+  return part(c, <Sent task={await readTask(await askGateway(c, taskPath(id)))} prompt={prompt} done={c.var.t("first_made")} />);
+}

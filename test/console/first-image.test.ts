@@ -1,0 +1,50 @@
+/** The overview of an account without tasks: its first image is made in place, once however often the form is sent. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import { env } from "cloudflare:workers";
+import { accountByEmail } from "../../src/db/accounts.ts";
+import { asAdmin, holdTime, readBalance, unique } from "../support/gateway.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+async function person() {
+  const browser = new Browser();
+  const { id } = (await accountByEmail(env.DB, await browser.signUp()))!;
+  const made = await asAdmin(`/accounts/${id}/keys`, { body: { name: "reader", quota: null } });
+  return { browser, id, account: { id, key: made.body.key as string, keyId: made.body.id as string } };
+}
+
+const keyIn = (html: string) => /name="key" value="([\w-]+)"/.exec(html)?.[1] ?? "";
+
+test("the form makes one image without script, however often it is sent, and leads to its page", async () => {
+  const { browser, account } = await person();
+  const first = await browser.read("/console");
+  expect(first).toContain("Make a first image");
+  expect(first).toContain("Run · $0.03");
+  expect(first.match(/class="btn primary/g)?.length).toBe(1);
+  const form = { key: keyIn(first), prompt: unique() };
+  const [one, again] = await Promise.all([browser.ask("/console/first", form), browser.ask("/console/first", form)]);
+  expect(one.status).toBe(303);
+  expect(one.headers.get("location")).toMatch(/^\/console\/tasks\/task_/);
+  expect(again.headers.get("location")).toBe(one.headers.get("location"));
+  expect((await readBalance(account)).reserved).toBe(0.03);
+  expect(await browser.read("/console")).not.toContain("Make a first image");
+});
+
+test("an example of the address fills the field; another text is not taken", async () => {
+  const { browser } = await person();
+  expect(await browser.read("/console?example=example_fox")).toContain("A fox in fresh snow, soft light</textarea>");
+  expect(await browser.read("/console?example=overview")).toContain("A lighthouse at dawn, the sea calm</textarea>");
+});
+
+test("a refused prompt and an empty balance are said in place", async () => {
+  const { browser, id } = await person();
+  const ask = (prompt: string) => browser.ask("/console/first", { key: crypto.randomUUID(), prompt }, undefined, { "hx-request": "true" });
+  const refused = await ask("");
+  expect([refused.status, await refused.text()]).toEqual([200, expect.stringContaining('class="note bad"')]);
+  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota: 0 } });
+  expect(await (await ask("x")).text()).toContain("The balance is insufficient.");
+  expect((await browser.ask("/console/first", { key: "x", prompt: "x" }, "https://elsewhere.example")).status).toBe(403);
+});
