@@ -34,8 +34,7 @@ export async function askS3(
 ): Promise<BucketAnswer> {
   const { accessKeyId, secretAccessKey, region } = bucket;
   const url = toObjectUrl(bucket, key);
-  const checksum: Record<string, string> =
-    sha256 !== undefined && knowsChecksums(bucket.endpoint) ? { "x-amz-checksum-sha256": Uint8Array.fromHex(sha256).toBase64() } : {};
+  const checksum = knowsChecksums(bucket.endpoint) ? toChecksum(request.method, sha256) : {};
   const signer = new AwsV4Signer({
     method: request.method,
     url,
@@ -47,6 +46,12 @@ export async function askS3(
   });
   const signed = await signer.sign();
   return askBucket(url, { ...request, headers: Object.fromEntries(signed.headers) });
+}
+
+/** The headers that send the digest of a file, or ask for that of a stored one. */
+function toChecksum(method: BucketRequest["method"], sha256: string | undefined): Record<string, string> {
+  if (sha256 !== undefined) return { "x-amz-checksum-sha256": Uint8Array.fromHex(sha256).toBase64() };
+  return method === "HEAD" ? { "x-amz-checksum-mode": "ENABLED" } : {};
 }
 
 /** Google's API has checksums of its own, and headers of another maker there are one more thing that may be refused. */

@@ -76,6 +76,18 @@ test("every file of a completed task arrives under the destination's prefix, the
   expect(at[origin]!.requests).toEqual(keys.flatMap((key) => [`PUT ${key}`, `HEAD ${key}`]));
 });
 
+test("Google Cloud Storage gets the signed digest and no header about checksums, which it does not know", async () => {
+  const google = "https://storage.googleapis.com";
+  const account = await withShop({ endpoint: google, region: "auto" });
+  const { at } = buckets([google]);
+  at[google]!.mode = "google";
+  const id = await delivered(account, toShop());
+  const { delivery, result } = await readData(account, id);
+  expect(delivery).toMatchObject({ status: "delivered", files: [{ name: "1.png", url: `${google}/media/${id}/1.png` }] });
+  expect(at[google]!.requests).toEqual([`PUT ${id}/1.png`, `HEAD ${id}/1.png`]);
+  expect(at[google]!.objects.get(`${id}/1.png`)?.bytes).toEqual(await download(result.images[0].url[0]));
+});
+
 test("a video and its thumbnail arrive", async () => {
   const account = await withShop();
   const { at } = buckets([origin]);

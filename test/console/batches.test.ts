@@ -311,3 +311,21 @@ test("a batch of which no line could be read says why, line by line", async () =
   expect(html).toMatch(/<th scope="row" class="num">2<\/th>.*custom_id/s);
   expect(await browser.read(page)).toContain("Line 1: ");
 });
+
+test("a batch is delivered to a destination of the account, which its page names", async () => {
+  const { browser, account } = await person();
+  const review = await uploadLines(browser, [line("one")]);
+  expect(await browser.read(review)).not.toContain("Deliver to");
+  const bucket = { kind: "s3", endpoint: "https://s3.example", bucket: "media", region: "eu", access_key_id: "a", secret_access_key: "b" };
+  const { status } = await call("/v1/destinations/shop", { key: account.key, method: "PUT", body: bucket });
+  expect(status).toBe(200);
+  const html = await browser.read(review);
+  expect(html).toMatch(/<select[^>]*name="deliver_to".*<option value="shop"/s);
+  const fields = { file: valueOf(html, "file"), key: "k", max_cost: "1", concurrency: "5", callback_url: "", reference: "" };
+  const refused = await browser.ask(page, { ...fields, deliver_to: "gone" });
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("Deliver to: ")]);
+  const begun = (await browser.ask(page, { ...fields, deliver_to: "shop" })).headers.get("location")!;
+  expect(await browser.read(begun)).toMatch(/Deliver to.*shop/s);
+  const { body } = await call("/v1/batches", { key: account.key });
+  expect(body.data[0].deliver_to).toEqual({ destination: "shop" });
+});

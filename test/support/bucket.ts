@@ -12,9 +12,21 @@ interface StoredObject {
 /**
  * `dead`: no connection. `hangs`: never answers. `stalls`: takes the first bytes and no more. `hasty`: answers 200 before it has the file.
  * `changes`: stores other bytes than it got, verifies nothing, and says truly what it has. `mute`: never names a checksum. `write_only`: the
- * key may not read.
+ * key may not read. `google`: takes no header about checksums, as Google Cloud Storage defines none.
  */
-export type Mode = "works" | "dead" | "hangs" | "stalls" | "hasty" | "forbidden" | "full" | "changes" | "mute" | "write_only" | "loses";
+export type Mode =
+  | "works"
+  | "dead"
+  | "hangs"
+  | "stalls"
+  | "hasty"
+  | "forbidden"
+  | "full"
+  | "changes"
+  | "mute"
+  | "write_only"
+  | "loses"
+  | "google";
 
 export interface Bucket {
   mode: Mode;
@@ -76,6 +88,10 @@ async function answer(bucket: Bucket, url: URL, init: RequestInit): Promise<Resp
     return untilAborted(signal!);
   }
   const sent: Uint8Array<ArrayBuffer> = stream ? await readWhole(stream, signal!) : new Uint8Array(0);
+  if (mode === "google" && [...headers.keys()].some((one) => one.startsWith("x-amz-checksum-"))) {
+    bucket.requests.push("400");
+    return refuse(400, "InvalidArgument");
+  }
   if (mode === "forbidden" || (mode === "write_only" && method !== "PUT")) return refuse(403, "AccessDenied");
   if (!bucket.presigned.has(url.pathname + url.search)) {
     if (name !== "media") return refuse(404, "NoSuchBucket");
@@ -84,7 +100,7 @@ async function answer(bucket: Bucket, url: URL, init: RequestInit): Promise<Resp
       return refuse(400, "XAmzContentSHA256Mismatch");
   }
   if (mode === "full" && method === "PUT") return refuse(507, "XMinioStorageFull");
-  const saysSum = mode !== "mute" && mode !== "write_only";
+  const saysSum = mode !== "mute" && mode !== "google" && mode !== "write_only";
   if (method === "PUT") {
     const bytes = new Uint8Array(sent);
     if (mode === "changes") bytes[0]! ^= 1;

@@ -214,7 +214,16 @@ const Unread = ({ batch }: { batch: Batch }) => {
 
 const Details = ({ batch }: { batch: Batch }) => {
   const { t, language } = useAround();
-  const { id, counts, concurrency, created_at: createdAt, ended_at: endedAt, input_file: input, results_file: results } = batch;
+  const {
+    id,
+    counts,
+    concurrency,
+    created_at: createdAt,
+    ended_at: endedAt,
+    input_file: input,
+    results_file: results,
+    deliver_to: delivery,
+  } = batch;
   const file = (fileId: string) => <a href={`/console/files/${fileId}/content`}>{cutId(fileId)}</a>;
   return (
     <aside>
@@ -225,6 +234,7 @@ const Details = ({ batch }: { batch: Batch }) => {
             input !== undefined && [t("batch_input"), file(input)],
             [t("batch_lines"), counts.total === 0 ? "–" : countText(language, counts.total)],
             [t("batch_at_once"), String(concurrency)],
+            delivery !== undefined && [t("deliver_to"), delivery.destination],
             [t("batch_began"), <ClockTime ms={1000 * createdAt} />],
             endedAt !== undefined && [t("batch_ended"), <ClockTime ms={1000 * endedAt} />],
             results !== undefined && [t("batch_results_file"), file(results)],

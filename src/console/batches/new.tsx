@@ -2,10 +2,10 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { decimal, formatAmount, parseQuota } from "../amounts.ts";
-import { readBatch, readError, readFile } from "../answers.ts";
+import { type Destination, readBatch, readDestinations, readError, readFile } from "../answers.ts";
 import { askGateway, page, readForm } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
-import { TextField } from "../parts/field.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { Stats, Table } from "../parts/table.tsx";
@@ -205,7 +205,15 @@ const Models = ({ c, checked }: { c: ConsoleContext; checked: Checked }) => {
   );
 };
 
-const StartForm = ({ c, file, checked, typed }: { c: ConsoleContext; file: string; checked: Checked; typed: Typed | undefined }) => {
+interface StartProps {
+  c: ConsoleContext;
+  file: string;
+  checked: Checked;
+  destinations: Destination[];
+  typed: Typed | undefined;
+}
+
+const StartForm = ({ c, file, checked, destinations, typed }: StartProps) => {
   const { t } = useAround();
   const error = (name: string) => typed?.problems.find(({ field }) => field === name)?.text;
   const value = (name: string, fallback: string) => typed?.field(name) ?? fallback;
@@ -251,6 +259,16 @@ const StartForm = ({ c, file, checked, typed }: { c: ConsoleContext; file: strin
         hint={t("batch_callback_hint")}
         error={error("callback_url")}
       />
+      {destinations.length > 0 && (
+        <SelectField
+          name="deliver_to"
+          label={t("deliver_to")}
+          options={[{ value: "", text: t("deliver_nowhere") }, ...destinations.map(({ name }) => ({ value: name, text: name }))]}
+          value={value("deliver_to", "")}
+          hint={t("deliver_to_hint")}
+          error={error("deliver_to.destination")}
+        />
+      )}
       <p class="row">
         <button class="btn primary">{t("batch_start", { price: formatAmount(c, checked.price) })}</button>
         <a class="btn" href={`${path}/new`}>
@@ -267,6 +285,9 @@ async function review(c: ConsoleContext, file: string, typed?: Typed) {
   const checked = await checkFile(c, file);
   if (!checked) return askForLines(c, "file", { problem: t("batch_file_gone"), status: 404 });
   const runnable = checked.lines - checked.refused;
+  const listed = await askGateway(c, "/v1/destinations");
+  // A batch can be begun without them.
+  const destinations = listed.ok ? await readDestinations(listed) : [];
   return page(
     c,
     t("batch_new"),
@@ -283,7 +304,7 @@ async function review(c: ConsoleContext, file: string, typed?: Typed) {
       {runnable === 0 && !checked.isTooLong && <Note tone="bad">{t("batch_nothing_runs")}</Note>}
       {runnable > 0 && <Models c={c} checked={checked} />}
       {runnable > 0 && !checked.isTooLong ? (
-        <StartForm c={c} file={file} checked={checked} typed={typed} />
+        <StartForm c={c} file={file} checked={checked} destinations={destinations} typed={typed} />
       ) : (
         <p class="gap">
           <a class="btn" href={`${path}/new`}>
@@ -388,6 +409,7 @@ export async function startBatch(c: ConsoleContext): Promise<Response> {
     ...(limit !== null && { max_cost: limit / 1e6 }),
     ...(concurrency !== "" && { concurrency: Number.isFinite(Number(concurrency)) ? Number(concurrency) : concurrency }),
     ...(field("callback_url") !== "" && { callback_url: field("callback_url") }),
+    ...(field("deliver_to") !== "" && { deliver_to: { destination: field("deliver_to") } }),
     ...(field("reference") !== "" && { reference: field("reference") }),
   };
   const answer = await askGateway(c, "/v1/batches", {
@@ -403,6 +425,7 @@ export async function startBatch(c: ConsoleContext): Promise<Response> {
     max_cost: t("batch_limit"),
     concurrency: t("batch_at_once"),
     callback_url: t("batch_callback"),
+    "deliver_to.destination": t("deliver_to"),
   };
   const problems = details.flatMap(({ param, message }) =>
     Object.hasOwn(labels, param) ? [{ field: param, text: `${labels[param]}: ${message}` }] : [],

@@ -108,11 +108,9 @@ async function deliverFile(
   const key = `${prefix}${task.id}/${name}`;
   const answer = await askS3(bucket, key, { ...put(), sha256 });
   requireAccepted(answer, sha256);
-  if (readSha256(answer) === undefined) requireStored(await askS3(bucket, key, toHead(request("HEAD"))), asset.bytes, sha256);
+  if (readSha256(answer) === undefined) requireStored(await askS3(bucket, key, request("HEAD")), asset.bytes, sha256);
   return { status: answer.status, file: { name, url: toObjectUrl(bucket, key), sha256 } };
 }
-
-const toHead = (request: BucketRequest): BucketRequest => ({ ...request, headers: { "x-amz-checksum-mode": "ENABLED" } });
 
 /** Throws unless the file was accepted, and with this digest if the bucket says one. */
 function requireAccepted(answer: BucketAnswer, sha256: string, isLast = false): void {
