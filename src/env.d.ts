@@ -48,7 +48,11 @@ interface Env {
   /** Stripe's Checkout, webhook and portal; only in a deployment `--with payments` */
   PAYMENTS?: import("./rpc/payments.ts").PaymentsWorker;
   /** Signs C2PA manifests with the operator's certificate; optional in a deployment */
-  SIGNER?: { sign(order: import("./media/file-binding.ts").SignOrder): Promise<import("./media/file-binding.ts").Signed> };
+  SIGNER?: {
+    sign(order: import("./media/file-binding.ts").SignOrder): Promise<import("./media/file-binding.ts").Signed>;
+    /** A Worker of an earlier version lacks it: the call fails. */
+    certificate?(): Promise<import("./media/file-binding.ts").CertificateState>;
+  };
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
   /** The id of the deployed version; bound by `npm run deploy`. */

@@ -43,6 +43,7 @@ import { TableRouter } from "./api/request/router.ts";
 import { ApiError } from "./base/errors.ts";
 import { withRotatedSecrets } from "./base/rotated-secrets.ts";
 import { proofDays } from "./config.ts";
+import { readCertificate } from "./tasks/consumer/marks.ts";
 import { inJurisdiction } from "./jurisdiction.ts";
 import { Objects } from "./rpc/objects.ts";
 import { PaymentObjects } from "./rpc/payment-objects.ts";
@@ -195,7 +196,7 @@ for (const [method, path, handle] of routes) app.on(method, path, withMiddleware
 async function scheduled(_: ScheduledController, given: Env): Promise<void> {
   const env = inJurisdiction(withRotatedSecrets(given));
   const runs = await Promise.allSettled([
-    Promise.resolve(env.OPERATIONS?.check(new Objects(env), { proofDays: proofDays(env) })),
+    (async () => env.OPERATIONS?.check(new Objects(env), { proofDays: proofDays(env), certificate: await readCertificate(env) }))(),
     Promise.resolve(env.PAYMENTS?.run(new PaymentObjects(env))),
   ]);
   const failed = runs.find(({ status }) => status === "rejected");

@@ -17,7 +17,8 @@ export async function verify(c: AppContext): Promise<Response> {
   const found = await readFingerprint(c.env.DB, sha256).catch((cause: unknown) => {
     throw new ApiError("unavailable", { cause });
   });
-  if (!found) throw new ApiError("not_made_here");
+  // Without a rule caches may keep a 404, and the file may be known seconds later.
+  if (!found) throw new ApiError("not_made_here", { headers: { "cache-control": "no-store" } });
   const { kind, type, credentials, madeAt } = found;
   const body = { object: "verification", sha256, kind, type, made_at: Math.floor(madeAt / 1000), credentials, ai_generated: true };
   return answerPlain(c, body, 200, { "cache-control": "public, max-age=3600" });

@@ -21,6 +21,8 @@ import runsScript from "./client/runs.js";
 import stillsScript from "./client/stills.js";
 import verifyScript from "./client/verify.js";
 import credentialsScript from "./client/credentials.js";
+import manifestScript from "./client/manifest.js";
+import sealScript from "./client/seal.js";
 import trayScript from "./client/tray.js";
 import art from "./files/art.svg";
 import card from "./files/card.png";
@@ -68,6 +70,8 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "events.js": eventsScript,
     "verify.js": verifyScript,
     "credentials.js": credentialsScript,
+    "manifest.js": manifestScript,
+    "seal.js": sealScript,
     "chat.js": chatScript,
     "conversation.js": conversationScript,
     "attach.js": attachScript,

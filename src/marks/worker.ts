@@ -4,7 +4,7 @@
  */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
-import type { Signed, SignOrder } from "../media/file-binding.ts";
+import type { CertificateState, Signed, SignOrder } from "../media/file-binding.ts";
 import { CredentialError, readCredential } from "./credential.ts";
 import { buildManifest } from "./manifest.ts";
 
@@ -14,6 +14,16 @@ export default class Marks extends WorkerEntrypoint<MarksEnv> {
     const now = new Date();
     try {
       return { manifest: await buildManifest(order, await readCredential(this.env, now), now) };
+    } catch (error) {
+      if (error instanceof CredentialError) return { refused: error.message };
+      throw error;
+    }
+  }
+
+  /** Until when this Worker can sign. */
+  async certificate(): Promise<CertificateState> {
+    try {
+      return { ends: (await readCredential(this.env, new Date())).notAfter };
     } catch (error) {
       if (error instanceof CredentialError) return { refused: error.message };
       throw error;

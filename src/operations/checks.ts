@@ -49,14 +49,28 @@ export const alertNames = [
   "route_loses_money",
   "callbacks_failing",
   "accounts_restored",
+  "certificate_ending",
   "setting_wrong",
 ] as const;
 export type AlertName = (typeof alertNames)[number];
 
+/** The certificate that signs files, as the gateway read it: when it ends (milliseconds) or what is wrong with it; undefined if it could not be read. */
+export type Certificate = { ends: number } | { refused: string } | "unused" | undefined;
+const certificateNoticeMs = 30 * 24 * 60 * minuteMs;
+
+/** Files would be stored unsigned without a certificate that is valid. */
+function checkCertificate(certificate: Certificate, now: number): Found {
+  if (certificate === undefined) return {};
+  if (certificate === "unused") return { certificate_ending: [] };
+  if ("refused" in certificate) return { certificate_ending: [certificate.refused] };
+  const isNear = certificate.ends - now <= certificateNoticeMs;
+  return { certificate_ending: isNear ? [`C2PA_CERTIFICATES ends on ${new Date(certificate.ends).toISOString().slice(0, 10)}`] : [] };
+}
+
 type Found = Partial<Record<AlertName, string[]>>;
 
 /** The checks. Each returns the causes of its alerts, an empty list if there is no problem, and throws if it cannot be evaluated. */
-export const checks: ((env: OperationsBindings, objects: Objects, now: number) => Promise<Found>)[] = [
+export const checks: ((env: OperationsBindings, objects: Objects, now: number, certificate: Certificate) => Promise<Found>)[] = [
   async ({ DB }, objects, now) => {
     const found = await checkOpenTasks(DB, objects, now);
     const of = (state: "late" | "gone") => found.filter((one) => one.state === state).map(({ taskId }) => taskId);
@@ -104,5 +118,6 @@ export const checks: ((env: OperationsBindings, objects: Objects, now: number) =
     return { route_loses_money: losses.map(({ route }) => route || "unknown route") };
   },
   async (env, objects, now) => retirementCauses(await readListed(env, objects, now), now),
+  async (_env, _objects, now, certificate) => checkCertificate(certificate, now),
   async (env) => ({ setting_wrong: wrongSettings(env) }),
 ];

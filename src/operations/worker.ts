@@ -3,6 +3,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
 import { type LoggedRequest, type RequestPage, writeRequestPages, writeRequests } from "../db/requests.ts";
+import type { Certificate } from "./checks.ts";
 import { deliverTest } from "./deliver.ts";
 import type { Actor } from "../db/audit-log.ts";
 import { continueErasures, erase } from "./erase.ts";
@@ -46,9 +47,9 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> {
     return deliverTest(withRotatedSecrets(this.env));
   }
 
-  /** One run of the checks, every five minutes. `proofDays`: the gateway's variable, which a gateway of an earlier version does not pass. */
-  async check(objects: Objects, { proofDays }: { proofDays?: number } = {}): Promise<void> {
-    await runChecks(withRotatedSecrets(this.env), objects);
+  /** One run of the checks, every five minutes. `proofDays`: the gateway's variable; `certificate`: see `checkCertificate`. A gateway of an earlier version passes neither. */
+  async check(objects: Objects, { proofDays, certificate }: { proofDays?: number; certificate?: Certificate } = {}): Promise<void> {
+    await runChecks(withRotatedSecrets(this.env), objects, certificate);
     await continueErasures(this.env, objects);
     await runUpkeep(this.env, objects, proofDays);
   }

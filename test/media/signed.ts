@@ -58,30 +58,30 @@ export const named = {
 };
 
 /** A chunk `caBX` (C2PA 2.2, appendix A.3). */
-const signPng = (plain: Uint8Array) => withChunk(plain, "caBX", manifest);
+const signPng = (plain: Uint8Array, store = manifest) => withChunk(plain, "caBX", store);
 
 /** A segment APP11 after the start of the image: `JP`, the box's number and packet, the manifest. */
-function signJpeg(plain: Uint8Array) {
-  const segment = joined("JP", [0, 1], uint32(1), manifest);
+function signJpeg(plain: Uint8Array, store = manifest) {
+  const segment = joined("JP", [0, 1], uint32(1), store);
   const length = segment.length + 2;
   return joined(plain.subarray(0, 2), [0xff, 0xeb, length >> 8, length & 255], segment, plain.subarray(2));
 }
 
 /** A chunk `C2PA` at the end, counted in the size of the RIFF file. */
-function signWebp(plain: Uint8Array) {
-  const whole = joined(plain, "C2PA", uint32(manifest.length, true), manifest, new Uint8Array(manifest.length % 2));
+function signWebp(plain: Uint8Array, store = manifest) {
+  const whole = joined(plain, "C2PA", uint32(store.length, true), store, new Uint8Array(store.length % 2));
   whole.set(uint32(whole.length - 8, true), 4);
   return whole;
 }
 
 /** A box `uuid` with C2PA's id, version, purpose and an offset (A.5), at the end, so that the offsets of the samples stay right. */
-const signMp4 = (plain: Uint8Array) =>
-  joined(plain, box("uuid", hex("d8fec3d61b0e483c92975828877ec481"), uint32(0), "manifest\0", new Uint8Array(8), manifest));
+const signMp4 = (plain: Uint8Array, store = manifest) =>
+  joined(plain, box("uuid", hex("d8fec3d61b0e483c92975828877ec481"), uint32(0), "manifest\0", new Uint8Array(8), store));
 
-/** The smallest real images with a manifest, and this video with one. */
+/** The smallest real images with a manifest, and this video with one; the manifest's content is made up where none is given. */
 export const signed = {
-  png: () => signPng(png),
-  jpeg: () => signJpeg(jpeg),
-  webp: () => signWebp(webps[2]!),
+  png: (_?: unknown, store?: Uint8Array<ArrayBuffer>) => signPng(png, store),
+  jpeg: (_?: unknown, store?: Uint8Array<ArrayBuffer>) => signJpeg(jpeg, store),
+  webp: (_?: unknown, store?: Uint8Array<ArrayBuffer>) => signWebp(webps[2]!, store),
   mp4: signMp4,
 };

@@ -397,6 +397,32 @@ test("the cron trigger runs the checks through the operations Worker", async () 
   expect(await listAlerts(env.DB)).toMatchObject([{ name: "dead_letters", causes: [id], endedAt: null, told: "began" }]);
 });
 
+test("the certificate that signs files is an alert from 30 days before its end until it is renewed", async () => {
+  const ends = Date.now() + 31 * 86_400_000;
+  type State = { ends: number } | { refused: string };
+  /** The active causes after a run of the cron trigger with a marks Worker in this state. */
+  const causesWith = async (certificate?: () => Promise<State>, MARKS = "sign") => {
+    const SIGNER = { ...(certificate && { certificate }), sign: () => Promise.reject(new Error("not called")) };
+    await worker.scheduled(createScheduledController(), { ...env, MARKS, SIGNER });
+    return (await listAlerts(env.DB)).flatMap(({ name, causes, endedAt }) =>
+      name === "certificate_ending" && endedAt === null ? causes : [],
+    );
+  };
+  const state = (value: State) => () => Promise.resolve(value);
+  expect(await causesWith(state({ ends }))).toEqual([]);
+  later(24 * 60);
+  const cause = `C2PA_CERTIFICATES ends on ${new Date(ends).toISOString().slice(0, 10)}`;
+  expect(await causesWith(state({ ends }))).toEqual([cause]);
+  // An unreachable Worker, and one of an earlier version, change nothing.
+  expect(await causesWith(() => Promise.reject(new Error("lost")))).toEqual([cause]);
+  expect(await causesWith()).toEqual([cause]);
+  expect(await causesWith(state({ refused: "C2PA_CERTIFICATES has expired" }))).toEqual(["C2PA_CERTIFICATES has expired"]);
+  // Twice, because an alert ends with the second run without its cause.
+  for (let run = 0; run < 2; run++) await causesWith(state({ ends: ends + 365 * 86_400_000 }));
+  expect(await causesWith(state({ ends: ends + 365 * 86_400_000 }))).toEqual([]);
+  expect(await causesWith(state({ refused: "C2PA_CERTIFICATES is not set" }), "keep")).toEqual([]);
+});
+
 test("the runbook has a page for each alert, and for no other", () => {
   const pages = /^## Alerts$(.*?)^## /ms.exec(runbook)?.[1]?.matchAll(/^### (\w+)$/gm) ?? [];
   expect([...pages].map(([, name]) => name)).toEqual([...alertNames]);

@@ -57,6 +57,7 @@ const titles = [
   "route_loses_money",
   "callbacks_failing",
   "accounts_restored",
+  "certificate_ending",
   "setting_wrong",
 ] as const;
 

@@ -1,43 +1,11 @@
-// The page /verify: computes the SHA-256 of a file here, looks for its manifest, and asks the gateway about the SHA-256. The file is not sent anywhere.
+// The page /verify: computes the SHA-256 of a file here, reads its manifest, and asks the gateway about the SHA-256. The file is not sent anywhere.
 
-/** Defined by credentials.js, which the page loads before this script. @type {(type: string) => { push(bytes: Uint8Array): void, readonly place?: { start: number, length: number } }} */
-const credentialReader = Reflect.get(globalThis, "credentialReader");
+/** Defined by manifest.js, which the page loads before this script. @type {(buffer: ArrayBuffer) => Promise<{ type: string, sha256: string, found: boolean, byModel: boolean, signer?: string, time?: number, isStamped?: boolean }>} */
+const examineFile = Reflect.get(globalThis, "examineFile");
 const place = /** @type {HTMLElement} */ (document.querySelector("[data-verify]"));
 const drop = /** @type {HTMLElement} */ (place.querySelector(".drop-big"));
 const proof = /** @type {HTMLElement} */ (document.querySelector("#proof"));
 const locale = document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang;
-
-/** Media types by the first bytes; a name or label may be wrong. @type {[string, number, string][]} */
-const signatures = [
-  ["image/png", 0, "\u0089PNG"],
-  ["image/jpeg", 0, "\u00ff\u00d8\u00ff"],
-  ["image/webp", 8, "WEBP"],
-  ["video/mp4", 4, "ftyp"],
-];
-
-/** @param {Uint8Array} bytes */
-const detectType = (bytes) => {
-  const head = String.fromCharCode(...bytes.subarray(0, 12));
-  return signatures.find(([, at, letters]) => head.startsWith(letters, at))?.[0] ?? "";
-};
-
-/** True if the manifest says that a model made the file. Other parts of the file may have any words. @param {Uint8Array} bytes @param {{ start: number, length: number }} place */
-function saysModel(bytes, { start, length }) {
-  // In a JPEG each 64 KB of a manifest have the head of a segment between them.
-  const end = start + length + 20 * Math.ceil(length / 60_000);
-  return /digitalSourceType[^]{1,80}rainedAlgorithmicMedia/.test(new TextDecoder("latin1").decode(bytes.subarray(start, end)));
-}
-
-/** What the file itself says: its SHA-256, and its manifest's word that a model made it. @param {ArrayBuffer} buffer */
-async function examine(buffer) {
-  const bytes = new Uint8Array(buffer);
-  const reader = credentialReader(detectType(bytes));
-  reader.push(bytes);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", buffer));
-  const sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const { place } = reader;
-  return { sha256, found: place !== undefined, byModel: place !== undefined && saysModel(bytes, place) };
-}
 
 /** The size with its unit. @param {number} bytes */
 function size(bytes) {
@@ -45,9 +13,8 @@ function size(bytes) {
   return `${new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(value)} ${unit}`;
 }
 
-/** A time in words, UTC. @param {number} seconds */
-const words = (seconds) =>
-  `${new Intl.DateTimeFormat(locale, { dateStyle: "long", timeStyle: "short", timeZone: "UTC" }).format(seconds * 1000)} UTC`;
+/** A time in words, UTC. @param {number} ms */
+const words = (ms) => `${new Intl.DateTimeFormat(locale, { dateStyle: "long", timeStyle: "short", timeZone: "UTC" }).format(ms)} UTC`;
 
 /** Shows the answer from the template of this name, without the lines that do not hold. @param {string} name @param {Set<string>} holds @param {Record<string, string>} texts @param {File} [file] */
 function show(name, holds, texts, file) {
@@ -73,21 +40,24 @@ let latest = 0;
 /** @param {File} file */
 async function verify(file) {
   const turn = ++latest;
+  /** @type {Record<string, string>} */
   const texts = { name: file.name, size: size(file.size) };
   drop.classList.add("busy");
   drop.setAttribute("aria-busy", "true");
   try {
-    const buffer = await file.arrayBuffer();
-    const { sha256, found, byModel } = await examine(buffer);
-    const isImage = detectType(new Uint8Array(buffer, 0, Math.min(12, buffer.byteLength))).startsWith("image/");
-    const holds = new Set([found ? "found" : "missing", ...(byModel ? ["model"] : []), isImage ? "image" : "video"]);
+    const { type, sha256, found, byModel, signer, time, isStamped } = await examineFile(await file.arrayBuffer());
+    const holds = new Set([found ? "found" : "missing", type.startsWith("image/") ? "image" : "video"]);
+    if (byModel) holds.add("model");
+    if (signer !== undefined) holds.add("signer");
+    if (time !== undefined) holds.add(isStamped ? "stamped" : "stated");
+    Object.assign(texts, { sha256, signer: signer ?? "", time: time === undefined ? "" : words(time) });
     const answer = await fetch(`/v1/verify/${sha256}`, { headers: { accept: "application/json" } });
     if (turn !== latest) return;
-    if (answer.status === 404) return show("unknown", holds, { ...texts, sha256 }, file);
+    if (answer.status === 404) return show("unknown", holds, texts, file);
     if (!answer.ok) return show(answer.status === 429 ? "busy" : "failed", holds, texts);
     const { made_at: madeAt, credentials } = await answer.json();
     holds.add(credentials);
-    show("made", holds, { ...texts, sha256, when: words(madeAt) }, file);
+    show("made", holds, { ...texts, when: words(madeAt * 1000) }, file);
   } catch {
     if (turn === latest) show("failed", new Set(), texts);
   } finally {

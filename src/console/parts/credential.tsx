@@ -1,8 +1,11 @@
 /** The badge of a file that carries a credential: who signed it, and a card that says what that means. */
 
+import type { Asset } from "../../storage/assets.ts";
 import type { TaskData } from "../answers.ts";
 import { taskImages, taskVideo } from "../answers.ts";
 import { useAround } from "./context.ts";
+import { hashedPath } from "../static-files.ts";
+import { ClockTime } from "./date-time.tsx";
 import { Icon } from "./icon.tsx";
 
 type Credentials = "maker" | "gateway" | "none";
@@ -14,19 +17,62 @@ export function taskCredentials(task: TaskData): Credentials | undefined {
   return (["none", "gateway", "maker"] as const).find((one) => found.includes(one));
 }
 
-/** The badge on an image or video, with its card; nothing for a file without a credential. `id` is unique on the page. */
-export const CredentialBadge = ({ of, id }: { of: Credentials | undefined; id: string }) => {
+interface Badge {
+  of: Credentials | undefined;
+  /** Unique on the page. */
+  id: string;
+  /** The file; a task may have made none of its kind. */
+  asset: Asset | undefined;
+  /** The file's URL, whose manifest the browser reads when the card opens (`client/seal.js`). */
+  url: string | undefined;
+  /** When its task completed, in seconds. */
+  madeAt: number | undefined;
+}
+
+/** The badge on an image or video, with its card; nothing for a file without a credential. */
+export const CredentialBadge = ({ of, id, asset, url, madeAt }: Badge) => {
   const { t } = useAround();
   if (of === undefined || of === "none") return null;
+  const digest = asset && Uint8Array.fromBase64(asset.digest, { alphabet: "base64url" }).toHex();
   return (
     <>
       <button class="cred on" type="button" popovertarget={id}>
         <Icon name="seal" />
         {t(`credential_${of}`)}
       </button>
-      <div class="popcard" id={id} popover="auto" role="dialog" aria-label={t(`credential_${of}`)}>
+      <div class="popcard" id={id} popover="auto" role="dialog" aria-label={t(`credential_${of}`)} data-file={url}>
         <h2>{t(`credential_${of}_title`)}</h2>
         <p class="muted t13">{t(`credential_${of}_text`)}</p>
+        <dl class="facts gap0">
+          {madeAt !== undefined && (
+            <>
+              <dt>{t("credential_made")}</dt>
+              <dd>
+                <ClockTime ms={madeAt * 1000} />
+              </dd>
+            </>
+          )}
+          {(["says", "signer", "stamped", "stated"] as const).map((name) => (
+            <>
+              <dt data-if={name} hidden>
+                {t(`credential_${name}`)}
+              </dt>
+              <dd data-if={name} hidden>
+                {name === "says" ? t("credential_by_model") : <bdi />}
+              </dd>
+            </>
+          ))}
+          {digest && (
+            <>
+              <dt>{t("credential_digest")}</dt>
+              <dd>
+                <code class="id" title={digest}>
+                  {`${digest.slice(0, 4)}…${digest.slice(-4)}`}
+                </code>
+              </dd>
+            </>
+          )}
+        </dl>
         <p class="row gap0">
           <a class="btn sm" href="/verify">
             <Icon name="seal" />
@@ -41,3 +87,12 @@ export const CredentialBadge = ({ of, id }: { of: Credentials | undefined; id: s
     </>
   );
 };
+
+/** What fills in the cards of a page. */
+export const CredentialScripts = () => (
+  <>
+    {["credentials.js", "manifest.js", "seal.js"].map((name) => (
+      <script src={hashedPath(name)} type="module" />
+    ))}
+  </>
+);

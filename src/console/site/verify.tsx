@@ -19,6 +19,20 @@ const Check = ({ icon, tone, title, text, holds }: { icon: string; tone?: string
   </li>
 );
 
+const valuePlace = "\n";
+
+/** A sentence with a place for a value of the file, shown only if the file has that value. */
+const Filled = ({ slot, holds, text }: { slot: string; holds: string; text: string }) => {
+  const [before, after] = text.split(valuePlace);
+  return (
+    <span data-if={holds}>
+      {before}
+      <bdi data-slot={slot} />
+      {after}{" "}
+    </span>
+  );
+};
+
 /** What the file's own manifest says, read in the browser. */
 const Manifest = ({ t }: { t: T }) => (
   <>
@@ -31,6 +45,9 @@ const Manifest = ({ t }: { t: T }) => (
         <>
           <span data-if="maker">{t("verify_by_maker")} </span>
           <span data-if="gateway">{t("verify_by_gateway")} </span>
+          <Filled slot="signer" holds="signer" text={t("verify_signed_by", { value: valuePlace })} />
+          <Filled slot="time" holds="stamped" text={t("verify_stamped", { value: valuePlace })} />
+          <Filled slot="time" holds="stated" text={t("verify_stated", { value: valuePlace })} />
           <span data-if="model">{t("verify_says_model")} </span>
           {t("verify_not_checked")}
         </>
@@ -162,6 +179,7 @@ export function verifyPage(c: ConsoleContext): Response | Promise<Response> {
         </div>
         <Templates t={t} origin={origin} />
         <script src={hashedPath("credentials.js")} type="module" />
+        <script src={hashedPath("manifest.js")} type="module" />
         <script src={hashedPath("verify.js")} type="module" />
       </main>
     ),

@@ -29,13 +29,19 @@ const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | 
   return (
     <figure class={ratioClass(task.metadata["size"])}>
       <img src={url} alt={title} />
-      <CredentialBadge of={taskImages(task)[number - 1]?.credentials} id={`credential-${number}`} />
+      <CredentialBadge
+        of={taskImages(task)[number - 1]?.credentials}
+        id={`credential-${number}`}
+        asset={asset}
+        url={url}
+        madeAt={task.completed_at}
+      />
       <figcaption class="acts">
         <a
           class="btn sm"
           href={url}
           download={`${task.id}-${number}${asset.key.slice(asset.key.lastIndexOf("."))}`}
-          aria-label={t("download_task", { title })}
+          aria-label={`${describeFile(asset)}: ${t("download_task", { title })}`}
         >
           <Icon name="down" />
           {describeFile(asset)}
@@ -125,7 +131,7 @@ export const Result = ({ task, result }: Props) => {
           ) : (
             <figure class="hero">
               <img src={only} alt={title} />
-              <CredentialBadge of={taskCredentials(task)} id="credential" />
+              <CredentialBadge of={taskCredentials(task)} id="credential" asset={result.images[0]} url={only} madeAt={task.completed_at} />
             </figure>
           )}
           <MoreResults task={task} result={result} />
@@ -137,7 +143,13 @@ export const Result = ({ task, result }: Props) => {
         <>
           <div class="hero">
             <Player task={task} width={result.width} height={result.height} />
-            <CredentialBadge of={taskCredentials(task)} id="credential" />
+            <CredentialBadge
+              of={taskCredentials(task)}
+              id="credential"
+              asset={result.video}
+              url={taskVideo(task)?.url[0]}
+              madeAt={task.completed_at}
+            />
           </div>
           <MoreResults task={task} result={result} />
         </>

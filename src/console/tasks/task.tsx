@@ -15,6 +15,7 @@ import { Icon } from "../parts/icon.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
 import { StatusPill, shownStatus } from "../parts/status.tsx";
+import { CredentialScripts } from "../parts/credential.tsx";
 import { WhenDone } from "../parts/when-done.tsx";
 import { hashedPath } from "../static-files.ts";
 import { Actions, HeadActions, type Refused } from "./actions.tsx";
@@ -181,6 +182,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
         </div>
       </div>
       <script src={hashedPath("countdown.js")} type="module" />
+      <CredentialScripts />
       <WhenDone />
     </div>,
     refused?.refusal.status ?? 200,

@@ -2,7 +2,7 @@
 
 import { marks as readSetting } from "../../config.ts";
 import { credentialReader } from "../../media/credentials.ts";
-import type { SignOrder } from "../../media/file-binding.ts";
+import type { CertificateState, SignOrder } from "../../media/file-binding.ts";
 import { imageManifestBytes, prepareImage } from "../../media/image-manifest.ts";
 import type { ImageType } from "../../media/image-type.ts";
 import { manifestBox, VideoHash } from "../../media/video-manifest.ts";
@@ -173,6 +173,16 @@ export class Marks {
   /** Logs that a file is stored unsigned, and why. */
   #unsigned(reason: string, error?: unknown): undefined {
     alert("marks", { task: this.#task.id, model: this.#task.submission.model, outcome: "unsigned", reason }, error);
+  }
+}
+
+/** The state of the certificate that signs, `"unused"` if files are not signed; undefined if the marks Worker does not say. */
+export async function readCertificate(env: Env): Promise<CertificateState | "unused" | undefined> {
+  try {
+    return readSetting(env) === "sign" && env.SIGNER ? await env.SIGNER.certificate?.() : "unused";
+  } catch (error) {
+    alert("marks", { outcome: "certificate_unread" }, error);
+    return undefined;
   }
 }
 
