@@ -31,7 +31,7 @@ export async function findHelper(c: ConsoleContext): Promise<Helper> {
 interface Shown {
   words?: string;
   problem?: string;
-  status?: 200 | 400 | 429 | 503;
+  status?: 200 | 400 | 429;
 }
 
 async function creditPage(c: ConsoleContext, { words = "", problem, status = 200 }: Shown = {}) {
@@ -80,7 +80,7 @@ async function askPosted(c: ConsoleContext) {
   if (helper === "pay") return c.redirect("/console/billing", 303);
   if (words.length > maxWords) return creditPage(c, { words, problem: t("credit_words_long", { most: maxWords }), status: 400 });
   const recipients = helper === "owners" ? await findRecipients(c.env.DB, account.id) : await findOperators(c.env.DB);
-  if (!post || recipients.length === 0) return creditPage(c, { words, problem: t("credit_no_mail"), status: 503 });
+  if (!post || recipients.length === 0) return creditPage(c, { words, problem: t("credit_no_mail"), status: 400 });
   if (!(await countAttempt(c.env.DB, `credit ${account.id}`, asked)))
     return creditPage(c, { words, problem: t("billing_too_many"), status: 429 });
   const left = remaining(await readBalance(c, account.id));
