@@ -36,6 +36,7 @@ interface ResultLine {
   status: string;
   task: string;
   cost: { charged: number };
+  error?: { code: string; message: string };
 }
 
 const stateDir = await mkdtemp(join(tmpdir(), "gateway-batch-"));
@@ -109,10 +110,17 @@ async function run(signal: AbortSignal): Promise<void> {
     ...(results.length === lines ? [] : [`${results.length} results`]),
     ...(isInOrder ? [] : ["the results are not in order"]),
     ...(tasks.size === lines ? [] : [`${tasks.size} tasks`]),
-    ...(results.every(({ status }) => status === "completed") ? [] : [`${batch.counts.failed} lines failed`]),
+    ...(results.every(({ status }) => status === "completed") ? [] : [`${batch.counts.failed} lines failed: ${failures(results)}`]),
     ...(Math.abs(charged - lines * price) < 1e-6 ? [] : [`the results are charged ${charged}`]),
     ...(Math.abs(balance.used_balance - charged) < 1e-6 ? [] : [`the key was charged ${balance.used_balance} for ${charged}`]),
   ];
   console.log(`${lines} lines in ${seconds.toFixed(1)} s, ${(lines / seconds).toFixed(1)} a second, ${killed} kills, charged ${charged}`);
   if (faults.length > 0) throw new Error(faults.join("; "));
+}
+
+/** The errors of the lines, each with its number. */
+function failures(results: ResultLine[]): string {
+  const numbers = new Map<string, number>();
+  for (const { error } of results) if (error) numbers.set(error.code, (numbers.get(error.code) ?? 0) + 1);
+  return [...numbers].map(([code, number]) => `${number} ${code}`).join(", ");
 }
