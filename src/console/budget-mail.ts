@@ -3,11 +3,9 @@
 import { accountById } from "../db/accounts.ts";
 import { listKeys } from "../db/api-keys.ts";
 import type { BudgetAlert } from "../wallet/alerts.ts";
-import { fullAmount } from "./amounts.ts";
-import { linkTo, reachesPeople, send } from "./mail.ts";
+import { sendToEach } from "./letters.ts";
+import { reachesPeople } from "./mail.ts";
 import { findRecipients } from "./members.ts";
-import { chooseLanguage, translator } from "./messages.ts";
-import { balanceUnit } from "./settings.ts";
 
 /** Sends nothing if e-mail is not configured, or if the account or key was deleted. Throws if the e-mail is not accepted. */
 export async function mailBudget(env: ConsoleEnv, reached: BudgetAlert): Promise<true> {
@@ -23,19 +21,15 @@ export async function mailBudget(env: ConsoleEnv, reached: BudgetAlert): Promise
   const fallback = { email: account.email, name: account.name ?? account.email, language: null };
   const recipients = ofMember.length > 0 ? ofMember : owners.length > 0 ? owners : [fallback];
   const message = ofMember.length > 0 ? "mail_budget_member" : key ? "mail_budget_key" : "mail_budget_account";
-  for (const { email, name, language: latest } of recipients) {
-    const language = chooseLanguage(latest ?? undefined, undefined);
-    const t = translator(language);
-    const amount = (units: number) => fullAmount(language, balanceUnit(env), Math.round(units * 1e6));
-    const values = { percent: data.percent, name: key?.name ?? "", spent: amount(data.spent), amount: amount(data.amount) };
+  await sendToEach(env, recipients, (t, amount) => {
+    const toAmount = (units: number) => amount(Math.round(units * 1e6));
+    const values = { percent: data.percent, name: key?.name ?? "", spent: toAmount(data.spent), amount: toAmount(data.amount) };
     const until = new Date(data.ends_at * 1000).toISOString().slice(0, 16).replace("T", " ");
-    await send(env, {
-      to: email,
+    return {
       subject: t("mail_budget_subject", { percent: data.percent }),
-      language,
-      text: `${t("mail_greeting", { name: name || email })}\n\n${t(message, values)}\n\n${t("mail_budget_until", { until })}\n${linkTo(env, key ? "/console/keys" : "/console/usage")}`,
-      action: t("mail_open"),
-    });
-  }
+      text: `${t(message, values)}\n\n${t("mail_budget_until", { until })}`,
+      path: key ? "/console/keys" : "/console/usage",
+    };
+  });
   return true;
 }
