@@ -9,7 +9,7 @@ import type { ReserveAnswer } from "../../wallet/limits.ts";
 import { chatHoldEnds } from "../chat/hold.ts";
 import { type ChatFiles, findChatFiles } from "../chat/files.ts";
 import { type ChatOrder, checkChat } from "../chat/order.ts";
-import { chatMemory } from "../request/large-body.ts";
+import { largeBody } from "../request/body.ts";
 import type { BatchTerms } from "./state.ts";
 
 /** A chat with the stored images that it names. */
@@ -19,7 +19,7 @@ export type CheckedChat = ChatOrder & { files: ChatFiles };
 export async function checkChatLine(env: Env, caller: Caller, body: Record<string, unknown>): Promise<CheckedChat> {
   const order = checkChat(env, caller, body, await liveCatalog(env.DB));
   if (order.isStream) throw new ApiError("unsupported_parameter", { violations: [{ param: "stream", rule: "unsupported_parameter" }] });
-  const files = await findChatFiles(env, caller, body, chatMemory(caller.accountId).left);
+  const files = await findChatFiles(env, caller, body, largeBody);
   return { ...order, files };
 }
 

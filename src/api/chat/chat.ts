@@ -14,13 +14,14 @@ import { ChatCosts } from "./costs.ts";
 import { type ChatFiles, findChatFiles, withFilesInMemory } from "./files.ts";
 import { holdForChat } from "./hold.ts";
 import { settleChat } from "../../wallet/settlements.ts";
+import { largeBody } from "../request/body.ts";
 import { admitToSubmit } from "../request/auth.ts";
 import { type Chat, readWhole, relayStream } from "./relay.ts";
 import { type ChatOrder, checkChat } from "./order.ts";
 import { askRoutes, toChatError } from "./routes.ts";
 import { toErrorObject } from "../request/errors.ts";
 import { announceEnd } from "../request/model-end.ts";
-import { chatMemory, withChat } from "../request/large-body.ts";
+import { withChat } from "../request/large-body.ts";
 import { answerDryRun, isDryRun } from "../request/options.ts";
 import { readQuery } from "../request/query.ts";
 import { chatQuery } from "../schema/queries.ts";
@@ -48,7 +49,7 @@ export async function completeChat(c: AppContext): Promise<Response> {
 /** Answers what the chat with this body would answer with `?dry_run=true`. */
 export async function previewChat(c: AppContext, body: Record<string, unknown>, catalog: Catalog): Promise<Response> {
   const order = check(c, body, catalog);
-  await findChatFiles(c.env, c.get("caller"), body, chatMemory("").left);
+  await findChatFiles(c.env, c.get("caller"), body, largeBody);
   return dryRun(c, order);
 }
 

@@ -80,7 +80,7 @@ export const withChat = (
 export interface ChatMemory {
   /** Bytes. */
   left: number;
-  /** Runs the work under a permit for so many bytes. Throws 503 if there is none in time. */
+  /** Runs the work once this much memory is free, and keeps it taken meanwhile. Throws 503 if that takes too long. */
   take<T>(bytes: number, work: () => Promise<T>): Promise<T>;
 }
 
