@@ -413,8 +413,9 @@ test("the certificate that signs files is an alert from 30 days before its end u
   later(24 * 60);
   const cause = `C2PA_CERTIFICATES ends on ${new Date(ends).toISOString().slice(0, 10)}`;
   expect(await causesWith(state({ ends }))).toEqual([cause]);
-  // An unreachable Worker, and one of an earlier version, change nothing.
+  // An unreachable Worker, one that never answers, and one of an earlier version change nothing.
   expect(await causesWith(() => Promise.reject(new Error("lost")))).toEqual([cause]);
+  expect(await causesWith(() => new Promise(() => undefined))).toEqual([cause]);
   expect(await causesWith()).toEqual([cause]);
   expect(await causesWith(state({ refused: "C2PA_CERTIFICATES has expired" }))).toEqual(["C2PA_CERTIFICATES has expired"]);
   // Twice, because an alert ends with the second run without its cause.

@@ -8,9 +8,10 @@ import type { ImageType } from "../../media/image-type.ts";
 import { manifestBox, VideoHash } from "../../media/video-manifest.ts";
 import { Semaphore } from "../../base/concurrency.ts";
 import { alert } from "../../base/log.ts";
+import { within } from "../../net/pace.ts";
 import type { Task } from "../record.ts";
 
-/** A manifest takes a few milliseconds. A task waits once for one that does not come. */
+/** A manifest takes a few milliseconds. A task waits once for one that does not come, and so do the operator's checks for the certificate. */
 const signTimeoutMs = 3_000;
 /** What a manifest adds to a file at most. */
 export const maxManifestBytes = 64 * 1024;
@@ -179,7 +180,8 @@ export class Marks {
 /** The state of the certificate that signs, `"unused"` if files are not signed; undefined if the marks Worker does not say. */
 export async function readCertificate(env: Env): Promise<CertificateState | "unused" | undefined> {
   try {
-    return readSetting(env) === "sign" && env.SIGNER ? await env.SIGNER.certificate?.() : "unused";
+    if (readSetting(env) !== "sign" || !env.SIGNER) return "unused";
+    return await within(signTimeoutMs, Promise.resolve(env.SIGNER.certificate?.()));
   } catch (error) {
     alert("marks", { outcome: "certificate_unread" }, error);
     return undefined;
