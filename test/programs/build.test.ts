@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-/** 8 KB above the script of today. What counts is the start-up itself (`npm run bench -- startup`, at most 25 ms above an empty Worker). */
+/** Some KB above the script of today. What counts is the start-up itself (`npm run bench -- startup`, at most 25 ms above an empty Worker). */
 const maxBytes = 559_000;
 /**
- * 20 KB above the script of today, 700 of it the API description and the docs, 70 the libraries of Markdown and search. Without better-auth,
+ * Some KB above the script of today, 700 of it the API description and the docs, 70 the libraries of Markdown and search. Without better-auth,
  * which would add 500.
  */
 const maxConsoleBytes = 2_001_000;
