@@ -30,6 +30,23 @@ export async function toFile(
   return new File([part], name, { type: type ?? (part instanceof Blob ? part.type : "") });
 }
 
+/** Work of which four pieces run at a time, the others in their order: runtimes open few connections, and a file that is read whole is in memory. */
+export class Turns {
+  private free = 4;
+  private readonly waiting: (() => void)[] = [];
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.free > 0) this.free--;
+    else await new Promise<void>((begin) => this.waiting.push(begin));
+    try {
+      return await work();
+    } finally {
+      const next = this.waiting.shift();
+      if (next) next();
+      else this.free++;
+    }
+  }
+}
+
 /** A file of a result whose head has arrived. Read it once: as a stream, bytes or a blob, or save it. */
 export class Download {
   readonly name: string;
@@ -41,6 +58,8 @@ export class Download {
     private readonly head: Response,
     /** Asks for the rest of the file after a cut, or for all of it if only its head was asked for. */
     private readonly resume: (from: number, etag: string | null) => Promise<Response>,
+    /** For reading all of it at once; a stream is read when its reader wants to. */
+    private readonly turns: Turns,
   ) {
     const named = /filename="?([^";]+)/.exec(head.headers.get("content-disposition") ?? "")?.[1];
     // A name never leads to another folder.
@@ -79,10 +98,12 @@ export class Download {
       cancel: async (reason) => reader?.cancel(reason),
     });
   }
-  blob = (): Promise<Blob> => new Response(this.stream(), { headers: { "content-type": this.type } }).blob();
-  bytes = async (): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await new Response(this.stream()).arrayBuffer());
+  blob = (): Promise<Blob> => this.turns.take(() => new Response(this.stream(), { headers: { "content-type": this.type } }).blob());
+  bytes = (): Promise<Uint8Array<ArrayBuffer>> =>
+    this.turns.take(async () => new Uint8Array(await new Response(this.stream()).arrayBuffer()));
   /** Writes the file to the disk, by default under its name in the current folder: until it is whole, as `{path}.part`. Returns the path. */
-  async save(path = this.name): Promise<string> {
+  save = (path = this.name): Promise<string> => this.turns.take(() => this.write(path));
+  private async write(path: string): Promise<string> {
     const fs = builtin("node:fs") as Builtin;
     const { Writable } = builtin("node:stream") as { Writable: { toWeb(stream: unknown): WritableStream } };
     const partial = `${path}.part`;

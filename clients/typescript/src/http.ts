@@ -10,7 +10,7 @@ export interface Logger {
 export interface GatewayOptions {
   /** The gateway's URL, with or without `/v1`. Defaults to the variable `GATEWAY_URL`. */
   baseURL?: string | undefined;
-  /** An API key, or a token for browsers. Defaults to the variable `GATEWAY_KEY`. */
+  /** An API key, or a client token. Defaults to the variable `GATEWAY_KEY`. */
   apiKey?: string | undefined;
   /** Milliseconds until an attempt is given up; for streams and downloads, until they begin, and until each next part. Default 120,000. */
   timeout?: number | undefined;
