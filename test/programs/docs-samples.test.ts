@@ -58,7 +58,7 @@ const cases = pages.flatMap(({ name, samples }) =>
 );
 const files = pages.flatMap(({ samples }) => samples.filter(({ file }) => file !== undefined));
 
-let venv = "";
+let base = "";
 const runners = {} as Record<Language, Runner>;
 
 async function freePort(): Promise<number> {
@@ -75,13 +75,12 @@ const filledIn = (text: string, { hooks }: { hooks: string }) =>
 
 async function prepare(language: Language): Promise<Runner> {
   const key = await newKey(language, 100);
-  const folder = await mkdtemp(join(tmpdir(), `docs-${language}-`));
+  const folder = join(base, language);
+  await mkdir(folder);
   const port = await freePort();
   const hooks = `http://127.0.0.1:${port}/hooks`;
   for (const { file, code } of files) await writeFile(join(folder, file!), filledIn(code, { hooks }));
-  await mkdir(join(folder, "node_modules"));
-  await symlink(join(root, "node_modules/standardwebhooks"), join(folder, "node_modules/standardwebhooks"));
-  await symlink(join(root, "clients/typescript"), join(folder, "node_modules/generation-gateway-client"));
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
   const answer = await fetch(`${gateway.baseUrl}/v1/webhook_secret`, { headers: { authorization: `Bearer ${key}` } });
   const { secret } = (await answer.json()) as { secret: string };
   const [program, file] = language === "python" ? ["python3", "receiver.py"] : [process.execPath, "receiver.mjs"];
@@ -94,18 +93,18 @@ async function prepare(language: Language): Promise<Runner> {
 beforeAll(async () => {
   // Of the package, because a part of the Python client is made when it is built.
   await packageNamed(/^generation-gateway-client-.*\.tgz$/);
-  venv = await mkdtemp(join(tmpdir(), "docs-venv-"));
-  commands.python[0] = await newEnvironment(venv);
+  base = await mkdtemp(join(tmpdir(), "docs-"));
+  // One folder above the other packages, which are linked as they are.
+  await mkdir(join(base, "node_modules"));
+  await symlink(join(root, "clients/typescript"), join(base, "node_modules/generation-gateway-client"));
+  commands.python[0] = await newEnvironment(join(base, "venv"));
   await install(commands.python[0], [await packageNamed(/\.whl$/)]);
   for (const language of languages) runners[language] = await prepare(language);
 });
 
 afterAll(async () => {
-  for (const { receiver, folder } of Object.values(runners)) {
-    receiver.kill();
-    await rm(folder, { recursive: true, force: true });
-  }
-  await rm(venv, { recursive: true, force: true });
+  for (const { receiver } of Object.values(runners)) receiver.kill();
+  await rm(base, { recursive: true, force: true });
 });
 
 test.concurrent.each(cases)("the samples of $name in $language succeed", async ({ language, code }) => {

@@ -1,7 +1,7 @@
 /** The client: every path of the API as a method, and those that submit, wait and download. */
 
 import { ConnectionError, DeliveryFailedError, TaskFailedError, toError } from "./errors.js";
-import { Download, toFile, Turns } from "./files.js";
+import { Download, inLanes, toFile } from "./files.js";
 import { type GatewayOptions, Http, type RequestOptions, sleep } from "./http.js";
 import { events, lines, List, type Page, Stream } from "./streams.js";
 import type * as t from "./generated/types.gen.js";
@@ -51,7 +51,7 @@ const part = encodeURIComponent;
 /** A client of the gateway. */
 export class Gateway {
   private readonly http: Http;
-  private readonly turns = new Turns();
+  private readonly lanes = inLanes();
   constructor(options: GatewayOptions = {}) {
     this.http = new Http(options);
   }
@@ -106,7 +106,7 @@ export class Gateway {
      * are requested when they are read; of files that are read whole or saved at once, four at a time. Links are valid for 24 hours.
      */
     download: (task: Pick<t.Task, "result">, options?: RequestOptions) =>
-      Promise.all(urls(task).map((url, at) => this.turns.take(() => this.open(at === 0 ? "GET" : "HEAD", url, options)))),
+      Promise.all(urls(task).map((url, at) => this.open(at === 0 ? "GET" : "HEAD", url, options))),
   };
 
   readonly chat = {
@@ -210,7 +210,7 @@ export class Gateway {
     const call = { ...options, isForeign: !url.startsWith(`${origin}/v1/`) };
     const resume = (from: number, etag: string | null) =>
       this.http.open("GET", url, { ...call, headers: { ...options.headers, range: `bytes=${from}-`, ...(etag && { "if-range": etag }) } });
-    return new Download(url, await this.http.open(method, url, call), resume, this.turns);
+    return new Download(url, await this.http.open(method, url, call), resume, this.lanes);
   }
 
   private async submit(path: string, body: object, options: SubmitOptions = {}): Promise<t.Submission> {
@@ -322,7 +322,7 @@ async function* chunks(response: Response): AsyncGenerator<t.ChatCompletionChunk
     if (data.startsWith('{"error"')) throw toError(500, response.headers, data);
     yield JSON.parse(data) as t.ChatCompletionChunk;
   }
-  throw new ConnectionError("The stream was cut before its end.");
+  throw new ConnectionError("The stream was cut.");
 }
 
 const isForm = ({ type }: Blob) => type === "" || type.startsWith("multipart/");
@@ -340,7 +340,7 @@ const withoutKey = ({ signal, timeout, maxRetries, headers }: RequestOptions): R
 });
 
 function urls({ result }: Pick<t.Task, "result">): string[] {
-  if (!result) throw new TypeError("The task has no files: it is not completed.");
+  if (!result) throw new TypeError("The task is not completed.");
   const more = ((result as t.FileResult).files ?? []).flatMap(({ url }) => url);
   if ("images" in result) return [...result.images.flatMap(({ url }) => url), ...more];
   if ("videos" in result)

@@ -49,8 +49,8 @@ export class Http {
   private readonly options: GatewayOptions;
   constructor(options: GatewayOptions) {
     const { baseURL = variable("GATEWAY_URL"), apiKey = variable("GATEWAY_KEY") } = options;
-    if (!baseURL) throw new TypeError("The gateway's address is missing: baseURL, or the variable GATEWAY_URL.");
-    if (!apiKey) throw new TypeError("The key is missing: apiKey, or the variable GATEWAY_KEY.");
+    if (!baseURL) throw new TypeError("baseURL or GATEWAY_URL is missing.");
+    if (!apiKey) throw new TypeError("apiKey or GATEWAY_KEY is missing.");
     this.origin = baseURL.replace(/\/+$/, "").replace(/\/v1$/, "");
     this.options = { ...options, apiKey };
   }

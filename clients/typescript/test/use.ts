@@ -129,7 +129,7 @@ const many = new Gateway({
     most = Math.max(most, ++reading);
     await new Promise((resolve) => setTimeout(resolve, 20));
     reading--;
-    return new Response("a");
+    return new Response("a", { status: 206 });
   },
 });
 const links = Array.from({ length: 12 }, (_, at) => `https://files.example/assets/task_a/${at}.png`);
