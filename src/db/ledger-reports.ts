@@ -102,13 +102,15 @@ export interface TaskCharge {
   held: number;
   charged: number;
   outcome: string;
+  /** Its attempts as D1 keeps them (`parseAttempts`), JSON; null if they are not known. */
+  attempts: string | null;
 }
 
 /** What these tasks and chats of an account cost; those without an entry are missing. */
 export const readCharges = async (db: D1Database, accountId: string, taskIds: string[]): Promise<Map<string, TaskCharge>> => {
   const { results } = await db
     .prepare(
-      "SELECT task_id AS taskId, held, charged, outcome FROM entry WHERE task_id IN (SELECT value FROM json_each(?1)) AND account_id = ?2",
+      "SELECT task_id AS taskId, held, charged, outcome, attempts FROM entry WHERE task_id IN (SELECT value FROM json_each(?1)) AND account_id = ?2",
     )
     .bind(JSON.stringify(taskIds), accountId)
     .run<TaskCharge & { taskId: string }>();
