@@ -247,9 +247,7 @@ export async function readRequests(
       .run<{ beganAt: number; entries: string }>();
     const read = results.flatMap(({ entries }) => parsePage(entries)).filter((entry) => isAmong(entry, filter, now));
     const rescued: ReadonlySet<string> = result === "rescued" ? await readRescued(db, account, read) : new Set();
-    found.push(
-      ...read.filter((entry) => missed(entry, filter, rescued).length === 0 && (after === undefined || isOlder(entry, after))),
-    );
+    found.push(...read.filter((entry) => missed(entry, filter, rescued).length === 0 && (after === undefined || isOlder(entry, after))));
     const oldest = results.at(-1);
     found.sort((one, other) => (isOlder(one, other) ? 1 : -1));
     const last = found[limit];

@@ -191,7 +191,9 @@ test("a request whose task a later route completed is marked as rescued, and fou
   const all = await browser.read(page);
   expect(words(all)).toContain("All 4 Succeeded 4 Refused (4xx) 0 Failed (5xx) 0 Rescued 1");
   expect(rows(await browser.read(`${page}?result=rescued`))).toEqual(["req-saved"]);
-  expect(words(await browser.read(`${page}?result=rescued&model=vidA-2`))).toContain("All 0 Succeeded 0 Refused (4xx) 0 Failed (5xx) 0 Rescued 0");
+  expect(words(await browser.read(`${page}?result=rescued&model=vidA-2`))).toContain(
+    "All 0 Succeeded 0 Refused (4xx) 0 Failed (5xx) 0 Rescued 0",
+  );
   expect(all.match(/Rescued: made at attempt 2/g)).toHaveLength(2); // in the row, and as its tooltip
   expect(all).not.toContain("firstmaker");
   await env.DB.prepare("UPDATE account SET admin = 1 WHERE id = ?1").bind(id).run();
