@@ -10,11 +10,11 @@ export interface ConsolePage {
   as: "visitor" | "demo" | "new";
   /** Its status, if it is not 200; or that of an answer to its script. */
   status?: number;
-  /** Opens the page in a browser. */
-  reach: (page: Page) => Promise<unknown>;
+  /** Opens the page in a browser; with the path, if that is all. */
+  reach: ((page: Page) => Promise<unknown>) & { path?: string };
 }
 
-const at = (path: string) => (page: Page) => page.goto(path);
+const at = (path: string) => Object.assign((page: Page) => page.goto(path), { path });
 
 export const consolePages: ConsolePage[] = [
   { name: "sign-in", as: "visitor", reach: at("/console/sign-in") },

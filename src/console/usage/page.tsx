@@ -88,8 +88,12 @@ async function usagePage(c: ConsoleContext) {
             ],
             [
               t("usage_lasts"),
-              lasts === undefined ? "–" : t("usage_lasts_days", { days: lasts.toLocaleString(language) }),
-              lasts === undefined ? undefined : t("usage_pace"),
+              lasts !== undefined
+                ? t("usage_lasts_days", { days: lasts.toLocaleString(language) })
+                : total > 0 && left !== 0
+                  ? t("usage_lasts_long")
+                  : "–",
+              total > 0 ? t("usage_pace") : undefined,
             ],
           ]}
         />

@@ -60,7 +60,7 @@ export const Periods = ({ period: { query, own, since, until }, more }: { period
         {own && !own.isRefused ? `${own.from} – ${own.to}` : t("usage_own")}
         <Icon name="chev" />
       </button>
-      <form class="menu down dates stack tight" id="own-dates" popover="auto" action="/console/usage">
+      <form class="menu down dates" id="own-dates" popover="auto" action="/console/usage">
         <TextField name="from" type="date" label={t("usage_from")} value={own?.from ?? toDate(since)} required />
         <TextField
           name="to"
@@ -71,7 +71,7 @@ export const Periods = ({ period: { query, own, since, until }, more }: { period
           required
         />
         <p>
-          <button class="btn sm">{t("usage_show")}</button>
+          <button class="btn">{t("usage_show")}</button>
         </p>
       </form>
     </>
