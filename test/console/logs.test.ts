@@ -173,7 +173,7 @@ test("a chat has its cost and no page of a task; a line says what the answer sai
     { ...entry, request: "wrong", status: 400, outcome: "invalid_request", message },
   ]);
   const end = { held: 40_000, charged: 20_000, outcome: "completed", at, closedAt: at + 900, attempts: [] };
-  await writeEntries(env.DB, id, 0, [{ taskId: chat, keyId, kind: "chat", model: "textA-1", ...end }], false);
+  await writeEntries(env.DB, id, 0, [{ taskId: chat, keyId, kind: "chat", model: "textA-1", ...end }], { isGranted: false });
   const all = await browser.read(page);
   expect(words(all)).toContain(`POST /v1/chat/completions invalid_request: ${message} 400`);
   expect(words(all)).toMatch(/900 ms \$0\.02/);
