@@ -130,7 +130,7 @@ test("the bars, counts and filters of the address: path, model, key, error, resu
       closedAt: now - 590_000,
       attempts: [{ route: "0 secretprovider itsmodel", cost: 20_000 }],
     })),
-    false,
+    { isGranted: false },
   );
   const all = await browser.read(page);
   expect(words(all)).toContain("5 succeeded 1 refused 1 failed");
