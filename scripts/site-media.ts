@@ -89,7 +89,7 @@ async function makeAll(page: Page, gateway: Gateway): Promise<void> {
   const videos = "/v1/videos/generations";
   const clip = { model: "vidC-1-0-pro-fast", prompt: "Waves break over the rocks", duration: 4, metadata: { resolution: "480p" } };
   const url = resultVideos((await make(gateway, videos, clip)).result).at(0)?.url[0] ?? "";
-  await shrink(page, "waves", url, { width: 680, height: 382 }, wordless["16:9"]);
+  await shrink(page, "waves", url, { width: 680, height: 382 });
   files.set("waves.mp4", Buffer.from(await (await fetch(url)).arrayBuffer()));
   // Made by scripts/sandbox-data/clips.ts: it begins again where it ends.
   const hills = await readFile(join(folder, "hills.mp4"));

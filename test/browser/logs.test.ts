@@ -1,6 +1,6 @@
 /** The log of requests in a browser: new ones appear while the page is live, and a request stands beside them until Escape. */
 
-import { makeTasks } from "./support/tasks.ts";
+import { makeTasks } from "./support/own-tasks.ts";
 import { expect, test } from "./support/test.ts";
 
 test(

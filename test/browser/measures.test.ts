@@ -3,7 +3,7 @@
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { otherLanguages, signIn, speak } from "../../scripts/support/console-pages.ts";
-import { makeTasks } from "./support/tasks.ts";
+import { makeTasks } from "./support/own-tasks.ts";
 import { expect, test } from "./support/test.ts";
 
 const maxBytes = 60_000;

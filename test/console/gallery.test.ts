@@ -61,6 +61,8 @@ test("a thumbnail is made when it is first shown, has at most 40 KB, and is stor
   const answer = await new Browser().ask(path);
   expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "image/webp"]);
   expect(answer.headers.get("cache-control")).toMatch(/^private, max-age=\d+, immutable$/);
+  // A browser's own page around an image that is opened alone has inline styles, which the pages' policy would refuse.
+  expect([answer.headers.get("content-security-policy"), answer.headers.get("x-content-type-options")]).toEqual([null, "nosniff"]);
   const bytes = new Uint8Array(await answer.arrayBuffer());
   expect(bytes.byteLength).toBeGreaterThan(0);
   expect(bytes.byteLength).toBeLessThanOrEqual(maxBytes);

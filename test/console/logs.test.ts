@@ -186,7 +186,6 @@ test("a request whose task a later route completed is marked as rescued, and fou
       outcome: name === "lost" ? "provider_error" : "completed",
       attempts: name === "plain" ? attempts.slice(1) : attempts,
     })),
-    false,
   );
   const all = await browser.read(page);
   expect(words(all)).toContain("All 4 Succeeded 4 Refused (4xx) 0 Failed (5xx) 0 Rescued 1");

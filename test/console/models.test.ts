@@ -70,7 +70,6 @@ test("times and success are those of the last day over the deployment, and a mod
         closedAt: now - 60_000,
         attempts: [{ route: "0 secretprovider m", cost: 0 }],
       })),
-      false,
     );
   const done = "completed";
   await settle("imgA-4", "image", 9, [done, done, done, done, "content_policy_violation", "provider_error"]);

@@ -265,6 +265,8 @@ const Present = (read: Now) => {
             </ul>
           </header>
           <MoneyChart hours={hours} steps={steps} />
+          <h3 class="pt">{t("admin_tasks_chart")}</h3>
+          <TaskChart hours={hours} steps={steps} />
           <SeriesTable hours={hours} inFlight={inFlight} steps={steps} />
         </div>
         <div class="card">
@@ -273,8 +275,6 @@ const Present = (read: Now) => {
             <b class="num push">{openCount(t, open)}</b>
           </header>
           <InFlightChart counts={inFlight} steps={steps} />
-          <h3 class="pt">{t("admin_tasks_chart")}</h3>
-          <TaskChart hours={hours} steps={steps} />
           <div class="pt">
             <Facts
               of={[

@@ -14,7 +14,7 @@ const images: Record<string, string> = {
 
 /** What stands for a video model in lists: a still of the sandbox. */
 const stills: Record<string, string> = {
-  "vidA-2": "waves.webp",
+  "vidA-2": "wall-9.webp",
   "vidA-2-pro": "hills.webp",
   "vidB-3.1-fast": "wall-2.webp",
   "vidB-3.1-quality": "wall-3.webp",
