@@ -354,7 +354,7 @@ const Largest = ({ first, customers }: { first: number; customers: Customer[] })
             const { name: id, revenue, cost, completed, failed } = margin;
             return (
               <tr>
-                <th scope="row" class="wrap">
+                <th scope="row" class="cut">
                   <a href={`${path}/accounts/${id}`}>{name}</a>
                 </th>
                 <td class="num hide-s">{(completed + failed).toLocaleString(language)}</td>
