@@ -224,7 +224,7 @@ async def most_open() -> int:
         most = max(most, reading)
         await asyncio.sleep(0.02)
         reading -= 1
-        return httpx.Response(200, content=b"a")
+        return httpx.Response(200, stream=httpx.ByteStream(b"a"))
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
     async with AsyncGateway("https://files.example", "sk-nothing", http_client=client) as gateway:
