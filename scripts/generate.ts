@@ -16,7 +16,7 @@ const usual: Record<string, () => Promise<void>> = {
   openapi: async () => write("src/console/site/openapi.json", await (await import("./openapi/document.ts")).descriptionText()),
   site: async () => {
     const rendered = await (await import("./support/docs.ts")).renderDocs();
-    await write("src/console/site/docs.json", `${JSON.stringify(rendered, null, 1)}\n`);
+    await write("src/console/site/docs.txt", `${JSON.stringify(rendered, null, 1)}\n`);
     await write("src/console/search/docs-index.txt", await (await import("./support/docs-search.ts")).docsSearch(rendered.pages));
   },
 };

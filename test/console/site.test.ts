@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { builtInCatalog } from "../../src/catalog/catalog.ts";
 import { pages } from "../../src/console/pages.tsx";
 import { docPath, pageNames } from "../../src/console/site/contents.ts";
-import { docs } from "../../src/console/site/docs.ts";
+import { renderedPage } from "../../src/console/site/docs.ts";
 import { tagPath, tags } from "../../src/console/site/openapi.ts";
 import gateway from "../../src/worker.ts";
 import { Browser } from "./support.ts";
@@ -228,7 +228,7 @@ test("choosing a language on a public page leads back to that page", async () =>
 });
 
 test("every page of the documentation is available as Markdown", async () => {
-  for (const { name, title } of docs.values()) {
+  for (const { name, title } of pageNames.map(renderedPage)) {
     const response = await ask(`/docs/${name}.md`, {});
     expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
     expect(await response.text()).toMatch(new RegExp(`^# ${title.replace(/[()]/g, "\\$&")}\n`));
