@@ -87,7 +87,7 @@ test("stored images have the limits of inline ones: together with the body no mo
 test("large chats that name files do not wait for each other: one gives its memory back", async () => {
   const accounts = [await newAccount(), await newAccount()];
   const inline = asUrl(png(5.2 * MiB));
-  const bodies = [];
+  const bodies: ReturnType<typeof chat>[] = [];
   for (const account of accounts) bodies.push(chat(await store(account, png(2.1 * MiB)), inline));
   // Both bodies are in the memory of chats before one of their files is found: there is no room for the files of either.
   const statement = bindings.statement();
