@@ -45,7 +45,7 @@ async function settle(account: Account, closedAt: number, count: number, more: P
     attempts: [{ route: "0 fal seedream", cost: 20_000 }],
     ...more,
   }));
-  await writeEntries(env.DB, account.id, 0, all, false);
+  await writeEntries(env.DB, account.id, 0, all, { isGranted: false });
 }
 
 test("a new deployment shows empty charts and nothing to do; other users get 404", async () => {

@@ -130,7 +130,7 @@ test("the bars, counts and filters of the address: path, model, key, error, resu
       closedAt: now - 590_000,
       attempts: [{ route: "0 secretprovider itsmodel", cost: 20_000 }],
     })),
-    false,
+    { isGranted: false },
   );
   const all = await browser.read(page);
   expect(words(all)).toContain("5 succeeded 1 refused 1 failed");
@@ -173,7 +173,7 @@ test("a chat has its cost and no page of a task; a line says what the answer sai
     { ...entry, request: "wrong", status: 400, outcome: "invalid_request", message },
   ]);
   const end = { held: 40_000, charged: 20_000, outcome: "completed", at, closedAt: at + 900, attempts: [] };
-  await writeEntries(env.DB, id, 0, [{ taskId: chat, keyId, kind: "chat", model: "textA-1", ...end }], false);
+  await writeEntries(env.DB, id, 0, [{ taskId: chat, keyId, kind: "chat", model: "textA-1", ...end }], { isGranted: false });
   const all = await browser.read(page);
   expect(words(all)).toContain(`POST /v1/chat/completions invalid_request: ${message} 400`);
   expect(words(all)).toMatch(/900 ms \$0\.02/);
