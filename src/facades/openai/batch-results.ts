@@ -27,7 +27,10 @@ export async function findEndpoint(c: AppContext, { id, filename }: StoredFile):
   const batch = batchOf(filename);
   if (batch === undefined) return undefined;
   const answer = await c.var.gateway.send(`/v1/batches/${batch}`);
-  if (!answer.ok) return void (await answer.body?.cancel());
+  if (!answer.ok) {
+    await answer.body?.cancel();
+    return undefined;
+  }
   const { results_file: results, openai } = await answer.json<{ results_file?: string; openai?: { endpoint: string } }>();
   return results === id ? openai?.endpoint : undefined;
 }
