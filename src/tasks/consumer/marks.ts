@@ -186,7 +186,8 @@ export class Marks {
 /** The state of the certificate that signs, `"unused"` if files are not signed; undefined if the marks Worker does not say. */
 export async function readCertificate(env: Env): Promise<CertificateState | "unused" | undefined> {
   try {
-    if (readSetting(env) !== "sign" || !env.SIGNER) return "unused";
+    if (readSetting(env) !== "sign") return "unused";
+    if (!env.SIGNER) return { refused: "MARKS is sign, and the marks Worker is not deployed" };
     return await within(signTimeoutMs, Promise.resolve(env.SIGNER.certificate?.()));
   } catch (error) {
     alert("marks", { outcome: "certificate_unread" }, error);
