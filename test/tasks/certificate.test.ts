@@ -45,7 +45,11 @@ test("a valid chain with its key signs until its first certificate ends", async 
 test.each<[string, () => Promise<MarksEnv> | MarksEnv, string]>([
   ["no chain", () => ({ C2PA_PRIVATE_KEY: key }), "C2PA_CERTIFICATES is not set"],
   ["no key", () => ({ C2PA_CERTIFICATES: chain }), "C2PA_PRIVATE_KEY is not set"],
-  ["a chain of another form", () => ({ C2PA_CERTIFICATES: "MIIB", C2PA_PRIVATE_KEY: key }), "C2PA_CERTIFICATES contains no certificate as PEM"],
+  [
+    "a chain of another form",
+    () => ({ C2PA_CERTIFICATES: "MIIB", C2PA_PRIVATE_KEY: key }),
+    "C2PA_CERTIFICATES contains no certificate as PEM",
+  ],
   [
     "a cut certificate",
     () => ({ C2PA_CERTIFICATES: signer.replace(/\n[^-]{200}/, "\n"), C2PA_PRIVATE_KEY: key }),
