@@ -84,6 +84,12 @@ export function signingSecret(env: { ASSET_SIGNING_SECRET?: string | undefined }
   return env.ASSET_SIGNING_SECRET;
 }
 
+/** The key that seals stored secrets. It has no default, because a known key seals nothing. */
+export function sealingKey(env: { SEALING_KEY?: string | undefined }): string {
+  if (!env.SEALING_KEY) throw new VariableError("SEALING_KEY", "is not set");
+  return env.SEALING_KEY;
+}
+
 /** The signing key of asset URLs, and the replaced ones whose URLs are still valid. */
 export const signingSecrets = (env: Env): string[] => {
   const old = env.ASSET_SIGNING_SECRET_OLD ?? "";

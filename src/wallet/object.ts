@@ -343,7 +343,7 @@ export class WalletObject extends DurableObject<Env> {
     if (released > 0) alert("settle", { account: this.#accountId, outcome: "deadline_exceeded", chats: released });
     try {
       await this.#ledger.inTurn(async () => {
-        await this.#ledger.flushAll();
+        await this.#ledger.flushAll(true);
         if (this.#store.state?.isUnsure) await this.#ledger.certain();
         const free = this.#store.free();
         if (free > 0 && now >= this.#idleAt()) await this.#ledger.giveBackUnused(now);

@@ -3,6 +3,7 @@
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { otherLanguages, signIn, speak } from "../../scripts/support/console-pages.ts";
+import { makeTasks } from "./support/own-tasks.ts";
 import { expect, test } from "./support/test.ts";
 
 const maxBytes = 60_000;
@@ -104,6 +105,40 @@ test(
     }
   },
 );
+
+const maxHistoryBytes = 200_000;
+
+test("the playground with twenty results is smaller than 200 KB, images included", { timeout: 180_000 }, async ({ signedIn, gateway }) => {
+  const page = await signedIn();
+  const kinds = ["A lighthouse at dawn", "Dunes after rain", "Glass and light", "A slow river"];
+  await makeTasks(
+    gateway,
+    page,
+    Array.from({ length: 20 }, (_, at) => ({
+      model: "imgA-4",
+      prompt: `${kinds[at % kinds.length]} ${at}`,
+      size: at % 2 ? "16:9" : "1:1",
+    })),
+  );
+  const answers: Promise<[string, number]>[] = [];
+  page.on("response", (response) => {
+    const type = response.headers()["content-type"] ?? "";
+    if (type.startsWith("font/") || response.status() >= 300) return;
+    answers.push(response.body().then((body) => [new URL(response.url()).pathname, isCounted(type) ? gzipSync(body).length : body.length]));
+  });
+  await page.goto("/console/playground");
+  // All of them, also those that are beside the window.
+  await page.evaluate(async () => {
+    const images = [...document.querySelectorAll<HTMLImageElement>("#strip img")];
+    for (const image of images) image.loading = "eager";
+    await Promise.all(images.map((image) => image.decode()));
+  });
+  const sizes = await Promise.all(answers);
+  expect(sizes.filter(([path]) => path.includes("/thumbnails/")).length).toBe(20);
+  const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
+  console.log(`the playground with 20 results: ${bytes} bytes`);
+  expect(bytes).toBeLessThan(maxHistoryBytes);
+});
 
 test("a font that arrives late moves nothing", { timeout: 60_000 }, async ({ browser, gateway }) => {
   for (const path of publicPaths) {
