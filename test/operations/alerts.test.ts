@@ -430,7 +430,7 @@ test("the certificate that signs files is an alert from 30 days before its end u
 
 test("files that nothing signs are an alert: the marks Worker is left out, or has no secrets", async () => {
   const causesWith = async (SIGNER: Env["SIGNER"], MARKS = "sign") => {
-    await worker.scheduled(createScheduledController(), { ...env, MARKS, SIGNER });
+    await worker.scheduled(createScheduledController(), { ...env, MARKS, SIGNER } as Env);
     return (await listAlerts(env.DB)).flatMap(({ name, causes }) => (name === "certificate_ending" ? causes : []));
   };
   expect(await causesWith(undefined, "keep")).toEqual([]);
