@@ -58,7 +58,7 @@ export const limitsRates = (env: Env) => readWord("RATE_LIMITS", env.RATE_LIMITS
 /** True if callers' requests are stored for the console. */
 export const keepsRequests = (env: Env) => readWord("REQUEST_LOG", env.REQUEST_LOG, ["on", "off"], "on") === "on";
 
-/** The rate limits per minute of one key, one account and one browser token, equal to the bindings in wrangler.toml. */
+/** The rate limits per minute of one key, one account and one client token, equal to the bindings in wrangler.toml. */
 export const perMinute = (env: Env, kind: "submission" | "read") =>
   kind === "submission"
     ? {

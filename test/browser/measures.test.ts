@@ -37,7 +37,7 @@ const paths = [
 const publicPaths = [
   "/",
   "/docs",
-  "/docs/callbacks",
+  "/docs/webhooks",
   "/docs/models",
   "/docs/models/vidA-2",
   "/docs/reference",
@@ -105,6 +105,30 @@ test(
     }
   },
 );
+
+test("at 900 px the columns of the documentation end in the window, fade where they go on, and begin at the open page", async ({
+  visitor,
+}) => {
+  const page = await visitor({ viewport: { width: 1440, height: 900 } });
+  for (const path of ["/docs", "/docs/n8n", "/docs/operate/operations", "/docs/reference/generations/createImage"]) {
+    await page.goto(path);
+    const columns = await page.locator(".docs > nav, .docs > .aside").evaluateAll((all) =>
+      all.map((column) => {
+        const { mask } = getComputedStyle(column);
+        const box = column.getBoundingClientRect();
+        const current = column.querySelector("[aria-current]")?.getBoundingClientRect();
+        return {
+          goesOn: column.scrollHeight > column.clientHeight,
+          isFaded: mask.includes("gradient"),
+          isInWindow: box.bottom <= innerHeight,
+          showsPage: !current || (current.top >= box.top && current.bottom <= box.bottom),
+        };
+      }),
+    );
+    expect(columns[0]?.goesOn, path).toBe(true);
+    for (const column of columns) expect(column, path).toMatchObject({ isFaded: true, isInWindow: true, showsPage: true });
+  }
+});
 
 const maxHistoryBytes = 200_000;
 

@@ -26,7 +26,7 @@ const storedSecrets = async ({ id }: Pick<Account, "id">) =>
     oldSecret: string | null;
   }>())!;
 
-test("API keys, browser tokens, webhook secrets, invitations, links to reset a password and session cookies are not in the database", async () => {
+test("API keys, client tokens, webhook secrets, invitations, links to reset a password and session cookies are not in the database", async () => {
   const sent: { to: string; text: string }[] = [];
   const MAIL = { send: async (mail: { to: string; text: string }) => void sent.push(mail) } as unknown as SendEmail;
   const browser = new Browser({ MAIL, MAIL_FROM: "gateway@gateway.example" });
