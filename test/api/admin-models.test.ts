@@ -255,7 +255,7 @@ test("a stored entry that cannot be read takes no other model away", async () =>
   expect((await call("/v1/models", { key })).body.data.map(({ id }: { id: string }) => id)).toContain("reef-video");
 });
 
-test("keys and browser tokens can be limited to an operator's model", async () => {
+test("keys and client tokens can be limited to an operator's model", async () => {
   const account = await newAccount();
   await put("reef-video", like);
   const narrow = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "narrow", quota: null, models: ["reef"] } });
