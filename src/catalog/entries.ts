@@ -30,6 +30,7 @@ const routeFields = once(() =>
     retires: z.optional(day()),
     cost: z.optional(amounts()),
     bills_failures: z.optional(z.boolean()),
+    first_without_images: z.optional(z.boolean()),
   }),
 );
 

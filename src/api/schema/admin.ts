@@ -138,6 +138,7 @@ const soldModel = z.strictObject({
         retires: z.optional(z.string()),
         cost: z.optional(z.record(z.string(), z.unknown()).check(z.describe("In balance units; of an own input as its `price_rule`."))),
         bills_failures: z.optional(z.boolean()),
+        first_without_images: z.optional(z.boolean()),
         on: z.boolean().check(z.describe("False if the provider has no secret, and the route is passed over.")),
       }),
     )
