@@ -1,6 +1,7 @@
 /** Schemas of the operator's answers: accounts, invitations, the audit. */
 
 import * as z from "zod/mini";
+import { violation } from "./errors.ts";
 import { amount, count, listAnswer, quotaFields, time } from "./shared.ts";
 
 export const account = z.strictObject({
@@ -143,6 +144,11 @@ const soldModel = z.strictObject({
       }),
     )
     .check(z.describe("In the order in which they are tried.")),
+  refused: z.optional(
+    z
+      .array(violation)
+      .check(z.describe("In the list: what this release refuses of your entry, which passed when it was saved. It stays in use.")),
+  ),
 });
 export const soldModels = listAnswer(soldModel);
 export const modelDraft = z.strictObject({

@@ -22,7 +22,7 @@ const most = 5;
 /** A route with fewer failures in the last hour is not listed: one fault is no state. */
 const minFailures = 3;
 
-/** The page where an alert's cause is seen and mended; of one about an account, the account's. */
+/** The page where an alert's cause is seen and mended; of one about an account or a model, its own. */
 const pages: Record<string, string | ((cause: string) => string)> = {
   tasks_past_deadline: `${root}/tasks?days=7`,
   holds_without_record: `${root}/tasks?days=7`,
@@ -32,6 +32,7 @@ const pages: Record<string, string | ((cause: string) => string)> = {
   provider_failing: `${root}/providers`,
   model_unavailable: `${root}/providers`,
   model_gone: `${root}/models`,
+  model_refused: (cause) => `${root}/models/${encodeURIComponent(cause.split(" ")[0] ?? "")}`,
   route_retiring: `${root}/models?show=ending`,
   completion_low: `${root}/providers`,
   queue_behind: `${root}/tasks`,
@@ -51,6 +52,7 @@ const titles = [
   "provider_failing",
   "model_unavailable",
   "model_gone",
+  "model_refused",
   "route_retiring",
   "completion_low",
   "queue_behind",
