@@ -82,6 +82,7 @@ const gateway = async (bindings: Record<string, string>, more: object, main = ".
         ENVIRONMENT: "local",
         ADMIN_TOKEN: "test-admin",
         ASSET_SIGNING_SECRET: "test-signing-secret",
+        SEALING_KEY: "test-sealing-key",
         RECEIPT_SIGNING_KEY: "MC4CAQAwBQYDK2VwBCIEIKaKzxz1bV3B3qHIvpp6JvzRqz7XANI4UZWxoDKC5RdB",
         RATE_LIMITS: "off",
         REQUEST_LOG: "off",

@@ -13,6 +13,7 @@ export const gatewayBindings = {
   MAX_OPEN_TASKS: "1000000", // tasks of a run stay open
   ADMIN_TOKEN: adminToken,
   ASSET_SIGNING_SECRET: "bench-signing-secret",
+  SEALING_KEY: "bench-sealing-key",
 };
 
 // Only these fields of the API's schemas are read, and others are allowed: the gateway of another commit may send more or fewer.

@@ -40,20 +40,21 @@ interface ResultLine {
 }
 
 const stateDir = await mkdtemp(join(tmpdir(), "gateway-batch-"));
-let gateway: Gateway | undefined;
+let starting: Promise<Gateway> | undefined;
 await runToEnd(async (stopping) => {
   try {
     await Promise.race([run(stopping), interruption(stopping)]);
   } finally {
-    await gateway?.stop();
+    // Also one that comes up again just now.
+    await (await starting?.catch(() => undefined))?.stop();
     await rm(stateDir, { recursive: true, force: true });
   }
 });
 
 async function run(signal: AbortSignal): Promise<void> {
   const port = await claimPort(0);
-  const start = () => startGateway({ stateDir, port, quiet: true, signal, env: { RATE_LIMITS: "off", LOG: "tasks" } });
-  gateway = await start();
+  const start = () => (starting = startGateway({ stateDir, port, quiet: true, signal, env: { RATE_LIMITS: "off", LOG: "tasks" } }));
+  let gateway = await start();
   // Each start makes a new key of the same account; the batch belongs to the first one.
   const { apiKey = "", baseUrl } = gateway;
   const ask = async (path: string, init: { method?: string; body?: string; headers?: Record<string, string> } = {}) => {
@@ -91,9 +92,10 @@ async function run(signal: AbortSignal): Promise<void> {
     if (Date.now() > deadline) throw new Error(`not ended in time: ${JSON.stringify(batch)}`);
     if (killed < kills && batch.counts.total > 0 && ended >= ((killed + 1) * lines) / (kills + 1)) {
       killed++;
-      console.log(`killed after ${ended} lines`);
+      const at = Date.now();
       await gateway.kill();
       gateway = await start();
+      console.log(`killed after ${ended} lines, up again in ${((Date.now() - at) / 1000).toFixed(1)} s`);
     }
     await sleep(500, undefined, { signal });
   }

@@ -15,9 +15,8 @@ const usual: Record<string, () => Promise<void>> = {
   parameters: async () => write("src/catalog/parameters.txt", JSON.stringify((await import("./support/parameters.ts")).parameterSchemas())),
   openapi: async () => write("src/console/site/openapi.json", await (await import("./openapi/document.ts")).descriptionText()),
   site: async () => {
-    const rendered = await (await import("./support/docs.ts")).renderDocs();
-    await write("src/console/site/docs.json", `${JSON.stringify(rendered, null, 1)}\n`);
-    await write("src/console/search/docs-index.txt", await (await import("./support/docs-search.ts")).docsSearch(rendered.pages));
+    const pages = await (await import("./support/docs.ts")).renderDocs();
+    await write("src/console/search/docs-index.txt", await (await import("./support/docs-search.ts")).docsSearch(pages));
   },
 };
 /** Made only by name: the landing page's images by a gateway and Chromium, the bundle of a release from its commit. */

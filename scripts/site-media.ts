@@ -21,7 +21,7 @@ interface Cut {
   at?: number;
 }
 
-/** The sandbox writes text into the upper and the lower part of an image: public pages show only the part between. */
+/** The sandbox writes text into the lower part of an image: public pages show only the part above. */
 const wordless = { "1:1": [0.11, 0.68], "9:16": [0.07, 0.85], "16:9": [0.12, 0.76] } as const;
 const tall: Cut = { width: 360, height: 608 };
 const wide: Cut = { width: 736, height: 296 };
@@ -91,9 +91,8 @@ async function makeAll(page: Page, gateway: Gateway): Promise<void> {
   const url = resultVideos((await make(gateway, videos, clip)).result).at(0)?.url[0] ?? "";
   await shrink(page, "waves", url, { width: 680, height: 382 });
   files.set("waves.mp4", Buffer.from(await (await fetch(url)).arrayBuffer()));
-  // The clip that the sandbox makes its largest landscape videos of: it begins again where it ends.
-  const hills = await readFile(join(root, "src/sandbox/data/16x9-1080.mp4"));
-  files.set("hills.mp4", hills);
+  // Made by scripts/sandbox-data/clips.ts: it begins again where it ends.
+  const hills = await readFile(join(folder, "hills.mp4"));
   await shrink(page, "hills", `data:video/mp4;base64,${hills.toString("base64")}#.mp4`, { width: 1280, height: 720 });
 }
 

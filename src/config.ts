@@ -58,7 +58,7 @@ export const limitsRates = (env: Env) => readWord("RATE_LIMITS", env.RATE_LIMITS
 /** True if callers' requests are stored for the console. */
 export const keepsRequests = (env: Env) => readWord("REQUEST_LOG", env.REQUEST_LOG, ["on", "off"], "on") === "on";
 
-/** The rate limits per minute of one key, one account and one browser token, equal to the bindings in wrangler.toml. */
+/** The rate limits per minute of one key, one account and one client token, equal to the bindings in wrangler.toml. */
 export const perMinute = (env: Env, kind: "submission" | "read") =>
   kind === "submission"
     ? {
@@ -82,6 +82,12 @@ export function ownHosts(env: Env): string[] {
 export function signingSecret(env: { ASSET_SIGNING_SECRET?: string | undefined }): string {
   if (!env.ASSET_SIGNING_SECRET) throw new VariableError("ASSET_SIGNING_SECRET", "is not set");
   return env.ASSET_SIGNING_SECRET;
+}
+
+/** The key that seals stored secrets. It has no default, because a known key seals nothing. */
+export function sealingKey(env: { SEALING_KEY?: string | undefined }): string {
+  if (!env.SEALING_KEY) throw new VariableError("SEALING_KEY", "is not set");
+  return env.SEALING_KEY;
 }
 
 /** The signing key of asset URLs, and the replaced ones whose URLs are still valid. */

@@ -147,6 +147,10 @@ interface Env {
   ASSET_SIGNING_SECRET?: string;
   /** The previous secret: while it is set, URLs signed with it stay valid, at most for a day */
   ASSET_SIGNING_SECRET_OLD?: string;
+  /** Seals the secrets of callbacks and destinations in D1, and presigned URLs of tasks */
+  SEALING_KEY?: string;
+  /** The previous keys, separated by spaces: what they sealed opens */
+  SEALING_KEY_OLD?: string;
   /** An Ed25519 private key, as JWK or PKCS8 in Base64, that signs receipts */
   RECEIPT_SIGNING_KEY?: string;
   /** The previous signing keys, separated by white space, in either form or as public JWKs */

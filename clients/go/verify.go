@@ -15,25 +15,25 @@ import (
 	"time"
 )
 
-// Callback is the body of a callback.
-type Callback struct {
+// WebhookEvent is the body of a webhook.
+type WebhookEvent struct {
 	Type      string          `json:"type"`
 	Timestamp string          `json:"timestamp"`
 	Data      json.RawMessage `json:"data"`
 }
 
-// VerifyCallback verifies a callback by the account's secret (whsec_...) and parses its body, as it was received. It fails if no signature
-// is valid or the callback is more than five minutes old.
-func VerifyCallback(secret string, header http.Header, body []byte) (Callback, error) {
-	var callback Callback
+// VerifyWebhook verifies a webhook by the account's secret (whsec_...) and parses its body, as it was received. It fails if no signature
+// is valid or the webhook is more than five minutes old.
+func VerifyWebhook(secret string, header http.Header, body []byte) (WebhookEvent, error) {
+	var event WebhookEvent
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil {
-		return callback, fmt.Errorf("the secret is no base64: %w", err)
+		return event, fmt.Errorf("the secret is no base64: %w", err)
 	}
 	id, timestamp := header.Get("Webhook-Id"), header.Get("Webhook-Timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > 5*time.Minute {
-		return callback, errors.New("the callback is too old, or of the future")
+		return event, errors.New("the webhook is too old, or of the future")
 	}
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%s.%s", id, timestamp, body)
@@ -41,10 +41,10 @@ func VerifyCallback(secret string, header http.Header, body []byte) (Callback, e
 	// There are two signatures while a secret is being rotated.
 	for signature := range strings.SplitSeq(header.Get("Webhook-Signature"), " ") {
 		if hmac.Equal(wanted, []byte(signature)) {
-			return callback, json.Unmarshal(body, &callback)
+			return event, json.Unmarshal(body, &event)
 		}
 	}
-	return callback, errors.New("no signature of the callback is right")
+	return event, errors.New("no signature of the webhook is right")
 }
 
 // VerifyReceipt verifies the JSON of a receipt (GET /v1/tasks/{id}/receipt) with the JSON of the gateway's keys

@@ -100,7 +100,7 @@ export const parts: Part[] = [
     config: "wrangler.toml",
     declarations: "src/env.d.ts",
     isOptional: false,
-    madeSecrets: { ASSET_SIGNING_SECRET: "random", ADMIN_TOKEN: "random", RECEIPT_SIGNING_KEY: "ed25519" },
+    madeSecrets: { ASSET_SIGNING_SECRET: "random", SEALING_KEY: "random", ADMIN_TOKEN: "random", RECEIPT_SIGNING_KEY: "ed25519" },
     extras: { ai: { ai: { binding: "AI" } }, media: { media: { binding: "MEDIA" } } },
   },
 ];

@@ -39,6 +39,11 @@ const rotations: Record<string, Rotation> = {
     isVersioned: true,
     after: "URLs that were signed before stay valid until they expire, a day at most; then the old secret is refused.",
   },
+  SEALING_KEY: {
+    make: randomSecret,
+    isVersioned: true,
+    after: "Regular jobs seal stored secrets anew, 500 accounts every five minutes; the old key stays set, for a restored database.",
+  },
   RECEIPT_SIGNING_KEY: {
     make: newSigningKey,
     isVersioned: true,

@@ -26,11 +26,11 @@ export const servers = [
 
 export const securitySchemes = {
   apiKey: { type: "http", scheme: "bearer", description: "An API key, `sk-...`. Keep it on your servers." },
-  browserToken: {
+  clientToken: {
     type: "http",
     scheme: "bearer",
     description:
-      "A token for browsers, `st-...`: submits a few tasks at a limited cost, reads and cancels them. Answers to it have CORS headers.",
+      "A client token, `st-...`, for code in browsers: submits a few tasks at a limited cost, reads and cancels them. Answers to it have CORS headers.",
   },
   adminToken: { type: "http", scheme: "bearer", description: "The operator's `ADMIN_TOKEN`." },
 };

@@ -49,7 +49,7 @@ export interface Operation {
   /** A few words, without a full stop. */
   summary: string;
   description?: string;
-  /** The required authentication; defaults to an API key. `token` is a key or a token for browsers. */
+  /** The required authentication; defaults to an API key. `token` is a key or a client token. */
   security?: "key" | "token" | "admin" | "none";
   /** A zod object of the query's parameters. */
   query?: z.ZodMiniObject;

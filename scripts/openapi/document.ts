@@ -49,7 +49,7 @@ const operations: Operations = {
 
 const security = {
   key: [{ apiKey: [] }],
-  token: [{ apiKey: [] }, { browserToken: [] }],
+  token: [{ apiKey: [] }, { clientToken: [] }],
   admin: [{ adminToken: [] }],
   none: [],
 };

@@ -30,7 +30,7 @@ export function failuresByStatus(
     ...(query || (body && body !== "none") ? (["invalid_request"] as const) : []),
     ...(body || upload ? ofBodies : []),
     ...(security === "none" ? [] : (["unauthorized", "rate_limit_exceeded"] as const)),
-    // Answered to a browser token on a path of `key`, and to a key or token outside its scope.
+    // Answered to a client token on a path of `key`, and to a key or token outside its scope.
     ...(security === "key" || security === "token" ? (["key_scope"] as const) : []),
     // Answered if the operator has set no secret: then the admin API does not exist.
     ...(security === "admin" ? (["not_found"] as const) : []),
@@ -65,7 +65,7 @@ const violations: Partial<Record<ErrorCode, Violation>> = {
 
 const ofBalances: Partial<Record<ErrorCode, string[]>> = {
   unauthorized: [sentences.noHeader, sentences.unknownKey, sentences.unknownUser],
-  key_scope: [sentences.browserToken],
+  key_scope: [sentences.clientToken],
   rate_limit_exceeded: [sentences.rate_limit_exceeded],
   internal_error: [sentences.fault],
 };

@@ -20,7 +20,7 @@ export const fieldDescriptions: Record<string, string> = {
   "metadata.last_frame_image": "The image that the video ends with; a public URL.",
   "metadata.prompt_optimizer": "Let the maker rewrite the prompt.",
   from_task: "The id of a completed video task of the same account.",
-  reference: "Your own name for the task: printable characters. Lists, callbacks and usage show it.",
+  reference: "Your own name for the task: printable characters. Lists, webhooks and usage show it.",
   max_cost: "Balance units: a submission that would reserve more is refused.",
   messages: "The conversation so far.",
   stream: "Answer as server-sent events while the text is made.",

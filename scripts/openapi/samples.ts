@@ -1,4 +1,4 @@
-/** `x-codeSamples`: each call as a command of curl, and in JavaScript and Python: with the clients where these have it, else without any library. */
+/** `x-codeSamples`: each call as a command of curl, and with the clients for TypeScript and Python. */
 
 import type { Operation } from "./definition.ts";
 
@@ -37,80 +37,78 @@ const calls: Record<string, [typescript: string, python: string]> = {
   getAccountBalance: ["const { remain_balance } = await gateway.account.balance()", "balance = gateway.account.balance()"],
   getKey: ["const key = await gateway.account.key()", "key = gateway.account.key()"],
   createToken: ["const { token } = await gateway.tokens.create(BODY)", "token = gateway.create_token(BODY)"],
-  setDestination: [
-    'const destination = await gateway.destinations.set("shop", BODY)',
-    'destination = gateway.destinations.set("shop", BODY)',
+  setDestination: ['const destination = await gateway.destinations.set("ID", BODY)', 'destination = gateway.destinations.set("ID", BODY)'],
+  getModel: ['const model = await gateway.models.retrieve("ID")', 'model = gateway.models.retrieve("ID")'],
+  deleteCharacter: ['await gateway.characters.delete("ID")', 'gateway.characters.delete("ID")'],
+  getKeyBalance: ["const { remain_balance } = await gateway.account.keyBalance()", "balance = gateway.account.key_balance()"],
+  getUsage: ["const usage = await gateway.account.usage()", "usage = gateway.account.usage()"],
+  listFiles: [
+    "for await (const { id, type } of gateway.files.list()) console.log(id, type)",
+    'for file in gateway.files.list():\n    print(file["id"], file["type"])',
   ],
+  getFile: ['const stored = await gateway.files.retrieve("ID")', 'stored = gateway.files.retrieve("ID")'],
+  deleteFile: ['await gateway.files.delete("ID")', 'gateway.files.delete("ID")'],
+  getFileContent: ['const content = await gateway.files.download("ID");\nawait content.save()', 'gateway.files.download("ID").save()'],
+  listBatches: [
+    "for await (const { id, status } of gateway.batches.list()) console.log(id, status)",
+    'for batch in gateway.batches.list():\n    print(batch["id"], batch["status"])',
+  ],
+  cancelBatch: ['const batch = await gateway.batches.cancel("ID")', 'batch = gateway.batches.cancel("ID")'],
+  getWebhook: ["const { url } = await gateway.webhook.retrieve()", "webhook = gateway.webhook.retrieve()"],
+  setWebhook: ['await gateway.webhook.set("https://shop.example/hook")', 'gateway.webhook.set("https://shop.example/hook")'],
+  testWebhook: ["const test = await gateway.webhook.test()", "test = gateway.webhook.test()"],
+  getWebhookSecret: ["const { secret } = await gateway.webhook.secret()", "secret = gateway.webhook.secret()"],
+  rotateWebhookSecret: ["const { secret } = await gateway.webhook.rotateSecret()", "secret = gateway.webhook.rotate_secret()"],
+  listEvents: [
+    "for await (const { type, task } of gateway.webhook.events()) console.log(type, task)",
+    'for event in gateway.webhook.events():\n    print(event["type"], event["task"])',
+  ],
+  listDestinations: ["const destinations = await gateway.destinations.list()", "destinations = gateway.destinations.list()"],
+  getDestination: ['const destination = await gateway.destinations.retrieve("ID")', 'destination = gateway.destinations.retrieve("ID")'],
+  deleteDestination: ['await gateway.destinations.delete("ID")', 'gateway.destinations.delete("ID")'],
+  testDestination: ['const test = await gateway.destinations.test("ID")', 'test = gateway.destinations.test("ID")'],
 };
 
 /** The samples of an operation; `ids` are the examples of its path's parameters, `body` is that of its body. */
 export function codeSamples(method: string, path: string, operation: Operation, ids: Record<string, string>, body: unknown): object[] {
-  const { id } = operation;
   const url = path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? name);
-  const samples = [{ lang: "Shell", label: "curl", source: toCurl(method, url, operation, body) }];
-  const call = calls[id];
-  if (!call)
-    return operation.upload ? samples : [...samples, toFetch(method, url, operation, body), toUrllib(method, url, operation, body)];
-  const [typescript, python] = call.map((text) => text.replace('"ID"', `"${Object.values(ids)[0] ?? ""}"`));
-  const named = id === "createFile" ? "file, Gateway" : "Gateway";
+  const [typescript, python] = (calls[operation.id] ?? toRequest(method, url, operation, body)).map((text) =>
+    text.replace('"ID"', `"${Object.values(ids)[0] ?? ""}"`),
+  );
+  const isAdmin = operation.security === "admin";
+  const named = operation.id === "createFile" ? "file, Gateway" : "Gateway";
+  const options = isAdmin ? "{ apiKey: process.env.ADMIN_TOKEN }" : "";
+  const argument = isAdmin ? 'api_key=os.environ["ADMIN_TOKEN"]' : "";
   return [
-    ...samples,
+    { lang: "Shell", label: "curl", source: toCurl(method, url, operation, body) },
     {
       lang: "TypeScript",
       label: "generation-gateway-client",
-      source: `import { ${named} } from "generation-gateway-client";\n\nconst gateway = new Gateway();\n${typescript?.replace("BODY", () => JSON.stringify(body, null, 2))};`,
+      source: `import { ${named} } from "generation-gateway-client";\n\nconst gateway = new Gateway(${options});\n${typescript?.replace("BODY", () => JSON.stringify(body, null, 2))};`,
     },
     {
       lang: "Python",
       label: "generation-gateway",
-      source: `from generation_gateway import Gateway\n\ngateway = Gateway()\n${python?.replace("BODY", () => toPython(body))}`,
+      source: `${isAdmin ? "import os\n" : ""}from generation_gateway import Gateway\n\ngateway = Gateway(${argument})\n${python?.replace("BODY", () => toPython(body))}`,
     },
+  ];
+}
+
+/** The call of an operation for which the clients have no method: of its path, or of the file that it answers. */
+function toRequest(method: string, url: string, { answers }: Operation, body: unknown): [typescript: string, python: string] {
+  const [first] = Object.values(answers);
+  if (first?.content && !first.content["application/json"])
+    return [`const content = await gateway.download("${url}");\nawait content.save()`, `gateway.download("${url}").save()`];
+  const [options, argument] = body === undefined ? ["", ""] : [", { body: BODY }", ", body=BODY"];
+  return [
+    `const answer = await gateway.request("${method}", "${url}"${options})`,
+    `answer = gateway.request("${method}", "${url}"${argument})`,
   ];
 }
 
 /** The variable with what opens an operation; undefined if it is open to all. */
 const findSecret = ({ security = "key" }: Operation): string | undefined =>
   ({ key: "GATEWAY_KEY", token: "GATEWAY_KEY", admin: "ADMIN_TOKEN", none: undefined })[security];
-
-function toFetch(method: string, url: string, operation: Operation, body: unknown): object {
-  const secret = findSecret(operation);
-  const headers = [
-    ...(secret === undefined ? [] : [`Authorization: \`Bearer \${process.env.${secret}}\``]),
-    ...(body === undefined ? [] : ['"Content-Type": "application/json"']),
-  ];
-  const options = [
-    ...(method === "GET" ? [] : [`method: "${method}"`]),
-    ...(headers.length > 0 ? [`headers: { ${headers.join(", ")} }`] : []),
-    ...(body === undefined ? [] : [`body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll("\n", "\n  ")})`]),
-  ];
-  const more = options.length === 0 ? "" : `, {\n${options.map((option) => `  ${option},\n`).join("")}}`;
-  return {
-    lang: "JavaScript",
-    label: "fetch",
-    source: `const answer = await fetch(\`\${process.env.GATEWAY_URL}${url}\`${more});\nconsole.log(answer.status, await answer.text());`,
-  };
-}
-
-function toUrllib(method: string, url: string, operation: Operation, body: unknown): object {
-  const secret = findSecret(operation);
-  const headers = [
-    ...(secret === undefined ? [] : [`"Authorization": "Bearer " + os.environ["${secret}"]`]),
-    ...(body === undefined ? [] : ['"Content-Type": "application/json"']),
-  ];
-  const options = [
-    ...(method === "GET" ? [] : [`method="${method}"`]),
-    ...(headers.length > 0 ? [`headers={${headers.join(", ")}}`] : []),
-    ...(body === undefined ? [] : [`data=json.dumps(${toPython(body).replaceAll("\n", "\n    ")}).encode()`]),
-  ];
-  const address = `os.environ["GATEWAY_URL"] + "${url}"`;
-  const imports = [...(body === undefined ? [] : ["import json"]), "import os", "from urllib.request import Request, urlopen"];
-  const lines = [address, ...options].map((one) => `    ${one},`).join("\n");
-  return {
-    lang: "Python",
-    label: "urllib",
-    source: `${imports.join("\n")}\n\nrequest = Request(\n${lines}\n)\nprint(urlopen(request).read().decode())`,
-  };
-}
 
 function toCurl(method: string, url: string, operation: Operation, body: unknown): string {
   const { upload } = operation;

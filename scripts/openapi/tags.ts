@@ -10,7 +10,7 @@ export const tags = {
   files: "Images, videos and JSON lines that you upload, for use in submissions and batches.",
   batches: "Many submissions as the lines of one request.",
   models: "The available models: fields, limits and prices.",
-  account: "Balance, usage, the calling key, and tokens for browsers.",
+  account: "Balance, usage, the calling key, and client tokens.",
   webhooks: "Get a request when a task ends, or list the tasks that ended since you last asked.",
   events: "The requests that the gateway sends to your endpoint.",
   delivery: "The account's buckets, to which tasks with `deliver_to` deliver their files.",

@@ -1,8 +1,8 @@
 /**
- * Makes the video clips in `src/sandbox/data`: for each ratio and short side two seconds that loop without a seam, and one loop of sound.
- * Run by hand; needs ffmpeg with libx264.
+ * Makes the video clips in `src/sandbox/data`: for each ratio and short side two seconds that loop without a seam, and one loop of sound;
+ * and the film of the landing page, the largest landscape clip without the word "sandbox". Run by hand; needs ffmpeg with libx264.
  *
- *   node scripts/sandbox-data/clips.ts [name, e.g. 16x9-720 or tone]
+ *   node scripts/sandbox-data/clips.ts [name, e.g. 16x9-720, tone or landing]
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -20,6 +20,7 @@ import { ridges } from "../../src/sandbox/drawing/scenes.ts";
 import { FRAME_RATE, videoSize, VIDEO_SIZES } from "../../src/sandbox/sizes.ts";
 
 const DATA = fileURLToPath(new URL("../../src/sandbox/data/", import.meta.url));
+const LANDING = fileURLToPath(new URL("../../src/console/site/media/hills.mp4", import.meta.url));
 const LOOP_S = 2;
 const only = process.argv[2];
 
@@ -28,14 +29,14 @@ const font = await unpackFont(packed.buffer.slice(packed.byteOffset, packed.byte
 
 for (const { ratio, shortSide } of VIDEO_SIZES) {
   const name = `${ratio.replace(":", "x")}-${shortSide}`;
-  if (only === undefined || only === name) await makeClip(name, ratio, shortSide);
+  if (only === undefined || only === name) await makeClip(name, ratio, shortSide, `${DATA}${name}.mp4`, ["sandbox"]);
 }
+if (only === undefined || only === "landing") await makeClip("16x9-1080", "16:9", 1080, LANDING, []);
 if (only === undefined || only === "tone") await makeTone();
 
-async function makeClip(name: string, ratio: string, shortSide: number): Promise<void> {
+async function makeClip(name: string, ratio: string, shortSide: number, path: string, words: string[]): Promise<void> {
   const size = videoSize(ratio, shortSide);
   if (!size) throw new Error(`no such video: ${name}`);
-  const path = `${DATA}${name}.mp4`;
   const encoder = spawn(
     "ffmpeg",
     `-v error -y -f rawvideo -pix_fmt rgb24 -s ${size.width}x${size.height} -r ${FRAME_RATE} -i -
@@ -52,7 +53,7 @@ async function makeClip(name: string, ratio: string, shortSide: number): Promise
     const palette = choosePalette(random);
     const canvas = createCanvas(size.width, size.height);
     ridges(canvas, random, frame / frames);
-    drawWords(canvas, font, ["sandbox"]);
+    drawWords(canvas, font, words);
     if (!encoder.stdin.write(toRgb(canvas, palette))) await once(encoder.stdin, "drain");
   }
   encoder.stdin.end();

@@ -10,11 +10,11 @@ export interface ConsolePage {
   as: "visitor" | "demo" | "new";
   /** Its status, if it is not 200; or that of an answer to its script. */
   status?: number;
-  /** Opens the page in a browser. */
-  reach: (page: Page) => Promise<unknown>;
+  /** Opens the page in a browser; with the path, if that is all. */
+  reach: ((page: Page) => Promise<unknown>) & { path?: string };
 }
 
-const at = (path: string) => (page: Page) => page.goto(path);
+const at = (path: string) => Object.assign((page: Page) => page.goto(path), { path });
 
 export const consolePages: ConsolePage[] = [
   { name: "sign-in", as: "visitor", reach: at("/console/sign-in") },
@@ -224,6 +224,7 @@ export async function signUp(page: Page): Promise<void> {
 /** Creates a key with the form: afterwards the browser shows its secret, the only time. */
 async function createKey(page: Page, name: string): Promise<void> {
   await page.goto("/console/keys");
+  await unfold(page);
   await page.locator("main [name=name]").fill(name);
   await submit(page);
 }
@@ -308,6 +309,7 @@ async function endBatch(page: Page): Promise<void> {
 
 async function fillDestination(page: Page, changes: Record<string, string> = {}): Promise<void> {
   await page.goto("/console/destinations");
+  await unfold(page);
   const values = {
     name: "shop",
     endpoint: "https://s3.eu-central-1.amazonaws.com",
@@ -396,6 +398,7 @@ async function saveModel(page: Page): Promise<void> {
 /** Opens an account as the operator: afterwards the browser is on its page. */
 async function openAccount(page: Page, email: string): Promise<void> {
   await page.goto("/console/admin/accounts");
+  await unfold(page);
   await page.locator("main [name=email]").fill(email);
   await press(page, 'main form[method="post"] button');
 }
@@ -403,6 +406,12 @@ async function openAccount(page: Page, email: string): Promise<void> {
 /** The demo account's page for the operator. */
 async function ownAccount(page: Page): Promise<void> {
   await follow(page, "/console/admin/accounts?q=demo@example.com", "main th a");
+}
+
+/** Opens the form below the page's list, if it is folded. */
+async function unfold(page: Page): Promise<void> {
+  const folded = page.locator("main .fold:not([open]) > summary");
+  if ((await folded.count()) > 0) await folded.click();
 }
 
 /** Presses the button of the page's main form and waits for the answer. */

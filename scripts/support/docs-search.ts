@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import MiniSearch from "minisearch";
 import { docPath } from "../../src/console/site/contents.ts";
 import { type DocSection, indexOptions } from "../../src/console/search/docs-index.ts";
-import type { RenderedDoc } from "./docs.ts";
+import type { Doc } from "../../src/console/site/rendering.ts";
 
 const entities: Record<string, string> = {
   "&#38;": "&",
@@ -29,7 +29,7 @@ const toWords = (html: string) =>
     .trim();
 
 /** The sections of a page, each with its heading; the first is what stands above all headings. */
-function toSections({ name, title, html }: RenderedDoc): DocSection[] {
+function toSections({ name, title, html }: Doc): DocSection[] {
   const [beginning = "", ...parts] = html.split(/(?=<h[23] id=")/);
   const path = docPath(name);
   return [
@@ -80,7 +80,7 @@ async function operations(): Promise<DocSection[]> {
 }
 
 /** The index as text. */
-export async function docsSearch(pages: RenderedDoc[]): Promise<string> {
+export async function docsSearch(pages: Doc[]): Promise<string> {
   const index = new MiniSearch<DocSection>(indexOptions);
   index.addAll([...pages.flatMap(toSections), ...(await operations())]);
   return JSON.stringify(index);

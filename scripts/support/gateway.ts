@@ -63,6 +63,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     MARKS: "sign",
     ...options.env,
     ASSET_SIGNING_SECRET: options.env?.["ASSET_SIGNING_SECRET"] || (await keptSecret(stateDir, "asset-signing-secret")),
+    SEALING_KEY: options.env?.["SEALING_KEY"] || (await keptSecret(stateDir, "sealing-key")),
     RECEIPT_SIGNING_KEY: options.env?.["RECEIPT_SIGNING_KEY"] || (await keptSecret(stateDir, "receipt-signing-key", newSigningKey)),
     ENVIRONMENT: "local",
   };

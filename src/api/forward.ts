@@ -3,7 +3,7 @@
 import { receiver, smallEnough } from "./request/arrival.ts";
 import { answerPlain, passOn } from "./request/answer.ts";
 import { admit, admitToSubmit, authenticate, countLargeDryRun, countRequest, noKey } from "./request/auth.ts";
-import { countRefusal, requireTasksLeft } from "./request/browser-tokens.ts";
+import { countRefusal, requireTasksLeft } from "./request/client-tokens.ts";
 import type { AppContext } from "./request/context.ts";
 import { onError, pathNotFound } from "./request/errors.ts";
 import { isDryRun } from "./request/options.ts";
@@ -89,7 +89,7 @@ async function refuse(c: AppContext): Promise<Refusal | undefined> {
 }
 
 async function admitBody(c: AppContext): Promise<void> {
-  await admitToSubmit(c, "browser tokens");
+  await admitToSubmit(c, "client tokens");
   c.set("counted", isDryRun(c) ? ["read"] : ["submission"]);
   if (Number(c.req.header("content-length") ?? Infinity) <= smallEnough) return;
   // A small body may repeat a submission, which the Worker recognizes by its fields.

@@ -62,8 +62,8 @@ export class Semaphore {
    * Runs the work as soon as there is a permit for it and its owner. Throws the error that `refusal` creates if that takes too long, and at once
    * if too many requests of the owner are already waiting.
    */
-  async take<T>(work: (permit: Permit) => Promise<T>, refusal: () => Error, owner?: string, size = 1): Promise<T> {
-    const { release, ...permit } = await this.enter(refusal, owner, size);
+  async take<T>(work: (permit: Permit) => Promise<T>, refusal: () => Error, owner?: string, size = 1, maxWaitMs?: number): Promise<T> {
+    const { release, ...permit } = await this.enter(refusal, owner, size, maxWaitMs);
     try {
       return await work(permit);
     } finally {
@@ -72,9 +72,9 @@ export class Semaphore {
   }
 
   /** Waits like `take` for a permit, which the caller releases. */
-  async enter(refusal: () => Error, owner?: string, size = 1): Promise<ReleasedPermit> {
+  async enter(refusal: () => Error, owner?: string, size = 1, maxWaitMs = this.#options.maxWaitMs): Promise<ReleasedPermit> {
     const turn = { owner, size, until: 0 };
-    if (!this.#isNext(turn)) await this.#wait(turn, refusal);
+    if (!this.#isNext(turn)) await this.#wait(turn, refusal, maxWaitMs);
     return this.#admit(turn);
   }
 
@@ -97,7 +97,7 @@ export class Semaphore {
     };
   }
 
-  async #wait(turn: Turn, refusal: () => Error): Promise<void> {
+  async #wait(turn: Turn, refusal: () => Error, maxWaitMs: number): Promise<void> {
     const { owner } = turn;
     const isOwn = (other: Turn) => owner !== undefined && other.owner === owner;
     if (live(this.#waiting).filter(isOwn).length >= this.#options.maxWaiting) throw refusal();
@@ -106,7 +106,7 @@ export class Semaphore {
     try {
       // Polled, because one request cannot wake another one.
       for (let step = 0; !this.#isNext(turn); step++) {
-        if (step * stepMs >= this.#options.maxWaitMs) throw refusal();
+        if (step * stepMs >= maxWaitMs) throw refusal();
         await scheduler.wait(stepMs);
         turn.until = Date.now() + waiterMs;
       }

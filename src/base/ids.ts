@@ -60,13 +60,13 @@ export function isWellFormedKey(key: string): boolean {
   return key.slice(3 + secretLength) === checksum(secret);
 }
 
-/** A new browser token: `st-`, the id of its object, 22 random base62 characters (131 bits), 6 of checksum. */
-export function newBrowserToken(objectId: DurableObjectId): string {
+/** A new client token: `st-`, the id of its object, 22 random base62 characters (131 bits), 6 of checksum. */
+export function newClientToken(objectId: DurableObjectId): string {
   const secret = encodeId(objectId) + randomBase62(22);
   return `st-${secret}${checksum(secret)}`;
 }
 
-/** The object's id in a browser token; undefined if the token is mistyped or its object was never issued. */
+/** The object's id in a client token; undefined if the token is mistyped or its object was never issued. */
 export function toTokenObjectId<T extends Rpc.DurableObjectBranded | undefined>(
   namespace: DurableObjectNamespace<T>,
   token: string,

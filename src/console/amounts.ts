@@ -38,6 +38,12 @@ export function percentText(language: Language, share: number): string {
   return language === "en" ? `${figure}\u00a0%` : `${figure}%`;
 }
 
+/** A change as `+12 %` or `−3.5 %`. */
+export function changeText(language: Language, share: number): string {
+  const text = percentText(language, Math.abs(share));
+  return share === 0 ? text : `${share > 0 ? "+" : "−"}${text}`;
+}
+
 /** Plain digits for forms and programs: `0.000001`. */
 export const decimal = (millionths: number) =>
   `${Math.floor(millionths / 1e6)}.${String(millionths % 1e6).padStart(6, "0")}`.replace(/\.?0+$/, "");

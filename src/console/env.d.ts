@@ -36,6 +36,8 @@ interface ConsoleEnv {
   SIGN_IN?: string;
   /** Where people open the console, for the buttons of e-mails */
   CONSOLE_URL?: string;
+  /** The repository of the documentation's files, for links to edit its pages */
+  REPOSITORY_URL?: string;
   /** Sends e-mail from MAIL_FROM */
   MAIL?: SendEmail;
   MAIL_FROM?: string;

@@ -59,10 +59,11 @@ export async function readSpent(c: ConsoleContext, accountId: string, since: num
   return withSpending(unwritten, await spentByDay(c.env.DB, accountId, since, c.get("caller").ownWallets), since);
 }
 
-/** Tasks and chats of an account that were submitted since `since` (milliseconds) and have ended, by model. */
-export async function readUses(c: ConsoleContext, accountId: string, since: number): Promise<ModelUse[]> {
+/** Tasks and chats of an account that were submitted from `since` to before `until` (milliseconds) and have ended, by model. */
+export async function readUses(c: ConsoleContext, accountId: string, since: number, until = Number.MAX_SAFE_INTEGER): Promise<ModelUse[]> {
   const unwritten = await readUnwritten(c, accountId);
-  return withUses(unwritten, await usesByModel(c.env.DB, accountId, since, c.get("caller").ownWallets), since);
+  const span = [since, until] as const;
+  return withUses(unwritten, await usesByModel(c.env.DB, accountId, span, c.get("caller").ownWallets), span);
 }
 
 /** Reads pages of an account's entries, newest first, archived ones included. The wallet is asked once. */

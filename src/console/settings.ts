@@ -75,6 +75,9 @@ export function mailSender({ MAIL, MAIL_FROM }: MailBindings): { binding: SendEm
 /** The unit beside every amount. */
 export const balanceUnit = (env: ConsoleEnv) => readWord("BALANCE_UNIT", env.BALANCE_UNIT, ["USD", "CNY", "TOKENS"]);
 
+/** The address of the repository that the documentation's files are in, without a final slash; undefined leaves out the links to it. */
+export const repositoryUrl = (env: Pick<ConsoleEnv, "REPOSITORY_URL">) => readBaseUrl("REPOSITORY_URL", env.REPOSITORY_URL);
+
 /** The address of the console in e-mails that no request causes, without a final slash; undefined leaves their button out. */
 export const consoleUrl = (env: ConsoleEnv) => readBaseUrl("CONSOLE_URL", env.CONSOLE_URL);
 

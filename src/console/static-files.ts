@@ -40,6 +40,7 @@ const types = {
   webp: "image/webp",
   png: "image/png",
   mp4: "video/mp4",
+  vtt: "text/vtt; charset=utf-8",
 };
 
 interface StaticFile {
@@ -81,6 +82,8 @@ const contents = new Map<string, string | ArrayBuffer | (() => string)>(
     "art.svg": art,
     "card.png": card,
     "touch.png": touch,
+    // What is heard in the sandbox's videos.
+    "waves.vtt": "WEBVTT\n\n00:00.000 --> 00:04.000\n[A soft chord swells and fades]\n",
     ...media,
   }),
 );

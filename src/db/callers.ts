@@ -25,7 +25,7 @@ export interface Caller {
   /** With the role `member`: the wallets of the owner's keys, whose tasks and usage alone it may see. */
   ownWallets?: string[] | undefined;
   scope?: KeyScope;
-  /** The browser token that was used instead of the key. */
+  /** The client token that was used instead of the key. */
   token?: {
     /** The id of the token's object. */
     id: string;

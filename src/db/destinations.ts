@@ -86,7 +86,7 @@ const sealedAtOnce = 200;
 
 /**
  * Seals the secrets of destinations of the accounts after `after`, up to and with `last` (all if undefined), with the current key, after a
- * rotation of ASSET_SIGNING_SECRET. May be repeated.
+ * rotation of SEALING_KEY. May be repeated.
  */
 export async function sealDestinations(env: DestinationBindings, after: string, last: string | undefined): Promise<void> {
   const { DB } = env;

@@ -225,11 +225,11 @@ const fresh = `WITH fresh (task_id, key_id, kind, model, held, charged, outcome,
   WHERE NOT EXISTS (SELECT 1 FROM entry WHERE task_id = value ->> 0))`;
 /**
  * The rows of the account and of the entries' keys (?5, a JSON list of ids), also of those without a new entry. Raises the account's revision (?3),
- * and shows it to the other statements. ?4 is 0 for entries without a grant. A restored database may have an older limit of a key, and an object that lost its
+ * and shows it to the other statements. ?4 is 0 for entries without a grant. ?6 is returned from the grant, by a write that was not made before. A restored database may have an older limit of a key, and an object that lost its
  * storage does not know its holds: a key's limit may be exceeded, but the charge is not reduced.
  */
 const moveCharges = `UPDATE wallet SET used = used + d.charged, reserved_at = max(coalesce(reserved_at, 0), d.at),
-    granted = granted - iif(id = ?1 AND ?4, d.charged, 0), revision = revision + (id = ?1),
+    granted = granted - iif(id = ?1 AND ?4, d.charged, 0) - iif(id = ?1 AND revision = ?3, ?6, 0), revision = revision + (id = ?1),
     quota = iif(id <> ?1 AND quota < used + d.charged, used + d.charged, quota)
   FROM (SELECT value AS owner, coalesce(sum(charged), 0) AS charged, coalesce(max(at), 0) AS at
     FROM json_each(?5) LEFT JOIN fresh ON value = ?1 OR value = key_id GROUP BY 1) d
@@ -255,14 +255,14 @@ const insertEntries = `INSERT INTO entry (task_id, account_id, key_id, kind, mod
 /**
  * Writes settled entries in one transaction: the entries that D1 does not have yet, the move of their charges from the grant to used, and
  * the sums by day, and the fingerprints of the files that were made. A repeat changes nothing. Returns the rows of the account and its keys; none if the account's revision is lower than the object's: the database was restored.
- * `isGranted` is false for entries that a restored database lost, because their grant does not exist any more.
+ * `isGranted` is false for entries that a restored database lost, because their grant does not exist any more. `back` is returned from the grant with them.
  */
 export async function writeEntries(
   db: D1Database,
   accountId: string,
   revision: number,
   entries: readonly SettledEntry[],
-  isGranted = true,
+  { isGranted = true, back = 0 } = {},
 ): Promise<{ account: WalletRow | undefined; keys: WalletRow[] }> {
   const rows = JSON.stringify(
     entries.map((e) => [
@@ -285,7 +285,7 @@ export async function writeEntries(
   const files = entries.flatMap(({ kind, made }) => (made ? toFingerprintRows(kind, made) : []));
   const statements = [addSpending, addSums, ...(hasTasks ? [addPage] : []), insertEntries];
   const [moved] = await db.batch([
-    db.prepare(`${fresh} ${moveCharges}`).bind(accountId, rows, revision, Number(isGranted), owners),
+    db.prepare(`${fresh} ${moveCharges}`).bind(accountId, rows, revision, Number(isGranted), owners, back),
     ...statements.map((statement) => db.prepare(`${fresh} ${statement}`).bind(accountId, rows, revision)),
     ...(files.length > 0 ? [db.prepare(insertFingerprints(isMoved)).bind(accountId, JSON.stringify(files), revision)] : []),
   ]);

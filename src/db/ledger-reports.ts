@@ -38,14 +38,19 @@ export interface ModelUse {
   charged: number;
 }
 
-/** Final tasks and chats of an account that were submitted since `since` (milliseconds), by model, the highest charge first. */
-export async function usesByModel(db: D1Database, accountId: string, since: number, wallets?: string[]): Promise<ModelUse[]> {
+/** Final tasks and chats of an account that were submitted from `since` to before `until` (milliseconds), by model, the highest charge first. */
+export async function usesByModel(
+  db: D1Database,
+  accountId: string,
+  [since, until]: readonly [number, number],
+  wallets?: string[],
+): Promise<ModelUse[]> {
   const { results } = await db
     .prepare(
       `SELECT model, sum(completed + failed) AS runs, sum(completed) AS completed, sum(charged) AS charged FROM spending
-       WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND ${isOfWallets} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
+       WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND day < ?4 AND ${isOfWallets} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
     )
-    .bind(accountId, since, wallets === undefined ? null : JSON.stringify(wallets))
+    .bind(accountId, since, wallets === undefined ? null : JSON.stringify(wallets), until)
     .run<ModelUse>();
   return results;
 }
@@ -102,13 +107,15 @@ export interface TaskCharge {
   held: number;
   charged: number;
   outcome: string;
+  /** Its attempts as D1 keeps them (`parseAttempts`), JSON; null if they are not known. */
+  attempts: string | null;
 }
 
 /** What these tasks and chats of an account cost; those without an entry are missing. */
 export const readCharges = async (db: D1Database, accountId: string, taskIds: string[]): Promise<Map<string, TaskCharge>> => {
   const { results } = await db
     .prepare(
-      "SELECT task_id AS taskId, held, charged, outcome FROM entry WHERE task_id IN (SELECT value FROM json_each(?1)) AND account_id = ?2",
+      "SELECT task_id AS taskId, held, charged, outcome, attempts FROM entry WHERE task_id IN (SELECT value FROM json_each(?1)) AND account_id = ?2",
     )
     .bind(JSON.stringify(taskIds), accountId)
     .run<TaskCharge & { taskId: string }>();

@@ -31,6 +31,26 @@ export async function readHours(db: D1Database, from: number, to: number, stepMs
   return results;
 }
 
+/** How long counts of open tasks are kept. */
+const inFlightMs = 31 * 24 * hourMs;
+
+/** Stores how many tasks of all accounts were open at a time, and deletes the oldest counts. */
+export const writeInFlight = async (db: D1Database, at: number, tasks: number): Promise<void> => {
+  await db.batch([
+    db.prepare("INSERT INTO in_flight (at, tasks) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET tasks = excluded.tasks").bind(at, tasks),
+    db.prepare("DELETE FROM in_flight WHERE at < ?1").bind(at - inFlightMs),
+  ]);
+};
+
+/** The most tasks that were open in each step from `from` on (milliseconds, a step's first), by its first millisecond. Steps without a count are missing. */
+export async function readInFlight(db: D1Database, from: number, stepMs: number): Promise<Map<number, number>> {
+  const { results } = await db
+    .prepare(`SELECT at / ${stepMs} * ${stepMs} AS step, max(tasks) AS tasks FROM in_flight WHERE at >= ?1 GROUP BY 1`)
+    .bind(from)
+    .run<{ step: number; tasks: number }>();
+  return new Map(results.map(({ step, tasks }) => [step, tasks]));
+}
+
 /** The health of a route: a provider and a model there. */
 export interface RouteHealth {
   provider: string;

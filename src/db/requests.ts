@@ -1,5 +1,7 @@
 /** The log of requests that callers see: in pages, bounded for each account, without content. A page is one row, so a batch of requests is one write. */
 
+import { isChatId } from "../base/ids.ts";
+
 /** A caller's request as the gateway reports it, without query, body and headers. */
 export interface LoggedRequest {
   account: string;
@@ -23,6 +25,10 @@ export interface LoggedRequest {
 /** A request in the log. */
 export type RequestEntry = Omit<LoggedRequest, "account">;
 
+/** True if the request made a task or a chat, which has a cost. */
+export const isSubmission = ({ task, path, status }: RequestEntry) =>
+  isChatId(task) || (task !== undefined && status < 400 && /^POST (?!.*\/(cancel|callback|test)$)/.test(path));
+
 /** Requests of an account as they are stored, at most as many as a page has. */
 export interface RequestPage {
   account: string;
@@ -36,8 +42,8 @@ export interface RequestPage {
 }
 
 export interface RequestFilter {
-  /** By status: `succeeded` is 2xx and 3xx, `refused` 4xx, `failed` 5xx. */
-  result?: "succeeded" | "refused" | "failed" | undefined;
+  /** By status: `succeeded` is 2xx and 3xx, `refused` 4xx, `failed` 5xx. `rescued`: a later route completed what the request submitted. */
+  result?: Result | "rescued" | undefined;
   /** The key's wallet. */
   key?: string | undefined;
   /** Only requests with these keys' wallets. */
@@ -76,14 +82,28 @@ const resultOf = ({ status }: Pick<RequestEntry, "status">): Result => (status <
 /** The method and the path of a request, with `{id}` in the place of ids. */
 const pathOf = ({ path }: Pick<RequestEntry, "path">): string => path.replace(/\/(?:[a-z]{2,8}_[\w-]{8,})/g, "/{id}");
 
-/** The value of a request by a filter; undefined if it has none. */
-const valueOf: Record<Facet, (entry: RequestEntry) => string | undefined> = {
-  result: resultOf,
-  path: pathOf,
-  model: ({ model }) => model,
-  key: ({ key }) => key,
-  error: ({ outcome }) => (outcome === "ok" ? undefined : outcome),
+/** The values of a request by a filter. */
+const valuesOf: Record<Facet, (entry: RequestEntry, rescued: ReadonlySet<string>) => string[]> = {
+  result: (entry, rescued) => [resultOf(entry), ...(rescued.has(entry.task ?? "") && isSubmission(entry) ? ["rescued"] : [])],
+  path: (entry) => [pathOf(entry)],
+  model: ({ model }) => (model === undefined ? [] : [model]),
+  key: ({ key }) => (key === undefined ? [] : [key]),
+  error: ({ outcome }) => (outcome === "ok" ? [] : [outcome]),
 };
+
+/** Of what these requests submitted, the tasks and chats that a later route than the first completed. */
+async function readRescued(db: D1Database, account: string, entries: RequestEntry[]): Promise<ReadonlySet<string>> {
+  const submitted = entries.filter(isSubmission).map(({ task }) => task);
+  if (submitted.length === 0) return new Set();
+  const { results } = await db
+    .prepare(
+      `SELECT task_id AS task FROM entry WHERE task_id IN (SELECT value FROM json_each(?1)) AND account_id = ?2
+         AND outcome = 'completed' AND json_array_length(attempts) > 1`,
+    )
+    .bind(JSON.stringify(submitted), account)
+    .run<{ task: string }>();
+  return new Set(results.map(({ task }) => task));
+}
 
 /** How long requests are kept. */
 export const keptDays = 3;
@@ -187,8 +207,8 @@ export const eraseRequests = (db: D1Database, account: string) =>
   db.prepare("DELETE FROM request_page WHERE account_id = ?1").bind(account);
 
 /** The filters that a request does not match, of those by a value. */
-const missed = (entry: RequestEntry, filter: RequestFilter): Facet[] =>
-  facets.filter((facet) => filter[facet] !== undefined && filter[facet] !== valueOf[facet](entry));
+const missed = (entry: RequestEntry, filter: RequestFilter, rescued: ReadonlySet<string>): Facet[] =>
+  facets.filter((facet) => filter[facet] !== undefined && !valuesOf[facet](entry, rescued).includes(filter[facet]));
 
 /** True if a request matches the filters that are not by a value. */
 const isAmong = (entry: RequestEntry, { keys, text, slow = 0, since = 0, until = Infinity }: RequestFilter, now: number): boolean =>
@@ -215,8 +235,6 @@ export async function readRequests(
 ): Promise<{ entries: RequestEntry[]; hasMore: boolean }> {
   const found: RequestEntry[] = [];
   const { result, key, text, since = 0, until = now } = filter;
-  const matches = (entry: RequestEntry) =>
-    isAmong(entry, filter, now) && missed(entry, filter).length === 0 && (after === undefined || isOlder(entry, after));
   const statement = db.prepare(
     `SELECT began_at AS beganAt, entries FROM request_page WHERE account_id = ?1 AND began_at >= ?2 AND began_at < ?3
        AND (?4 = 0 OR errors > 0) AND instr(entries, ?5) > 0 AND instr(entries, ?6) > 0 ORDER BY began_at DESC LIMIT ${pagesRead}`,
@@ -227,9 +245,9 @@ export async function readRequests(
     const { results } = await statement
       .bind(account, Math.max(now - keptMs, since) - pageMs, before, errorsOnly, key ?? "", text ?? "")
       .run<{ beganAt: number; entries: string }>();
-    for (const { entries } of results) {
-      found.push(...parsePage(entries).filter(matches));
-    }
+    const read = results.flatMap(({ entries }) => parsePage(entries)).filter((entry) => isAmong(entry, filter, now));
+    const rescued: ReadonlySet<string> = result === "rescued" ? await readRescued(db, account, read) : new Set();
+    found.push(...read.filter((entry) => missed(entry, filter, rescued).length === 0 && (after === undefined || isOlder(entry, after))));
     const oldest = results.at(-1);
     found.sort((one, other) => (isOlder(one, other) ? 1 : -1));
     const last = found[limit];
@@ -255,21 +273,20 @@ export async function countRequests(
     .run<{ entries: string }>();
   const parts = Array.from({ length: count }, (): Record<Result, number> => ({ succeeded: 0, refused: 0, failed: 0 }));
   const counts = Object.fromEntries(facets.map((facet) => [facet, new Map<string, number>()])) as Record<Facet, Map<string, number>>;
-  for (const { entries } of pages)
-    for (const entry of parsePage(entries)) {
-      if (!isAmong(entry, filter, now)) continue;
-      const others = missed(entry, filter);
-      if (others.length === 0) {
-        const part = parts[Math.min(count - 1, Math.floor(((entry.at - since) / (until - since)) * count))];
-        if (part) part[resultOf(entry)]++;
-      }
-      for (const facet of facets) {
-        // A value counts as if it were chosen in the place of the present one.
-        if (others.some((other) => other !== facet)) continue;
-        const value = valueOf[facet](entry);
-        if (value !== undefined) counts[facet].set(value, (counts[facet].get(value) ?? 0) + 1);
-      }
+  const entries = pages.flatMap((page) => parsePage(page.entries)).filter((entry) => isAmong(entry, filter, now));
+  const rescued = await readRescued(db, account, entries);
+  for (const entry of entries) {
+    const others = missed(entry, filter, rescued);
+    if (others.length === 0) {
+      const part = parts[Math.min(count - 1, Math.floor(((entry.at - since) / (until - since)) * count))];
+      if (part) part[resultOf(entry)]++;
     }
+    for (const facet of facets) {
+      // A value counts as if it were chosen in the place of the present one.
+      if (others.some((other) => other !== facet)) continue;
+      for (const value of valuesOf[facet](entry, rescued)) counts[facet].set(value, (counts[facet].get(value) ?? 0) + 1);
+    }
+  }
   const sorted = (facet: Facet) => [...counts[facet]].sort(([a, of], [b, other]) => other - of || (a < b ? -1 : 1));
   return { parts, values: Object.fromEntries(facets.map((facet) => [facet, sorted(facet)])) as RequestCounts["values"] };
 }

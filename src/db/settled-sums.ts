@@ -117,30 +117,33 @@ export async function durationsOf(
   return new Map([...byName].map(([name, rows]) => [name, { p50: percentile(rows, 0.5), p95: percentile(rows, 0.95) }]));
 }
 
-/** One kind in a period. */
-export interface KindOutcome {
-  kind: string;
-  /** The share of completed tasks, 0 to 1, without those that the caller ended or whose input caused the failure. */
+/** How tasks and chats ended in a period. */
+export interface Outcomes {
+  /** How many ended, without those that the caller ended or whose input caused the failure. */
+  ended: number;
+  /** The share of them that completed, 0 to 1. */
   completionRate: number;
   /** The median duration of completed ones in seconds, to a tenth; null if none completed. */
   medianSeconds: number | null;
 }
 
-/** Completion and duration of each kind since `since` (milliseconds). Reads the sums of that time, not its tasks. */
-export async function readOutcomes(db: D1Database, since: number): Promise<KindOutcome[]> {
+/** Completion and duration since `since` (milliseconds) of each kind, or of each "kind model". Reads the sums of that time, not its tasks. */
+export async function readOutcomes(db: D1Database, since: number, by: "kind" | "model" = "kind"): Promise<Map<string, Outcomes>> {
   const { results } = await db
     .prepare(
-      `SELECT kind, outcome = 'completed' AS isCompleted, took, sum(tasks) AS tasks FROM settled_sum
+      `SELECT ${by === "kind" ? "kind" : "kind || ' ' || model"} AS name, outcome = 'completed' AS isCompleted, took, sum(tasks) AS tasks FROM settled_sum
        WHERE slot > ?1 - ${slotMs} AND outcome IN ('completed', 'failed') GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
     )
     .bind(since)
-    .run<{ kind: string; isCompleted: 0 | 1; took: number; tasks: number }>();
-  return [...new Set(results.map(({ kind }) => kind))].map((kind) => {
-    const rows = results.filter((row) => row.kind === kind);
-    const completed = rows.filter(({ isCompleted }) => isCompleted === 1);
-    const count = (of: typeof rows) => of.reduce((sum, { tasks }) => sum + tasks, 0);
-    return { kind, completionRate: Math.round((1000 * count(completed)) / count(rows)) / 1000, medianSeconds: percentile(completed, 0.5) };
-  });
+    .run<{ name: string; isCompleted: 0 | 1; took: number; tasks: number }>();
+  const count = (of: typeof results) => of.reduce((sum, { tasks }) => sum + tasks, 0);
+  return new Map(
+    [...Map.groupBy(results, ({ name }) => name)].map(([name, rows]) => {
+      const completed = rows.filter(({ isCompleted }) => isCompleted === 1);
+      const completionRate = Math.round((1000 * count(completed)) / count(rows)) / 1000;
+      return [name, { ended: count(rows), completionRate, medianSeconds: percentile(completed, 0.5) }];
+    }),
+  );
 }
 
 /** How many tasks and chats of each kind ended since `since` (milliseconds), and how many of them completed; without those that callers caused. */

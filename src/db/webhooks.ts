@@ -99,7 +99,7 @@ export async function rotateSecret(env: WebhookBindings, announcer: Announcer, b
 
 /**
  * Seals the secrets of the next `limit` accounts after `after` with the current key, after a rotation of
- * ASSET_SIGNING_SECRET. Returns the last of these accounts; undefined after the last one of all. May be repeated.
+ * SEALING_KEY. Returns the last of these accounts; undefined after the last one of all. May be repeated.
  */
 export async function sealSecrets(env: WebhookBindings, after: string, limit: number): Promise<string | undefined> {
   const { DB } = env;

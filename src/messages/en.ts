@@ -100,7 +100,7 @@ export default {
   bad_idempotency_key: "must be 1 to 255 printable characters",
   above_max_cost: "is lower than the price: {price}",
   bad_reference: "must be 1 to 128 printable characters",
-  not_with_token: "may only be set by the key that created the browser token",
+  not_with_token: "may only be set by the key that created the client token",
   bad_prefix: "must be 1 to 512 letters, digits and ! _ . = - /, without an empty part and without . or .. as a part",
   bad_destination_name: "must be 1 to 63 lower-case letters, digits, _ and -, and begin with a letter or digit",
   bad_bucket: "must be the name of a bucket: 3 to 63 lower-case letters, digits, . and -",

@@ -99,7 +99,7 @@ export default {
   bad_idempotency_key: "출력 가능한 문자 1~255자여야 합니다",
   above_max_cost: "가격보다 낮습니다: {price}",
   bad_reference: "출력 가능한 문자 1~128자여야 합니다",
-  not_with_token: "브라우저 토큰을 만든 키만 설정할 수 있습니다",
+  not_with_token: "클라이언트 토큰을 만든 키만 설정할 수 있습니다",
   bad_prefix: "영문자, 숫자 및 ! _ . = - / 1~512자여야 하며, 빈 부분이나 . 또는 .. 부분이 없어야 합니다",
   bad_destination_name: "소문자, 숫자, _ 및 - 1~63자여야 하며 문자나 숫자로 시작해야 합니다",
   bad_bucket: "버킷 이름이어야 합니다: 소문자, 숫자, . 및 - 3~63자",

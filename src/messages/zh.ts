@@ -99,7 +99,7 @@ export default {
   bad_idempotency_key: "必须为 1 到 255 个可打印字符",
   above_max_cost: "低于价格：{price}",
   bad_reference: "必须为 1 到 128 个可打印字符",
-  not_with_token: "只能由创建该浏览器令牌的密钥设置",
+  not_with_token: "只能由创建该客户端令牌的密钥设置",
   bad_prefix: "必须为 1 到 512 个字母、数字及 ! _ . = - /，不得包含空段，也不得以 . 或 .. 作为一段",
   bad_destination_name: "必须为 1 到 63 个小写字母、数字、_ 和 -，并以字母或数字开头",
   bad_bucket: "必须是存储桶名称：3 到 63 个小写字母、数字、. 和 -",

@@ -1,11 +1,12 @@
 /**
- * The check for late tasks: walks over the accounts with a checkpoint, and examines tasks that are older than the maximum age of an open
- * task.
+ * The check for late tasks: walks over the accounts with a checkpoint, examines tasks that are older than the maximum age of an open
+ * task, and counts those that are open.
  */
 
 import { deadlineSeconds } from "../catalog/models.ts";
 import { nextBusyAccounts } from "../db/accounts.ts";
 import { readJob, writeJob } from "../db/jobs.ts";
+import { writeInFlight } from "../db/operator-series.ts";
 import type { Objects } from "../rpc/objects.ts";
 
 /** The number of accounts that one run reads, and how many of them it asks for their open tasks. */
@@ -25,17 +26,22 @@ interface Finding {
 interface Progress {
   after: string;
   found: Finding[];
+  /** The open tasks that this round has counted. */
+  open?: number;
 }
 
 /** Continues the walk. Returns the findings of this round and, for accounts that it has not reached, of the previous round. */
 export async function checkOpenTasks(db: Env["DB"], objects: Objects, now: number): Promise<Finding[]> {
-  const { after, found } = (await readJob<Progress>(db, "open_tasks")) ?? { after: "", found: [] };
+  const { after, found, open: counted = 0 }: Progress = (await readJob(db, "open_tasks")) ?? { after: "", found: [] };
   const { busy, last } = await nextBusyAccounts(db, after, perRun);
   const fresh: Finding[] = [];
   let looked = 0;
+  let open = after === "" ? 0 : counted;
   for (const accountId of busy) {
     const entries = looked < maxLooked ? await objects.unwritten(accountId) : [];
-    const late = entries.filter(({ kind, end, at }) => !end && kind !== "chat" && at + deadlineMs(kind) + graceMs < now);
+    const running = entries.filter(({ kind, end }) => !end && kind !== "chat");
+    open += running.length;
+    const late = running.filter(({ kind, at }) => at + deadlineMs(kind) + graceMs < now);
     for (const { taskId } of late.slice(0, maxLooked - looked)) {
       looked++;
       const state = await objects.taskState(accountId, taskId);
@@ -44,7 +50,8 @@ export async function checkOpenTasks(db: Env["DB"], objects: Objects, now: numbe
     }
   }
   const elsewhere = found.filter(({ accountId }) => accountId <= after || (last !== undefined && accountId > last));
-  const next: Progress = { after: last ?? "", found: [...elsewhere, ...fresh] };
+  if (last === undefined) await writeInFlight(db, now, open);
+  const next: Progress = { after: last ?? "", found: [...elsewhere, ...fresh], open };
   await writeJob(db, "open_tasks", next);
   return next.found;
 }

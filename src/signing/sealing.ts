@@ -1,11 +1,14 @@
-/** Seals secrets that D1 stores, so that a copy of the database alone is worth nothing: AES-256-GCM with a key derived from ASSET_SIGNING_SECRET. */
+/** Seals secrets that D1 stores, so that a copy of the database alone is worth nothing: AES-256-GCM with a key derived from SEALING_KEY. */
 
-import { signingSecret } from "../config.ts";
+import { sealingKey } from "../config.ts";
 
 export interface SealingSecrets {
+  SEALING_KEY?: string | undefined;
+  /** Every value that a rotation replaced, separated by spaces: see `rotated-secrets.ts`. */
+  SEALING_KEY_OLD?: string | undefined;
+  /** Release 0.2.0 sealed with this one. */
   ASSET_SIGNING_SECRET?: string | undefined;
   ASSET_SIGNING_SECRET_OLD?: string | undefined;
-  /** Every value that a rotation replaced, separated by spaces: see `rotated-secrets.ts`. */
   ASSET_SIGNING_SECRET_REPLACED?: string | undefined;
 }
 
@@ -22,7 +25,7 @@ const keys = new Map<string, SealingKey>();
 
 /** Seals a text of an account: `sealed:{key}:{Base64}`. Only `openSealed` with the same account opens it. */
 export async function seal(env: SealingSecrets, accountId: string, text: string): Promise<string> {
-  const { id, key } = await toKey(signingSecret(env));
+  const { id, key } = await toKey(sealingKey(env));
   const iv = crypto.getRandomValues(new Uint8Array(ivBytes));
   const sealed = new Uint8Array(await crypto.subtle.encrypt(options(iv, accountId), key, encoder.encode(text)));
   const bytes = new Uint8Array(ivBytes + sealed.byteLength);
@@ -31,24 +34,26 @@ export async function seal(env: SealingSecrets, accountId: string, text: string)
   return `${mark}${id}:${bytes.toBase64()}`;
 }
 
-/** Opens a sealed text with the current secret or one that it replaced; a text that is not sealed is returned as it is. Throws if none of them sealed it. */
+/** Opens a sealed text with the current key or one that it replaced; a text that is not sealed is returned as it is. Throws if none of them sealed it. */
 export async function openSealed(env: SealingSecrets, accountId: string, stored: string): Promise<string> {
   if (!stored.startsWith(mark)) return stored;
   const [id, data = ""] = stored.slice(mark.length).split(":");
-  const { ASSET_SIGNING_SECRET: current, ASSET_SIGNING_SECRET_OLD: old, ASSET_SIGNING_SECRET_REPLACED: replaced = "" } = env;
-  for (const secret of [current, old, ...replaced.split(" ")]) {
+  const { SEALING_KEY_OLD: old = "", ASSET_SIGNING_SECRET: earlier, ASSET_SIGNING_SECRET_OLD: earlierOld } = env;
+  const { ASSET_SIGNING_SECRET_REPLACED: earlierReplaced = "" } = env;
+  // Rotations join several by spaces; an operator's own value may contain one.
+  for (const secret of [env.SEALING_KEY, old, ...old.split(" "), earlier, earlierOld, ...earlierReplaced.split(" ")]) {
     const known = secret ? await toKey(secret) : undefined;
     if (!known || known.id !== id) continue;
     const bytes = Uint8Array.fromBase64(data);
     const opened = await crypto.subtle.decrypt(options(bytes.subarray(0, ivBytes), accountId), known.key, bytes.subarray(ivBytes));
     return new TextDecoder().decode(opened);
   }
-  throw new Error("a stored secret was sealed with another ASSET_SIGNING_SECRET");
+  throw new Error("a stored secret was sealed with another SEALING_KEY");
 }
 
-/** True if the text is sealed with the current secret. */
+/** True if the text is sealed with the current key. */
 export const isSealed = async (env: SealingSecrets, stored: string): Promise<boolean> =>
-  stored.startsWith(`${mark}${(await toKey(signingSecret(env))).id}:`);
+  stored.startsWith(`${mark}${(await toKey(sealingKey(env))).id}:`);
 
 /** The account's id is authenticated, so that a sealed text does not open in another account's row. */
 const options = (iv: Uint8Array<ArrayBuffer>, accountId: string) => ({ name: "AES-GCM", iv, additionalData: encoder.encode(accountId) });

@@ -23,11 +23,11 @@ const memory = new Semaphore({ maxAtOnce: 6 * 1024 * KiB, maxHoldMs: 300_000, ma
 /** A body that has arrived completely. */
 export interface Spooled {
   bytes: number;
-  /** The whole body if it is in memory. Valid until `pieces`, `open` or `discard`. */
+  /** The whole body if it is in memory. Valid until it is discarded. */
   whole: Uint8Array<ArrayBuffer> | undefined;
-  /** The body, readable once; each piece is valid until the next is requested. Discarded at its end. Throws `unavailable` if the bucket fails. */
+  /** The body; each piece is valid until the next is requested. Throws `unavailable` if the bucket fails. */
   pieces(): AsyncGenerator<Uint8Array, void>;
-  /** `pieces` as a stream with its length, for another Worker. */
+  /** `pieces` as a stream with its length, for another Worker. Discards the body at its end. */
   open(): ReadableStream<Uint8Array>;
   /** Frees the memory and deletes what is in the bucket. May be called repeatedly. */
   discard(): Promise<void>;
@@ -110,8 +110,6 @@ export async function spool(
       if (keys.length === 0) yield part.subarray(0, size);
     } catch (cause) {
       throw new ApiError("unavailable", { cause });
-    } finally {
-      await discard();
     }
   }
   const copyTo = async (writer: WritableStreamDefaultWriter<Uint8Array>) => {
@@ -120,6 +118,8 @@ export async function spool(
       await writer.close();
     } catch (error) {
       await writer.abort(error).catch(() => undefined); // the reader has gone
+    } finally {
+      await discard();
     }
   };
   return {

@@ -53,7 +53,7 @@ export interface Submission extends Versioned {
   host: string;
   accountId: string;
   keyId: string;
-  /** The id of the object of the browser token that submitted the task. */
+  /** The id of the object of the client token that submitted the task. */
   token?: string;
   /** The line of a batch that the task is. */
   batch?: BatchLine;

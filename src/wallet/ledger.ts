@@ -171,25 +171,38 @@ export class WalletLedger {
   /**
    * Writes the entries that are settled by now, in batches. Not those that are settled meanwhile: in a busy account this would never end.
    * Throws if the outcome is unknown: the same entries are written again.
+   * `returnsUnused`: an account that had one chat after a long time returns its unused grant with the entry, which saves a call of D1 and a
+   * start of this object some minutes later: what that chat has not spent would not suffice for the next one.
    */
-  async flushAll(): Promise<void> {
+  async flushAll(returnsUnused = false): Promise<void> {
     const to = this.#store.book.settledTo;
-    while (this.#store.book.outboxSize > 0 && this.#store.loaded.flushedTo < to) await this.flush();
+    const back = returnsUnused && this.#store.book.outboxSize === 1 ? this.#lowerUnused() : 0;
+    for (let rest = back; this.#store.book.outboxSize > 0 && this.#store.loaded.flushedTo < to; rest = 0) await this.flush(rest);
   }
 
-  /** Writes the oldest settled entries. */
-  async flush(): Promise<void> {
+  /** Gives up the grant that an account without open holds does not need any more, and returns it, in millionths. 0 if the account has come back lately. */
+  #lowerUnused(): number {
+    const { book, loaded: state } = this.#store;
+    const unused = this.#store.free();
+    if (unused <= 0 || book.sums().held > 0 || state.isUnsure || state.isRestoring || this.hasComeBack(book.usedAt)) return 0;
+    this.#lower(state.granted - unused);
+    return unused;
+  }
+
+  /** Writes the oldest settled entries, and returns `back` of the grant, which was given up here. */
+  async flush(back = 0): Promise<void> {
     const state = this.#store.loaded;
     if (state.isRestoring) return this.#restore();
     const { entries, to } = this.#store.book.batch(batchSize);
     if (entries.length === 0) return;
-    const { account, keys } = await grants.writeEntries(this.#db, state.accountId, state.revision, entries);
+    const { account, keys } = await grants.writeEntries(this.#db, state.accountId, state.revision, entries, { back });
     if (!account) return this.#restore();
     for (const entry of entries) addToWindows(state, entry);
     this.#store.book.flushed(to);
     this.#flushes++;
     state.used = account.used;
     state.flushedTo = to;
+    if (back > 0) state.returnedAt = Date.now();
     this.#store.book.forget(Date.now() - rememberMs);
     state.firstPage = this.#store.book.firstPage;
     if (adoptKeys(state, keys, true)) this.#store.isStored = false;

@@ -301,7 +301,7 @@ export class WalletObject extends DurableObject<Env> {
     return this.#keys.decide();
   }
 
-  /** Counts an event stream or wait of a key or browser token, for some seconds. False if it has the maximum of others. */
+  /** Counts an event stream or wait of a key or client token, for some seconds. False if it has the maximum of others. */
   holdWait(caller: string, wait: string): boolean {
     return this.#waits.hold(caller, wait, Date.now());
   }
@@ -343,7 +343,7 @@ export class WalletObject extends DurableObject<Env> {
     if (released > 0) alert("settle", { account: this.#accountId, outcome: "deadline_exceeded", chats: released });
     try {
       await this.#ledger.inTurn(async () => {
-        await this.#ledger.flushAll();
+        await this.#ledger.flushAll(true);
         if (this.#store.state?.isUnsure) await this.#ledger.certain();
         const free = this.#store.free();
         if (free > 0 && now >= this.#idleAt()) await this.#ledger.giveBackUnused(now);

@@ -1,6 +1,6 @@
 /** The event streams and waits that an account's callers hold open, in the memory of its wallet object: leases that end unless they are renewed. */
 
-/** The maximum of one key or browser token. */
+/** The maximum of one key or client token. */
 const maxOpenWaits = 20;
 /** How often an open wait renews its lease. A wait whose request was lost counts until its lease has ended. */
 export const renewMs = 10_000;

@@ -42,7 +42,7 @@ export async function writeAgain(db: Env["DB"], store: WalletStore): Promise<Wal
           .filter(({ end }) => end.n > 0 && end.n <= state.flushedTo && end.at > Date.now() - historyMs)
           .map(toSettled),
       );
-    const { account } = await writeEntries(db, accountId, state.restored?.revision ?? revision, lost, false);
+    const { account } = await writeEntries(db, accountId, state.restored?.revision ?? revision, lost, { isGranted: false });
     state.restored = account && { page: seq, revision: account.revision };
     store.save();
     if (!account) throw new Error("the wallet is missing or restored again");

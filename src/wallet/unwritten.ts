@@ -78,10 +78,10 @@ export function withSpending(unwritten: WalletEntry[], written: Spent[], since: 
 }
 
 /** Counts and charges of ended entries by model, highest charge first. */
-export function withUses(unwritten: WalletEntry[], written: ModelUse[], since: number): ModelUse[] {
+export function withUses(unwritten: WalletEntry[], written: ModelUse[], [since, until]: readonly [number, number]): ModelUse[] {
   const uses = new Map(written.map((use) => [use.model, { ...use }]));
   for (const { at, model, end } of unwritten) {
-    if (at < since || !end) continue;
+    if (at < since || at >= until || !end) continue;
     const use = uses.get(model) ?? { model, runs: 0, completed: 0, charged: 0 };
     uses.set(model, use);
     use.runs++;

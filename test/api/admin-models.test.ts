@@ -295,7 +295,7 @@ test("what a release refuses of a stored entry is named, logged once, and stays 
   expect(Object.keys(await objects.refusedModels())).toEqual(["wan-3.0", "older"]);
 });
 
-test("keys and browser tokens can be limited to an operator's model", async () => {
+test("keys and client tokens can be limited to an operator's model", async () => {
   const account = await newAccount();
   await put("reef-video", like);
   const narrow = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "narrow", quota: null, models: ["reef"] } });

@@ -210,7 +210,7 @@ test("a repeat with the same idempotency key waits for the same task; without wa
   expect([(await tasks(account)).length, (await readBalance(account)).used]).toEqual([1, 0.03]);
 });
 
-test("a browser token gets its image in one call", async () => {
+test("a client token gets its image in one call", async () => {
   const account = await newAccount();
   const terms = { tasks: 1, max_cost: 1, expires_in: 600 };
   const { token } = (await call("/v1/tokens", { key: account.key, body: terms })).body;

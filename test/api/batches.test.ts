@@ -21,6 +21,7 @@ import {
   finish,
   holdTime,
   newAccount,
+  pass,
   readBalance,
   script,
   submit,
@@ -106,6 +107,18 @@ test("a file of JSON lines is the input, and may be deleted at once; refused lin
     ["remix", "failed", "task_not_found", "video_id"],
     [null, "failed", "invalid_json", null],
   ]);
+});
+
+test("an image of a batch that was not worked on for five minutes completes: nobody waits for it", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(2) });
+  await vi.waitFor(async () => {
+    await wake(id);
+    expect(await openTasks(account)).toHaveLength(2);
+  });
+  for (const task of await openTasks(account)) await pass(task, 150);
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ status: "completed", counts: { completed: 2, failed: 0 } });
 });
 
 test("lines of /v1/tasks are tasks of any model but text", async () => {

@@ -1,16 +1,19 @@
 /** Stored files as images of a chat, on every path that takes a chat: sent to the upstream as data URIs, with the limits of inline images. Contract 15. */
 
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { bindings } from "../support/faults.ts";
 import { begin, readResults, run } from "../support/batches.ts";
 import { type Account, call, newAccount, readBalance, unique } from "../support/gateway.ts";
+
+afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/chat/completions";
 const MiB = 1024 * 1024;
 
 /** Bytes that begin like a PNG, different each time. */
 function png(bytes = 200): Uint8Array<ArrayBuffer> {
-  const data = new Uint8Array(bytes);
+  const data = new Uint8Array(Math.floor(bytes));
   data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   data.set(new TextEncoder().encode(unique()), 8);
   return data;
@@ -79,6 +82,32 @@ test("stored images have the limits of inline ones: together with the body no mo
     code: "invalid_request",
     param: "messages[0].content[1].image_url.url",
   });
+});
+
+test("large chats that name files do not wait for each other: one gives its memory back", async () => {
+  const accounts = [await newAccount(), await newAccount()];
+  const inline = asUrl(png(5.2 * MiB));
+  const bodies: ReturnType<typeof chat>[] = [];
+  for (const account of accounts) bodies.push(chat(await store(account, png(2.1 * MiB)), inline));
+  // Both bodies are in the memory of chats before one of their files is found: there is no room for the files of either.
+  const statement = bindings.statement();
+  const { run } = statement;
+  let found = 0;
+  vi.spyOn(statement, "run").mockImplementation(async function (this: unknown, ...values) {
+    if ((this as { statement: string }).statement.includes("FROM file")) {
+      found++;
+      for (let turn = 0; found < accounts.length && turn < 20_000; turn++) await scheduler.wait(1);
+    }
+    return run!.apply(this, values);
+  });
+  const answers = await Promise.all(accounts.map((account, at) => ask(account, bodies[at]!)));
+  expect(answers.map(({ status, body }) => [status, body.error?.code])).toEqual(accounts.map(() => [200, undefined]));
+  expect(found).toBeGreaterThan(accounts.length);
+  for (const { body } of answers) {
+    const { content } = sent(body.choices[0].message.content)[0]!;
+    expect(content[1]!.image_url!.url.length).toBe(asUrl(png(2.1 * MiB)).length);
+    expect(content[2]).toEqual(picture(inline, { detail: "low" }));
+  }
 });
 
 test("a line of a batch names files too", async () => {

@@ -433,7 +433,7 @@ test("the same idempotency key with another deliver_to is a conflict", async () 
   expect((await send({})).status).toBe(409);
 });
 
-test("browser tokens cannot deliver, and see no destinations", async () => {
+test("client tokens cannot deliver, and see no destinations", async () => {
   const account = await withShop();
   const made = await call("/v1/tokens", { key: account.key, body: { tasks: 5, max_cost: 1, expires_in: 600 } });
   const key = made.body.token as string;

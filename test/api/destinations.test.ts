@@ -55,21 +55,21 @@ test("D1 has the secret sealed; it opens for its own account only", async () => 
   await expect(openDestination(env, other.id, "shop")).rejects.toThrow();
 });
 
-test("after a rotation of ASSET_SIGNING_SECRET secrets are sealed again, and open without the old value", async () => {
+test("after a rotation of SEALING_KEY secrets are sealed again, and open without the old value", async () => {
   const accounts = [await newAccount(), await newAccount()];
   for (const account of accounts) for (const name of ["shop", "archive"]) await setDestination(account, {}, name);
   const [first, second] = accounts.map(({ id }) => id).sort();
-  const rotated = { DB: env.DB, ASSET_SIGNING_SECRET: "another secret", ASSET_SIGNING_SECRET_OLD: env.ASSET_SIGNING_SECRET };
-  const alone = { DB: env.DB, ASSET_SIGNING_SECRET: "another secret" };
+  const rotated = { DB: env.DB, SEALING_KEY: "another secret", SEALING_KEY_OLD: env.SEALING_KEY };
+  const alone = { DB: env.DB, SEALING_KEY: "another secret" };
   await sealDestinations(alone, "", undefined); // it cannot open them, so they stay as they are
   // Those of the accounts up to the first one.
   await sealDestinations(rotated, "", first);
   expect((await openDestination(alone, first!, "shop"))?.secret).toBe(secretAccessKey);
-  await expect(openDestination(alone, second!, "shop")).rejects.toThrow("another ASSET_SIGNING_SECRET");
+  await expect(openDestination(alone, second!, "shop")).rejects.toThrow("another SEALING_KEY");
   await sealDestinations(rotated, first!, undefined);
   for (const id of [first!, second!])
     for (const name of ["shop", "archive"]) expect((await openDestination(alone, id, name))?.secret).toBe(secretAccessKey);
-  const back = { DB: env.DB, ASSET_SIGNING_SECRET: env.ASSET_SIGNING_SECRET, ASSET_SIGNING_SECRET_OLD: "another secret" };
+  const back = { DB: env.DB, SEALING_KEY: env.SEALING_KEY, SEALING_KEY_OLD: "another secret" };
   await sealDestinations(back, "", undefined);
 });
 

@@ -231,7 +231,7 @@ test("an estimate ignores an idempotency key, counts as a read, and names every 
   expect((await call("/v1/estimates", { key: account.key })).status).toBe(405);
 });
 
-test("a browser token estimates what it may submit, within its limits, and no chats", async () => {
+test("a client token estimates what it may submit, within its limits, and no chats", async () => {
   const account = await newAccount();
   const { body: made } = await call("/v1/tokens", {
     key: account.key,

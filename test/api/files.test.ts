@@ -293,7 +293,7 @@ test("an idempotency key compares files by their bytes, inline or uploaded, also
   expect((await send(first)).body.id).toBe(body.id);
 });
 
-test("a browser token names only the files that its key fixed, and does not reach /v1/files", async () => {
+test("a client token names only the files that its key fixed, and does not reach /v1/files", async () => {
   const account = await newAccount();
   const [mine, secret] = [await add(account, png(unique())), await add(account, png(unique()))];
   const make = (files: string[]) => call("/v1/tokens", { key: account.key, body: { tasks: 2, max_cost: 1, expires_in: 600, files } });

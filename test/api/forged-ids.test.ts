@@ -55,7 +55,7 @@ function near(id: string): string[] {
   ];
 }
 
-/** Ids that the platform signed for objects other than tasks, such as the caller's idempotency keys, browser tokens and wallets. */
+/** Ids that the platform signed for objects other than tasks, such as the caller's idempotency keys, client tokens and wallets. */
 const ofOtherObjects = () =>
   Array.from({ length: 100 }, (_, at) =>
     [env.CLAIMS.newUniqueId(), env.TOKENS.newUniqueId(), env.CLAIMS.idFromName(`${at}`), env.WALLETS.idFromName(`${at}`)].map(toTaskId),

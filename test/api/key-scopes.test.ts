@@ -47,7 +47,7 @@ test("a request outside the key's models and kinds is 403 with the field and the
   expect((await send(images, narrow, { model: "imgB-4o-image" })).status).toBe(400);
 });
 
-test("a browser token is limited by its key's scope as well as by its own, also if the key's scope is set later", async () => {
+test("a client token is limited by its key's scope as well as by its own, also if the key's scope is set later", async () => {
   const account = await newAccount();
   const narrow = await newKey(account, { models: ["imgA-4", "vidA-2"] });
   const { token } = (await call("/v1/tokens", { key: narrow.key, body: { tasks: 9, max_cost: 9, expires_in: 60, kinds: ["image"] } })).body;

@@ -87,7 +87,7 @@ test("waits count too, and stop counting when they are answered", async () => {
   expect(held).toHaveBeenCalledTimes(1);
 });
 
-test("a browser token has a number of its own: a stranger's streams do not stop its key's", async () => {
+test("a client token has a number of its own: a stranger's streams do not stop its key's", async () => {
   const account = await newAccount();
   const { token } = (await call("/v1/tokens", { key: account.key, body: { tasks: 1, max_cost: 1, expires_in: 600 } })).body;
   const { id } = (await call(images, { key: token, body: image() })).body;
@@ -171,7 +171,7 @@ test.each(ends.flatMap(([how, end]) => waits.map(([what, path]) => [what, how, p
   },
 );
 
-test("a stream and a wait of a browser token end when the token expires", async () => {
+test("a stream and a wait of a client token end when the token expires", async () => {
   const account = await newAccount();
   const { token } = (await call("/v1/tokens", { key: account.key, body: { tasks: 1, max_cost: 1, expires_in: 60 } })).body;
   const { id } = (await call(images, { key: token, body: image() })).body;

@@ -56,12 +56,28 @@ test("a URL that was signed before a rotation is delivered, with another secret 
   expect((await call(url, { vars: { [version(2 * day)]: "a new secret" } })).status).toBe(403);
 });
 
-test("what was sealed before a rotation opens a month after it, and counts as not sealed with the present secret", async () => {
-  const first = { ASSET_SIGNING_SECRET: "first" };
+test("what was sealed before rotations opens a month after them, and counts as not sealed with the present key", async () => {
+  const first = { SEALING_KEY: "first" };
   const sealed = await seal(first, "acc_1", "whsec_secret");
   at(30 * day);
-  const rotated = withRotatedSecrets({ ...first, [`ASSET_SIGNING_SECRET_V${start}`]: "second" });
+  const rotated = withRotatedSecrets({ ...first, [`SEALING_KEY_V${start}`]: "second", [`SEALING_KEY_V${start + day}`]: "third" });
+  expect(rotated).toMatchObject({ SEALING_KEY: "third", SEALING_KEY_OLD: "second first" });
   expect(await openSealed(rotated, "acc_1", sealed)).toBe("whsec_secret");
   expect(await isSealed(rotated, sealed)).toBe(false);
-  await expect(openSealed({ ASSET_SIGNING_SECRET: "second" }, "acc_1", sealed)).rejects.toThrow();
+  expect(await openSealed({ SEALING_KEY: "of the file", SEALING_KEY_OLD: "first" }, "acc_1", sealed)).toBe("whsec_secret");
+  await expect(openSealed({ SEALING_KEY: "second" }, "acc_1", sealed)).rejects.toThrow("another SEALING_KEY");
+});
+
+test("what release 0.2.0 sealed under ASSET_SIGNING_SECRET opens, also after it was rotated, and is sealed anew", async () => {
+  const sealed = await seal({ SEALING_KEY: "first" }, "acc_1", "whsec_secret");
+  at(30 * day);
+  for (const signing of [
+    { ASSET_SIGNING_SECRET: "first" },
+    { ASSET_SIGNING_SECRET: "first", [`ASSET_SIGNING_SECRET_V${start}`]: "second" },
+  ]) {
+    const env = withRotatedSecrets({ SEALING_KEY: "key", ...signing });
+    expect(await openSealed(env, "acc_1", sealed)).toBe("whsec_secret");
+    expect(await isSealed(env, sealed)).toBe(false);
+    expect(await isSealed(env, await seal(env, "acc_1", "whsec_secret"))).toBe(true);
+  }
 });

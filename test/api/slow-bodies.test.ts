@@ -75,7 +75,7 @@ test("slow uploads of two accounts without quota delay no other large body, not 
 });
 
 test.each([path, "/openai/v1/images/edits"])(
-  "stalled uploads with an account's browser tokens at %s delay no body of its keys, and four of one token none of another token",
+  "stalled uploads with an account's client tokens at %s delay no body of its keys, and four of one token none of another token",
   async (to) => {
     const account = await newAccount();
     const newToken = async () => {

@@ -4,7 +4,7 @@ import "../support/alone.ts";
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { newApiKey, newBrowserToken, sha256Hex, toTokenObjectId } from "../../src/base/ids.ts";
+import { newApiKey, newClientToken, sha256Hex, toTokenObjectId } from "../../src/base/ids.ts";
 import { bindings } from "../support/faults.ts";
 import { type Answer, asAdmin, call, holdTime, newAccount, unique } from "../support/gateway.ts";
 import { traces } from "../support/traces.ts";
@@ -42,7 +42,7 @@ const many = async (count: number, send: () => Promise<Answer>) => {
   const answers = await Promise.all(Array.from({ length: count }, send));
   return answers.map(({ status }) => status);
 };
-/** The objects that the OpenAI Worker and browser tokens have stored. */
+/** The objects that the OpenAI Worker and client tokens have stored. */
 const attempts = (env as unknown as { ATTEMPTS: DurableObjectNamespace }).ATTEMPTS;
 const stored = async () => [
   await traces(),
@@ -148,10 +148,10 @@ test("with RATE_LIMITS=off no address is refused", async () => {
   expect(vars.UNKNOWN_KEYS.limit).not.toHaveBeenCalled();
 });
 
-test("forged and mistyped browser tokens count like keys, and wake no object", async () => {
+test("forged and mistyped client tokens count like keys, and wake no object", async () => {
   const address = newAddress();
   const woken = vi.spyOn(Object.getPrototypeOf(env.TOKENS) as { get: () => unknown }, "get");
-  const forged = () => newBrowserToken({ toString: () => crypto.getRandomValues(new Uint8Array(32)).toHex() } as DurableObjectId);
+  const forged = () => newClientToken({ toString: () => crypto.getRandomValues(new Uint8Array(32)).toHex() } as DurableObjectId);
   expect(counted(await many(100, () => ask(address, { key: forged(), path: images, body: image() })))).toEqual({ 401: 60, 429: 40 });
   expect(woken).not.toHaveBeenCalled();
   // A page can read the refusal.
@@ -168,7 +168,7 @@ test("calls of makers that are not signed are 404 without a look-up, and wake no
   expect(prepare).not.toHaveBeenCalled();
 });
 
-test("the digest of a key is no key, also while one of the key's browser tokens is in use", async () => {
+test("the digest of a key is no key, also while one of the key's client tokens is in use", async () => {
   const { key } = await newAccount();
   const { token } = (await call("/v1/tokens", { key, body: { tasks: 1, max_cost: 1, expires_in: 60 } })).body;
   expect((await call("/v1/tasks/task_x", { key: token })).status).toBe(404);

@@ -1,4 +1,4 @@
-/** Browser tokens in strangers' hands: what they cannot use up, name, set or learn. Contract 11. */
+/** Client tokens in strangers' hands: what they cannot use up, name, set or learn. Contract 11. */
 
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -245,7 +245,7 @@ test("a token can set neither callback_url nor reference, on OpenAI's paths neit
   ] as const) {
     const answer = await send(token, image({ [param]: value }));
     expect(readError(answer)).toEqual([403, "key_scope", param]);
-    expect(answer.body.error.message).toBe(`${param}: may only be set by the key that created the browser token`);
+    expect(answer.body.error.message).toBe(`${param}: may only be set by the key that created the client token`);
     expect(readError(await send(token, image({ [param]: value }), `${images}?dry_run=true`))).toEqual([403, "key_scope", param]);
   }
   expect((await send(token, image({ callback_url: null, reference: null }))).status).toBe(200);

@@ -1,4 +1,4 @@
-/** `/v1/tokens`: tokens for browsers, what they may do, and attempts to misuse them. Contract 11. */
+/** `/v1/tokens`: client tokens, what they may do, and attempts to misuse them. Contract 11. */
 
 import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { rotateKey } from "../../src/db/api-keys.ts";
 import { byTest } from "../support/actor.ts";
 import { Objects } from "../../src/rpc/objects.ts";
-import { newBrowserToken, sha256Hex, toTaskId, toTokenObjectId } from "../../src/base/ids.ts";
+import { newClientToken, sha256Hex, toTaskId, toTokenObjectId } from "../../src/base/ids.ts";
 import { TokenObject } from "../../src/tasks/object/token-object.ts";
 import { bindings, crash, failOnce, stopAt, openStub } from "../support/faults.ts";
 import {
@@ -244,7 +244,7 @@ test("a token is refused on all other paths", async () => {
   }
   for (const path of ["/v1/balance", "/balance", "/v1/user/balance", "/user/balance"]) {
     const { status, body } = await call(path, { key: token });
-    expect([status, body]).toEqual([403, { success: false, message: "A browser token may not read balances" }]);
+    expect([status, body]).toEqual([403, { success: false, message: "A client token may not read balances" }]);
   }
   expect((await call("/admin/accounts", { key: token })).status).toBe(401);
 });
@@ -257,7 +257,7 @@ test("mistyped, forged and expired tokens are refused, and start no object", asy
   for (const wrong of [mistyped, "st-", `st-${"A".repeat(71)}`, token.slice(0, -1)])
     expect(readError(await send(wrong)), wrong).toEqual([401, "unauthorized"]);
   // Another token for the same object, with a valid checksum.
-  expect(readError(await send(newBrowserToken(toTokenObjectId(env.TOKENS, token)!)))).toEqual([401, "unauthorized"]);
+  expect(readError(await send(newClientToken(toTokenObjectId(env.TOKENS, token)!)))).toEqual([401, "unauthorized"]);
   vi.setSystemTime(Date.now() + 59_000);
   expect((await call(`/v1/tasks/${id}`, { key: token })).status).toBe(200);
   vi.setSystemTime(Date.now() + 1_000);

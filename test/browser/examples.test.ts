@@ -1,4 +1,4 @@
-/** The example of a page with a browser token, in a real browser: another origin than the gateway's, so every request is a cross-origin one. */
+/** The example of a page with a client token, in a real browser: another origin than the gateway's, so every request is a cross-origin one. */
 
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
-/** The landing page in a browser: the film and its button, the menu of phones, what is painted first, and that each public page shows that it continues. */
+/** The landing page in a browser: the film and its button, the menu of phones, what is painted first. And of every page: that it shows where it continues. */
 
 import type { Page } from "playwright-core";
-import { signIn } from "../../scripts/support/console-pages.ts";
+import { consolePages, signIn, signUp } from "../../scripts/support/console-pages.ts";
 import { expect, test } from "./support/test.ts";
 
 const motion = { reducedMotion: "no-preference" } as const;
@@ -90,6 +90,27 @@ test("each public page within 900 px of height shows that it continues", { timeo
       await page.goto(path);
       expect(await voidAtFoot(page), `${path} at ${width}`).toBeLessThan(maxVoid);
     }
+  }
+});
+
+/** Pages that are reached by a form look like those with a path. */
+const within = consolePages.filter(({ as, status, reach }) => as !== "visitor" && status === undefined && reach.path !== undefined);
+
+test("each page of the console within 900 px of height shows that it continues", { timeout: 400_000 }, async ({ visitor, gateway }) => {
+  expect(within.length).toBeGreaterThan(30);
+  for (const width of [1280, 390]) {
+    const options = { viewport: { width, height: windowHeight } };
+    const [demo, fresh] = [await visitor(options), await visitor(options)];
+    await signIn(demo, gateway.account);
+    await signUp(fresh);
+    const voids: Record<string, number> = {};
+    for (const { name, as, reach } of within) {
+      const page = as === "demo" ? demo : fresh;
+      await reach(page);
+      const pixels = await voidAtFoot(page);
+      if (pixels >= maxVoid) voids[name] = pixels;
+    }
+    expect(voids, String(width)).toEqual({});
   }
 });
 

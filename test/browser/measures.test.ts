@@ -3,6 +3,7 @@
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { otherLanguages, signIn, speak } from "../../scripts/support/console-pages.ts";
+import { makeTasks } from "./support/own-tasks.ts";
 import { expect, test } from "./support/test.ts";
 
 const maxBytes = 60_000;
@@ -36,7 +37,7 @@ const paths = [
 const publicPaths = [
   "/",
   "/docs",
-  "/docs/callbacks",
+  "/docs/webhooks",
   "/docs/models",
   "/docs/models/vidA-2",
   "/docs/reference",
@@ -104,6 +105,64 @@ test(
     }
   },
 );
+
+test("at 900 px the columns of the documentation end in the window, fade where they go on, and begin at the open page", async ({
+  visitor,
+}) => {
+  const page = await visitor({ viewport: { width: 1440, height: 900 } });
+  for (const path of ["/docs", "/docs/n8n", "/docs/operate/operations", "/docs/reference/generations/createImage"]) {
+    await page.goto(path);
+    const columns = await page.locator(".docs > nav, .docs > .aside").evaluateAll((all) =>
+      all.map((column) => {
+        const { mask } = getComputedStyle(column);
+        const box = column.getBoundingClientRect();
+        const current = column.querySelector("[aria-current]")?.getBoundingClientRect();
+        return {
+          goesOn: column.scrollHeight > column.clientHeight,
+          isFaded: mask.includes("gradient"),
+          isInWindow: box.bottom <= innerHeight,
+          showsPage: !current || (current.top >= box.top && current.bottom <= box.bottom),
+        };
+      }),
+    );
+    expect(columns[0]?.goesOn, path).toBe(true);
+    for (const column of columns) expect(column, path).toMatchObject({ isFaded: true, isInWindow: true, showsPage: true });
+  }
+});
+
+const maxHistoryBytes = 200_000;
+
+test("the playground with twenty results is smaller than 200 KB, images included", { timeout: 180_000 }, async ({ signedIn, gateway }) => {
+  const page = await signedIn();
+  const kinds = ["A lighthouse at dawn", "Dunes after rain", "Glass and light", "A slow river"];
+  await makeTasks(
+    gateway,
+    page,
+    Array.from({ length: 20 }, (_, at) => ({
+      model: "imgA-4",
+      prompt: `${kinds[at % kinds.length]} ${at}`,
+      size: at % 2 ? "16:9" : "1:1",
+    })),
+  );
+  const answers: Promise<[string, number]>[] = [];
+  page.on("response", (response) => {
+    const type = response.headers()["content-type"] ?? "";
+    if (type.startsWith("font/") || response.status() >= 300) return;
+    answers.push(response.body().then((body) => [new URL(response.url()).pathname, isCounted(type) ? gzipSync(body).length : body.length]));
+  });
+  await page.goto("/console/playground");
+  // All of them, also those that are beside the window.
+  await page.evaluate(async () => {
+    const images = [...document.querySelectorAll<HTMLImageElement>("#strip img")];
+    for (const image of images) image.loading = "eager";
+    await Promise.all(images.map((image) => image.decode()));
+  });
+  const sizes = await Promise.all(answers);
+  expect(sizes.filter(([path]) => path.includes("/thumbnails/")).length).toBe(20);
+  const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
+  console.log(`the playground with 20 results: ${bytes} bytes`);
+  expect(bytes).toBeLessThan(maxHistoryBytes);
+});
 
 test("a font that arrives late moves nothing", { timeout: 60_000 }, async ({ browser, gateway }) => {
   for (const path of publicPaths) {

@@ -112,29 +112,36 @@ test.each(versions)("%s: models are listed and retrieved by OpenAI's names", asy
   await expect(client.models.retrieve("no-such-model")).rejects.toBeInstanceOf(OpenAI.NotFoundError);
 });
 
-test.each(versions)("%s: a batch of chats and its results", async (_, OpenAI) => {
-  const client = new OpenAI(await newAccount());
-  const url = "/v1/chat/completions" as const;
-  const lines = ["Good morning", "Good night"].map((content, at) => ({
-    custom_id: `line-${at}`,
-    method: "POST",
-    url,
-    body: { model: "gpt-5", messages: [{ role: "user", content }] },
-  }));
-  const text = lines.map((line) => JSON.stringify(line)).join("\n");
-  const file = await client.files.create({ file: await OpenAI.toFile(Buffer.from(text), "in.jsonl"), purpose: "batch" });
-  let batch = await client.batches.create({ input_file_id: file.id, endpoint: url, completion_window: "24h" });
-  while (batch.completed_at === null || batch.completed_at === undefined) {
-    await sleep(500);
-    batch = await client.batches.retrieve(batch.id);
-  }
-  expect(batch.request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
-  const results = (await (await client.files.content(batch.output_file_id!)).text())
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-  expect(results.map(({ custom_id: id, response }) => [id, response.status_code, response.body.choices[0].message.content])).toEqual([
-    ["line-0", 200, expect.stringContaining("Good morning")],
-    ["line-1", 200, expect.stringContaining("Good night")],
-  ]);
-});
+const asChat = { url: "/v1/chat/completions", toBody: (content: string) => ({ messages: [{ role: "user", content }] }) } as const;
+const asResponse = { url: "/v1/responses", toBody: (input: string) => ({ input }) } as const;
+
+test.each(versions.flatMap(([name, OpenAI]) => [asChat, asResponse].map((lines) => [name, lines.url, OpenAI, lines] as const)))(
+  "%s: a batch of %s and its results",
+  async (_, url, OpenAI, { toBody }) => {
+    const client = new OpenAI(await newAccount());
+    const lines = ["Good morning", "Good night"].map((words, at) => ({
+      custom_id: `line-${at}`,
+      method: "POST",
+      url,
+      body: { model: "gpt-5", ...toBody(words) },
+    }));
+    const text = lines.map((line) => JSON.stringify(line)).join("\n");
+    const file = await client.files.create({ file: await OpenAI.toFile(Buffer.from(text), "in.jsonl"), purpose: "batch" });
+    let batch = await client.batches.create({ input_file_id: file.id, endpoint: url, completion_window: "24h" });
+    while (batch.completed_at === null || batch.completed_at === undefined) {
+      await sleep(500);
+      batch = await client.batches.retrieve(batch.id);
+    }
+    expect(batch.request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
+    const results = (await (await client.files.content(batch.output_file_id!)).text())
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const read = (body: { choices?: { message: { content: string } }[]; output: { content: { text: string }[] }[] }) =>
+      body.choices?.[0]?.message.content ?? body.output[0]?.content[0]?.text;
+    expect(results.map(({ custom_id: id, response }) => [id, response.status_code, response.body.model, read(response.body)])).toEqual([
+      ["line-0", 200, "gpt-5", expect.stringContaining("Good morning")],
+      ["line-1", 200, "gpt-5", expect.stringContaining("Good night")],
+    ]);
+  },
+);

@@ -3,10 +3,12 @@
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
+import { liveCatalog } from "../../src/current-catalog.ts";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { recordIncident, writeAlert } from "../../src/db/alerts.ts";
 import { type SettledEntry, writeEntries } from "../../src/db/grants.ts";
 import { writeHeartbeat } from "../../src/db/jobs.ts";
+import { writeInFlight } from "../../src/db/operator-series.ts";
 import { type Account, asAdmin, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
@@ -45,7 +47,7 @@ async function settle(account: Account, closedAt: number, count: number, more: P
     attempts: [{ route: "0 fal seedream", cost: 20_000 }],
     ...more,
   }));
-  await writeEntries(env.DB, account.id, 0, all, false);
+  await writeEntries(env.DB, account.id, 0, all, { isGranted: false });
 }
 
 test("a new deployment shows empty charts and nothing to do; other users get 404", async () => {
@@ -91,6 +93,36 @@ test("figures, providers and the largest accounts of each range; a provider that
   expect(asked.filter((sql) => /\bentry\b|account_day/.test(sql))).toEqual([]);
 });
 
+test("an hour by five minutes, the time before it, and how many tasks were open", async () => {
+  const now = Date.now();
+  const account = await newAccount();
+  await settle(account, now - 90 * 60_000, 10);
+  await settle(account, now - 10 * 60_000, 15, { attempts: [{ route: "0 fal seedream", cost: 10_000 }] });
+  await writeInFlight(env.DB, now - 30 * 60_000, 42);
+  await writeInFlight(env.DB, now - 90 * 60_000, 4321);
+  const hour = await browser.read(`${root}?range=1h`);
+  expect(hour).toContain(`<a href="${root}?range=1h" aria-current="page">1 h</a>`);
+  expect(words(hour)).toMatch(/Revenue \$0\.45 \+50\s% on the hour before/);
+  expect(words(hour)).toMatch(/Margin [\d.]+\s% \$[\d.]+ \+\d+(\.\d)? points/);
+  expect(hour).toMatch(/<title>\d\d:\d\d: 42<\/title>/);
+  expect(hour).not.toContain("4,321");
+  expect(await browser.read(root)).toMatch(/<title>\d\d:00: 4,321<\/title>/);
+  // The part that renews itself brings what needs attention, which stands beside what it does not read.
+  expect(await browser.read(`${root}/now?range=1h`)).toContain('<section id="matters" hx-swap-oob="true">');
+});
+
+test("a route that fails or loses money leads to the model that uses it", async () => {
+  const { routes } = (await liveCatalog(env.DB)).all.find(({ id }) => id === "imgC-3-pro-image-preview")!;
+  const route = `${routes[0]!.provider} ${routes[0]!.model}`;
+  const alert = { beganAt: Date.now() - 60_000, endedAt: null, causes: [route], told: "began" as const };
+  await writeAlert(env.DB, { ...alert, name: "route_loses_money" });
+  await writeAlert(env.DB, { ...alert, name: "provider_failing" });
+  const page = await browser.read(root);
+  expect(page).toMatch(/href="\/console\/admin\/models\/imgC-3-pro-image-preview" aria-label="Set price: A route loses money"/);
+  expect(page).toMatch(/href="\/console\/admin\/models\/imgC-3-pro-image-preview" aria-label="Change routes: A maker only fails"/);
+  await env.DB.prepare("DELETE FROM alert").run();
+});
+
 test("a provider that any isolate put aside is put aside here, and nothing speaks of an isolate", async () => {
   await recordIncident(env.DB, "provider", "fal");
   expect(row(await browser.read(root), "Providers", "fal")).toContain("Put aside");
@@ -112,11 +144,14 @@ test("each alert, stuck task and ending route leads to its page", async () => {
   for (const [title, path] of [
     ["Callbacks of an account fail", `${root}/accounts/${account.id}`],
     ["Hardly any task completes", `${root}/providers`],
-    ["Accounts lost changes to a restored database", `${root}#reconcile`],
     ["Balances differ from the ledger", `${root}/audit`],
   ])
     expect(page).toContain(`<a class="btn sm" href="${path}" aria-label="Open: ${title}">`);
   expect(page).toContain(`href="${root}/accounts/${account.id}/tasks/${task}"`);
+  // What one button mends, it mends here.
+  expect(page).toContain(
+    `<form method="post" action="${root}/reconcile"><button class="btn sm" aria-label="Reconcile: Accounts lost changes to a restored database">`,
+  );
   expect(words(page)).toContain("1 past their deadline");
   await writeHeartbeat(env.DB, Date.now() - hourMs);
   expect(words(await browser.read(root))).toContain("The checks have stopped");

@@ -26,7 +26,7 @@ const storedSecrets = async ({ id }: Pick<Account, "id">) =>
     oldSecret: string | null;
   }>())!;
 
-test("API keys, browser tokens, webhook secrets, invitations, links to reset a password and session cookies are not in the database", async () => {
+test("API keys, client tokens, webhook secrets, invitations, links to reset a password and session cookies are not in the database", async () => {
   const sent: { to: string; text: string }[] = [];
   const MAIL = { send: async (mail: { to: string; text: string }) => void sent.push(mail) } as unknown as SendEmail;
   const browser = new Browser({ MAIL, MAIL_FROM: "gateway@gateway.example" });
@@ -83,17 +83,17 @@ test("a webhook secret that an earlier version stored as it is signs on, and the
   expect(await storedSecrets(account), "once").toEqual(sealed);
 });
 
-test("after a rotation of ASSET_SIGNING_SECRET webhook secrets are sealed again, and open without the old value", async () => {
+test("after a rotation of SEALING_KEY webhook secrets are sealed again, and open without the old value", async () => {
   const account = await newAccount();
   const secret = (await call("/v1/webhook_secret", { key: account.key })).body.secret as string;
-  const rotated = { DB: env.DB, ASSET_SIGNING_SECRET: "another secret", ASSET_SIGNING_SECRET_OLD: env.ASSET_SIGNING_SECRET };
-  const alone = { DB: env.DB, ASSET_SIGNING_SECRET: "another secret" };
+  const rotated = { DB: env.DB, SEALING_KEY: "another secret", SEALING_KEY_OLD: env.SEALING_KEY };
+  const alone = { DB: env.DB, SEALING_KEY: "another secret" };
   expect((await readWebhook(rotated, account.id)).secret).toBe(secret);
-  await expect(readWebhook(alone, account.id)).rejects.toThrow("another ASSET_SIGNING_SECRET");
+  await expect(readWebhook(alone, account.id)).rejects.toThrow("another SEALING_KEY");
   await sealSecrets(alone, "", 1_000);
   await sealSecrets(rotated, "", 1_000);
   expect((await readWebhook(alone, account.id)).secret).toBe(secret);
-  await sealSecrets({ ...alone, ASSET_SIGNING_SECRET: env.ASSET_SIGNING_SECRET, ASSET_SIGNING_SECRET_OLD: "another secret" }, "", 1_000);
+  await sealSecrets({ ...alone, SEALING_KEY: env.SEALING_KEY, SEALING_KEY_OLD: "another secret" }, "", 1_000);
 });
 
 test("a sealed secret does not open in another account's row", async () => {

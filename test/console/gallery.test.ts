@@ -61,6 +61,8 @@ test("a thumbnail is made when it is first shown, has at most 40 KB, and is stor
   const answer = await new Browser().ask(path);
   expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "image/webp"]);
   expect(answer.headers.get("cache-control")).toMatch(/^private, max-age=\d+, immutable$/);
+  // A browser's own page around an image that is opened alone has inline styles, which the pages' policy would refuse.
+  expect([answer.headers.get("content-security-policy"), answer.headers.get("x-content-type-options")]).toEqual([null, "nosniff"]);
   const bytes = new Uint8Array(await answer.arrayBuffer());
   expect(bytes.byteLength).toBeGreaterThan(0);
   expect(bytes.byteLength).toBeLessThanOrEqual(maxBytes);
@@ -68,6 +70,25 @@ test("a thumbnail is made when it is first shown, has at most 40 KB, and is stor
   // The second view creates no thumbnail.
   const again = await new Browser({ IMAGES: broken }).ask(path);
   expect(new Uint8Array(await again.arrayBuffer())).toEqual(bytes);
+});
+
+test("the playground's strip has thumbnails of 8 KB, made of the larger ones and deleted with the file", async () => {
+  const { browser, account } = await person();
+  const id = await image(account);
+  const key = await enlarge(id);
+  const path = findThumbnail(await browser.read("/console/playground"), id);
+  expect(path).toContain(`${key}.strip?`);
+  const small = await browser.ask(path);
+  expect((await small.arrayBuffer()).byteLength).toBeLessThanOrEqual(8_000);
+  expect((await readFiles(id)).toSorted()).toEqual([key, `${key}.strip.thumbnail`]);
+  // Its URL does not open the large one.
+  expect((await browser.ask(path.replace(".strip?", "?"))).status).toBe(403);
+  await (await browser.ask(findThumbnail(await browser.read("/console/tasks"), id))).arrayBuffer();
+  await env.ASSETS.delete([`${key}.strip.thumbnail`]);
+  expect((await (await browser.ask(path)).arrayBuffer()).byteLength).toBeLessThanOrEqual(8_000);
+  expect((await readFiles(id)).toSorted()).toEqual([key, `${key}.strip.thumbnail`, `${key}.thumbnail`]);
+  expect((await browser.ask("/console/tasks/delete", { task: id, sure: "yes" })).status).toBe(303);
+  expect(await readFiles(id)).toEqual([]);
 });
 
 test("a small image is its own thumbnail; without transformations a large one is too", async () => {

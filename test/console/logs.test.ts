@@ -130,11 +130,11 @@ test("the bars, counts and filters of the address: path, model, key, error, resu
       closedAt: now - 590_000,
       attempts: [{ route: "0 secretprovider itsmodel", cost: 20_000 }],
     })),
-    false,
+    { isGranted: false },
   );
   const all = await browser.read(page);
   expect(words(all)).toContain("5 succeeded 1 refused 1 failed");
-  expect(words(all)).toContain("All 7 Succeeded 5 Refused (4xx) 1 Failed (5xx) 1");
+  expect(words(all)).toContain("All 7 Succeeded 5 Refused (4xx) 1 Failed (5xx) 1 Rescued 0");
   for (const shown of ["GET /v1/tasks/{id} · 2", "POST /v1/images/generations · 5", "imgA-4 · 4", "vidA-2 · 1", "Deleted key · 1"])
     expect(all).toContain(shown);
   // The cost and the end of what a request made, without who made it.
@@ -162,6 +162,43 @@ test("the bars, counts and filters of the address: path, model, key, error, resu
   expect(words(await browser.read(`${page}?model=vidA-2`))).toContain("All 1 Succeeded 0 Refused (4xx) 1 Failed (5xx) 0");
 });
 
+test("a request whose task a later route completed is marked as rescued, and found by that; only admins read by whom", async () => {
+  const { browser, id, keyId } = await person();
+  const now = Date.now();
+  const tasks = ["plain", "saved", "lost"].map((name) => ({ name, taskId: `task_${name.padEnd(24, "0")}` }));
+  const entry = { account: id, path: "POST /v1/images/generations", status: 200, outcome: "ok", ms: 12, key: keyId, model: "imgA-4" };
+  await writeRequests(env.DB, [
+    ...tasks.map(({ name, taskId }, at) => ({ ...entry, at: now - 1000 * (at + 2), request: `req-${name}`, task: taskId })),
+    { ...entry, at: now - 1000, request: "req-poll", path: `GET /v1/tasks/${tasks[1]!.taskId}`, task: tasks[1]!.taskId },
+  ]);
+  const settled = { keyId, kind: "image", model: "imgA-4", held: 30_000, charged: 0, at: now - 9000, closedAt: now - 2000 };
+  const attempts = [
+    { route: "0 firstmaker one", cost: 0 },
+    { route: "1 secondmaker two", cost: 20_000 },
+  ];
+  await writeEntries(
+    env.DB,
+    id,
+    0,
+    tasks.map(({ name, taskId }) => ({
+      ...settled,
+      taskId,
+      outcome: name === "lost" ? "provider_error" : "completed",
+      attempts: name === "plain" ? attempts.slice(1) : attempts,
+    })),
+  );
+  const all = await browser.read(page);
+  expect(words(all)).toContain("All 4 Succeeded 4 Refused (4xx) 0 Failed (5xx) 0 Rescued 1");
+  expect(rows(await browser.read(`${page}?result=rescued`))).toEqual(["req-saved"]);
+  expect(words(await browser.read(`${page}?result=rescued&model=vidA-2`))).toContain(
+    "All 0 Succeeded 0 Refused (4xx) 0 Failed (5xx) 0 Rescued 0",
+  );
+  expect(all.match(/Rescued: made at attempt 2/g)).toHaveLength(2); // in the row, and as its tooltip
+  expect(all).not.toContain("firstmaker");
+  await env.DB.prepare("UPDATE account SET admin = 1 WHERE id = ?1").bind(id).run();
+  expect(words(await browser.read(`${page}?result=rescued`))).toContain("Rescued: firstmaker failed, secondmaker made it");
+});
+
 test("a chat has its cost and no page of a task; a line says what the answer said", async () => {
   const { browser, id, keyId } = await person();
   const at = Date.now() - 1000;
@@ -173,7 +210,7 @@ test("a chat has its cost and no page of a task; a line says what the answer sai
     { ...entry, request: "wrong", status: 400, outcome: "invalid_request", message },
   ]);
   const end = { held: 40_000, charged: 20_000, outcome: "completed", at, closedAt: at + 900, attempts: [] };
-  await writeEntries(env.DB, id, 0, [{ taskId: chat, keyId, kind: "chat", model: "textA-1", ...end }], false);
+  await writeEntries(env.DB, id, 0, [{ taskId: chat, keyId, kind: "chat", model: "textA-1", ...end }], { isGranted: false });
   const all = await browser.read(page);
   expect(words(all)).toContain(`POST /v1/chat/completions invalid_request: ${message} 400`);
   expect(words(all)).toMatch(/900 ms \$0\.02/);

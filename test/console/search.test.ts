@@ -1,6 +1,10 @@
 /** Search: the documentation for everyone, and with it the account's own things and actions for the signed-in. */
 
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { accountByEmail } from "../../src/db/accounts.ts";
+import { insertConversation } from "../../src/db/conversations.ts";
+import { listMembers } from "../../src/db/memberships.ts";
 import { asAdmin, holdTime, submit, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
@@ -37,6 +41,23 @@ test("every section that is found is on its page", async () => {
     if (!pages.has(page)) pages.set(page, await browser.read(page));
     if (anchor !== undefined) expect(pages.get(page), path).toContain(`id="${anchor}"`);
   }
+});
+
+test("a user finds the own conversations by their titles, and no other user's", async () => {
+  const [mine, other] = [new Browser(), new Browser()];
+  const accounts = await Promise.all([mine, other].map(async (browser) => (await accountByEmail(env.DB, await browser.signUp()))!.id));
+  for (const [at, accountId] of accounts.entries()) {
+    const { userId } = (await listMembers(env.DB, accountId))[0]!;
+    await insertConversation(
+      env.DB,
+      { accountId, userId },
+      { id: `conv_own_${at}`, title: "What are dunes made of?", at: Date.now(), turns: "[]" },
+    );
+  }
+  const page = await mine.read("/console/search?q=made+dunes");
+  expect(paths(page)).toContain("/console/chat/conv_own_0");
+  expect(page).not.toContain("conv_own_1");
+  expect(page).toContain("Conversation</span>");
 });
 
 test("a user finds pages, models, keys and actions; the palette gets the list alone", async () => {

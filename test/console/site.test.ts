@@ -5,8 +5,8 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { builtInCatalog } from "../../src/catalog/catalog.ts";
 import { pages } from "../../src/console/pages.tsx";
-import { docPath, pageNames } from "../../src/console/site/contents.ts";
-import { docs } from "../../src/console/site/docs.ts";
+import { docPath, moved, pageNames } from "../../src/console/site/contents.ts";
+import { pageHead } from "../../src/console/site/docs.ts";
 import { tagPath, tags } from "../../src/console/site/openapi.ts";
 import gateway from "../../src/worker.ts";
 import { Browser } from "./support.ts";
@@ -26,7 +26,7 @@ const pagePaths = [
 const ask = (path: string, headers: Record<string, string> = html) => new Browser().ask(path, undefined, null, headers);
 
 /** Elements without an end tag, by the HTML standard. */
-const isVoid = (name: string) => /^(?:meta|link|img|input|br|hr|col|source|path|circle)$/.test(name);
+const isVoid = (name: string) => /^(?:meta|link|img|input|br|hr|col|source|track|path|circle)$/.test(name);
 
 /** Tags that are not closed in their order: parsers would correct them in different ways. */
 function unclosed(page: string): string[] {
@@ -54,7 +54,9 @@ test.each(pagePaths)("%s is a whole page with one title, and all its links work"
   const links = new Set([...text.matchAll(/ (?:href|src|poster)="([^"]+)"/g)].map(([, to = ""]) => new URL(to, base + path)));
   expect([...links].filter(({ origin }) => origin !== base).map(String)).toEqual(
     {
-      "/docs/callbacks": ["https://www.standardwebhooks.com/"],
+      "/docs/webhooks": ["https://www.standardwebhooks.com/"],
+      "/docs/operate/deploy": ["https://c2pa.org/conformance/"],
+      "/docs/changelog": ["https://keepachangelog.com/en/1.1.0/", "https://semver.org/"],
       "/docs/marks": [
         "https://c2pa.org/conformance/",
         "https://eur-lex.europa.eu/eli/reg/2024/1689/oj",
@@ -228,7 +230,8 @@ test("choosing a language on a public page leads back to that page", async () =>
 });
 
 test("every page of the documentation is available as Markdown", async () => {
-  for (const { name, title } of docs.values()) {
+  for (const name of pageNames) {
+    const { title } = pageHead(name);
     const response = await ask(`/docs/${name}.md`, {});
     expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
     expect(await response.text()).toMatch(new RegExp(`^# ${title.replace(/[()]/g, "\\$&")}\n`));
@@ -249,6 +252,36 @@ test("robots may read the pages, but neither files nor the console", async () =>
   const text = await (await ask("/robots.txt", {})).text();
   for (const path of ["/assets", "/characters", "/console", "/admin", "/v1"]) expect(text).toContain(`Disallow: ${path}\n`);
   expect((await ask("/favicon.svg", {})).headers.get("content-type")).toBe("image/svg+xml");
+});
+
+test("pages that have moved redirect, also as Markdown", async () => {
+  for (const [from, to] of Object.entries(moved)) {
+    const answer = await ask(`${from}?a=b`);
+    expect([answer.status, answer.headers.get("location")], from).toEqual([301, `${to}?a=b`]);
+    expect((await ask(to)).status, to).toBe(200);
+  }
+  expect((await ask("/docs/callbacks.md")).headers.get("location")).toBe("/docs/webhooks.md");
+});
+
+test("with the repository's address pages have a link to edit them, and links to its other files; without it neither", async () => {
+  const open = (path: string, vars: Partial<ConsoleEnv>) =>
+    new Browser(vars).ask(path, undefined, null, html).then((answer) => answer.text());
+  const repository = "https://git.example/team/gateway";
+  const guide = await open("/docs/tasks", { REPOSITORY_URL: repository });
+  expect(guide).toContain(`href="${repository}/edit/main/src/console/site/docs/tasks.md"`);
+  const runbook = await open("/docs/operate/operations", { REPOSITORY_URL: repository });
+  expect(runbook).toContain(`href="${repository}/edit/main/docs/operations.md"`);
+  expect(runbook).toMatch(new RegExp(`<a href="${repository}/blob/main/docs/design/\\w+\\.md`));
+  expect(await open("/docs/operate/operations", {})).not.toMatch(/href="[^"]*(?:design\/|\/(?:edit|blob)\/main)/);
+});
+
+test("every block of code on a page can be copied", async () => {
+  for (const name of ["tasks", "n8n", "operate/deploy"]) {
+    const text = await (await ask(docPath(name))).text();
+    const blocks = [...text.matchAll(/<code id="(code-[\w-]+)">/g)].map(([, id]) => id);
+    expect(blocks.length, name).toBe(text.match(/<pre /g)?.length);
+    for (const id of blocks) expect(text, `${name} ${id}`).toContain(`data-copy="${id}"`);
+  }
 });
 
 test("a trailing slash redirects to the page without it, and an unknown page is 404 with the contents", async () => {
@@ -300,6 +333,14 @@ test("no part of a URL becomes markup in a public page or a header of its answer
     expect(response.headers.has("x-made")).toBe(false);
     expect(await response.text()).not.toContain("<script>alert");
   }
+});
+
+test("the film of a model has captions for its sound", async () => {
+  const text = await (await ask("/docs/models/vidA-2")).text();
+  const [, path = ""] = /<track kind="captions"[^>]* src="([^"]+)"/.exec(text) ?? [];
+  const captions = await ask(path, {});
+  expect(captions.headers.get("content-type")).toBe("text/vtt; charset=utf-8");
+  expect(await captions.text()).toMatch(/^WEBVTT\n\n[\d:.]+ --> [\d:.]+\n\[.+\]\n$/);
 });
 
 test("a video supports range requests", async () => {

@@ -92,7 +92,7 @@ test("the median is within a tenth of the true one, from a minute's images to an
       )
         .bind(slot, toClass(1_000 * seconds * share), tasks)
         .run();
-    const [row] = await readOutcomes(env.DB, slot);
+    const [row] = (await readOutcomes(env.DB, slot)).values();
     expect(Math.abs((row?.medianSeconds ?? -1) - seconds)).toBeLessThanOrEqual(0.1 + 0.1 * seconds);
   }
 });

@@ -238,7 +238,7 @@ test("a demoted admin with an old session may do nothing of it any more", async 
   expect((await admin.browser.ask("/console/members/invite", { email: "x@example.com", role: "viewer" })).status).toBe(403);
 });
 
-test("a disabled member's pages, keys and browser tokens stop, tasks stay, and all works again when enabled", async () => {
+test("a disabled member's pages, keys and client tokens stop, tasks stay, and all works again when enabled", async () => {
   const owner = await newUser();
   await env.DB.prepare("UPDATE wallet SET quota = 100000000 WHERE id = ?1").bind(owner.accountId).run();
   const paul = await newMember(owner, "member");

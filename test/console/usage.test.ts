@@ -129,6 +129,52 @@ test("tasks and chats of several days: the sums by day and model, the list and t
   await finish(account, open);
 });
 
+test("own dates, runs, pace and budgets; dates that cannot be are refused with the reason", async () => {
+  const { browser, account, email } = await person();
+  const noon = startOfDays(1, Date.now()) + 10 * dayMs + dayMs / 2;
+  vi.setSystemTime(noon - 8 * dayMs);
+  const first = await complete(account, "/v1/images/generations", image());
+  vi.setSystemTime(noon);
+  const second = await complete(account, "/v1/images/generations", image());
+  const failed = await submit(account, "/v1/images/generations", image());
+  await call(`/v1/tasks/${failed}/cancel`, { key: account.key, method: "POST" });
+  await browser.ask("/console/sign-in", { email, password: "correct horse battery" });
+  await browser.ask(`/console/keys/${account.keyId}/change`, { name: "server", quota: "2", budget: "0.50", window: "day", expires: "" });
+  const words = (html: string) => (html.split("<main")[1] ?? "").replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+
+  const month = words(await browser.read("/console/usage"));
+  expect(month).toMatch(/Spent in 30 days \$0\.06 \$0\.06 since the account was opened Runs 3 66\.7 % completed/);
+  expect(month).toMatch(/imgA-4 3 100 % \$0\.06/);
+  expect(month).toMatch(/Key “server” \$0\.50 a day \$0\.03 \$0\.47 Requests are refused until \d+ \w+/);
+  expect(month).toMatch(/Key “server” \$2\.00 in all \$0\.06 \$1\.94 Requests are refused /);
+  expect(month).toContain("Lasts about over a year at this pace");
+
+  const query = `from=${day(noon - 8 * dayMs)}&to=${day(noon - dayMs)}`;
+  const own = await browser.read(`/console/usage?${query}`);
+  expect(words(own)).toMatch(/Spent in 8 days \$0\.03 .* Runs 1 100 % completed/);
+  expect(own).toContain(first);
+  expect(own).not.toContain(second);
+  const rows = parse(await (await browser.ask(`/console/usage/charges.csv?${query}`)).text());
+  expect(rows.slice(1).map((row) => row[2])).toEqual([first]);
+  expect((await browser.ask(`/console/usage/focus.csv?${query}`)).headers.get("content-disposition")).toContain(
+    `focus-${day(noon - 8 * dayMs)}-${day(noon - dayMs)}.csv`,
+  );
+  for (const wrong of [
+    "from=2026-02-30&to=2026-03-01",
+    `from=${day(noon)}&to=${day(noon - dayMs)}`,
+    `from=${day(noon - 92 * dayMs)}&to=${day(noon)}`,
+    `from=${day(noon + dayMs)}&to=${day(noon + 2 * dayMs)}`,
+    `to=${day(noon)}`,
+    "from=%22%3E%3Cscript&to=",
+  ]) {
+    const answer = await browser.ask(`/console/usage?${wrong}`);
+    expect([answer.status, wrong]).toEqual([400, wrong]);
+    const text = await answer.text();
+    expect(text).toContain("at most 92 days in all");
+    expect(text).not.toContain('"><script');
+  }
+});
+
 test("the list's pages and the whole file contain each entry once, also entries of the same millisecond", async () => {
   const { browser, account } = await person();
   const ids = Array.from({ length: 2_101 }, (_, at) => `${at % 3 ? "chatcmpl-" : "task_"}${String(at).padStart(6, "0")}`);

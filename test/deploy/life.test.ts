@@ -46,7 +46,7 @@ test("a dry run prints the plan and writes nothing, neither remotely nor locally
     "set the lifecycle rules of gateway-assets",
     "create the queue gateway-dispatch",
     "create the queue gateway-dead",
-    "create the Worker gateway, with ASSET_SIGNING_SECRET, ADMIN_TOKEN, and RECEIPT_SIGNING_KEY made at random",
+    "create the Worker gateway, with ASSET_SIGNING_SECRET, SEALING_KEY, ADMIN_TOKEN, and RECEIPT_SIGNING_KEY made at random",
     "make a test image with the account deployment-check@gateway.invalid, without the admin role; its key is deleted afterwards",
     "create the first account, operator@example.com, with its key, the admin role and a balance of 100",
   ])
@@ -95,7 +95,7 @@ test("the first deployment creates all resources, generates an image with the sa
     ["gateway-mcp", [], false],
     ["gateway-marks", [], false],
     ["gateway-operations", [], false],
-    ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET", "RECEIPT_SIGNING_KEY"], true],
+    ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET", "RECEIPT_SIGNING_KEY", "SEALING_KEY"], true],
   ]);
   // No version answered at any moment without its secrets, and none has an address of its own.
   expect(account.deployments.map(({ worker, secrets: own }) => [worker, own])).toEqual(

@@ -3,7 +3,7 @@
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { newApiKey, newBrowserToken, sha256Hex } from "../../src/base/ids.ts";
+import { newApiKey, newClientToken, sha256Hex } from "../../src/base/ids.ts";
 import type { Account } from "../support/gateway.ts";
 import { accept, image } from "./submissions.ts";
 import type { AcceptedTask, World } from "./world.ts";
@@ -12,7 +12,7 @@ import type { AcceptedTask, World } from "./world.ts";
 const invented: ((account: Account) => Promise<string> | string)[] = [
   () => newApiKey(),
   () => `${newApiKey().slice(0, -1)}!`,
-  () => newBrowserToken(env.TOKENS.newUniqueId()),
+  () => newClientToken(env.TOKENS.newUniqueId()),
   (account) => sha256Hex(account.key),
   (account) => account.keyId,
   (account) => `st-${account.key.slice(3)}`,
@@ -44,7 +44,7 @@ export async function stranger(world: World): Promise<string> {
   const answer = await world.call({ id: "", keyId: "", key }, path, { method, ...(content && { body: content }) });
   // A look-up in the database may fail.
   if (faultInjector.scope.faults > 0 && answer.status >= 500) return `${path} ${answer.status}`;
-  // The balance paths take no browser token, valid or not.
+  // The balance paths take no client token, valid or not.
   const isForbidden = key.startsWith("st-") && path.endsWith("/balance");
   expect(answer.status, `${method} ${path} without a key`).toBe(isForbidden ? 403 : 401);
   // Operations that ran while this one was paused may have woken objects.

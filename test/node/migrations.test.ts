@@ -71,6 +71,7 @@ const writes: Record<string, (n: string) => string> = {
     UPDATE auth_user SET email = 'new-${n}@example.com' WHERE id = 'u_${n}';
     DELETE FROM auth_passkey WHERE userId = 'u_${n}';`,
   "0018": (n) => `INSERT INTO low_balance VALUES ('acc_${n}', 5000000, NULL);`,
+  "0019": (n) => `INSERT INTO in_flight (at, tasks) SELECT coalesce(max(at), 0) + 1, length('${n}') FROM in_flight;`,
   "0014": (n) => `UPDATE api_key SET paused_at = 5 WHERE id = 'key_${n}';`,
   "0012": (n) => `INSERT INTO account_day VALUES (0, 'acc_${n}', 60, 30, 1, 0, 0);`,
   "0008": (n) => `

@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, expect, test, vi } from "vitest";
 import { toBatchObjectId } from "../../src/base/ids.ts";
 import { type Account, call, finish, holdTime, newAccount, readBalance, script, unique } from "../support/gateway.ts";
+import { setDestination } from "../support/bucket.ts";
 import { v1 } from "./support.ts";
 
 beforeEach(holdTime);
@@ -131,11 +132,72 @@ test("chats: the results are OpenAI's completions", async () => {
   const [good] = await readFile(account, batch.output_file_id);
   expect(good).toMatchObject({
     custom_id: "good",
-    response: { status_code: 200, body: { object: "chat.completion", choices: [{ message: { role: "assistant" } }], usage: {} } },
+    response: {
+      status_code: 200,
+      body: { object: "chat.completion", model: "gpt-5", choices: [{ message: { role: "assistant" } }], usage: {} },
+    },
   });
   const [bad] = await readFile(account, batch.error_file_id);
   expect(bad).toMatchObject({ custom_id: "bad", response: { status_code: 400, body: { error: { param: "messages" } } } });
   expect((await readBalance(account)).used).toBeGreaterThan(0);
+});
+
+test("responses: the results are OpenAI's responses, with the request's fields and the caller's names of tools", async () => {
+  const account = await newAccount();
+  const respond = (id: string, body: object) => line(id, { model: "gpt-5", prompt: null, ...body }, "/v1/responses");
+  const tool = { type: "function", name: "weather", parameters: { type: "object", properties: {} } };
+  const shown = { instructions: "Be brief.", temperature: 0.5, metadata: { season: "spring" }, text: { format: { type: "text" } } };
+  const { body: input } = await upload(account, [
+    respond("text", { input: [{ role: "user", content: [{ type: "input_text", text: "Good morning" }] }], ...shown }),
+    respond("call", { input: "call-tool:sky__weather", tools: [{ type: "namespace", name: "sky", tools: [tool] }] }),
+    respond("bad", { input: "x", max_output_tokens: 0 }),
+  ]);
+  const { body: begun } = await create(account, input.id, { endpoint: "/v1/responses" });
+  expect(begun).toMatchObject({ object: "batch", endpoint: "/v1/responses" });
+  const batch = await run(account, begun.id);
+  expect(batch.request_counts).toEqual({ total: 3, completed: 2, failed: 1 });
+  const output = await readFile(account, batch.output_file_id);
+  const [text, called] = output.map(({ response }) => response.body);
+  expect(text).toMatchObject({
+    object: "response",
+    status: "completed",
+    model: "gpt-5",
+    store: false,
+    ...shown,
+    output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: expect.stringMatching(/./) }] }],
+    usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+  });
+  expect(text.id).toMatch(/^resp_\w+$/);
+  expect(called.output).toMatchObject([{ type: "function_call", name: "weather", namespace: "sky" }]);
+  expect(await readFile(account, batch.output_file_id), "the same each time").toEqual(output);
+  const [bad] = await readFile(account, batch.error_file_id);
+  expect(bad).toMatchObject({ custom_id: "bad", response: { status_code: 400, body: { error: { param: "max_output_tokens" } } } });
+});
+
+test("responses that no line can have: streams, earlier responses, hosted tools", async () => {
+  const account = await newAccount();
+  const messages = [];
+  for (const more of [{ stream: true }, { previous_response_id: "resp_1" }, { tools: [{ type: "web_search" }] }]) {
+    const { body: input } = await upload(account, [line("a", { model: "gpt-5", prompt: null, input: "x", ...more }, "/v1/responses")]);
+    const { status, body } = await create(account, input.id, { endpoint: "/v1/responses" });
+    expect(status).toBe(400);
+    messages.push(body.error.message);
+  }
+  expect(messages).toEqual(["stream", "previous_response_id", "tools[0].type"].map((name) => expect.stringContaining(name)));
+});
+
+test("deliver_to and X-Client-Request-Id of a batch are the gateway's deliver_to and reference", async () => {
+  const account = await newAccount();
+  const input = await upload(account, [line("a")]);
+  const deliver_to = { destination: "shop", prefix: "batch/" };
+  expect((await create(account, input.body.id, { deliver_to })).body.error).toMatchObject({ param: "deliver_to.destination" });
+  await setDestination(account, {}, "shop");
+  const begun = await call(`${v1}/batches`, {
+    key: account.key,
+    body: { input_file_id: input.body.id, endpoint: "/v1/images/generations", completion_window: "24h", deliver_to },
+    headers: { "x-client-request-id": "spring" },
+  });
+  expect((await call(`/v1/batches/${begun.body.id}`, { key: account.key })).body).toMatchObject({ deliver_to, reference: "spring" });
 });
 
 test("a batch is cancelled, and an unknown one is not found", async () => {

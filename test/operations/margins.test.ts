@@ -39,7 +39,7 @@ async function settle(account: Account, closedAt: number, count: number, more: P
     attempts: [{ route: "0 fal seedream", cost: 20_000 }],
     ...changed,
   }));
-  await writeEntries(env.DB, account.id, 0, all, false);
+  await writeEntries(env.DB, account.id, 0, all, { isGranted: false });
   return all;
 }
 

@@ -164,6 +164,7 @@ test.concurrent("the TypeScript client", async () => {
   expect(await use(cwd)).toEqual({
     ...made,
     opened: ["GET", "GET", "HEAD", true],
+    bounded: [12, 4],
     refused: { ...refused, isTyped: true },
     warned: true,
     stopped: ["AbortError", true],
@@ -220,7 +221,7 @@ test.concurrent("the Python client, sync and async", async () => {
     ...made,
     refused,
     kept: ["APIConnectionError", true],
-    async: { charged: 0.03, files: 1, listed: 1, streamed: true, cancelled: true },
+    async: { charged: 0.03, files: 1, bounded: 4, listed: 1, streamed: true, cancelled: true },
   });
   const readme = await run(
     python,

@@ -1,16 +1,18 @@
 /** Every program in the documentation runs unchanged, with this gateway's URL and a key, against a gateway started like by `npm start`. */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { install, newEnvironment } from "../../scripts/support/python.ts";
 import { readSamples, type Sample } from "../../scripts/support/docs.ts";
 import { root } from "../../scripts/support/wrangler.ts";
-import { contents, pageNames } from "../../src/console/site/contents.ts";
+import { contents } from "../../src/console/site/contents.ts";
+import { packageNamed } from "../packages/package.ts";
 import { gateway, newKey } from "./support/account.ts";
 
 type Language = Sample["language"];
@@ -19,7 +21,7 @@ type Language = Sample["language"];
 interface Runner {
   key: string;
   folder: string;
-  /** The receiver of callbacks from its page. */
+  /** The receiver of webhooks from its page. */
   receiver: ChildProcess;
   hooks: string;
   /** The receiver's output. */
@@ -40,8 +42,10 @@ const commands: Record<Language, string[]> = {
 };
 const languages = Object.keys(commands) as Language[];
 
+/** The operator's pages show commands for a deployment. */
+const guides = contents.flatMap(({ name, pages: names }) => (name === "docs_operate" ? [] : [...names]));
 const pages = await Promise.all(
-  ["landing", ...pageNames].map(async (name) => ({
+  ["landing", ...guides].map(async (name) => ({
     name,
     samples: (await readSamples(name)).filter(({ environment }) => environment === undefined),
   })),
@@ -54,6 +58,7 @@ const cases = pages.flatMap(({ name, samples }) =>
 );
 const files = pages.flatMap(({ samples }) => samples.filter(({ file }) => file !== undefined));
 
+let base = "";
 const runners = {} as Record<Language, Runner>;
 
 async function freePort(): Promise<number> {
@@ -70,7 +75,8 @@ const filledIn = (text: string, { hooks }: { hooks: string }) =>
 
 async function prepare(language: Language): Promise<Runner> {
   const key = await newKey(language, 100);
-  const folder = await mkdtemp(join(tmpdir(), `docs-${language}-`));
+  const folder = join(base, language);
+  await mkdir(folder);
   const port = await freePort();
   const hooks = `http://127.0.0.1:${port}/hooks`;
   for (const { file, code } of files) await writeFile(join(folder, file!), filledIn(code, { hooks }));
@@ -85,14 +91,20 @@ async function prepare(language: Language): Promise<Runner> {
 }
 
 beforeAll(async () => {
+  // Of the package, because a part of the Python client is made when it is built.
+  await packageNamed(/^generation-gateway-client-.*\.tgz$/);
+  base = await mkdtemp(join(tmpdir(), "docs-"));
+  // One folder above the other packages, which are linked as they are.
+  await mkdir(join(base, "node_modules"));
+  await symlink(join(root, "clients/typescript"), join(base, "node_modules/generation-gateway-client"));
+  commands.python[0] = await newEnvironment(join(base, "venv"));
+  await install(commands.python[0], [await packageNamed(/\.whl$/)]);
   for (const language of languages) runners[language] = await prepare(language);
 });
 
 afterAll(async () => {
-  for (const { receiver, folder } of Object.values(runners)) {
-    receiver.kill();
-    await rm(folder, { recursive: true, force: true });
-  }
+  for (const { receiver } of Object.values(runners)) receiver.kill();
+  await rm(base, { recursive: true, force: true });
 });
 
 test.concurrent.each(cases)("the samples of $name in $language succeed", async ({ language, code }) => {
@@ -102,18 +114,18 @@ test.concurrent.each(cases)("the samples of $name in $language succeed", async (
   const { stdout } = await run(command, [...options, program], {
     cwd: runner.folder,
     timeout: 280_000,
-    env: { PATH: process.env["PATH"], API_KEY: runner.key },
+    env: { PATH: process.env["PATH"], API_KEY: runner.key, GATEWAY_KEY: runner.key, GATEWAY_URL: gateway.baseUrl },
   });
   expect(stdout).not.toBe("");
 });
 
-test.each(languages)("the receiver of callbacks accepts what the gateway sends to %s", async (language) => {
+test.each(languages)("the receiver of webhooks accepts what the gateway sends to %s", async (language) => {
   await expect.poll(() => runners[language].received, { timeout: 20_000 }).toMatch(/^task\.completed task_/m);
 });
 
 test("pages with a sample request show it in more than one language, except those about a program that has one", () => {
   const programs = new Set<string>(contents.flatMap(({ name, pages: names }) => (name === "docs_use" ? names : [])));
-  const guides = pages.filter(({ name }) => !programs.has(name));
-  const alone = guides.filter(({ samples }) => samples.length > 0 && new Set(samples.map(({ language }) => language)).size === 1);
+  const others = pages.filter(({ name }) => !programs.has(name));
+  const alone = others.filter(({ samples }) => samples.length > 0 && new Set(samples.map(({ language }) => language)).size === 1);
   expect(alone.map(({ name }) => name)).toEqual(["limits", "agents"]);
 });

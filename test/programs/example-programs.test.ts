@@ -146,14 +146,14 @@ test.concurrent.each(programs)("$source ends with the error of a failed task, an
   expect((await client.balances()).account).toMatchObject({ used_balance: 0, remain_balance: quota });
 });
 
-/** Starts a receiver of callbacks; returns its URL and a function that stops it. */
+/** Starts a receiver of webhooks; returns its URL and a function that stops it. */
 const receivers: Record<"worker.mjs" | "express.mjs", (secret: string) => Promise<{ url: string; stop: () => unknown }>> = {
   "worker.mjs": async (secret) => {
     const worker = new Miniflare(
       convertV4MiniflareOptions({
         name: "receiver",
-        modules: [{ type: "ESModule", path: join(examples, "callbacks/worker.mjs") }],
-        modulesRoot: join(examples, "callbacks"),
+        modules: [{ type: "ESModule", path: join(examples, "webhooks/worker.mjs") }],
+        modulesRoot: join(examples, "webhooks"),
         compatibilityDate: "2026-10-20",
         bindings: { WEBHOOK_SECRET: secret },
         host: "127.0.0.1",
@@ -164,7 +164,7 @@ const receivers: Record<"worker.mjs" | "express.mjs", (secret: string) => Promis
   },
   "express.mjs": async (secret) => {
     const env = { PATH: process.env["PATH"], WEBHOOK_SECRET: secret, PORT: "0" };
-    const server = spawn(process.execPath, [join(examples, "callbacks/express.mjs")], { env, stdio: ["ignore", "pipe", "inherit"] });
+    const server = spawn(process.execPath, [join(examples, "webhooks/express.mjs")], { env, stdio: ["ignore", "pipe", "inherit"] });
     const port = /port (\d+)/.exec(await printed(server, /port \d+/))?.[1];
     return { url: `http://127.0.0.1:${port}/hooks`, stop: () => server.kill() };
   },

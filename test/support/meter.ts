@@ -113,6 +113,13 @@ async function live(account: Account, ids: string[], until: number): Promise<voi
   }
 }
 
+/** Advances the time by as many days as a task is stored. */
+async function liveDays(account: Account, ids: string[]): Promise<void> {
+  const until = Date.now() + wholeLifeMs;
+  await live(account, ids, until);
+  vi.setSystemTime(until);
+}
+
 interface Course {
   /** Submits one task. It is not counted if it only makes the account busy or known. */
   begin: (account: Account, isCounted: boolean) => Promise<string>;
@@ -140,7 +147,7 @@ export async function measureTasks(count: number, { begin, warmUp, events = [], 
   const account = await newAccount(10_000);
   const submitMany = (many: number, isCounted = false) => Promise.all(Array.from({ length: many }, () => begin(account, isCounted)));
   if (isBusy) await live(account, await submitMany(count), Date.now() + 50_000);
-  if (isKnown) await live(account, await submitMany(1), Date.now() + wholeLifeMs);
+  if (isKnown) await liveDays(account, await submitMany(1));
   await warmUp();
   const finish = await startMeter();
   const started = Date.now();
@@ -214,7 +221,8 @@ export async function measureChats(count: number, { isBusy = false, logsRequests
     );
   await chats(isBusy ? count : 1);
   await chatsSettled(account, wallet);
-  await live(account, [], Date.now() + (isBusy ? 30_000 : wholeLifeMs));
+  if (isBusy) await live(account, [], Date.now() + 30_000);
+  else await liveDays(account, []);
   const log = logsRequests ? keepRequestLog() : undefined;
   const finish = await startMeter();
   await chats(count, log?.vars);

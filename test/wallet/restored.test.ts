@@ -22,7 +22,7 @@ test.each(["an entry to write", "a write of unknown outcome"])(
     await openWallet(account).reserve(charge, 100, {});
     await openWallet(account).settle(charge, 40, "completed");
     pass(5);
-    if (rest !== "an entry to write") await wake(account);
+    if (rest !== "an entry to write") await openWallet(account).writeEnded();
     await env.DB.prepare("DELETE FROM wallet WHERE id = ?1").bind(account.id).run();
     if (rest !== "an entry to write") {
       pass(61);

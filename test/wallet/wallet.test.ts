@@ -38,19 +38,39 @@ test("after its first grant, a hold and its settlement need no D1 call", async (
   ]);
 });
 
-test("ended entries are written within five seconds, and unused grants are returned after a minute", async () => {
+test("ended entries are written within five seconds; what an account has not used is returned with them", async () => {
   const account = await newAccount(100);
   const charge = newCharge(account);
   await openWallet(account).reserve(charge, 500, {});
   await openWallet(account).settle(charge, 400, "completed");
+  const calls = [spyOn(bindings.database(), "batch").mockClear(), spyOn(bindings.statement(), "run").mockClear()];
   pass(5);
   expect(await wake(account)).toBe(true);
+  expect(calls.map(({ mock }) => mock.calls.length)).toEqual([1, 0]);
   expect(await readEntries(account)).toEqual([{ taskId: charge.taskId, held: 500, charged: 400, outcome: "completed" }]);
-  expect(await readRow(account)).toMatchObject({ used: 400, granted: 100 });
-  pass(60);
-  expect(await wake(account)).toBe(true);
   await expectFinal(account, [{ charge, amount: 500, charged: 400 }]);
   expect(await wake(account)).toBe(false);
+});
+
+test("entries that are written while something is held, or before they must be, leave the grant until a minute without use", async () => {
+  const account = await newAccount(100);
+  const [first, second] = [newCharge(account), newCharge(account)];
+  const wallet = openWallet(account);
+  await wallet.reserve(first, 500, {});
+  await wallet.reserve(second, 500, {});
+  await wallet.settle(first, 400, "completed");
+  pass(5);
+  expect(await wake(account)).toBe(true);
+  expect(await readRow(account)).toMatchObject({ used: 400, granted: 1_100 });
+  await wallet.settle(second, 300, "completed");
+  await wallet.writeEnded();
+  expect(await readRow(account)).toMatchObject({ used: 700, granted: 800 });
+  pass(60);
+  expect(await wake(account)).toBe(true);
+  await expectFinal(account, [
+    { charge: first, amount: 500, charged: 400 },
+    { charge: second, amount: 500, charged: 300 },
+  ]);
 });
 
 test("an account that comes back keeps a larger grant for four minutes: most of its chats wait for no D1 call, and each is written in four statements", async () => {
@@ -191,11 +211,16 @@ test.each([false, true])("a grant whose answer is lost (done: %s) is not granted
   expect(await wallet.audit()).toMatchObject({ isGrantRight: true, held: 1_000 });
 });
 
-test.each([false, true])("a batch whose answer is lost (done: %s) is written once", async (isDone) => {
+test.each([
+  [7, false],
+  [7, true],
+  [1, false],
+  [1, true],
+])("a batch of %i whose answer is lost (done: %s) is written once", async (entries, isDone) => {
   const account = await newAccount(1);
   const wallet = openWallet(account);
   const known: Known[] = [];
-  for (let count = 0; count < 7; count++) {
+  for (let count = 0; count < entries; count++) {
     const charge = newCharge(account);
     await wallet.reserve(charge, 1_000, {});
     await wallet.settle(charge, 900, "completed");

@@ -232,8 +232,8 @@ func main() {
 	for name, value := range samples.Headers {
 		header.Set(name, value)
 	}
-	callback := must(gateway.VerifyCallback(samples.Secret, header, []byte(samples.Body)))
-	_, forgedCallback := gateway.VerifyCallback(samples.Secret, header, []byte(samples.Body+" "))
+	callback := must(gateway.VerifyWebhook(samples.Secret, header, []byte(samples.Body)))
+	_, forgedCallback := gateway.VerifyWebhook(samples.Secret, header, []byte(samples.Body+" "))
 	forged := bytes.Replace(samples.Answer, []byte(`"charged":0.03`), []byte(`"charged":0`), 1)
 	receipt := gateway.VerifyReceipt(samples.Answer, samples.JWKS)
 	forgedReceipt := gateway.VerifyReceipt(forged, samples.JWKS)

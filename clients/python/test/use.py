@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 from generation_gateway import (
     APIConnectionError,
     APITimeoutError,
@@ -22,7 +23,7 @@ from generation_gateway import (
     Task,
     TaskFailedError,
     UnauthorizedError,
-    verify_callback,
+    verify_webhook,
     verify_receipt,
 )
 
@@ -139,8 +140,8 @@ def use(gateway: Gateway) -> dict[str, Any]:
         },
         "estimate": [estimate["kind"], estimate["price"]],
         "used": gateway.account.balance()["used_balance"] > 0,
-        "callback": verify_callback(samples["secret"], samples["headers"], body)["type"],
-        "forgedCallback": "signature" in str(caught(lambda: verify_callback(samples["secret"], samples["headers"], body + b" "))),
+        "callback": verify_webhook(samples["secret"], samples["headers"], body)["type"],
+        "forgedCallback": "signature" in str(caught(lambda: verify_webhook(samples["secret"], samples["headers"], body + b" "))),
         "receipt": verify_receipt(samples["answer"], samples["jwks"])["id"],
         "forgedReceipt": "receipt" in str(caught(lambda: verify_receipt(forged, samples["jwks"]))),
     }
@@ -211,6 +212,27 @@ def keep(proxied: Gateway, task: Task) -> tuple[Exception, bool]:
     return unsaved, earlier.read_text() == "earlier" and not Path("kept.png.part").exists()
 
 
+async def most_open() -> int:
+    """How many of twelve files are open at a time when all are read at once."""
+    reading = most = 0
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal reading, most
+        if request.method == "HEAD":
+            return httpx.Response(200, headers={"content-length": "1"})
+        reading += 1
+        most = max(most, reading)
+        await asyncio.sleep(0.02)
+        reading -= 1
+        return httpx.Response(200, stream=httpx.ByteStream(b"a"))
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    async with AsyncGateway("https://files.example", "sk-nothing", http_client=client) as gateway:
+        files = [await gateway.download(f"https://files.example/assets/task_a/{at}.png") for at in range(12)]
+        assert len(await asyncio.gather(*(file.read() for file in files))) == 12
+    return most
+
+
 async def use_async() -> dict[str, Any]:
     async with AsyncGateway() as gateway:
         mine = str(uuid.uuid4())
@@ -232,6 +254,7 @@ async def use_async() -> dict[str, Any]:
         return {
             "charged": charged(image),
             "files": len(files),
+            "bounded": await most_open(),
             "listed": len(listed),
             "streamed": len(chunks) > 1,
             "cancelled": isinstance(ended, asyncio.CancelledError),

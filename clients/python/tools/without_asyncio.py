@@ -9,6 +9,8 @@ REPLACED = [
     (r"\basync (def|for|with)\b", r"\1"),
     (r"\bawait ", ""),
     (r"\bimport asyncio\n", ""),
+    (r"\bimport os\n", "import os\nimport threading\n"),
+    (r"\basyncio\.Semaphore\b", "threading.Semaphore"),
     (r"\basyncio\.to_thread\(([\w.]+)(?:, )?", r"\1("),
     (r"\basyncio\.sleep\b", "time.sleep"),
     (r"\bAwaitable\[((?:[^\[\]]|\[[^\[\]]*\])*)\]", r"\1"),

@@ -11,7 +11,7 @@ type Builtin = {
 function builtin(name: string): unknown {
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
   const module = process?.getBuiltinModule?.(name);
-  if (!module) throw new TypeError(`There is no ${name} here: use toFile, stream() or blob().`);
+  if (!module) throw new TypeError(`There is no ${name} here.`);
   return module;
 }
 const baseName = (path: string) => path.split(/[/\\]/).at(-1) || "file";
@@ -30,6 +30,21 @@ export async function toFile(
   return new File([part], name, { type: type ?? (part instanceof Blob ? part.type : "") });
 }
 
+/** Runs work in four lanes: runtimes open few connections, and a file that is read whole is in memory. */
+export function inLanes() {
+  const lanes: Promise<unknown>[] = [];
+  let count = 0;
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const lane = count++ % 4;
+    const done = Promise.resolve(lanes[lane]).then(work);
+    lanes[lane] = done.then(
+      () => 0,
+      () => 0,
+    );
+    return done;
+  };
+}
+
 /** A file of a result whose head has arrived. Read it once: as a stream, bytes or a blob, or save it. */
 export class Download {
   readonly name: string;
@@ -41,6 +56,8 @@ export class Download {
     private readonly head: Response,
     /** Asks for the rest of the file after a cut, or for all of it if only its head was asked for. */
     private readonly resume: (from: number, etag: string | null) => Promise<Response>,
+    /** For reading all of it at once; a stream is read when its reader wants to. */
+    private readonly lanes: ReturnType<typeof inLanes>,
   ) {
     const named = /filename="?([^";]+)/.exec(head.headers.get("content-disposition") ?? "")?.[1];
     // A name never leads to another folder.
@@ -71,7 +88,7 @@ export class Download {
             if (!(error instanceof ConnectionError) || ++cuts > 3) return controller.error(error);
             const rest = await resume(received, etag);
             // Another file by now: the parts do not belong together.
-            if (rest.status !== 206) return controller.error(new ConnectionError("The file was cut, and has changed."));
+            if (rest.status !== 206) return controller.error(new ConnectionError("The file was cut."));
             reader = rest.body?.getReader();
           }
         }
@@ -79,20 +96,21 @@ export class Download {
       cancel: async (reason) => reader?.cancel(reason),
     });
   }
-  blob = (): Promise<Blob> => new Response(this.stream(), { headers: { "content-type": this.type } }).blob();
-  bytes = async (): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await new Response(this.stream()).arrayBuffer());
+  blob = (): Promise<Blob> => this.lanes(() => new Response(this.stream(), { headers: { "content-type": this.type } }).blob());
+  bytes = async (): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await (await this.blob()).arrayBuffer());
   /** Writes the file to the disk, by default under its name in the current folder: until it is whole, as `{path}.part`. Returns the path. */
-  async save(path = this.name): Promise<string> {
-    const fs = builtin("node:fs") as Builtin;
-    const { Writable } = builtin("node:stream") as { Writable: { toWeb(stream: unknown): WritableStream } };
-    const partial = `${path}.part`;
-    try {
-      await this.stream().pipeTo(Writable.toWeb(fs.createWriteStream(partial)));
-      await fs.promises.rename(partial, path);
-    } catch (error) {
-      await fs.promises.rm(partial, { force: true });
-      throw error;
-    }
-    return path;
-  }
+  save = (path = this.name): Promise<string> =>
+    this.lanes(async () => {
+      const fs = builtin("node:fs") as Builtin;
+      const { Writable } = builtin("node:stream") as { Writable: { toWeb(stream: unknown): WritableStream } };
+      const partial = `${path}.part`;
+      try {
+        await this.stream().pipeTo(Writable.toWeb(fs.createWriteStream(partial)));
+        await fs.promises.rename(partial, path);
+      } catch (error) {
+        await fs.promises.rm(partial, { force: true });
+        throw error;
+      }
+      return path;
+    });
 }

@@ -1,7 +1,7 @@
 /** The client: every path of the API as a method, and those that submit, wait and download. */
 
 import { ConnectionError, DeliveryFailedError, TaskFailedError, toError } from "./errors.js";
-import { Download, toFile } from "./files.js";
+import { Download, inLanes, toFile } from "./files.js";
 import { type GatewayOptions, Http, type RequestOptions, sleep } from "./http.js";
 import { events, lines, List, type Page, Stream } from "./streams.js";
 import type * as t from "./generated/types.gen.js";
@@ -51,6 +51,7 @@ const part = encodeURIComponent;
 /** A client of the gateway. */
 export class Gateway {
   private readonly http: Http;
+  private readonly lanes = inLanes();
   constructor(options: GatewayOptions = {}) {
     this.http = new Http(options);
   }
@@ -102,7 +103,7 @@ export class Gateway {
     callback: (id: string, options?: RequestOptions) => this.http.json<t.TaskCallback>("GET", `/v1/tasks/${part(id)}/callback`, options),
     /**
      * The files of a completed task: images, a video with its thumbnail, a character's image, or whatever else. The bytes of all but the first
-     * are requested when they are read: runtimes open few connections at a time. Links are valid for 24 hours.
+     * are requested when they are read; of files that are read whole or saved at once, four at a time. Links are valid for 24 hours.
      */
     download: (task: Pick<t.Task, "result">, options?: RequestOptions) =>
       Promise.all(urls(task).map((url, at) => this.open(at === 0 ? "GET" : "HEAD", url, options))),
@@ -170,10 +171,9 @@ export class Gateway {
       (await this.http.json<t.UsageList>("GET", "/v1/usage", { ...options, query })).data,
   };
 
-  /** Tokens for browsers. */
+  /** Client tokens, for code in browsers. */
   readonly tokens = {
-    create: (body: t.NewBrowserToken, options?: RequestOptions) =>
-      this.http.json<t.BrowserToken>("POST", "/v1/tokens", { ...options, body }),
+    create: (body: t.NewClientToken, options?: RequestOptions) => this.http.json<t.ClientToken>("POST", "/v1/tokens", { ...options, body }),
   };
 
   readonly destinations = {
@@ -204,12 +204,13 @@ export class Gateway {
   /** A file by its link, or a path of this gateway. */
   download = (url: string, options?: RequestOptions): Promise<Download> => this.open("GET", url, options);
 
-  private async open(method: "GET" | "HEAD", url: string, options: RequestOptions = {}): Promise<Download> {
+  private async open(method: "GET" | "HEAD", link: string, options: RequestOptions = {}): Promise<Download> {
     const { origin } = this.http;
+    const url = new URL(link, origin).href;
     const call = { ...options, isForeign: !url.startsWith(`${origin}/v1/`) };
     const resume = (from: number, etag: string | null) =>
       this.http.open("GET", url, { ...call, headers: { ...options.headers, range: `bytes=${from}-`, ...(etag && { "if-range": etag }) } });
-    return new Download(url, await this.http.open(method, url, call), resume);
+    return new Download(url, await this.http.open(method, url, call), resume, this.lanes);
   }
 
   private async submit(path: string, body: object, options: SubmitOptions = {}): Promise<t.Submission> {
@@ -321,7 +322,7 @@ async function* chunks(response: Response): AsyncGenerator<t.ChatCompletionChunk
     if (data.startsWith('{"error"')) throw toError(500, response.headers, data);
     yield JSON.parse(data) as t.ChatCompletionChunk;
   }
-  throw new ConnectionError("The stream was cut before its end.");
+  throw new ConnectionError("The stream was cut.");
 }
 
 const isForm = ({ type }: Blob) => type === "" || type.startsWith("multipart/");
@@ -339,7 +340,7 @@ const withoutKey = ({ signal, timeout, maxRetries, headers }: RequestOptions): R
 });
 
 function urls({ result }: Pick<t.Task, "result">): string[] {
-  if (!result) throw new TypeError("The task has no files: it is not completed.");
+  if (!result) throw new TypeError("The task is not completed.");
   const more = ((result as t.FileResult).files ?? []).flatMap(({ url }) => url);
   if ("images" in result) return [...result.images.flatMap(({ url }) => url), ...more];
   if ("videos" in result)

@@ -10,7 +10,7 @@ export interface Logger {
 export interface GatewayOptions {
   /** The gateway's URL, with or without `/v1`. Defaults to the variable `GATEWAY_URL`. */
   baseURL?: string | undefined;
-  /** An API key, or a token for browsers. Defaults to the variable `GATEWAY_KEY`. */
+  /** An API key, or a client token. Defaults to the variable `GATEWAY_KEY`. */
   apiKey?: string | undefined;
   /** Milliseconds until an attempt is given up; for streams and downloads, until they begin, and until each next part. Default 120,000. */
   timeout?: number | undefined;
@@ -49,8 +49,8 @@ export class Http {
   private readonly options: GatewayOptions;
   constructor(options: GatewayOptions) {
     const { baseURL = variable("GATEWAY_URL"), apiKey = variable("GATEWAY_KEY") } = options;
-    if (!baseURL) throw new TypeError("The gateway's address is missing: baseURL, or the variable GATEWAY_URL.");
-    if (!apiKey) throw new TypeError("The key is missing: apiKey, or the variable GATEWAY_KEY.");
+    if (!baseURL) throw new TypeError("baseURL or GATEWAY_URL is missing.");
+    if (!apiKey) throw new TypeError("apiKey or GATEWAY_KEY is missing.");
     this.origin = baseURL.replace(/\/+$/, "").replace(/\/v1$/, "");
     this.options = { ...options, apiKey };
   }

@@ -1,4 +1,4 @@
-/** The client of the gateway, its errors, helpers for files, the checks of callbacks and receipts, and the API's types. */
+/** The client of the gateway, its errors, helpers for files, the checks of webhooks and receipts, and the API's types. */
 
 export {
   type BatchResult,
@@ -16,5 +16,5 @@ export type { GatewayOptions, Logger, RequestOptions } from "./http.js";
 export * from "./errors.js";
 export { Download, file, toFile } from "./files.js";
 export { List, type Page, type ServerEvent, Stream } from "./streams.js";
-export { verifyCallback, verifyReceipt } from "./verify.js";
+export { verifyWebhook, verifyReceipt } from "./verify.js";
 export type * from "./generated/types.gen.js";

@@ -1,14 +1,14 @@
-/** Verification without calling the gateway: of callbacks and of receipts. Uses only WebCrypto. */
+/** Verification without calling the gateway: of webhooks and of receipts. Uses only WebCrypto. */
 
 const encoder = new TextEncoder();
 const toBytes = (base64: string) => Uint8Array.from(atob(base64.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
 const fromJson = (part: string): unknown => JSON.parse(new TextDecoder().decode(toBytes(part)));
 
 /**
- * Verifies a callback with the account's secret (`whsec_...`) and returns its parsed body. `body` is the received text. Throws if no
- * signature is valid or the callback is more than five minutes old.
+ * Verifies a webhook with the account's secret (`whsec_...`) and returns its parsed body. `body` is the received text. Throws if no
+ * signature is valid or the webhook is more than five minutes old.
  */
-export async function verifyCallback(
+export async function verifyWebhook(
   secret: string,
   headers: Headers,
   body: string,
@@ -16,7 +16,7 @@ export async function verifyCallback(
   const [id = "", timestamp = "", signatures = ""] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map(
     (name) => headers.get(name) ?? "",
   );
-  if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) throw new Error("The callback is too old, or of the future.");
+  if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) throw new Error("The webhook is too old, or of the future.");
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", toBytes(secret.replace(/^whsec_/, "")), algorithm, false, ["verify"]);
   const signed = encoder.encode(`${id}.${timestamp}.${body}`);
@@ -24,7 +24,7 @@ export async function verifyCallback(
   for (const signature of signatures.split(" "))
     if (signature.startsWith("v1,") && (await crypto.subtle.verify("HMAC", key, toBytes(signature.slice(3)), signed)))
       return JSON.parse(body);
-  throw new Error("No signature of the callback is right.");
+  throw new Error("No signature of the webhook is right.");
 }
 
 /**

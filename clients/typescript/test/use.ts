@@ -11,7 +11,7 @@ import {
   TimeoutError,
   toFile,
   UnauthorizedError,
-  verifyCallback,
+  verifyWebhook,
   verifyReceipt,
 } from "generation-gateway-client";
 
@@ -119,6 +119,24 @@ const ranges = (await log()).length;
 // Only the first file of several is open before they are read.
 await fault("drop", 0);
 const several = await proxied.tasks.download(await proxied.tasks.retrieve(image.id));
+// Of many files that are read at once four are open at a time.
+let [reading, most] = [0, 0];
+const many = new Gateway({
+  baseURL: "https://files.example",
+  apiKey: "sk-nothing",
+  fetch: async (_, init) => {
+    if (init?.method === "HEAD") return new Response(null, { headers: { "content-length": "1" } });
+    most = Math.max(most, ++reading);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    reading--;
+    return new Response("a", { status: 206 });
+  },
+});
+const links = Array.from({ length: 12 }, (_, at) => `https://files.example/assets/task_a/${at}.png`);
+const manyFiles = await many.tasks.download({
+  result: { images: links.map((url) => ({ url: [url], expires_at: 0, credentials: "none" })) },
+});
+const bounded = [(await Promise.all(manyFiles.map((one) => one.bytes()))).length, most];
 const opened = (await log()).map((line) => line.split(" ")[0]);
 const isSame = Buffer.compare(await several[1]!.bytes(), pngs[1]!) === 0 && several[1]!.size === pngs[1]!.length;
 await fault("cut", 1);
@@ -180,8 +198,8 @@ const unsaved = (await unfinished) as Error;
 const isKept = readFileSync("kept.png", "utf8") === "earlier" && !existsSync("kept.png.part");
 
 const headers = new Headers(samples.headers);
-const callback = await verifyCallback(samples.secret, headers, samples.body);
-const forgedCallback = await caught(verifyCallback(samples.secret, headers, `${samples.body} `));
+const callback = await verifyWebhook(samples.secret, headers, samples.body);
+const forgedCallback = await caught(verifyWebhook(samples.secret, headers, `${samples.body} `));
 const receipt = await verifyReceipt<{ id: string }>(samples.answer, samples.jwks);
 const changed = { ...samples.answer, receipt: { ...samples.answer.receipt, charged: 0 } };
 const forgedReceipt = await caught(verifyReceipt(changed, samples.jwks));
@@ -190,6 +208,7 @@ console.log(
   JSON.stringify({
     image: { status: image.status, charged: image.cost.charged, types: downloads.map(({ type }) => type) },
     opened: [...opened, isSame],
+    bounded,
     names: downloads.map(({ name }) => /^[\w-]+\.png$/.test(name)),
     again: again.id === image.id,
     video: { duration: video.result && "videos" in video.result && video.result.videos[0]!.duration, bytes: statSync(saved).size > 10_000 },

@@ -37,4 +37,4 @@ export const ownKey = {
   object: "key",
   open_tasks: 1,
 };
-export const browserToken = { token: `st-${ids.image.slice("task_".length)}mQ8vZ2tYb0nLpJ4hGf7dAe2uKi5o`, expires_at: created + 600 };
+export const clientToken = { token: `st-${ids.image.slice("task_".length)}mQ8vZ2tYb0nLpJ4hGf7dAe2uKi5o`, expires_at: created + 600 };

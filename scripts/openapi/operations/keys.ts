@@ -1,7 +1,7 @@
-/** The calling key, and tokens for browsers. */
+/** The calling key, and client tokens. */
 
 import { newToken } from "../../../src/api/schema/bodies.ts";
-import { browserToken, ownKey } from "../../../src/api/schema/keys.ts";
+import { clientToken, ownKey } from "../../../src/api/schema/keys.ts";
 import { answer, type Operations } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
@@ -17,7 +17,7 @@ export const keys: Operations = {
   "POST /v1/tokens": {
     id: "createToken",
     tag: "account",
-    summary: "Create a token for browsers",
+    summary: "Create a client token",
     description:
       "The token can submit at most `tasks` tasks that reserve at most `max_cost` together, and read and cancel those. It stops working after `expires_in` seconds, or with the key that created it. With `origin`, only that site's pages may use it. Its submissions cannot set `callback_url` or `reference`, or mention characters that `characters` does not name. It has limits of its own: 10 submissions and 120 reads a minute; after three refused submissions each further one uses up a task.",
     body: {
@@ -37,7 +37,7 @@ export const keys: Operations = {
       },
     },
     answers: {
-      201: answer("The token. Only this answer shows it.", browserToken, { token: example.browserToken }, ["cache-control"]),
+      201: answer("The token. Only this answer shows it.", clientToken, { token: example.clientToken }, ["cache-control"]),
     },
     violation: { param: "origin", rule: "bad_origin" },
   },

@@ -7,7 +7,7 @@ import { alert } from "../../base/log.ts";
 import { remaining, toUnits } from "../../db/ledger.ts";
 import { authenticate, bearerToken, countRequest } from "../request/auth.ts";
 import { sentences } from "./balance-sentences.ts";
-import { isBrowserToken } from "../request/browser-tokens.ts";
+import { isClientToken } from "../request/client-tokens.ts";
 import { prepare } from "../request/errors.ts";
 import { readBalances } from "../../wallet/settlements.ts";
 
@@ -38,7 +38,7 @@ async function showBalance(c: AppContext, scope: Scope): Promise<Response> {
   const unknown = scope === "key" ? sentences.unknownKey : sentences.unknownUser;
   const token = bearerToken(c);
   if (token === undefined) return refuse(c, 401, sentences.noHeader);
-  if (isBrowserToken(token)) return refuse(c, 403, sentences.browserToken);
+  if (isClientToken(token)) return refuse(c, 403, sentences.clientToken);
   const caller = await authenticate(c);
   if (!caller) return refuse(c, 401, unknown);
   c.set("caller", caller);

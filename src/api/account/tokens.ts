@@ -1,11 +1,11 @@
-/** `/v1/tokens`: creates tokens for browsers, which can only submit and read a few tasks. */
+/** `/v1/tokens`: creates client tokens, which can only submit and read a few tasks. */
 
 import type { AppContext } from "../request/context.ts";
 import { charactersNamed, charactersWithIds } from "../../db/characters.ts";
 import { filesWithIds } from "../../db/files.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { ApiError, type Violation } from "../../base/errors.ts";
-import { newBrowserToken, sha256Hex } from "../../base/ids.ts";
+import { newClientToken, sha256Hex } from "../../base/ids.ts";
 import { retry } from "../../base/retry.ts";
 import { readFields } from "../request/body.ts";
 import { answer } from "../request/answer.ts";
@@ -39,7 +39,7 @@ export async function createToken(c: AppContext): Promise<Response> {
   if (violations.length > 0) throw new ApiError("invalid_request", { violations });
   const expiresAt = 1000 * (Math.floor(Date.now() / 1000) + seconds);
   const id = TOKENS.newUniqueId();
-  const token = newBrowserToken(id);
+  const token = newClientToken(id);
   const terms = {
     accountId,
     keyHash,

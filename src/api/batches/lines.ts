@@ -16,6 +16,8 @@ export interface Line {
   videoId: string | undefined;
   path: string;
   body: Record<string, unknown>;
+  /** Of a line of OpenAI's paths: what its answer shows of the request. */
+  openAi?: unknown;
 }
 
 const endpoints = ["/v1/images/generations", "/v1/videos/generations", "/v1/videos/{id}/remix", "/v1/chat/completions", "/v1/tasks"];
@@ -41,7 +43,7 @@ export function findLines(bytes: Uint8Array, isEnd: boolean, limit = Infinity): 
 /** Parses a line. Throws 400 with every violation; the id of the line is set even then, if it has one. */
 export function parseLine(bytes: Uint8Array, found: { customId: string | null }): Line {
   if (bytes.length > maxLineBytes) throw invalid("line", "too_long", { maximum: maxLineBytes });
-  const { custom_id: customId, endpoint: path, body } = parseObject(bytes);
+  const { custom_id: customId, endpoint: path, body, openai: openAi } = parseObject(bytes);
   const violations: Violation[] = [];
   const isId = typeof customId === "string" && /^\P{Cc}{1,128}$/u.test(customId);
   if (isId) found.customId = customId;
@@ -57,7 +59,7 @@ export function parseLine(bytes: Uint8Array, found: { customId: string | null })
   const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
   if (!isObject) violations.push({ param: "body", rule: body === undefined ? "required" : "wrong_type", values: { expected: "object" } });
   if (!isId || !target || !isObject) throw toError(violations);
-  return { customId, ...target, path: path as string, body: body as Record<string, unknown> };
+  return { customId, ...target, path: path as string, body: body as Record<string, unknown>, openAi };
 }
 
 function toTarget(path: string): Pick<Line, "endpoint" | "videoId"> | undefined {

@@ -558,7 +558,11 @@ export class BatchObject extends DurableObject<Env> {
     const cost = { reserved: toUnits(held), charged: toUnits(charged), returned: toUnits(held - charged) };
     const status = "answer" in result ? "completed" : "failed";
     const found = "answer" in result ? { response: result.answer } : { error: toLineError(result.error, terms) };
-    this.#store.endChat({ n, status, charged, result: JSON.stringify({ custom_id: line.customId, status, ...found, cost }) }, ended);
+    const shown = terms.openAi && { openai: line.openAi };
+    this.#store.endChat(
+      { n, status, charged, result: JSON.stringify({ custom_id: line.customId, status, ...found, cost, ...shown }) },
+      ended,
+    );
     running.open.delete(n);
     running.charged += charged;
     running[status]++;

@@ -16,6 +16,9 @@ import { type Checked, readFields, type SubmissionRequest, toSubmission } from "
 import type { Line } from "./lines.ts";
 import type { BatchTerms } from "./state.ts";
 
+/** No caller waits for a line, and many tasks of a batch are open at once: a minute in which the gateway or a maker is away fails none of them. */
+const minDeadlineSeconds = 600;
+
 type Background = Pick<ExecutionContext, "waitUntil">;
 
 /** What is needed to make a line's task. */
@@ -73,7 +76,8 @@ export async function makeTask(env: Env, taskId: string, checked: CheckedTask, b
     const bodyDigest = await digestBody(env.ASSETS, taskId, request.read);
     const inputs = await storeInputs(env, taskId, { references, files }, request.read);
     const video = videoFile && source && { source: await storeVideo(env, taskId, videoFile, source) };
-    const made = await stub.create({ ...submission, bodyDigest, inputs, ...video, batch });
+    const deadlineSeconds = Math.max(submission.deadlineSeconds, minDeadlineSeconds);
+    const made = await stub.create({ ...submission, deadlineSeconds, bodyDigest, inputs, ...video, batch });
     if ("refused" in made && hasInputs) await removeUnder(env.ASSETS, inputPrefix(taskId));
     return made;
   } catch (error) {

@@ -1,7 +1,7 @@
 /** `POST /v1/estimates`: the dry run of any submission or chat. The body is that of its path; `model` says which path it is. */
 
 import { admitToSubmit } from "../request/auth.ts";
-import { requireTasksLeft } from "../request/browser-tokens.ts";
+import { requireTasksLeft } from "../request/client-tokens.ts";
 import type { AppContext, Handle } from "../request/context.ts";
 import { readLargeBody } from "../request/large-body.ts";
 import { requireVariables } from "../request/variable-checks.ts";
@@ -13,7 +13,7 @@ import type { Catalog } from "../../catalog/catalog.ts";
 
 export const estimate: Handle = async (c) => {
   c.set("isEstimate", true);
-  await admitToSubmit(c, "browser tokens");
+  await admitToSubmit(c, "client tokens");
   requireTasksLeft(c);
   const read = await readLargeBody(c, "", { keepsImages: false });
   const catalog = await liveCatalog(c.env.DB);
@@ -27,7 +27,7 @@ export const estimate: Handle = async (c) => {
   return previewSubmission(c, "remix", read, videoId);
 };
 
-/** A token for browsers makes no chats, so it learns no prices of theirs. */
+/** A client token makes no chats, so it learns no prices of theirs. */
 function estimateChat(c: AppContext, body: Record<string, unknown>, catalog: Catalog): Promise<Response> {
   if (c.get("caller").token) throw new ApiError("key_scope");
   requireVariables(c.env, "chat");

@@ -46,7 +46,7 @@ export async function fillFiles<T extends { body: Record<string, unknown> }>(env
 
 /** Runs the work under a permit for the files' bytes. */
 export const withFilesInMemory = <T>(memory: ChatMemory, files: ChatFiles, work: () => Promise<T>): Promise<T> =>
-  files.size === 0 ? work() : memory.take(sumBytes(files), work);
+  memory.take(sumBytes(files), work);
 
 interface Part {
   type: string;

@@ -48,7 +48,7 @@ export async function askUnattended(asker: Asker, id: string, order: ChatOrder):
       const { response } = await askRoutes(asker, chat, routes, false);
       return readWhole(response, chat);
     };
-    return end({ answer: await withFilesInMemory(chatMemory(asker.accountId), asker.files, ask) });
+    return end({ answer: await withFilesInMemory(chatMemory(asker.accountId, chatDeadlineMs), asker.files, ask) });
   } catch (error) {
     return end({ error: toChatError(error, asker.requestId, given) });
   }

@@ -11,16 +11,16 @@ import { spool, type Spooled } from "../../storage/spool.ts";
 /** A body up to this size is not counted, because many of them fit into memory. */
 export const smallEnough = 64 * 1024;
 
-/** The larger ones that are arriving, of which an account may have 16 at once, and 16 with its browser tokens. Others never wait for them. */
+/** The larger ones that are arriving, of which an account may have 16 at once, and 16 with its client tokens. Others never wait for them. */
 const arrivals = new Semaphore({ maxAtOnce: 128, maxOfOne: 16, maxHoldMs: 300_000, maxWaitMs: 0 });
-/** Those of browser tokens, of which each may have 4. */
+/** Those of client tokens, of which each may have 4. */
 const arrivalsOfTokens = new Semaphore({ maxAtOnce: Infinity, maxOfOne: 4, maxHoldMs: 300_000, maxWaitMs: 0 });
 
 /** Whose share of memory and of arrivals a body uses. */
 export interface Owner {
-  /** The account, or all of its browser tokens, which strangers may have: they take nothing from its keys. */
+  /** The account, or all of its client tokens, which strangers may have: they take nothing from its keys. */
   share: string;
-  /** The id of the browser token, which has a part of the share. */
+  /** The id of the client token, which has a part of the share. */
   token?: string | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { AppContext, Handle } from "./context.ts";
 import { cachedCaller, type Caller, findCaller } from "../../db/callers.ts";
 import { limitsRates, perMinute } from "../../config.ts";
 import { ApiError } from "../../base/errors.ts";
-import { isBrowserToken, openBrowserToken } from "./browser-tokens.ts";
+import { isClientToken, openClientToken } from "./client-tokens.ts";
 import { isDryRun } from "./options.ts";
 import { wholeRequest } from "./origin.ts";
 import { findUnlessStranger, tooManyRequests } from "./strangers.ts";
@@ -14,17 +14,17 @@ import { findUnlessStranger, tooManyRequests } from "./strangers.ts";
 export const bearerToken = (c: AppContext) => /^bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
 
 /**
- * The caller of a request: of its key or browser token, or the console's user; undefined without one, or if it is unknown. Throws
- * `rate_limit_exceeded` if the address has sent too many unknown ones, and what `openBrowserToken` throws.
+ * The caller of a request: of its key or client token, or the console's user; undefined without one, or if it is unknown. Throws
+ * `rate_limit_exceeded` if the address has sent too many unknown ones, and what `openClientToken` throws.
  */
 export function authenticate(c: AppContext): Caller | undefined | Promise<Caller | undefined> {
   const token = bearerToken(c);
   if (token === undefined) return vouchedCaller(c.req.raw);
-  if (!isBrowserToken(token))
+  if (!isClientToken(token))
     return cachedCaller(c.env, c.executionCtx, token) ?? findUnlessStranger(c, token, () => findCaller(c.env, token));
   // Pages may read every answer to a token, also that it was not looked up.
   c.set("allowOrigin", "*");
-  return findUnlessStranger(c, token, () => openBrowserToken(c, token));
+  return findUnlessStranger(c, token, () => openClientToken(c, token));
 }
 
 /** The error of a request without a key, or with one that is not valid (RFC 6750, section 3). */
@@ -34,10 +34,10 @@ export const noKey = (c: AppContext) =>
   });
 
 /**
- * Admits a request with a valid key if key and account are within their rate limits. A browser token has limits of its own, and is refused
+ * Admits a request with a valid key if key and account are within their rate limits. A client token has limits of its own, and is refused
  * with `key_scope` except where `takes` allows it.
  */
-export async function admit(c: AppContext, kind: "submission" | "read", takes?: "browser tokens"): Promise<void> {
+export async function admit(c: AppContext, kind: "submission" | "read", takes?: "client tokens"): Promise<void> {
   const caller = await authenticate(c);
   if (!caller) throw noKey(c);
   c.set("caller", caller);
@@ -48,7 +48,7 @@ export async function admit(c: AppContext, kind: "submission" | "read", takes?: 
 }
 
 /** Admits a submission. A dry run counts as a read, unless its body is large (`countLargeDryRun`). */
-export const admitToSubmit = (c: AppContext, takes?: "browser tokens"): Promise<void> =>
+export const admitToSubmit = (c: AppContext, takes?: "client tokens"): Promise<void> =>
   admit(c, isDryRun(c) ? "read" : "submission", takes);
 
 /** Counts a dry run as a submission: a body that needs a permit costs the same whether or not a task follows. */
@@ -65,7 +65,7 @@ export async function countAwaitedSubmission(c: AppContext): Promise<void> {
 
 /** The handler for requests that `admit` admits. */
 export const admitted =
-  (kind: "submission" | "read", handle: Handle, takes?: "browser tokens"): Handle =>
+  (kind: "submission" | "read", handle: Handle, takes?: "client tokens"): Handle =>
   async (c, id) => {
     await admit(c, kind, takes);
     return handle(c, id);
@@ -73,7 +73,7 @@ export const admitted =
 
 /**
  * Counts the request for its key and, if the key is within its limit, for the account: an account cannot get more by having
- * many keys, and a key over its limit does not use up the account's. A browser token may be in a stranger's hands: its requests count for
+ * many keys, and a key over its limit does not use up the account's. A client token may be in a stranger's hands: its requests count for
  * the token, then for all tokens of the account together, and never for a key or the account itself. Throws `rate_limit_exceeded`.
  */
 export async function countRequest(c: AppContext, kind: "submission" | "read"): Promise<void> {

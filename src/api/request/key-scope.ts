@@ -64,7 +64,7 @@ export const keyView = (key: ApiKey, balance: WalletView | undefined) => ({
   ...balanceView(balance),
 });
 
-/** Throws `key_scope` if the caller's key or browser token may not use this model or kind. */
+/** Throws `key_scope` if the caller's key or client token may not use this model or kind. */
 export function requireScope({ scope, token }: Caller, kind: string, model: string): void {
   // What a token may use is one list: a stranger learns nothing about its key's own limits.
   const kinds = intersect(scope?.kinds, token?.scope.kinds);

@@ -11,7 +11,7 @@ import { largeReads } from "../../media/large-reads.ts";
 import { type InlineImage, readJsonSkeleton } from "../../media/json-skeleton.ts";
 import { RunningDigest } from "../../media/running-digest.ts";
 import { maxImageBytes } from "../../catalog/fields.ts";
-import { Semaphore } from "../../base/concurrency.ts";
+import { type Permit, Semaphore } from "../../base/concurrency.ts";
 import type { Spooled } from "../../storage/spool.ts";
 import { arrive, type Arrival, type Owner, smallEnough, toOwner } from "./arrival.ts";
 import { countLargeDryRun } from "./auth.ts";
@@ -65,11 +65,20 @@ export const withChat = (
     large: async ({ head, arrival, owner }) => {
       const rest = await arrival.rest();
       const bytes = head.length + rest.bytes;
-      // Its owner's share has been taken by the body.
-      const memory = { left: largeBody - bytes, take: takeMemory(undefined) };
-      const work = async () => answer((await read(c, undefined, joined(head, rest))).body, memory);
+      const left = largeBody - bytes;
+      const work = async (permit: Permit) => {
+        const take: ChatMemory["take"] = async (more, use) => {
+          if (!permit.resize(bytes + more)) throw new LargerChat(bytes + more);
+          await rest.discard();
+          return use();
+        };
+        return answer((await read(c, undefined, joined(head, rest))).body, { left, take });
+      };
       try {
-        return await chats.take(work, refusal, owner.share, bytes);
+        return await chats.take(work, refusal, owner.share, bytes).catch((error: unknown) => {
+          if (!(error instanceof LargerChat)) throw error;
+          return chats.take(work, refusal, owner.share, error.bytes);
+        });
       } finally {
         await rest.discard();
       }
@@ -85,12 +94,23 @@ export interface ChatMemory {
 }
 
 /** The memory of a chat with a small body. */
-export const chatMemory = (share: string): ChatMemory => ({ left: largeBody, take: takeMemory(share) });
+export const chatMemory = (share: string, maxWaitMs?: number): ChatMemory => ({
+  left: largeBody,
+  take: (bytes, work) => (bytes === 0 ? work() : chats.take(work, refusal, share, bytes, maxWaitMs)),
+});
 
-const takeMemory =
-  (share: string | undefined): ChatMemory["take"] =>
-  (bytes, work) =>
-    chats.take(work, refusal, share, bytes);
+/**
+ * A chat with a large body needs more memory, for its files, than is free. It never waits for that with the memory of its body: several
+ * such chats would wait for each other. It gives its memory back, and is read again once there is enough for both.
+ */
+class LargerChat extends ApiError {
+  readonly bytes: number;
+
+  constructor(bytes: number) {
+    super("unavailable");
+    this.bytes = bytes;
+  }
+}
 
 /** A large body whose first bytes have arrived. */
 interface Arriving {

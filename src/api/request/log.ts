@@ -26,7 +26,7 @@ export function logRequest(c: AppContext, entry: Omit<LoggedRequest, "account" |
     for (const name of ["caller", "task", "model", "outcome", "message"] as const) whole.set(name, c.get(name));
     return;
   }
-  // Strangers with a browser token must not displace the account's other requests.
+  // Strangers with a client token must not displace the account's other requests.
   if (caller.token && entry.outcome === "rate_limit_exceeded") return;
   const isPageRead = caller.keyHash === undefined && c.req.method === "GET";
   if (!c.env.OPERATIONS || isPageRead || !keepsRequests(c.env) || pending.count >= maxPending) return;

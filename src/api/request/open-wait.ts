@@ -1,4 +1,4 @@
-/** An event stream or wait that a request holds open: counted for its key or browser token, and ended with it. */
+/** An event stream or wait that a request holds open: counted for its key or client token, and ended with it. */
 
 import type { AppContext } from "./context.ts";
 import { limitsRates } from "../../config.ts";

@@ -32,6 +32,7 @@ const needed: Record<"task" | "chat", Read[]> = {
     config.hedging,
     config.allowsCallbacks,
     config.signingSecret,
+    config.sealingKey,
   ],
   chat: [...common, chatFamilies],
 };

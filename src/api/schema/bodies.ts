@@ -205,7 +205,7 @@ export const newBatch = once(() =>
   }),
 );
 
-/** The limits of a browser token. */
+/** The limits of a client token. */
 export const newToken = forCatalog(({ names, named }) =>
   z.object({
     tasks: z.int().check(z.gte(1), z.lte(20)),

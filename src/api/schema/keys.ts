@@ -1,4 +1,4 @@
-/** Schemas of API keys, as the operator and the key's owner see them, and of browser tokens. */
+/** Schemas of API keys, as the operator and the key's owner see them, and of client tokens. */
 
 import * as z from "zod/mini";
 import { count, listAnswer, quotaFields, time } from "./shared.ts";
@@ -27,7 +27,7 @@ export const ownKey = z.strictObject({
   open_tasks: count,
 });
 
-export const browserToken = z.strictObject({
+export const clientToken = z.strictObject({
   token: z.string().check(z.regex(/^st-[\w-]{71}$/), z.describe("Shown only in this answer.")),
   expires_at: time,
 });

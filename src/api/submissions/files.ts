@@ -18,7 +18,7 @@ export interface NamedFile {
 }
 
 /**
- * The files that the fields name, by id. An unknown one, one of another account, an expired one, and for a browser token one that its key did
+ * The files that the fields name, by id. An unknown one, one of another account, an expired one, and for a client token one that its key did
  * not name are the same violation. Adds what it looks up to `known`.
  */
 export async function findFiles(

@@ -2,7 +2,7 @@
 
 import type { AppContext, Handle } from "../request/context.ts";
 import { admitToSubmit, countAwaitedSubmission } from "../request/auth.ts";
-import { requireTasksLeft } from "../request/browser-tokens.ts";
+import { requireTasksLeft } from "../request/client-tokens.ts";
 import { readQuery } from "../request/query.ts";
 import { submissionQuery } from "../schema/queries.ts";
 import { submit } from "./submit.ts";
@@ -31,7 +31,7 @@ export const submitRemix: Handle = async (c, videoId) => {
 };
 
 async function admitSubmission(c: AppContext): Promise<void> {
-  await admitToSubmit(c, "browser tokens");
+  await admitToSubmit(c, "client tokens");
   requireTasksLeft(c);
   requireVariables(c.env, "task");
   const { wait, dry_run: dryRun } = readQuery(c, submissionQuery);

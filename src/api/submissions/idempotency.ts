@@ -26,7 +26,7 @@ export async function toClaim({
   if (key === undefined) return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(key))
     throw new ApiError("invalid_request", { violations: [{ param: "Idempotency-Key", rule: "bad_idempotency_key" }] });
-  // A browser token has separate idempotency keys: those of its account could refer to tasks that it may not see.
+  // A client token has separate idempotency keys: those of its account could refer to tasks that it may not see.
   const name = await sha256Hex([accountId, ...(token ? [token.id] : []), key].join("\n"));
   return { name, fingerprint: await fingerprint(path, read) };
 }

@@ -7,7 +7,7 @@ import type { Violation } from "../../base/errors.ts";
 import type { Submission } from "../../tasks/record.ts";
 
 /**
- * The characters that a prompt mentions; D1 is only queried if there are mentions. Unknown names are violations. For a browser token only the
+ * The characters that a prompt mentions; D1 is only queried if there are mentions. Unknown names are violations. For a client token only the
  * characters that its key named exist: all other names have the same answer, and are not looked up.
  */
 export async function mentionedCharacters(

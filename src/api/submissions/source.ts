@@ -4,7 +4,7 @@ import type { Caller } from "../../db/callers.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
 import { currentRoute, type Source } from "../../tasks/record.ts";
-import { maySee } from "../request/browser-tokens.ts";
+import { maySee } from "../request/client-tokens.ts";
 
 /** Finds the video of a task of the same account. 404 if the task does not exist, 400 if its video cannot be used. */
 export async function sourceFromTask(

@@ -16,7 +16,7 @@ import { providerNamed } from "../../providers/index.ts";
 import { type DeliverTo, firstRoute, type Submission } from "../../tasks/record.ts";
 import { learnedLately } from "../../tasks/typical-times.ts";
 import { submissionVersion } from "../../base/versions.ts";
-import { requireOwnFields } from "../request/browser-tokens.ts";
+import { requireOwnFields } from "../request/client-tokens.ts";
 import { requireScope } from "../request/key-scope.ts";
 import type { LargeBody } from "../request/large-body.ts";
 import { readDeliverTo } from "./deliver-to.ts";

@@ -11,7 +11,7 @@ import type { Submission, Task } from "../../tasks/record.ts";
 import { toMetadata } from "../../tasks/answers/views.ts";
 import { withSpan } from "../../tracing.ts";
 import { readObject, smallBody } from "../request/body.ts";
-import { countRefusal } from "../request/browser-tokens.ts";
+import { countRefusal } from "../request/client-tokens.ts";
 import { type Claim, findReplay, toClaim } from "./idempotency.ts";
 import { digestBody, storeInputs, storeVideo } from "./inputs.ts";
 import { type LargeBody, readLargeBody, withoutImages } from "../request/large-body.ts";

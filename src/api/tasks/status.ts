@@ -6,7 +6,7 @@ import { BoundedCache } from "../../base/bounded-cache.ts";
 import { ApiError } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
 import type { Answer, Question, ViewName } from "../../tasks/answers/status.ts";
-import { maySee } from "../request/browser-tokens.ts";
+import { maySee } from "../request/client-tokens.ts";
 import { type OpenWait, openWait } from "../request/open-wait.ts";
 import { checkQuery } from "../request/query.ts";
 import { isOwnTask } from "../request/roles.ts";
@@ -33,7 +33,7 @@ export const readQuestion = (c: AppContext, view: ViewName): Question => ({
 export const askTask = async (c: AppContext, taskId: string, view: ViewName): Promise<Answer | undefined> =>
   maySee(c.get("caller"), taskId) && (await isOwnTask(c, taskId)) ? askAnyTask(c, taskId, view) : undefined;
 
-/** The same about a task that the caller has just submitted: its browser token was opened before. */
+/** The same about a task that the caller has just submitted: its client token was opened before. */
 export const askSubmitted = (c: AppContext, taskId: string): Promise<Answer | undefined> => askAnyTask(c, taskId, "generic");
 
 async function askAnyTask(c: AppContext, taskId: string, view: ViewName): Promise<Answer | undefined> {

@@ -3,7 +3,7 @@
 import type { AppContext } from "../request/context.ts";
 import { ApiError } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
-import { maySee } from "../request/browser-tokens.ts";
+import { maySee } from "../request/client-tokens.ts";
 import { readNoBody } from "../request/body.ts";
 import { answer, respond } from "../request/answer.ts";
 import { forgetAnswers, readQuestion } from "./status.ts";

@@ -8,6 +8,7 @@ import { readBalance } from "../ledger.ts";
 import { readForm } from "../frame.tsx";
 import { parseQuota } from "../amounts.ts";
 import { TextField } from "../parts/field.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
@@ -102,27 +103,26 @@ async function list(c: ConsoleContext, refused?: Refused) {
         </p>
       )}
       <section>
-        <div class="sub">
-          <h2>{t("admin_open_account")}</h2>
-        </div>
-        <form method="post" action="/console/admin/accounts" class="stack narrow">
-          <Problem text={refused?.problem} />
-          <TextField name="email" type="email" label={t("email")} maxlength={254} value={refused?.email} autocomplete="off" required />
-          <TextField name="name" label={t("name")} maxlength={200} value={refused?.name} autocomplete="off" />
-          <TextField
-            name="quota"
-            label={t("admin_quota_in", { unit: balanceUnit(c.env) })}
-            inputmode="decimal"
-            value={refused?.quota ?? "0"}
-          />
-          <label class="check">
-            <input type="checkbox" name="unlimited" value="yes" checked={refused?.isUnlimited} />
-            {t("admin_without_limit")}
-          </label>
-          <p>
-            <button class="btn primary">{t("admin_open_account")}</button>
-          </p>
-        </form>
+        <Fold text={t("admin_open_account")} isOpen={refused !== undefined}>
+          <form method="post" action="/console/admin/accounts" class="stack narrow">
+            <Problem text={refused?.problem} />
+            <TextField name="email" type="email" label={t("email")} maxlength={254} value={refused?.email} autocomplete="off" required />
+            <TextField name="name" label={t("name")} maxlength={200} value={refused?.name} autocomplete="off" />
+            <TextField
+              name="quota"
+              label={t("admin_quota_in", { unit: balanceUnit(c.env) })}
+              inputmode="decimal"
+              value={refused?.quota ?? "0"}
+            />
+            <label class="check">
+              <input type="checkbox" name="unlimited" value="yes" checked={refused?.isUnlimited} />
+              {t("admin_without_limit")}
+            </label>
+            <p>
+              <button class="btn primary">{t("admin_open_account")}</button>
+            </p>
+          </form>
+        </Fold>
       </section>
     </>,
     refused ? 400 : 200,

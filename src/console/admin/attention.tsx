@@ -1,4 +1,4 @@
-/** What needs the operator: active alerts, failing routes, stuck tasks, routes that end. Each line leads to the page where it is mended. */
+/** What needs the operator: active alerts, failing routes, stuck tasks, routes that end. Each line has the one button that mends it, or leads to where it is mended. */
 
 import type { Child } from "hono/jsx";
 import type { Alert } from "../../db/alerts.ts";
@@ -8,6 +8,7 @@ import type { RouteHealth } from "../../db/operator-series.ts";
 import type { Model } from "../../catalog/models.ts";
 import type { Upstreams } from "../../rpc/console-api.ts";
 import { percentText } from "../amounts.ts";
+import type { Translate } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
 import { ClockTime, dateText, DateTime } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
@@ -22,24 +23,50 @@ const most = 5;
 /** A route with fewer failures in the last hour is not listed: one fault is no state. */
 const minFailures = 3;
 
-/** The page where an alert's cause is seen and mended; of one about an account or a model, its own. */
-const pages: Record<string, string | ((cause: string) => string)> = {
-  tasks_past_deadline: `${root}/tasks?days=7`,
-  holds_without_record: `${root}/tasks?days=7`,
-  dead_letters: `${root}/tasks`,
-  ledger_drift: `${root}/audit`,
-  provider_unhealthy: `${root}/providers`,
-  provider_failing: `${root}/providers`,
-  model_unavailable: `${root}/providers`,
-  model_gone: `${root}/models`,
-  model_refused: (cause) => `${root}/models/${encodeURIComponent(cause.split(" ")[0] ?? "")}`,
-  route_retiring: `${root}/models?show=ending`,
-  completion_low: `${root}/providers`,
-  queue_behind: `${root}/tasks`,
-  route_loses_money: `${root}/margins?by=route&days=7`,
-  callbacks_failing: (account) => `${root}/accounts/${account}`,
-  accounts_restored: `${root}#reconcile`,
+/** What a button does: leads to a page, or `reconcile` at once. */
+type Verb = "open" | "price" | "replace" | "routes" | "reconcile";
+
+/** Where an alert's cause is mended. */
+interface Mending {
+  path: string;
+  verb?: Verb;
+}
+
+/** Our model that uses a route, "provider model". */
+const modelOf = (models: readonly Model[], cause: string) =>
+  models.find(({ routes }) => routes.some(({ provider, model }) => `${provider} ${model}` === cause))?.id;
+
+/** The routes of the model that uses this one, which is taken out there; all providers if no model uses it. */
+function toRoute(models: readonly Model[], cause: string): Mending & { verb: Verb } {
+  const id = modelOf(models, cause);
+  return id === undefined ? { path: `${root}/providers`, verb: "open" } : { path: `${root}/models/${id}`, verb: "routes" };
+}
+
+/** The page where an alert's first cause is seen and mended. */
+const mendings: Record<string, Mending | ((cause: string | undefined, models: readonly Model[]) => Mending)> = {
+  tasks_past_deadline: { path: `${root}/tasks?days=7` },
+  holds_without_record: { path: `${root}#reconcile`, verb: "reconcile" },
+  dead_letters: { path: `${root}/tasks` },
+  ledger_drift: { path: `${root}/audit` },
+  provider_unhealthy: { path: `${root}/providers` },
+  provider_failing: (cause = "", models) => toRoute(models, cause),
+  model_unavailable: (cause = "", models) => toRoute(models, cause),
+  model_gone: { path: `${root}/models`, verb: "replace" },
+  model_refused: (cause = "") => ({ path: `${root}/models/${encodeURIComponent(cause.split(" ")[0] ?? "")}` }),
+  route_retiring: { path: `${root}/models?show=ending`, verb: "replace" },
+  completion_low: { path: `${root}/providers` },
+  queue_behind: { path: `${root}/tasks` },
+  route_loses_money: (cause = "", models) => {
+    const id = modelOf(models, cause);
+    return id === undefined ? { path: `${root}/margins?by=route&days=7` } : { path: `${root}/models/${id}`, verb: "price" };
+  },
+  callbacks_failing: (account) => ({ path: account === undefined ? `${root}/accounts` : `${root}/accounts/${account}` }),
+  accounts_restored: { path: `${root}#reconcile`, verb: "reconcile" },
 };
+
+/** The word on the button of a matter. */
+export const verbText = (t: Translate, { verb = "open" }: Pick<Matter, "verb">) =>
+  verb === "reconcile" ? t("admin_reconcile") : t(`admin_needs_${verb}`);
 
 const titles = [
   "tasks_past_deadline",
@@ -70,7 +97,8 @@ export interface Matter {
   title: Child;
   about: Child;
   path: string;
-  /** The name of its link for screen readers, which says what it opens. */
+  verb?: Verb | undefined;
+  /** The name of its button for screen readers, which says on what it acts. */
   name: string;
 }
 
@@ -115,7 +143,7 @@ export function useMatters({ alerts, heartbeat, routes, open, models, upstreams,
     ...active.map(({ name, causes, beganAt }): Matter => {
       const known = titles.find((title) => title === name);
       const title = known ? t(`admin_needs_${known}`) : name;
-      const page = pages[name] ?? `${root}#alerts`;
+      const mending = mendings[name] ?? { path: `${root}#alerts` };
       const shown = causes.slice(0, 3).map((cause) => (cause.length > 44 ? `${cause.slice(0, 43)}…` : cause));
       return {
         tone: name === "route_retiring" ? "warn" : "bad",
@@ -127,7 +155,7 @@ export function useMatters({ alerts, heartbeat, routes, open, models, upstreams,
             <DateTime ms={beganAt} />
           </>
         ),
-        path: typeof page === "string" ? page : causes[0] === undefined ? `${root}/accounts` : page(causes[0]),
+        ...(typeof mending === "function" ? mending(causes[0], models) : mending),
         name: title,
       };
     }),
@@ -141,7 +169,7 @@ export function useMatters({ alerts, heartbeat, routes, open, models, upstreams,
           icon: state === "down" ? "bad" : "warn",
           title,
           about: t("admin_needs_route_share", { share: percentText(language, failures / calls), calls: calls.toLocaleString(language) }),
-          path: `${root}/providers`,
+          ...toRoute(models, `${provider} ${model}`),
           name: title,
         };
       }),
@@ -174,16 +202,19 @@ export function useMatters({ alerts, heartbeat, routes, open, models, upstreams,
           title,
           about: t(isLast ? "admin_needs_ends_last" : "admin_needs_ends_one"),
           path: `${root}/models/${id}`,
+          verb: "replace",
           name: title,
         };
       }),
   ];
 }
 
-export const Attention = ({ matters }: { matters: Matter[] }) => {
+/** The list. `isSwapped`: it replaces the one of the page, which asked for another part. */
+export const Attention = ({ found, isSwapped }: { found: Found; isSwapped?: boolean }) => {
   const { t } = useAround();
+  const matters = useMatters(found);
   return (
-    <div>
+    <section id="matters" {...(isSwapped && { "hx-swap-oob": "true" })}>
       <div class="sub">
         <h2>{t("admin_needs")}</h2>
         {matters.length > 0 && <span class="tag num">{matters.length}</span>}
@@ -192,20 +223,28 @@ export const Attention = ({ matters }: { matters: Matter[] }) => {
         <p class="muted">{t("admin_needs_none")}</p>
       ) : (
         <ul class="card flush todo">
-          {matters.map(({ tone, icon, title, about, path, name }) => (
+          {matters.map(({ tone, icon, title, about, path, verb, name }) => (
             <li class={tone === "bad" ? "bad" : undefined}>
               <Icon name={icon} />
               <div>
                 <b>{title}</b>
                 <p>{about}</p>
               </div>
-              <a class="btn sm" href={path} aria-label={`${t("admin_needs_open")}: ${name}`}>
-                {t("admin_needs_open")}
-              </a>
+              {verb === "reconcile" ? (
+                <form method="post" action={`${root}/reconcile`}>
+                  <button class="btn sm" aria-label={`${verbText(t, { verb })}: ${name}`}>
+                    {verbText(t, { verb })}
+                  </button>
+                </form>
+              ) : (
+                <a class="btn sm" href={path} aria-label={`${verbText(t, { verb })}: ${name}`}>
+                  {verbText(t, { verb })}
+                </a>
+              )}
             </li>
           ))}
         </ul>
       )}
-    </div>
+    </section>
   );
 };

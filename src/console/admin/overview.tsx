@@ -7,8 +7,8 @@ import { readHeartbeat } from "../../db/jobs.ts";
 import type { OpenTask } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
 import { type Margin, readMargins } from "../../db/margins.ts";
-import { type Hour, type ProviderHealth, readHours, readProviderHealth, readRouteHealth } from "../../db/operator-series.ts";
-import { percentText } from "../amounts.ts";
+import { type Hour, type ProviderHealth, readHours, readInFlight, readProviderHealth, readRouteHealth } from "../../db/operator-series.ts";
+import { changeText, percentText } from "../amounts.ts";
 import { openTasks, readBalance } from "../ledger.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime, dateText } from "../parts/date-time.tsx";
@@ -18,10 +18,10 @@ import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Facts, Stats, Table } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
-import { Attention, failingRoutes, type Matter, useMatters } from "./attention.tsx";
+import { Attention, failingRoutes, type Matter, useMatters, verbText } from "./attention.tsx";
 import { accountName, adminPage } from "./frame.tsx";
 import { AlertSection, ReconcileForm, shownAlerts } from "./operations.tsx";
-import { Beat, fillSteps, MoneyChart, SeriesTable, type Steps, TaskChart } from "./series-charts.tsx";
+import { Beat, fillSteps, InFlightChart, MoneyChart, SeriesTable, type Steps, TaskChart } from "./series-charts.tsx";
 import { isLate } from "./task-state.ts";
 import { readUpstreams } from "./upstreams.ts";
 
@@ -34,6 +34,7 @@ const accountsShown = 5;
 
 /** The ranges, each with its steps; the last step is the present one. */
 const ranges = {
+  "1h": { stepMs: hourMs / 12, count: 12 },
   "24h": { stepMs: hourMs, count: 24 },
   "7d": { stepMs: 6 * hourMs, count: 28 },
   "30d": { stepMs: dayMs, count: 30 },
@@ -53,8 +54,11 @@ async function readNow(c: ConsoleContext, range: Range) {
   const now = Date.now();
   const steps = stepsOf(range, now);
   const { DB } = c.env;
-  const [hours, providers, routes, open, upstreams, alerts, heartbeat, catalog] = await Promise.all([
+  const spanMs = steps.stepMs * steps.count;
+  const [hours, before, inFlight, providers, routes, open, upstreams, alerts, heartbeat, catalog] = await Promise.all([
     readHours(DB, steps.since, now + 1, steps.stepMs),
+    readHours(DB, steps.since - spanMs, now + 1 - spanMs, steps.stepMs),
+    readInFlight(DB, steps.since, steps.stepMs),
     readProviderHealth(DB, { since: steps.since, recent: now - hourMs, now, stepMs: steps.stepMs }),
     readRouteHealth(DB, now - hourMs, now),
     openTasks(c, { since: now - dayMs, limit: most }),
@@ -63,7 +67,25 @@ async function readNow(c: ConsoleContext, range: Range) {
     readHeartbeat(DB, now),
     liveCatalog(DB),
   ]);
-  return { now, range, steps, hours: fillSteps(hours, steps), providers, routes, open, upstreams, alerts, heartbeat, models: catalog.all };
+  // The checks count every five minutes: the present step is at least what is open now.
+  const last = steps.since + spanMs - steps.stepMs;
+  inFlight.set(last, Math.max(inFlight.get(last) ?? 0, open.length));
+  const models = catalog.all;
+  return {
+    now,
+    range,
+    steps,
+    hours: fillSteps(hours, steps),
+    before,
+    inFlight,
+    providers,
+    routes,
+    open,
+    upstreams,
+    alerts,
+    heartbeat,
+    models,
+  };
 }
 type Now = Awaited<ReturnType<typeof readNow>>;
 
@@ -88,36 +110,57 @@ const Warning = ({ matters }: { matters: Matter[] }) => {
   return (
     <Note tone="warn" role="status">
       <b>{worst.title}</b> {worst.about}{" "}
-      <a href={worst.path} aria-label={`${t("admin_needs_open")}: ${worst.name}`}>
-        {t("admin_needs_open")}
+      <a href={worst.path} aria-label={`${verbText(t, worst)}: ${worst.name}`}>
+        {verbText(t, worst)}
       </a>
     </Note>
   );
 };
 
-const Figures = ({ hours, providers, open, now }: { hours: Hour[]; providers: ProviderHealth[]; open: OpenTask[]; now: number }) => {
-  const { t, language } = useAround();
+/** The sums of hours, with the share of revenue that is margin and of tasks that completed; undefined where there are none. */
+function sumUp(hours: Hour[]) {
   const sum = (of: Exclude<keyof Hour, "hour">) => hours.reduce((total, one) => total + one[of], 0);
-  const [revenue, cost, completed, failed, caller] = [sum("revenue"), sum("cost"), sum("completed"), sum("failed"), sum("caller")];
+  const sums = { revenue: sum("revenue"), cost: sum("cost"), completed: sum("completed"), failed: sum("failed"), caller: sum("caller") };
+  const { revenue, cost, completed, failed } = sums;
+  const share = (part: number, whole: number) => (whole === 0 ? undefined : part / whole);
+  return { ...sums, margin: share(revenue - cost, revenue), completion: share(completed, completed + failed) };
+}
+
+const Figures = ({
+  hours,
+  before,
+  providers,
+  open,
+  now,
+  range,
+}: Pick<Now, "hours" | "before" | "providers" | "open" | "now" | "range">) => {
+  const { t, language } = useAround();
+  const { revenue, cost, completed, failed, caller, margin, completion } = sumUp(hours);
+  const past = sumUp(before);
+  // What was nothing before has no share to compare with.
+  const change = (is: number, was: number) =>
+    was > 0 ? t(`admin_on_before_${range}`, { change: changeText(language, is / was - 1) }) : undefined;
+  const points = (is: number | undefined, was: number | undefined) =>
+    is !== undefined &&
+    was !== undefined &&
+    t("admin_points", { points: (100 * (is - was)).toLocaleString(language, { maximumFractionDigits: 1, signDisplay: "exceptZero" }) });
   const uncosted = providers.reduce((total, one) => total + one.uncosted, 0);
   const late = open.filter((row) => isLate(row, now)).length;
   return (
     <Stats
       of={[
-        [t("admin_margin_revenue"), <Money millionths={revenue} />],
+        [t("admin_margin_revenue"), <Money millionths={revenue} />, change(revenue, past.revenue)],
         [
           t("admin_margin_cost"),
           <Money millionths={cost} />,
-          uncosted > 0 ? t("admin_margin_uncosted", { count: uncosted.toLocaleString(language) }) : undefined,
+          uncosted > 0 ? t("admin_margin_uncosted", { count: uncosted.toLocaleString(language) }) : change(cost, past.cost),
         ],
         [
           t("admin_margin"),
-          revenue === 0 ? (
-            "–"
-          ) : (
-            <span class={cost > revenue ? "loses" : undefined}>{percentText(language, (revenue - cost) / revenue)}</span>
-          ),
-          <Money millionths={revenue - cost} />,
+          margin === undefined ? "–" : <span class={margin < 0 ? "loses" : undefined}>{percentText(language, margin)}</span>,
+          <>
+            <Money millionths={revenue - cost} /> {points(margin, past.margin)}
+          </>,
         ],
         [
           t("admin_margin_ended"),
@@ -126,8 +169,10 @@ const Figures = ({ hours, providers, open, now }: { hours: Hour[]; providers: Pr
         ],
         [
           t("admin_completion"),
-          completed + failed === 0 ? "–" : percentText(language, completed / (completed + failed)),
-          t("admin_failed_count", { count: failed.toLocaleString(language) }),
+          completion === undefined ? "–" : percentText(language, completion),
+          <>
+            {t("admin_failed_count", { count: failed.toLocaleString(language) })} {points(completion, past.completion)}
+          </>,
         ],
       ]}
     />
@@ -201,14 +246,14 @@ const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers"
 /** The part that refreshes itself. */
 const Present = (read: Now) => {
   const { t } = useAround();
-  const { hours, steps, providers, open, upstreams, heartbeat, range, now } = read;
+  const { hours, inFlight, steps, providers, open, upstreams, heartbeat, range } = read;
   const matters = useMatters(read);
   const [oldest] = open;
   return (
     <div {...live(pathOf(range, `${path}/now`), "operator", "every 30s")}>
       <Warning matters={matters} />
       <section class={matters.some(({ tone }) => tone === "bad") ? "pt" : undefined}>
-        <Figures hours={hours} providers={providers} open={open} now={now} />
+        <Figures {...read} />
       </section>
       <section class="two-one">
         <div class="card">
@@ -220,17 +265,19 @@ const Present = (read: Now) => {
             </ul>
           </header>
           <MoneyChart hours={hours} steps={steps} />
-          <SeriesTable hours={hours} steps={steps} />
+          <h3 class="pt">{t("admin_tasks_chart")}</h3>
+          <TaskChart hours={hours} steps={steps} />
+          <SeriesTable hours={hours} inFlight={inFlight} steps={steps} />
         </div>
         <div class="card">
           <header>
-            <h2>{t("admin_tasks_chart")}</h2>
+            <h2>{t("admin_in_flight")}</h2>
+            <b class="num push">{openCount(t, open)}</b>
           </header>
-          <TaskChart hours={hours} steps={steps} />
+          <InFlightChart counts={inFlight} steps={steps} />
           <div class="pt">
             <Facts
               of={[
-                [t("admin_in_flight"), openCount(t, open)],
                 [t("admin_oldest"), oldest ? <DateTime ms={oldest.at} /> : "–"],
                 [t("admin_held_by_them"), <Money millionths={open.reduce((sum, { held }) => sum + held, 0)} />],
                 [t("admin_checked"), heartbeat.at === null ? "–" : <DateTime ms={heartbeat.at} />],
@@ -240,9 +287,6 @@ const Present = (read: Now) => {
         </div>
       </section>
       <Providers providers={providers} upstreams={upstreams} steps={steps} range={range} />
-      <section>
-        <Attention matters={matters} />
-      </section>
     </div>
   );
 };
@@ -281,6 +325,9 @@ async function readLargest(c: ConsoleContext, { since }: Steps): Promise<{ first
 
 const Largest = ({ first, customers }: { first: number; customers: Customer[] }) => {
   const { t, language } = useAround();
+  // A balance that a day at this pace uses up.
+  const lastsADay = ({ margin: { revenue }, left }: Customer) =>
+    typeof left !== "number" || left >= (revenue * dayMs) / Math.max(dayMs, Date.now() - first);
   return (
     <section>
       <div class="sub">
@@ -303,25 +350,30 @@ const Largest = ({ first, customers }: { first: number; customers: Customer[] })
             { name: t("remaining"), isNumber: true, isExtra: true },
           ]}
         >
-          {customers.map(({ margin: { name: id, revenue, cost, completed, failed }, name, left }) => (
-            <tr>
-              <th scope="row" class="wrap">
-                <a href={`${path}/accounts/${id}`}>{name}</a>
-              </th>
-              <td class="num hide-s">{(completed + failed).toLocaleString(language)}</td>
-              <td class="num">
-                <Money millionths={revenue} />
-              </td>
-              <td class="num">
-                {revenue === 0 ? (
-                  "–"
-                ) : (
-                  <span class={cost > revenue ? "loses" : undefined}>{percentText(language, (revenue - cost) / revenue)}</span>
-                )}
-              </td>
-              <td class="num hide-s">{left === undefined ? "–" : <Money millionths={left} />}</td>
-            </tr>
-          ))}
+          {customers.map(({ margin, name, left }) => {
+            const { name: id, revenue, cost, completed, failed } = margin;
+            return (
+              <tr>
+                <th scope="row" class="cut">
+                  <a href={`${path}/accounts/${id}`}>{name}</a>
+                </th>
+                <td class="num hide-s">{(completed + failed).toLocaleString(language)}</td>
+                <td class="num">
+                  <Money millionths={revenue} />
+                </td>
+                <td class="num">
+                  {revenue === 0 ? (
+                    "–"
+                  ) : (
+                    <span class={cost > revenue ? "loses" : undefined}>{percentText(language, (revenue - cost) / revenue)}</span>
+                  )}
+                </td>
+                <td class={lastsADay({ margin, name, left }) ? "num hide-s" : "num hide-s loses"}>
+                  {left === undefined ? "–" : <Money millionths={left} />}
+                </td>
+              </tr>
+            );
+          })}
         </Table>
       )}
     </section>
@@ -339,7 +391,10 @@ export async function operatorPage(c: ConsoleContext) {
     t("admin"),
     <>
       <Present {...read} />
-      <Largest {...largest} />
+      <div class="duo gap">
+        <Attention found={read} />
+        <Largest {...largest} />
+      </div>
       <AlertSection c={c} alerts={read.alerts} heartbeat={read.heartbeat} isFailing={isFailing} />
       <section class="card stack">
         <h2>{t("admin_audit")}</h2>
@@ -365,7 +420,15 @@ export async function operatorPage(c: ConsoleContext) {
   );
 }
 
-/** `GET /console/admin/now?range=`: only the part that refreshes itself. */
+/** `GET /console/admin/now?range=`: only the parts that refresh themselves. */
 export async function operatorNow(c: ConsoleContext) {
-  return adminPage(c, c.var.t("admin"), <Present {...await readNow(c, parseRange(c.req.query("range")))} />);
+  const read = await readNow(c, parseRange(c.req.query("range")));
+  return adminPage(
+    c,
+    c.var.t("admin"),
+    <>
+      <Present {...read} />
+      <Attention found={read} isSwapped />
+    </>,
+  );
 }

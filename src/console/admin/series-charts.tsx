@@ -14,7 +14,8 @@ export interface Steps {
   count: number;
 }
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 const height = 200;
 const low = 72;
 /** Of the ten units of a step, its bar takes eight. */
@@ -92,6 +93,29 @@ export const MoneyChart = ({ hours, steps }: { hours: Hour[]; steps: Steps }) =>
   );
 };
 
+/** The most tasks that were open in each step, as bars. */
+export const InFlightChart = ({ counts, steps }: { counts: ReadonlyMap<number, number>; steps: Steps }) => {
+  const { language, t } = useAround();
+  const name = useStepName(steps);
+  const top = Math.max(...counts.values(), 1);
+  return (
+    <div class="plot hist">
+      <svg viewBox={`0 0 ${steps.count * stepWidth} ${low}`} preserveAspectRatio="none" role="img" aria-label={t("admin_in_flight_chart")}>
+        {[...counts].map(([at, count]) => {
+          const tall = (count / top) * low;
+          const x = ((at - steps.since) / steps.stepMs) * stepWidth + 1;
+          return (
+            <rect class="ok" x={x} y={(low - tall).toFixed(1)} width={barWidth} height={tall.toFixed(1)}>
+              <title>{`${name(at)}: ${count.toLocaleString(language)}`}</title>
+            </rect>
+          );
+        })}
+      </svg>
+      <Axis steps={steps} marks={1} />
+    </div>
+  );
+};
+
 /** Ended tasks and chats as stacked bars: completed, ended by their callers, failed. */
 export const TaskChart = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => {
   const { language, t } = useAround();
@@ -125,8 +149,8 @@ export const TaskChart = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => 
   );
 };
 
-/** Both charts as a table. */
-export const SeriesTable = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => {
+/** The charts as a table. */
+export const SeriesTable = ({ hours, inFlight, steps }: { hours: Hour[]; inFlight: ReadonlyMap<number, number>; steps: Steps }) => {
   const { language, t } = useAround();
   const name = useStepName(steps);
   const count = (value: number) => <td class="num">{value.toLocaleString(language)}</td>;
@@ -142,6 +166,7 @@ export const SeriesTable = ({ hours, steps }: { hours: Hour[]; steps: Steps }) =
           { name: t("admin_completed"), isNumber: true },
           { name: t("admin_by_callers"), isNumber: true },
           { name: t("failed_status"), isNumber: true },
+          { name: t("admin_in_flight_chart"), isNumber: true },
         ]}
       >
         {hours.map((one) => (
@@ -158,6 +183,7 @@ export const SeriesTable = ({ hours, steps }: { hours: Hour[]; steps: Steps }) =
             {count(one.completed)}
             {count(one.caller)}
             {count(one.failed)}
+            <td class="num">{inFlight.get(one.hour)?.toLocaleString(language) ?? "–"}</td>
           </tr>
         ))}
       </Table>

@@ -7,6 +7,7 @@ import { askGateway, nothingHere, page, readForm, signedIn } from "../frame.tsx"
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { TextField } from "../parts/field.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { Table } from "../parts/table.tsx";
@@ -112,7 +113,13 @@ const Rows = ({ list }: { list: Destination[] }) => {
   );
 };
 
-const Form = ({ changed, typed, problems = [] }: { changed: Destination | undefined } & Pick<Shown, "typed" | "problems">) => {
+interface FormProps extends Pick<Shown, "typed" | "problems"> {
+  changed: Destination | undefined;
+  /** True if there is no destination yet. */
+  isFirst: boolean;
+}
+
+const Form = ({ changed, typed, problems = [], isFirst }: FormProps) => {
   const { t } = useAround();
   const known: { [Name in FieldName]?: string | undefined } = changed ?? { region: "auto" };
   const of = (name: FieldName) => ({
@@ -126,30 +133,32 @@ const Form = ({ changed, typed, problems = [] }: { changed: Destination | undefi
   });
   return (
     <section id="form">
-      <div class="sub">
-        <h2>{t(changed ? "destination_change_title" : "destination_add_title")}</h2>
-      </div>
-      <form method="post" action={path} class="stack narrow wide-form">
-        <TextField {...of("name")} hint={t("destination_name_hint")} readonly={changed !== undefined} pattern="[a-z0-9][a-z0-9_\-]*" />
-        <TextField {...of("endpoint")} type="url" hint={t("destination_endpoint_hint")} />
-        <div class="cols">
-          <TextField {...of("bucket")} />
-          <TextField {...of("region")} hint={t("destination_region_hint")} />
-        </div>
-        <div class="cols">
-          <TextField {...of("access_key_id")} />
-          <TextField {...of("secret_access_key")} type="password" value={undefined} hint={t("destination_secret_hint")} />
-        </div>
-        <TextField {...of("prefix")} hint={t("destination_prefix_hint")} />
-        <p class="row">
-          <button class="btn primary">{t(changed ? "destination_save" : "destination_add")}</button>
-          {changed && (
-            <a class="btn" href={path}>
-              {t("cancel")}
-            </a>
-          )}
-        </p>
-      </form>
+      <Fold
+        text={t(changed ? "destination_change_title" : "destination_add_title")}
+        isOpen={isFirst || changed !== undefined || typed !== undefined}
+      >
+        <form method="post" action={path} class="stack narrow wide-form">
+          <TextField {...of("name")} hint={t("destination_name_hint")} readonly={changed !== undefined} pattern="[a-z0-9][a-z0-9_\-]*" />
+          <TextField {...of("endpoint")} type="url" hint={t("destination_endpoint_hint")} />
+          <div class="cols">
+            <TextField {...of("bucket")} />
+            <TextField {...of("region")} hint={t("destination_region_hint")} />
+          </div>
+          <div class="cols">
+            <TextField {...of("access_key_id")} />
+            <TextField {...of("secret_access_key")} type="password" value={undefined} hint={t("destination_secret_hint")} />
+          </div>
+          <TextField {...of("prefix")} hint={t("destination_prefix_hint")} />
+          <p class="row">
+            <button class="btn primary">{t(changed ? "destination_save" : "destination_add")}</button>
+            {changed && (
+              <a class="btn" href={path}>
+                {t("cancel")}
+              </a>
+            )}
+          </p>
+        </form>
+      </Fold>
     </section>
   );
 };
@@ -188,7 +197,7 @@ async function destinationsPage(c: ConsoleContext, { test, typed, problems, prob
           <Rows list={list} />
         )}
       </section>
-      <Form changed={list.find(({ name }) => name === changing)} typed={typed} problems={problems ?? []} />
+      <Form changed={list.find(({ name }) => name === changing)} typed={typed} problems={problems ?? []} isFirst={list.length === 0} />
     </>,
     status,
     { lead: t("destinations_lead"), toast: done === "saved" || done === "deleted" ? t(`destination_${done}`) : undefined },

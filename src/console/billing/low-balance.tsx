@@ -16,7 +16,7 @@ export const LowBalance = ({ path, threshold, typed }: LowBalanceProps) => {
   return (
     <details class="more" open={typed !== undefined}>
       <summary>{threshold === null ? t("billing_low_off") : t("billing_low_on", { amount: `${decimal(threshold)} ${unit}` })}</summary>
-      <form method="post" action={path} class="row foot">
+      <form method="post" action={path} class="with-button pt">
         <TextField
           name="below"
           label={t("billing_low_below")}

@@ -278,3 +278,9 @@ addEventListener("keydown", (event) => {
   const link = document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`);
   if (link instanceof HTMLElement) link.click();
 });
+
+/** The contents of the documentation go on below the window: they begin at the page that is open. */
+for (const link of document.querySelectorAll(".docs > nav [aria-current]")) {
+  const box = link.closest("nav");
+  if (box && link instanceof HTMLElement) box.scrollTop = link.offsetTop - box.offsetTop - box.clientHeight / 2;
+}

@@ -15,6 +15,7 @@ import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys } from "./account-keys.ts";
 import { shownOnce } from "./shared.tsx";
 import { useAround } from "../parts/context.ts";
+import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
@@ -64,16 +65,15 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
       )}
       {mayOpen(c.get("membership").role, "POST", "/console/keys") && (
         <section>
-          <div class="sub">
-            <h2 id="new">{t("create_key")}</h2>
-          </div>
-          <form method="post" class="stack narrow">
-            <KeyProblem problem={problem} />
-            <KeyFields c={c} expiresAt={null} typed={typed} problem={typeof problem === "object" ? problem : undefined} />
-            <p>
-              <button class="btn primary">{t("create_key")}</button>
-            </p>
-          </form>
+          <Fold text={t("create_key")} isOpen={rows.length === 0 || problem !== undefined}>
+            <form method="post" class="stack narrow">
+              <KeyProblem problem={problem} />
+              <KeyFields c={c} expiresAt={null} typed={typed} problem={typeof problem === "object" ? problem : undefined} />
+              <p>
+                <button class="btn primary">{t("create_key")}</button>
+              </p>
+            </form>
+          </Fold>
         </section>
       )}
     </>,

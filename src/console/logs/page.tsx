@@ -40,6 +40,9 @@ const ranges = {
 type Range = keyof typeof ranges;
 const chosenParts = 60;
 
+/** The filters by result. */
+const chips = [...results, "rescued"] as const;
+
 /** Seconds that the filter of slow answers offers. */
 const slows = ["1", "5", "30"] as const;
 type Slow = (typeof slows)[number];
@@ -91,7 +94,7 @@ function parseAsked(c: ConsoleContext): Asked {
   const isTime = from !== undefined && to !== undefined && /^\d{13}$/.test(from) && /^\d{13}$/.test(to) && Number(from) < Number(to);
   const range = word("range");
   return {
-    result: results.find((result) => result === c.req.query("result")),
+    result: chips.find((result) => result === c.req.query("result")),
     path: word("path"),
     model: word("model"),
     key: word("key"),
@@ -134,9 +137,9 @@ const Results = ({ asked, counts }: { asked: Asked; counts: RequestCounts["value
       {chip(
         undefined,
         t("any_kind"),
-        counts.reduce((sum, [, count]) => sum + count, 0),
+        results.reduce((sum, result) => sum + (known.get(result) ?? 0), 0),
       )}
-      {results.map((result) => chip(result, t(`logs_${result}`), known.get(result) ?? 0))}
+      {chips.map((result) => chip(result, t(`logs_${result}`), known.get(result) ?? 0))}
     </nav>
   );
 };

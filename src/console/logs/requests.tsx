@@ -1,6 +1,6 @@
 /** Requests as table rows: time, method and path with the error, status, model, key, duration, cost and id. Each leads to its page. */
 
-import type { RequestEntry } from "../../db/requests.ts";
+import { isSubmission, type RequestEntry } from "../../db/requests.ts";
 import { type Language, t as sentence } from "../../messages/index.ts";
 import { Copy } from "../parts/copy.tsx";
 import { useAround } from "../parts/context.ts";
@@ -10,7 +10,7 @@ import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 import { beside } from "./beside.ts";
-import { type Charge, isOfTask, isSubmission } from "./costs.ts";
+import { type Charge, isOfTask } from "./costs.ts";
 
 /** The colour of a status: success, refusals that may be retried, other errors. */
 export function look(status: number): { icon: string; tone: "" | "good" | "warn" | "bad" } {
@@ -56,7 +56,7 @@ const Row = ({ entry, keyName, charge, isOpen, to }: RowProps) => {
   const { at, request, path, status, outcome, message, ms, task, model } = entry;
   const failed = charge?.outcome !== undefined && charge.outcome !== "completed" ? charge.outcome : undefined;
   const error = outcome === "ok" ? failed : outcome;
-  const reason = error !== undefined && `${error}: ${errorText(language, error, outcome === "ok" ? undefined : message)}`;
+  const reason = error === undefined ? charge?.rescue : `${error}: ${errorText(language, error, outcome === "ok" ? undefined : message)}`;
   const [method = "", place = ""] = path.split(" ");
   const id = `request-${request}`;
   return (

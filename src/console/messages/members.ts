@@ -4,6 +4,7 @@ export default {
   en: {
     members: "Members",
     audit_log: "Audit log",
+    members_alone: "Only you use this account’s balance, keys and results.",
     members_lead: "{count} people share this account’s balance, keys and results.",
     member_person: "Person",
     member_you: "you",
@@ -101,6 +102,7 @@ export default {
   zh: {
     members: "成员",
     audit_log: "审计日志",
+    members_alone: "只有您使用此账户的余额、密钥和结果。",
     members_lead: "{count} 人共用此账户的余额、密钥和结果。",
     member_person: "人员",
     member_you: "您",
@@ -195,6 +197,7 @@ export default {
   ko: {
     members: "구성원",
     audit_log: "감사 로그",
+    members_alone: "이 계정의 잔액, 키, 결과는 혼자 사용합니다.",
     members_lead: "{count}명이 이 계정의 잔액, 키, 결과를 함께 사용합니다.",
     member_person: "사람",
     member_you: "나",
@@ -289,6 +292,7 @@ export default {
   ja: {
     members: "メンバー",
     audit_log: "監査ログ",
+    members_alone: "このアカウントの残高、キー、結果を使うのはあなただけです。",
     members_lead: "{count} 人がこのアカウントの残高、キー、結果を共有しています。",
     member_person: "メンバー",
     member_you: "あなた",

@@ -60,6 +60,7 @@ export default {
     docs_make: "Make",
     docs_guides: "Guides",
     docs_use: "Use it with",
+    docs_operate: "Operate it",
     docs_reference: "Reference",
     docs_toc: "On this page",
     docs_samples: "Samples, answers and trying it",
@@ -69,6 +70,7 @@ export default {
     try_free: "no charge",
     try_send: "Send · {amount}",
     docs_as_markdown: "This page as Markdown",
+    docs_edit: "Edit this page",
     docs_pages: "Next and previous page",
   },
   zh: {
@@ -129,6 +131,7 @@ export default {
     docs_make: "生成",
     docs_guides: "指南",
     docs_use: "搭配使用",
+    docs_operate: "运维",
     docs_reference: "参考",
     docs_toc: "本页内容",
     docs_samples: "示例、响应与试用",
@@ -138,6 +141,7 @@ export default {
     try_free: "不收费",
     try_send: "发送 · {amount}",
     docs_as_markdown: "本页的 Markdown 版本",
+    docs_edit: "编辑本页",
     docs_pages: "上一页和下一页",
   },
   ko: {
@@ -199,6 +203,7 @@ export default {
     docs_make: "만들기",
     docs_guides: "가이드",
     docs_use: "함께 쓰기",
+    docs_operate: "운영",
     docs_reference: "레퍼런스",
     docs_toc: "이 페이지의 내용",
     docs_samples: "예제, 응답, 사용해 보기",
@@ -208,6 +213,7 @@ export default {
     try_free: "무료",
     try_send: "보내기 · {amount}",
     docs_as_markdown: "이 페이지의 Markdown",
+    docs_edit: "이 페이지 편집",
     docs_pages: "이전 및 다음 페이지",
   },
   ja: {
@@ -270,6 +276,7 @@ export default {
     docs_make: "作成",
     docs_guides: "ガイド",
     docs_use: "組み合わせて使う",
+    docs_operate: "運用",
     docs_reference: "リファレンス",
     docs_toc: "このページの内容",
     docs_samples: "サンプル、応答、試行",
@@ -279,6 +286,7 @@ export default {
     try_free: "無料",
     try_send: "送信 · {amount}",
     docs_as_markdown: "このページの Markdown",
+    docs_edit: "このページを編集",
     docs_pages: "前後のページ",
   },
 };

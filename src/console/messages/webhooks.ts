@@ -1,4 +1,4 @@
-/** Webhooks and callbacks, in four languages. */
+/** Webhooks, in four languages. */
 
 export default {
   en: {

@@ -1,4 +1,4 @@
-/** The available models: the list, and each with its fields, price, usual time and code examples. */
+/** A model with its fields, price, usual time and code examples. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
@@ -12,78 +12,12 @@ import { buildSnippets } from "../playground/snippets.ts";
 import { Sample } from "../site/sample.tsx";
 import { FieldTable } from "./fields.tsx";
 import { ModelFacts } from "./facts.tsx";
-import { listPrices, usualTime } from "./prices.ts";
+import { list } from "./list.tsx";
 
-const kinds = ["image", "video", "file", "chat"] as const;
 const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix", file: "cube" } as const;
 
 /** Actions of a model beside its main kind. */
 export const otherActions = (choices: Choice[], model: string) => choices.filter((one) => one.model === model && one.id !== model);
-
-const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choices: Choice[] }) => {
-  const { t } = c.var;
-  return (
-    <li class="card stack tight filled">
-      <div class="row between">
-        <h3>
-          <a class="plain" href={`/console/models/${choice.model}`}>
-            {choice.model}
-          </a>
-        </h3>
-        <span class="meta">{usualTime(t, choice)}</span>
-      </div>
-      <ul class="meta num dots">
-        {[
-          ...listPrices(c, choice).map(([unit, amount]) => t("amount_of", { unit, amount })),
-          ...otherActions(choices, choice.model).map(({ action }) => t(`model_group_${action}`)),
-        ].map((text) => (
-          <li>{text}</li>
-        ))}
-      </ul>
-      <div class="row">
-        <a
-          class="btn sm"
-          href={`/console/playground?model=${encodeURIComponent(choice.id)}`}
-          aria-label={t("try_model", { model: choice.model })}
-        >
-          {t("try")}
-        </a>
-        <a class="btn ghost sm" href={`/console/models/${choice.model}`} aria-label={`${t("model_details")}: ${choice.model}`}>
-          {t("model_details")}
-        </a>
-      </div>
-    </li>
-  );
-};
-
-async function list(c: ConsoleContext) {
-  const { t } = c.var;
-  const choices = await readChoices(c);
-  return page(
-    c,
-    t("models"),
-    <>
-      {kinds.map((kind) => {
-        const members = choices.filter(({ action }) => action === kind);
-        return members.length === 0 ? null : (
-          <section>
-            <div class="sub">
-              <h2>{t(`model_group_${kind}`)}</h2>
-            </div>
-            <ul class="cols even">
-              {members.map((choice) => (
-                <Card c={c} choice={choice} choices={choices} />
-              ))}
-            </ul>
-          </section>
-        );
-      })}
-      {choices.length === 0 && <p class="muted">{t("no_models")}</p>}
-    </>,
-    200,
-    { lead: t("models_lead") },
-  );
-}
 
 /** The example request of each action of a model. */
 const sample = (c: ConsoleContext, choice: Choice) =>

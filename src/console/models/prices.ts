@@ -34,7 +34,7 @@ export const listPrices = (
 ];
 
 /** `about 15 s`, `about 2 min` */
-export function usualTime(t: Translate, { typicalSeconds }: Choice): string {
+export function usualTime(t: Translate, { typicalSeconds }: Pick<Choice, "typicalSeconds">): string {
   return typicalSeconds < 120
     ? t("about_seconds", { seconds: typicalSeconds })
     : t("about_minutes", { minutes: Math.round(typicalSeconds / 60) });

@@ -58,7 +58,7 @@ export interface View extends Required<Omit<Shown, "problem" | "runs">> {
   history: History;
 }
 
-const historyShown = 12;
+const historyShown = 20;
 const longestTitle = 60;
 const maxPromptInLink = 2000;
 
@@ -100,7 +100,7 @@ export interface History {
 
 export async function readHistory(c: ConsoleContext): Promise<History> {
   const tasks = await listTasks(c, `limit=${historyShown}`);
-  return { tasks, previews: await readPreviews(c, tasks) };
+  return { tasks, previews: await readPreviews(c, tasks, "strip") };
 }
 
 /** Videos of the account from which a character or a remix can be created. */

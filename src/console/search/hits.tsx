@@ -3,7 +3,7 @@
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 
-const kinds = ["guide", "reference", "page", "model", "key", "task", "batch", "request", "action"] as const;
+const kinds = ["guide", "reference", "page", "model", "key", "task", "batch", "conversation", "request", "action"] as const;
 
 export interface Hit {
   path: string;

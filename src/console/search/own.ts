@@ -1,11 +1,13 @@
-/** What a signed-in user can search beside the documentation: pages, actions, models, keys, batches and tasks of the account. */
+/** What a signed-in user can search beside the documentation: pages, actions, models, keys, batches, tasks of the account, and the user's conversations. */
 
 import type { ConsoleContext } from "../context.ts";
 import { isAtLeast, mayOpen } from "../access.ts";
 import { readBatches, taskPrompt } from "../answers.ts";
 import { batchName, countText } from "../batches/state.tsx";
 import { askGateway } from "../frame.tsx";
+import { listConversations } from "../../db/conversations.ts";
 import { readAccountKeys } from "../keys/account-keys.ts";
+import { relativeTime } from "../parts/date-time.tsx";
 import { readChoices } from "../playground/choices.ts";
 import { allPlaces } from "../shell/places.ts";
 import { findTasks } from "../tasks/search.ts";
@@ -99,6 +101,21 @@ async function searchBatches(c: ConsoleContext, query: string, { batches }: Dept
     }));
 }
 
+async function searchConversations(c: ConsoleContext, query: string): Promise<Hit[]> {
+  if (!mayOpen(c.get("membership").role, "GET", "/console/chat")) return [];
+  const { language } = c.var;
+  return (await listConversations(c.env.DB, { accountId: c.get("account").id, userId: c.get("user").id }))
+    .filter(({ id, title }) => hasAll(query, title, id))
+    .slice(0, maxOfKind)
+    .map(({ id, title, at }) => ({
+      path: `/console/chat/${id}`,
+      title,
+      lead: relativeTime(language, at, Date.now()),
+      icon: "chat",
+      kind: "conversation",
+    }));
+}
+
 async function searchTasks(c: ConsoleContext, query: string, { lists }: Depth): Promise<Hit[]> {
   if (query.length < minForTasks) return [];
   const { tasks } = await findTasks(c, { q: query }, undefined, lists);
@@ -133,6 +150,7 @@ export async function searchOwn(c: ConsoleContext, query: string, depth: Depth):
     searchModels(c, query),
     searchKeys(c, query),
     searchBatches(c, query, depth),
+    searchConversations(c, query),
     searchTasks(c, query, depth),
   ]);
   return found.flatMap((part) => (part.status === "fulfilled" ? part.value : []));

@@ -1,4 +1,7 @@
-/** The order of the documentation: groups of pages, each a file in `docs/`. `index` is the first page, at `/docs` itself. */
+/**
+ * The order of the documentation: groups of pages, each a file in `docs/`; `operate/...` are files of the repository's `docs/`. `index` is the
+ * first page, at `/docs` itself.
+ */
 
 export const contents = [
   { name: "docs_start", pages: ["index", "keys"] },
@@ -16,9 +19,9 @@ export const contents = [
       "errors",
       "limits",
       "languages",
-      "callbacks",
+      "webhooks",
       "delivery",
-      "browser-tokens",
+      "client-tokens",
       "openai",
       "agents",
     ],
@@ -42,6 +45,18 @@ export const contents = [
       "n8n",
     ],
   },
+  {
+    name: "docs_operate",
+    pages: [
+      "operate/deploy",
+      "operate/configuration",
+      "operate/providers",
+      "operate/models",
+      "operate/console",
+      "operate/operations",
+      "changelog",
+    ],
+  },
 ] as const;
 
 /** Every page's name, in order. */
@@ -49,3 +64,21 @@ export const pageNames: readonly string[] = contents.flatMap(({ pages }) => [...
 
 /** The path of a page. */
 export const docPath = (name: string) => (name === "index" ? "/docs" : `/docs/${name}`);
+
+/** The file of a page in the repository. */
+export function pageFile(name: string): string {
+  if (name === "changelog") return "CHANGELOG.md";
+  return name.startsWith("operate/") ? `docs/${name.slice("operate/".length)}.md` : `src/console/site/docs/${name}.md`;
+}
+
+const names = new Map(pageNames.map((name) => [pageFile(name), name]));
+
+/** The name of the page that a file of the repository is; undefined if it is none. */
+export const pageOfFile = (file: string): string | undefined => names.get(file);
+
+/** The addresses of earlier releases, and where these pages are now. */
+export const moved: Readonly<Record<string, string>> = {
+  "/docs/callbacks": "/docs/webhooks",
+  "/docs/browser-tokens": "/docs/client-tokens",
+  "/docs/reference/callbacks": "/docs/reference/webhooks",
+};

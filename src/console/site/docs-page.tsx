@@ -6,9 +6,10 @@ import { known } from "../../base/known.ts";
 import { Note } from "../parts/note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { contents, docPath } from "./contents.ts";
-import { type Doc, renderedPage } from "./docs.ts";
+import { editAddress, pageHead } from "./docs.ts";
 import { Html } from "./html.tsx";
 import { publicPage } from "./layout.tsx";
+import type { Doc } from "./rendering.ts";
 import { operationPath, operationsTagged, tagPath, tags, tagTitle } from "./openapi.ts";
 
 interface Place {
@@ -29,7 +30,7 @@ function groups(c: ConsoleContext): Group[] {
   return [
     ...contents.map(({ name, pages }) => ({
       title: t(name),
-      places: pages.map((page) => ({ path: docPath(page), title: renderedPage(page).title })),
+      places: pages.map((page) => ({ path: docPath(page), title: pageHead(page).title })),
     })),
     { title: t("models"), places: [{ path: "/docs/models", title: t("models") }] },
     {
@@ -110,6 +111,8 @@ interface DocsPage extends Omit<Doc, "html" | "name"> {
   isTranslated?: boolean;
   /** Address of the same page as Markdown. */
   markdown?: string;
+  /** Address at which the page's file is edited. */
+  edit?: string | undefined;
   /** What stands at the right in place of the headings. */
   aside?: Child;
   children?: Child;
@@ -117,7 +120,7 @@ interface DocsPage extends Omit<Doc, "html" | "name"> {
 
 /** Answers a page of the documentation. The text is English, whatever the language around it. */
 export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 200): Response | Promise<Response> {
-  const { group, isTranslated, title, description, sections, markdown, aside, children } = page;
+  const { group, isTranslated, title, description, sections, markdown, edit, aside, children } = page;
   const { t } = c.var;
   const path = c.req.path;
   const all = groups(c);
@@ -169,6 +172,12 @@ export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 
                 {t("docs_as_markdown")}
               </a>
             )}
+            {edit !== undefined && (
+              <a class="quiet" href={edit}>
+                <Icon name="pen" />
+                {t("docs_edit")}
+              </a>
+            )}
           </nav>
         ) : (
           <aside class="aside" aria-label={t("docs_samples")}>
@@ -190,6 +199,7 @@ export function writtenPage(c: ConsoleContext, doc: Doc) {
     ...doc,
     group: c.var.t(known(groupNames, doc.name)),
     markdown: `/docs/${doc.name}.md`,
+    edit: editAddress(c, doc.name),
     children: <Html html={doc.html} />,
   });
 }

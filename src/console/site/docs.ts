@@ -1,18 +1,12 @@
-/** The documentation as it was rendered by `npm run generate`, with this gateway's own address in every sample. */
+/** The documentation's pages, rendered when they are first asked for, with this gateway's own address in every sample. */
 
 import type { ConsoleContext } from "../context.ts";
 import { known } from "../../base/known.ts";
+import { repositoryUrl } from "../settings.ts";
 import { hashedPath } from "../static-files.ts";
-import rendered from "./docs.json";
-
-/** A page, rendered. */
-export interface Doc {
-  name: string;
-  title: string;
-  description: string;
-  html: string;
-  sections: { id: string; title: string }[];
-}
+import { pageFile, pageNames } from "./contents.ts";
+import { markdown } from "./markdown.ts";
+import { type Doc, type Head, readHead, renderDoc } from "./rendering.ts";
 
 /** The address that samples are written with. */
 const writtenBase = "https://gateway.example";
@@ -20,23 +14,49 @@ const writtenBase = "https://gateway.example";
 /** Text of the repository with the address by which this gateway was reached. */
 export const withBase = (c: ConsoleContext, text: string) => text.replaceAll(writtenBase, new URL(c.req.url).origin);
 
-const atHome = (c: ConsoleContext, html: string) =>
-  withBase(c, html)
+function atHome(c: ConsoleContext, html: string): string {
+  const repository = repositoryUrl(c.env);
+  const linked =
+    repository === undefined
+      ? html.replace(/<a href="\{\{repository\}\}[^"]*">(.*?)<\/a>/gs, "$1")
+      : html.replaceAll("{{repository}}", `${repository}/blob/main`);
+  return withBase(c, linked)
     .replaceAll("{{icons}}", hashedPath("icons.svg"))
     .replaceAll("{{copy}}", c.var.t("copy"))
     .replaceAll("{{copied}}", c.var.t("copied"));
+}
 
-/** The pages by their names. */
-export const docs: ReadonlyMap<string, Doc> = new Map(rendered.pages.map((page) => [page.name, page]));
+/** Keeps what a function returned for each name. */
+function kept<Value>(make: (name: string) => Value): (name: string) => Value {
+  const values = new Map<string, Value>();
+  return (name) => {
+    const value = values.get(name) ?? make(name);
+    values.set(name, value);
+    return value;
+  };
+}
 
-/** A page that the contents name. Throws when it was not rendered. */
-export const renderedPage = (name: string): Doc => known(docs, name);
+const source = (name: string) => known(new Map(Object.entries(markdown)), name);
+const rendered = kept((name) => renderDoc(name, source(name)));
 
-/** A page by its name, in HTML for this gateway. */
+/** The title and first paragraph of a page that the contents name. */
+export const pageHead: (name: string) => Head = kept((name) => readHead(source(name)));
+
+/** A page by its name, in HTML for this gateway; undefined for unknown ones. */
 export function docNamed(c: ConsoleContext, name: string): Doc | undefined {
-  const doc = docs.get(name);
-  return doc && { ...doc, html: atHome(c, doc.html) };
+  if (!pageNames.includes(name)) return undefined;
+  const doc = rendered(name);
+  return { ...doc, html: atHome(c, doc.html) };
+}
+
+/** Where a page is edited; undefined if the address of the repository is not set. */
+export function editAddress(c: ConsoleContext, name: string): string | undefined {
+  const repository = repositoryUrl(c.env);
+  return repository && `${repository}/edit/main/${pageFile(name)}`;
 }
 
 /** The request that the landing page shows, in three languages. */
-export const landingSample = (c: ConsoleContext) => atHome(c, rendered.landing);
+export function landingSample(c: ConsoleContext): string {
+  const { html } = rendered("landing");
+  return atHome(c, html.slice(html.indexOf('<div class="code"')));
+}

@@ -1,4 +1,4 @@
-/** The documentation's sources for programs: Markdown by page name. */
+/** The documentation's sources: Markdown by page name. */
 
 import index from "./docs/index.md";
 import keys from "./docs/keys.md";
@@ -16,9 +16,9 @@ import marks from "./docs/marks.md";
 import errors from "./docs/errors.md";
 import limits from "./docs/limits.md";
 import languages from "./docs/languages.md";
-import callbacks from "./docs/callbacks.md";
+import webhooks from "./docs/webhooks.md";
 import delivery from "./docs/delivery.md";
-import browserTokens from "./docs/browser-tokens.md";
+import clientTokens from "./docs/client-tokens.md";
 import openai from "./docs/openai.md";
 import agents from "./docs/agents.md";
 import clients from "./docs/clients.md";
@@ -35,8 +35,16 @@ import codex from "./docs/codex.md";
 import mcpClients from "./docs/mcp-clients.md";
 import openWebui from "./docs/open-webui.md";
 import n8n from "./docs/n8n.md";
+import landing from "./docs/landing.md";
+import deploy from "../../../docs/deploy.md";
+import configuration from "../../../docs/configuration.md";
+import providers from "../../../docs/providers.md";
+import models from "../../../docs/models.md";
+import consolePages from "../../../docs/console.md";
+import operations from "../../../docs/operations.md";
+import changelog from "../../../CHANGELOG.md";
 
-/** Every page of `contents.ts`. */
+/** Every page of `contents.ts`, and the request of the landing page. */
 export const markdown: Readonly<Record<string, string>> = {
   index,
   keys,
@@ -54,9 +62,9 @@ export const markdown: Readonly<Record<string, string>> = {
   errors,
   limits,
   languages,
-  callbacks,
+  webhooks,
   delivery,
-  "browser-tokens": browserTokens,
+  "client-tokens": clientTokens,
   openai,
   agents,
   clients,
@@ -73,4 +81,12 @@ export const markdown: Readonly<Record<string, string>> = {
   "mcp-clients": mcpClients,
   "open-webui": openWebui,
   n8n,
+  landing,
+  "operate/deploy": deploy,
+  "operate/configuration": configuration,
+  "operate/providers": providers,
+  "operate/models": models,
+  "operate/console": consolePages,
+  "operate/operations": operations,
+  changelog,
 };

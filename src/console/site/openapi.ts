@@ -171,9 +171,12 @@ export function words(schema: Schema): string {
   return [type, format, characters, range(one.minimum, maximum)].filter(Boolean).join(", ");
 }
 
-/** Examples of a body as JSON; text examples unchanged. */
-export const formatExamples = ({ examples = {} }: Content): string[] =>
-  Object.values(examples)
-    .map((example) => resolve(example).value)
-    .filter((value) => value !== undefined)
-    .map((value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2)));
+/** The examples of a body with their names, as JSON; text unchanged. */
+export const namedExamples = ({ examples = {} }: Content): { name: string; text: string }[] =>
+  Object.entries(examples).flatMap(([name, example]) => {
+    const { value } = resolve(example);
+    return value === undefined ? [] : [{ name, text: typeof value === "string" ? value : JSON.stringify(value, null, 2) }];
+  });
+
+/** The same without their names. */
+export const formatExamples = (content: Content): string[] => namedExamples(content).map(({ text }) => text);

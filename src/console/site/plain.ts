@@ -1,8 +1,8 @@
 /** Pages for programs: llms.txt (llmstxt.org), robots.txt, the documentation as Markdown. */
 
 import type { ConsoleContext } from "../context.ts";
-import { contents } from "./contents.ts";
-import { renderedPage, withBase } from "./docs.ts";
+import { contents, pageNames } from "./contents.ts";
+import { pageHead, withBase } from "./docs.ts";
 import { markdown } from "./markdown.ts";
 
 const english: Record<(typeof contents)[number]["name"], string> = {
@@ -10,6 +10,7 @@ const english: Record<(typeof contents)[number]["name"], string> = {
   docs_make: "Make",
   docs_guides: "Guides",
   docs_use: "Use it with",
+  docs_operate: "Operate it",
 };
 
 /** Answers the list of pages for language models, each with its Markdown. */
@@ -17,7 +18,7 @@ export function llmsText(c: ConsoleContext): Response {
   const { origin } = new URL(c.req.url);
   const groups = contents.map(({ name, pages }) => {
     const lines = pages.map((page) => {
-      const { title, description } = renderedPage(page);
+      const { title, description } = pageHead(page);
       return `- [${title}](${origin}/docs/${page}.md): ${description}`;
     });
     return `## ${english[name]}\n\n${lines.join("\n")}`;
@@ -49,6 +50,6 @@ export const robotsText = (c: ConsoleContext): Response =>
 
 /** A page as Markdown, with this gateway's URL in its samples; undefined for unknown names. */
 export function markdownPage(c: ConsoleContext, name: string): Response | undefined {
-  const text = Object.hasOwn(markdown, name) ? markdown[name] : undefined;
+  const text = pageNames.includes(name) ? markdown[name] : undefined;
   return text === undefined ? undefined : c.body(withBase(c, text), 200, { "content-type": "text/markdown; charset=utf-8" });
 }

@@ -160,19 +160,42 @@ const Success = ({ status, answer }: { status: string; answer: api.Answer }) => 
   </>
 );
 
+/** The errors of an operation: each code with what it means, and the answer, folded. */
 const Errors = ({ answers }: { answers: [status: string, answer: api.Answer][] }) => (
   <>
     <h2 id="errors">Errors</h2>
     <ul class="params">
-      {answers.map(([status, answer]) => (
-        <li>
-          <p class="row gap1">
-            <code class="name">{status}</code>
-            <span class="meta">{(answer["x-error-codes"] ?? []).join(", ")}</span>
-          </p>
-          <Html html={paragraphs(answer.description)} />
-        </li>
-      ))}
+      {answers.map(([status, answer]) => {
+        const examples = Object.values(answer.content ?? {}).flatMap(api.namedExamples);
+        const meanings = answer.description.split("\n\n");
+        return (
+          <li>
+            <p class="row gap1">
+              <code class="name">{status}</code>
+              {examples.length === 0 && <span class="muted">{answer.description}</span>}
+            </p>
+            {examples.map(({ name, text }) => {
+              const id = `error-${status}-${name}`;
+              const meaning = meanings.find((one) => one.startsWith(`\`${name}\``)) ?? name.replaceAll("_", " ");
+              return (
+                <details>
+                  <summary>
+                    <Html html={sentence(meaning)} />
+                  </summary>
+                  <div class="code plain">
+                    <Copy of={id} label={`${useAround().t("copy")}: ${name}`} />
+                    <pre tabindex={0} aria-label={name}>
+                      <code id={id}>
+                        <Html html={colouredJson(text)} />
+                      </code>
+                    </pre>
+                  </div>
+                </details>
+              );
+            })}
+          </li>
+        );
+      })}
     </ul>
   </>
 );

@@ -8,6 +8,7 @@ import { docsSearchPage } from "../search/pages.tsx";
 import { languageCookie, recognize } from "../frame.tsx";
 import { chooseLanguage, translator } from "../messages.ts";
 import { describeApi } from "./description.ts";
+import { moved } from "./contents.ts";
 import { docNamed } from "./docs.ts";
 import { docsPage, writtenPage } from "./docs-page.tsx";
 import { landing } from "./landing.tsx";
@@ -49,16 +50,18 @@ const missing = (c: ConsoleContext) =>
 
 /** A page of the documentation by its name; with `.md` its Markdown. */
 function written(c: ConsoleContext): Response | Promise<Response> {
-  const name = c.req.param("name") ?? "index";
-  if (name.endsWith(".md")) return markdownPage(c, name.slice(0, -".md".length)) ?? missing(c);
-  const doc = name === "index" && c.req.param("name") !== undefined ? undefined : docNamed(c, name);
-  return doc ? writtenPage(c, doc) : missing(c);
+  const name = c.req.path.slice("/docs/".length) || "index";
+  if (name.endsWith(".md")) return markdownPage(c, name.slice(0, -".md".length)) ?? elsewhere(c);
+  const doc = c.req.path === "/docs/index" ? undefined : docNamed(c, name);
+  return doc ? writtenPage(c, doc) : elsewhere(c);
 }
 
-/** A path with a trailing slash is the same page. */
+/** A path with a trailing slash is the same page, and pages have moved. */
 function elsewhere(c: ConsoleContext): Response | Promise<Response> {
   const { pathname, search } = new URL(c.req.url);
-  return pathname.endsWith("/") ? c.redirect(pathname.replace(/\/+$/, "") + search, 301) : missing(c);
+  const [, path = "", markdown = ""] = /^(.*?)(\.md)?\/*$/.exec(pathname) ?? [];
+  const to = (moved[path] ?? path) + markdown;
+  return to === pathname ? missing(c) : c.redirect(to + search, 301);
 }
 
 export const site = new Hono<ConsoleEnvironment>()
@@ -75,7 +78,8 @@ export const site = new Hono<ConsoleEnvironment>()
   .get("/docs/models", modelList)
   .get("/docs/models/:model", async (c) => (await modelPage(c, c.req.param("model"))) ?? missing(c))
   .get("/docs/reference", referenceIndex)
-  .get("/docs/reference/:tag", (c) => referencePage(c, c.req.param("tag")) ?? missing(c))
+  .get("/docs/reference/:tag", (c) => referencePage(c, c.req.param("tag")) ?? elsewhere(c))
   .get("/docs/reference/:tag/:id", async (c) => (await operationPage(c, c.req.param("tag"), c.req.param("id"))) ?? missing(c))
   .get("/docs/:name", written)
+  .get("/docs/operate/:name", written)
   .get("/docs/*", elsewhere);

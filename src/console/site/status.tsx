@@ -3,7 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import { percentText } from "../amounts.ts";
 import type { Kind } from "../../catalog/models.ts";
-import { type KindOutcome, readOutcomes } from "../../db/settled-sums.ts";
+import { type Outcomes, readOutcomes } from "../../db/settled-sums.ts";
 import { alert } from "../../base/log.ts";
 import { Pill } from "../parts/status.tsx";
 import { Facts, Table } from "../parts/table.tsx";
@@ -18,7 +18,7 @@ type State = "operational" | "degraded" | "unavailable";
 
 interface Status {
   submissions: State;
-  kinds: KindOutcome[];
+  kinds: ({ kind: string } & Outcomes)[];
   updatedAt: number;
 }
 
@@ -38,7 +38,7 @@ function currentStatus(c: ConsoleContext): Promise<Status> {
 /** Never throws. If the database does not answer, submissions are down. */
 async function readStatus({ env }: ConsoleContext, now: number): Promise<Status> {
   try {
-    const kinds = await readOutcomes(env.DB, now - hourMs);
+    const kinds = [...(await readOutcomes(env.DB, now - hourMs))].map(([kind, outcomes]) => ({ kind, ...outcomes }));
     const isGood = kinds.every(({ completionRate }) => completionRate >= goodRate);
     return { submissions: isGood ? "operational" : "degraded", kinds, updatedAt: now };
   } catch (error) {

@@ -1,4 +1,4 @@
-/** The sandbox's sample video, in the browser's own player. */
+/** The sandbox's sample video, in the browser's own player, with captions. */
 
 import type { ConsoleContext } from "../context.ts";
 import { hashedPath } from "../static-files.ts";
@@ -13,5 +13,7 @@ export const Video = ({ c }: { c: ConsoleContext }) => (
     poster={hashedPath("waves.webp")}
     src={hashedPath("waves.mp4")}
     aria-label={c.var.t("site_video")}
-  />
+  >
+    <track kind="captions" srclang="en" label="English" src={hashedPath("waves.vtt")} />
+  </video>
 );

@@ -3,6 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import type { Role } from "../../base/roles.ts";
 import { TextField } from "../parts/field.tsx";
+import { Fold } from "../parts/fold.tsx";
 import type { FieldProblem } from "../parts/note.tsx";
 
 /** What a refused form of the page contained. */
@@ -41,63 +42,67 @@ export const InviteForms = ({ c, refused }: FormsProps) => {
   const typed = (form: RefusedForm["form"], name: string) => (refused?.form === form ? refused.typed(name) : undefined);
   const findError = (name: string) => refused?.problems.find(({ field }) => field === name)?.text;
   return (
-    <section class="duo">
-      <form method="post" action="/console/members/invite" class="card stack">
-        <h2 id="invite">{t("invite_by_mail")}</h2>
-        <TextField
-          name="email"
-          type="email"
-          label={t("email")}
-          autocomplete="off"
-          maxlength={254}
-          value={typed("mail", "email")}
-          error={findError("email")}
-          required
-        />
-        <Roles c={c} of={mailRoles(c.get("membership").role)} id="mail-role" />
-        <p>
-          <button class="btn primary">{t("invite")}</button>
-        </p>
-      </form>
-      <form method="post" action="/console/members/link" class="card stack">
-        <h2>{t("invite_by_link")}</h2>
-        <TextField
-          name="link"
-          label={t("link_name")}
-          autocomplete="off"
-          maxlength={100}
-          value={typed("link", "link")}
-          hint={t("link_hint")}
-          error={findError("link")}
-          required
-        />
-        <Roles c={c} of={linkRoles} id="link-role" />
-        <div class="cols two">
-          <TextField
-            name="people"
-            type="number"
-            label={t("link_people")}
-            min={1}
-            max={maxPeople}
-            value={typed("link", "people") || "10"}
-            error={findError("people")}
-            required
-          />
-          <TextField
-            name="days"
-            type="number"
-            label={t("link_days")}
-            min={1}
-            max={maxDays}
-            value={typed("link", "days") || "7"}
-            error={findError("days")}
-            required
-          />
+    <section>
+      <Fold text={t("invite")} isOpen={refused?.form === "mail" || refused?.form === "link"}>
+        <div class="duo">
+          <form method="post" action="/console/members/invite" class="card stack">
+            <h2 id="invite">{t("invite_by_mail")}</h2>
+            <TextField
+              name="email"
+              type="email"
+              label={t("email")}
+              autocomplete="off"
+              maxlength={254}
+              value={typed("mail", "email")}
+              error={findError("email")}
+              required
+            />
+            <Roles c={c} of={mailRoles(c.get("membership").role)} id="mail-role" />
+            <p>
+              <button class="btn primary">{t("invite")}</button>
+            </p>
+          </form>
+          <form method="post" action="/console/members/link" class="card stack">
+            <h2>{t("invite_by_link")}</h2>
+            <TextField
+              name="link"
+              label={t("link_name")}
+              autocomplete="off"
+              maxlength={100}
+              value={typed("link", "link")}
+              hint={t("link_hint")}
+              error={findError("link")}
+              required
+            />
+            <Roles c={c} of={linkRoles} id="link-role" />
+            <div class="cols two">
+              <TextField
+                name="people"
+                type="number"
+                label={t("link_people")}
+                min={1}
+                max={maxPeople}
+                value={typed("link", "people") || "10"}
+                error={findError("people")}
+                required
+              />
+              <TextField
+                name="days"
+                type="number"
+                label={t("link_days")}
+                min={1}
+                max={maxDays}
+                value={typed("link", "days") || "7"}
+                error={findError("days")}
+                required
+              />
+            </div>
+            <p>
+              <button class="btn">{t("make_link")}</button>
+            </p>
+          </form>
         </div>
-        <p>
-          <button class="btn">{t("make_link")}</button>
-        </p>
-      </form>
+      </Fold>
     </section>
   );
 };

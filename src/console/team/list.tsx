@@ -265,7 +265,7 @@ export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
     </>,
     refused ? 400 : 200,
     {
-      lead: t("members_lead", { count: members.length }),
+      lead: members.length === 1 ? t("members_alone") : t("members_lead", { count: members.length }),
       toast: Object.hasOwn(outcomes, done) ? t(outcomes[done as keyof typeof outcomes]) : undefined,
       ...(isManager && {
         actions: (

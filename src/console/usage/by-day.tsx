@@ -1,7 +1,7 @@
 /** Charges by day and model: the chart, a table by model as its legend, and a table by day. */
 
 import { percentText } from "../amounts.ts";
-import type { Spent } from "../../db/ledger-reports.ts";
+import type { ModelUse, Spent } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
 import { dateText } from "../parts/date-time.tsx";
@@ -11,7 +11,7 @@ import { Chart, type Series, toSeries } from "./chart.tsx";
 const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
 
 /** Days without a charge have no row; the chart includes them. */
-export const ByDay = ({ spent, since, days }: { spent: Spent[]; since: number; days: number }) => {
+export const ByDay = ({ spent, uses, since, days }: { spent: Spent[]; uses: ModelUse[]; since: number; days: number }) => {
   const { t, unit } = useAround();
   if (spent.length === 0) return <p class="muted">{t("usage_nothing")}</p>;
   const series = toSeries(spent);
@@ -24,7 +24,7 @@ export const ByDay = ({ spent, since, days }: { spent: Spent[]; since: number; d
         </header>
         <Chart series={series} since={since} days={days} />
       </div>
-      <ByModel series={series} />
+      <ByModel series={series} uses={uses} />
       <details class="more">
         <summary>{t("usage_each_day")}</summary>
         <Days spent={spent} />
@@ -33,37 +33,50 @@ export const ByDay = ({ spent, since, days }: { spent: Spent[]; since: number; d
   );
 };
 
-/** The legend: each model with its colour, share and sum. */
-const ByModel = ({ series }: { series: Series[] }) => {
+/** The legend: each model with its colour, runs, share and sum. Models that cost nothing have no colour. */
+const ByModel = ({ series, uses }: { series: Series[]; uses: ModelUse[] }) => {
   const { t, language } = useAround();
+  const shown = new Set(series.flatMap(({ of }) => of.map(({ model }) => model)));
+  const free = uses.filter(({ model }) => !shown.has(model)).map(({ model }) => ({ model, colour: "", charged: 0, of: [{ model }] }));
+  const runsOf = (models: { model: string }[]) => {
+    const names = new Set(models.map(({ model }) => model));
+    return uses.reduce((runs, use) => runs + (names.has(use.model) ? use.runs : 0), 0);
+  };
   const total = series.reduce((all, { charged }) => all + charged, 0);
   const share = (charged: number) => percentText(language, charged / total);
   return (
     <Table
       id="by-model"
       label={t("usage_by_model")}
-      columns={[t("model"), { name: t("usage_share"), isNumber: true }, { name: t("usage_charged"), isNumber: true }]}
+      columns={[
+        t("model"),
+        { name: t("usage_runs"), isNumber: true },
+        { name: t("usage_share"), isNumber: true, isExtra: true },
+        { name: t("usage_charged"), isNumber: true },
+      ]}
       foot={
         <tr>
           <th scope="row">{t("usage_total")}</th>
-          <td class="num">{share(total)}</td>
+          <td class="num">{uses.reduce((runs, use) => runs + use.runs, 0).toLocaleString(language)}</td>
+          <td class="num hide-s">{share(total)}</td>
           <td class="num">
             <Money millionths={total} />
           </td>
         </tr>
       }
     >
-      {series.map(({ model, colour, charged }) => (
+      {[...series, ...free].map(({ model, colour, charged, of }) => (
         <tr>
           <th scope="row">
             <span class="row">
               <svg class="key" viewBox="0 0 10 10" aria-hidden="true">
-                <rect class={colour} width="10" height="10" rx="2" />
+                {colour !== "" && <rect class={colour} width="10" height="10" rx="2" />}
               </svg>
               {model ?? t("usage_others")}
             </span>
           </th>
-          <td class="num">{share(charged)}</td>
+          <td class="num">{runsOf(of).toLocaleString(language)}</td>
+          <td class="num hide-s">{share(charged)}</td>
           <td class="num">
             <Money millionths={charged} />
           </td>

@@ -61,8 +61,11 @@ export const csvHeaders = (name: string): Record<string, string> => ({
   "content-disposition": `attachment; filename="${name}.csv"`,
 });
 
-/** All entries since `since` (milliseconds), newest first. */
+/** All entries of a period (milliseconds), newest first. */
 export const csv = (
   read: (page: { since: number; limit: number; after?: Place | undefined }) => Promise<Entry[]>,
-  since: number,
-): ReadableStream<Uint8Array> => csvOf<Entry>(columns, (page) => read({ since, ...page }));
+  { since, until }: { since: number; until: number },
+): ReadableStream<Uint8Array> => csvOf<Entry>(columns, ({ limit, after }) => read({ since, limit, after: after ?? endOf(until) }));
+
+/** The place that all entries before `until` (milliseconds) come after. */
+export const endOf = (until: number): Place => ({ at: until, taskId: "" });

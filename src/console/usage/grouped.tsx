@@ -8,6 +8,7 @@ import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Table } from "../parts/table.tsx";
+import { type Period, toDate } from "./period.tsx";
 
 const groups = ["key", "reference"] as const;
 export type Group = (typeof groups)[number];
@@ -24,12 +25,14 @@ interface Row {
 }
 
 const maxRows = 50;
-const toDate = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
-/** The account's usage since `since` (milliseconds, the start of a day) by this group, the highest charge first; undefined if the API refuses. */
-export async function readGrouped(c: ConsoleContext, group: Group, since: number): Promise<Row[] | undefined> {
+/** The period as the API's query. */
+const toQuery = ({ since, until }: Period) => `from=${toDate(since)}&to=${toDate(until - 1)}`;
+
+/** The account's usage in a period by this group, the highest charge first; undefined if the API refuses. */
+export async function readGrouped(c: ConsoleContext, group: Group, period: Period): Promise<Row[] | undefined> {
   const [answer, keys] = await Promise.all([
-    askGateway(c, `/v1/usage?from=${toDate(since)}&group_by=${group}`),
+    askGateway(c, `/v1/usage?${toQuery(period)}&group_by=${group}`),
     group === "key" ? listKeys(c.env.DB, c.get("account").id) : [],
   ]);
   if (!answer.ok) return undefined;
@@ -46,16 +49,16 @@ export async function readGrouped(c: ConsoleContext, group: Group, since: number
 }
 
 /** `GET /console/usage/focus.csv`: the API's own table with the columns of FOCUS. */
-export async function downloadFocus(c: ConsoleContext, since: number): Promise<Response> {
-  const answer = await askGateway(c, `/v1/usage?from=${toDate(since)}&format=focus`);
+export async function downloadFocus(c: ConsoleContext, period: Period): Promise<Response> {
+  const answer = await askGateway(c, `/v1/usage?${toQuery(period)}&format=focus`);
   if (!answer.ok) return nothingHere(c);
   return c.body(await answer.text(), 200, {
     "content-type": "text/csv; charset=utf-8",
-    "content-disposition": `attachment; filename="focus-${toDate(since)}-${toDate(Date.now())}.csv"`,
+    "content-disposition": `attachment; filename="focus-${toDate(period.since)}-${toDate(period.until - 1)}.csv"`,
   });
 }
 
-export const Grouped = ({ group, rows, days }: { group: Group; rows: Row[] | undefined; days: number }) => {
+export const Grouped = ({ group, rows, query }: { group: Group; rows: Row[] | undefined } & Pick<Period, "query">) => {
   const { t, language } = useAround();
   return (
     <>
@@ -63,7 +66,7 @@ export const Grouped = ({ group, rows, days }: { group: Group; rows: Row[] | und
         <h2 id="grouped">{t(`usage_by_${group}`)}</h2>
         <nav class="seg sm push" aria-label={t("usage_group")}>
           {groups.map((one) => (
-            <a href={`/console/usage?days=${days}&by=${one}#grouped`} aria-current={one === group ? "true" : undefined}>
+            <a href={`/console/usage?${query}&by=${one}#grouped`} aria-current={one === group ? "true" : undefined}>
               {t(`usage_${one}`)}
             </a>
           ))}

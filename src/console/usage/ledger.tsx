@@ -16,10 +16,10 @@ const Outcome = ({ outcome }: { outcome: string | null }) => {
   if (outcome === null) return <Pill icon="clock" text={t("usage_open")} />;
   if (outcome === "completed") return <>{t("completed")}</>;
   return (
-    <span class="row">
+    <>
       <StatusPill task={{ status: "failed", error: outcome }} />
-      {outcome !== "cancelled" && reasonText(t, outcome)}
-    </span>
+      {outcome !== "cancelled" && <div class="meta">{reasonText(t, outcome)}</div>}
+    </>
   );
 };
 

@@ -1,28 +1,32 @@
-/** The usage page: balance, charges by day and model, and the ledger's entries. */
+/** The usage page: spending, runs and pace, charges by day, model, key or reference, budgets, and the ledger's entries. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { type Place, startOfDays } from "../../db/ledger-reports.ts";
+import type { Place } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
-import { readBalance, readEntries, readSpent } from "../ledger.ts";
+import { percentText } from "../amounts.ts";
+import { daysLeft } from "../billing/series.ts";
+import { readBalance, readEntries, readSpent, readUses } from "../ledger.ts";
 import { notYourRole, page, signedIn } from "../frame.tsx";
-import { csv, csvHeaders } from "./csv.ts";
+import { csv, csvHeaders, endOf } from "./csv.ts";
+import { Budgets, readLimits } from "./budgets.tsx";
 import { ByDay } from "./by-day.tsx";
 import { downloadFocus, type Group, Grouped, parseGroup, readGrouped } from "./grouped.tsx";
 import { Ledger } from "./ledger.tsx";
+import { type Period, Periods, readPeriod, toDate } from "./period.tsx";
+import { useAround } from "../parts/context.ts";
+import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
+import { Problem } from "../parts/note.tsx";
 import { Stats } from "../parts/table.tsx";
 
-const periods = [7, 30, 90];
 const rowsOnPage = 50;
 
-/** The number of requested days, including today: one of the periods. */
-const parseDays = (c: ConsoleContext) => periods.find((days) => String(days) === c.req.query("days")) ?? 30;
-
-/** The page with this period and grouping; the default grouping is left out. */
-const pathWith = (days: number, group: Group, after?: Place) =>
-  `/console/usage?days=${days}${group === "key" ? "" : `&by=${group}`}${after ? `&after=${after.at}_${after.taskId}` : ""}`;
+/** What the address has besides the period; the default grouping is left out. */
+const withGroup = (group: Group) => (group === "key" ? "" : `&by=${group}`);
+const pathWith = ({ query }: Period, group: Group, after?: Place) =>
+  `/console/usage?${query}${withGroup(group)}${after ? `&after=${after.at}_${after.taskId}` : ""}`;
 
 /** The position `{milliseconds}_{task}` in the link to older entries. */
 function parsePlace(text = ""): Place | undefined {
@@ -31,42 +35,77 @@ function parsePlace(text = ""): Place | undefined {
 }
 
 async function usagePage(c: ConsoleContext) {
-  const { t, account } = c.var;
+  const { t, account, language } = c.var;
   // The ledger names the tasks of the whole account.
   const isMember = c.get("membership").role === "member";
-  const days = parseDays(c);
-  const since = startOfDays(days, Date.now());
+  const period = readPeriod(c);
+  const { since, until, days, own } = period;
   const after = parsePlace(c.req.query("after"));
   const group = parseGroup(c.req.query("by"));
-  const [balance, spent, read, grouped] = await Promise.all([
+  const [balance, charged, uses, read, grouped, limits] = await Promise.all([
     readBalance(c, account.id),
     readSpent(c, account.id, since),
+    readUses(c, account.id, since, until),
     isMember ? undefined : readEntries(c, account.id),
-    readGrouped(c, group, since),
+    readGrouped(c, group, period),
+    readLimits(c),
   ]);
-  const entries = (await read?.({ since, after, limit: rowsOnPage + 1 })) ?? [];
+  const spent = charged.filter(({ day }) => day < until);
+  const entries = (await read?.({ since, after: after ?? endOf(until), limit: rowsOnPage + 1 })) ?? [];
   const shown = entries.slice(0, rowsOnPage);
   const last = entries.length > rowsOnPage ? shown.at(-1) : undefined;
-  const total = spent.reduce((sum, { charged }) => sum + charged, 0);
+  const total = spent.reduce((sum, one) => sum + one.charged, 0);
+  const runs = uses.reduce((sum, one) => sum + one.runs, 0);
+  const completed = uses.reduce((sum, one) => sum + one.completed, 0);
+  const left = remaining(balance);
+  const lasts = left === null ? undefined : daysLeft(left, total, days);
   return page(
     c,
     t("usage"),
     <>
+      {own?.isRefused && (
+        <section>
+          <Problem text={t("usage_bad_dates")} />
+        </section>
+      )}
       <section>
         <Stats
           of={[
-            [t("usage_spent_in", { days }), <Money millionths={total} />],
-            [t("remaining"), <Money millionths={remaining(balance)} />],
-            [t("reserved"), <Money millionths={balance.reserved} />],
-            [t("used"), <Money millionths={balance.used} />, t("usage_used_since")],
+            [
+              t("usage_spent_in", { days }),
+              <Money millionths={total} />,
+              <Filled message="usage_used_since" by={{ amount: <Money millionths={balance.used} /> }} />,
+            ],
+            [
+              t("usage_runs"),
+              runs.toLocaleString(language),
+              runs === 0 ? undefined : t("usage_runs_completed", { share: percentText(language, completed / runs) }),
+            ],
+            [
+              t("remaining"),
+              <Money millionths={left} />,
+              <Filled message="reserved_small" by={{ amount: <Money millionths={balance.reserved} /> }} />,
+            ],
+            [
+              t("usage_lasts"),
+              lasts !== undefined
+                ? t("usage_lasts_days", { days: lasts.toLocaleString(language) })
+                : total > 0 && left !== 0
+                  ? t("usage_lasts_long")
+                  : "–",
+              total > 0 ? t("usage_pace") : undefined,
+            ],
           ]}
         />
       </section>
       <section>
-        <ByDay spent={spent} since={since} days={days} />
+        <ByDay spent={spent} uses={uses} since={since} days={days} />
       </section>
       <section>
-        <Grouped group={group} rows={grouped} days={days} />
+        <Budgets c={c} limits={limits} />
+      </section>
+      <section>
+        <Grouped group={group} rows={grouped} query={period.query} />
       </section>
       {!isMember && (
         <section>
@@ -77,12 +116,12 @@ async function usagePage(c: ConsoleContext) {
           {(after || last) && (
             <p class="pager">
               {after && (
-                <a class="btn sm" href={`${pathWith(days, group)}#charges`}>
+                <a class="btn sm" href={`${pathWith(period, group)}#charges`}>
                   {t("usage_newest")}
                 </a>
               )}
               {last && (
-                <a class="btn sm push" href={`${pathWith(days, group, last)}#charges`}>
+                <a class="btn sm push" href={`${pathWith(period, group, last)}#charges`}>
                   {t("usage_older")}
                 </a>
               )}
@@ -91,35 +130,31 @@ async function usagePage(c: ConsoleContext) {
         </section>
       )}
     </>,
-    200,
-    { actions: <Actions c={c} days={days} group={group} hasEntries={entries.length > 0} /> },
+    own?.isRefused ? 400 : 200,
+    {
+      actions: (
+        <>
+          <Periods period={period} more={withGroup(group)} />
+          {entries.length > 0 && <Downloads period={period} />}
+        </>
+      ),
+    },
   );
 }
 
-/** The choice of the period, and the download of its entries. */
-const Actions = ({ c, days, group, hasEntries }: { c: ConsoleContext; days: number; group: Group; hasEntries: boolean }) => {
-  const { t } = c.var;
+/** The period's entries as files. */
+const Downloads = ({ period: { query, days } }: { period: Period }) => {
+  const { t } = useAround();
   return (
     <>
-      <nav class="seg" aria-label={t("usage_period")}>
-        {periods.map((period) => (
-          <a href={pathWith(period, group)} aria-current={period === days ? "page" : undefined}>
-            {t("usage_days", { days: period })}
-          </a>
-        ))}
-      </nav>
-      {hasEntries && (
-        <a class="btn" href={`/console/usage/charges.csv?days=${days}`} aria-label={t("usage_csv", { days })}>
-          <Icon name="down" />
-          CSV
-        </a>
-      )}
-      {hasEntries && (
-        <a class="btn" href={`/console/usage/focus.csv?days=${days}`} aria-label={t("usage_focus", { days })}>
-          <Icon name="down" />
-          FOCUS
-        </a>
-      )}
+      <a class="btn" href={`/console/usage/charges.csv?${query}`} aria-label={t("usage_csv", { days })}>
+        <Icon name="down" />
+        CSV
+      </a>
+      <a class="btn" href={`/console/usage/focus.csv?${query}`} aria-label={t("usage_focus", { days })}>
+        <Icon name="down" />
+        FOCUS
+      </a>
     </>
   );
 };
@@ -127,14 +162,13 @@ const Actions = ({ c, days, group, hasEntries }: { c: ConsoleContext; days: numb
 /** Downloads every entry of the period. */
 async function download(c: ConsoleContext) {
   if (c.get("membership").role === "member") return notYourRole(c);
-  const now = Date.now();
-  const since = startOfDays(parseDays(c), now);
-  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  return c.body(csv(await readEntries(c, c.var.account.id), since), 200, csvHeaders(`charges-${day(since)}-${day(now)}`));
+  const period = readPeriod(c);
+  const name = `charges-${toDate(period.since)}-${toDate(period.until - 1)}`;
+  return c.body(csv(await readEntries(c, c.var.account.id), period), 200, csvHeaders(name));
 }
 
 export const usage = new Hono<ConsoleEnvironment>()
   .use(signedIn)
   .get("/", usagePage)
   .get("/charges.csv", download)
-  .get("/focus.csv", (c) => downloadFocus(c, startOfDays(parseDays(c), Date.now())));
+  .get("/focus.csv", (c) => downloadFocus(c, readPeriod(c)));

@@ -151,7 +151,7 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
       <section>
         <div class="sub">
           <h2>{t("check_signature")}</h2>
-          <a class="push t13" href="/docs/callbacks">
+          <a class="push t13" href="/docs/webhooks">
             {t("docs")}
           </a>
         </div>

@@ -2,10 +2,13 @@
 
 import type { AppContext } from "./context.ts";
 import type { TaskData } from "../client.ts";
-import { toError } from "./errors.ts";
+import { toError, withFieldRenamed } from "./errors.ts";
 import { batchOf, type StoredFile } from "./file-view.ts";
 import { usage } from "./image-answer.ts";
+import type { Fields } from "./form.ts";
 import { readLines } from "./lines.ts";
+import { toResponseParam } from "./responses/request.ts";
+import { toResponse } from "./responses/responses.ts";
 import { toVideo } from "./video-view.ts";
 
 /** A line of the gateway's results. */
@@ -15,20 +18,30 @@ interface ResultLine {
   task?: string;
   response?: TaskData | ChatCompletion;
   error?: { code: string; message: string; param?: string | null };
+  /** Of a chat: what its answer shows of the request. */
+  openai?: Fields;
 }
 
-/** True if the file has the results of a batch that was begun on these paths. */
-export async function findResults(c: AppContext, { id, filename }: StoredFile): Promise<boolean> {
+/** The endpoint of the batch that was begun on these paths, if the file has its results. */
+export async function findEndpoint(c: AppContext, { id, filename }: StoredFile): Promise<string | undefined> {
   const batch = batchOf(filename);
-  if (batch === undefined) return false;
+  if (batch === undefined) return undefined;
   const answer = await c.var.gateway.send(`/v1/batches/${batch}`);
-  if (!answer.ok) return (await answer.body?.cancel(), false);
-  const { results_file: results, openai } = await answer.json<{ results_file?: string; openai?: object }>();
-  return results === id && openai !== undefined;
+  if (!answer.ok) {
+    await answer.body?.cancel();
+    return undefined;
+  }
+  const { results_file: results, openai } = await answer.json<{ results_file?: string; openai?: { endpoint: string } }>();
+  return results === id ? openai?.endpoint : undefined;
 }
 
 /** The lines of the results with this status, converted while they are read. */
-export function toOutput(results: ReadableStream<Uint8Array>, status: ResultLine["status"]): ReadableStream<Uint8Array> {
+export function toOutput(
+  c: AppContext,
+  results: ReadableStream<Uint8Array>,
+  endpoint: string,
+  status: ResultLine["status"],
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const lines = readLines(results);
   return new ReadableStream({
@@ -38,7 +51,7 @@ export function toOutput(results: ReadableStream<Uint8Array>, status: ResultLine
         if (done) return controller.close();
         const line = JSON.parse(value.text) as ResultLine;
         if (line.status !== status) continue;
-        return controller.enqueue(encoder.encode(`${JSON.stringify(toLine(line, value.line))}\n`));
+        return controller.enqueue(encoder.encode(`${JSON.stringify(toLine(c, endpoint, line, value.line))}\n`));
       }
     },
     async cancel() {
@@ -47,29 +60,35 @@ export function toOutput(results: ReadableStream<Uint8Array>, status: ResultLine
   });
 }
 
-function toLine({ custom_id, task, response, error }: ResultLine, at: number) {
+function toLine(c: AppContext, endpoint: string, { custom_id, task, response, error, openai = {} }: ResultLine, at: number) {
   const id = task ?? `line_${at}`;
   const answered = (status: number, body: object) => ({ status_code: status, request_id: id, body });
-  const failed = error && toError(error, 400);
+  const isResponse = endpoint === "/v1/responses";
+  const failed = error && withFieldRenamed(toError(error, 400), (param) => (isResponse ? toResponseParam(param) : param));
+  const toChat = (chat: ChatCompletion) => (isResponse ? toResponse(c, chat, openai) : { ...chat, ...openai });
   return {
     id: `batch_req_${id}`,
     custom_id,
-    response: failed ? answered(failed.status, { error: failed.body }) : response ? answered(200, toBody(response)) : null,
+    response: failed
+      ? answered(failed.status, { error: failed.body })
+      : response
+        ? answered(200, isChat(response) ? toChat(response) : toBody(response))
+        : null,
     error: null,
   };
 }
 
-/** A chat's answer has OpenAI's form already. */
+/** A chat's answer has OpenAI's form already, but for the name of the model that was asked for. */
 interface ChatCompletion {
   object: "chat.completion";
+  id: string;
+  created: number;
 }
 
 const isChat = (response: TaskData | ChatCompletion): response is ChatCompletion =>
   "object" in response && response.object === "chat.completion";
 
-const toBody = (task: TaskData | ChatCompletion) =>
-  isChat(task)
-    ? task
-    : task.result?.videos
-      ? toVideo(task)
-      : { created: task.created_at, data: (task.result?.images ?? []).flatMap(({ url }) => url).map((url) => ({ url })), usage };
+const toBody = (task: TaskData) =>
+  task.result?.videos
+    ? toVideo(task)
+    : { created: task.created_at, data: (task.result?.images ?? []).flatMap(({ url }) => url).map((url) => ({ url })), usage };

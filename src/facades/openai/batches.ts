@@ -9,13 +9,19 @@ import { toImageLine } from "./images.ts";
 import { LongLineError, readInput } from "./lines.ts";
 import { once } from "./once.ts";
 import { toBatch } from "./batch-view.ts";
+import { toResponseLine } from "./responses/responses.ts";
+import { ownFields } from "./submission.ts";
 import { toBody as toVideoLine } from "./videos.ts";
 
-/** The gateway's endpoint for each of OpenAI's, and the conversion of a line's body. */
-const endpoints: Record<string, { path: string; convert: (c: AppContext, body: Fields) => Fields | Promise<Fields> }> = {
+/** The gateway's endpoint for each of OpenAI's, and the conversion of a line's body. `shown` is what the answer of a chat shows of its request. */
+const endpoints: Record<
+  string,
+  { path: string; convert: (c: AppContext, body: Fields) => Fields | Promise<Fields>; shown?: (body: Fields) => Fields }
+> = {
   "/v1/images/generations": { path: "/v1/images/generations", convert: toImageLine },
   "/v1/videos": { path: "/v1/videos/generations", convert: toVideoLine },
-  "/v1/chat/completions": { path: "/v1/chat/completions", convert: toChatBody },
+  "/v1/chat/completions": { path: "/v1/chat/completions", convert: toChatBody, shown: ({ model }) => ({ model }) },
+  "/v1/responses": { path: "/v1/chat/completions", convert: toResponseLine, shown: ({ input: _input, ...fields }) => fields },
 };
 const allowed = Object.keys(endpoints).join(", ");
 
@@ -24,7 +30,7 @@ const rename = renameField((param) => (param === "input_file" ? "input_file_id" 
 /** Converts the lines to a file of the gateway's, and begins a batch with it. Throws 400 for the first line that cannot be converted. */
 export async function createBatch(c: AppContext): Promise<Response> {
   const fields = await readFields(c);
-  const { input_file_id: input, endpoint, completion_window: window = "24h", metadata, max_cost, concurrency, callback_url } = fields;
+  const { input_file_id: input, endpoint, completion_window: window = "24h", metadata, concurrency } = fields;
   if (typeof endpoint !== "string" || !Object.hasOwn(endpoints, endpoint))
     throw refuseField(c, "endpoint", endpoint === undefined ? "required" : "not_one_of", { allowed });
   if (window !== "24h") throw refuseField(c, "completion_window", "not_one_of", { allowed: "24h" });
@@ -43,7 +49,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
     if (!file.body) throw refuseField(c, "input_file_id", "unknown_file");
     const { id } = await storeLines(c, endpoint, file.body);
     try {
-      const body = { input_file: id, max_cost, concurrency, callback_url };
+      const body = { input_file: id, concurrency, ...ownFields(c, fields) };
       const sent = { ...headers, "x-batch-origin": new TextEncoder().encode(JSON.stringify(origin)).toBase64() };
       return await gateway.read<Batch>("/v1/batches", { body, headers: sent });
     } finally {
@@ -118,8 +124,8 @@ async function convert(c: AppContext, endpoint: string, { text, line }: { text: 
     if (typeof body !== "object" || body === null || Array.isArray(body))
       throw refuseField(c, "body", "wrong_type", { expected: "object" });
     const fields = Object.fromEntries(Object.entries(body as Fields).filter(([, item]) => item !== null));
-    const { path, convert: toLine } = endpoints[endpoint]!;
-    return { custom_id: customId, endpoint: path, body: await toLine(c, fields) };
+    const { path, convert: toLine, shown } = endpoints[endpoint]!;
+    return { custom_id: customId, endpoint: path, body: await toLine(c, fields), openai: shown?.(fields) };
   } catch (error) {
     throw error instanceof OpenAiError ? lineError(c, line, error) : error;
   }

@@ -2,7 +2,7 @@
 
 import type { AppContext } from "./context.ts";
 import type { Page } from "../client.ts";
-import { findResults, toOutput } from "./batch-results.ts";
+import { findEndpoint, toOutput } from "./batch-results.ts";
 import { refuseField } from "./errors.ts";
 import { splitId, type StoredFile, toFile } from "./file-view.ts";
 
@@ -54,9 +54,9 @@ export async function deleteFile(c: AppContext): Promise<Response> {
 
 export async function downloadFile(c: AppContext): Promise<Response> {
   const { id, ending } = splitId(c.req.param("id") ?? "");
-  const results = await findResults(c, await readFile(c, id));
+  const endpoint = await findEndpoint(c, await readFile(c, id));
   const file = await c.var.gateway.ask(`/v1/files/${encodeURIComponent(id)}/content`);
-  if (!results || !file.body) return new Response(file.body, file);
-  const output = toOutput(file.body, ending === "" ? "completed" : "failed");
+  if (endpoint === undefined || !file.body) return new Response(file.body, file);
+  const output = toOutput(c, file.body, endpoint, ending === "" ? "completed" : "failed");
   return c.body(output, 200, { "content-type": "application/jsonl", "cache-control": "private, no-store" });
 }

@@ -13,7 +13,7 @@ export const isLarge = (c: AppContext) => Number(c.req.header("content-length") 
 
 /**
  * A body is completely in memory, and the isolate has 128 MB for all requests. The permits are bytes; one account gets half of them, so that
- * a chat of 10 MiB may count more than twice, and its browser tokens, which strangers may have, no part of that half.
+ * a chat of 10 MiB may count more than twice, and its client tokens, which strangers may have, no part of that half.
  */
 const turns = new Semaphore({ maxAtOnce: 3 * maxBodyBytes, maxWaiting: 8, maxHoldMs: 120_000, maxWaitMs: 20_000 });
 
@@ -45,7 +45,7 @@ export async function sendInTurn(c: AppContext, toSending: () => Promise<Sending
   return (await turn).answer;
 }
 
-/** Whose share of the memory a request uses: the account's, or that of all its browser tokens. */
+/** Whose share of the memory a request uses: the account's, or that of all its client tokens. */
 async function readOwner(c: AppContext): Promise<string> {
   const account = (await c.env.API.account()) ?? "unknown";
   return /^bearer +st-/i.test(c.req.header("authorization") ?? "") ? `${account} tokens` : account;

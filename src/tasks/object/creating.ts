@@ -23,7 +23,7 @@ export type CreateAnswer =
  * The hold comes before the record. This saves the writes of a record and an alarm for each task, and a refused submission stores nothing.
  * If everything crashes between the two, the wallet has a hold whose task has no record: it asks the tasks of old holds (`tellWallet`) and
  * releases those of tasks that are gone. What only the record leads to must not be lost in this way, so a submission with stored inputs or a
- * browser token writes its record first; the alarm gives it up after ten seconds (`abandon`).
+ * client token writes its record first; the alarm gives it up after ten seconds (`abandon`).
  */
 export async function createTask(id: string, submission: Submission, record: RecordStore, env: Env): Promise<CreateAnswer> {
   const known = record.task;

@@ -1,4 +1,4 @@
-/** The browser token object: counts the tasks that the token submits, their total price, and its refused submissions. */
+/** The client token object: counts the tasks that the token submits, their total price, and its refused submissions. */
 
 import { DurableObject } from "cloudflare:workers";
 

@@ -1,4 +1,4 @@
-/** What a task's object asks of the account's wallet, and of the browser token that submitted the task. Keyed by the task: every call may be repeated. */
+/** What a task's object asks of the account's wallet, and of the client token that submitted the task. Keyed by the task: every call may be repeated. */
 
 import { toAttributes } from "../log-fields.ts";
 import { maxOpenTasks, proofDays } from "../../config.ts";
@@ -26,7 +26,7 @@ const openWallet = (env: Env, { submission }: Task) => env.WALLETS.getByName(sub
 const openToken = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
 
 /**
- * Reserves the task's price, first from the allowance of a browser token: `token` if the allowance does not suffice. Then makes the task
+ * Reserves the task's price, first from the allowance of a client token: `token` if the allowance does not suffice. Then makes the task
  * findable by its reference; if that cannot be written, the task is not accepted. Throws if the outcome is unknown.
  */
 export const reservePrice = (task: Task, env: Env) => withSpan("reserve", toAttributes(task), () => reserve(task, env));

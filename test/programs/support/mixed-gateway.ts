@@ -65,6 +65,7 @@ export class MixedGateway {
         ENVIRONMENT: "local",
         ADMIN_TOKEN: "test-admin",
         ASSET_SIGNING_SECRET: "test-signing-secret",
+        SEALING_KEY: "test-sealing-key",
         RECEIPT_SIGNING_KEY: "MC4CAQAwBQYDK2VwBCIEIKaKzxz1bV3B3qHIvpp6JvzRqz7XANI4UZWxoDKC5RdB",
         RATE_LIMITS: "off",
         CLOCK_SHIFT_MS: shiftMs,

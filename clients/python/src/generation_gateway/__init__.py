@@ -36,6 +36,6 @@ from ._values import (
 )
 from .generated.types import *  # noqa: F403
 from .verify import (
-    verify_callback as verify_callback,
+    verify_webhook as verify_webhook,
     verify_receipt as verify_receipt,
 )

@@ -122,8 +122,9 @@ class AsyncDownload:
         raise APIConnectionError("the file was cut, and has changed", has_begun=True)
 
     async def read(self) -> bytes:
-        """The whole file."""
-        return b"".join([part async for part in self.iter_bytes()])
+        """The whole file. Of files that are read whole or saved at once four are open at a time."""
+        async with self._http.turns:
+            return b"".join([part async for part in self.iter_bytes()])
 
     async def save(self, path: str | os.PathLike[str] | None = None) -> str:
         """Writes the file to the disk, by default under its name in the current folder. Returns the path.
@@ -133,9 +134,10 @@ class AsyncDownload:
         target = os.fspath(path) if path is not None else self.name
         partial = f"{target}.part"
         try:
-            with open(partial, "wb") as file:
-                async for part in self.iter_bytes():
-                    await asyncio.to_thread(file.write, part)
+            async with self._http.turns:
+                with open(partial, "wb") as file:
+                    async for part in self.iter_bytes():
+                        await asyncio.to_thread(file.write, part)
             os.replace(partial, target)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
@@ -150,6 +152,7 @@ class _AsyncHttp:
     def __init__(self, config: Config, client: httpx.AsyncClient | None) -> None:
         self.config = config
         self.client = client or httpx.AsyncClient()
+        self.turns = asyncio.Semaphore(4)
 
     async def close(self) -> None:
         await self.client.aclose()
@@ -215,7 +218,7 @@ class _AsyncHttp:
         origin = self.config.origin
         url = path if "://" in path else origin + path
         # A key is sent to the API alone, not with links to files.
-        own = self.config.headers if url.startswith(f"{origin}/v1/") else {}
+        own = self.config.headers if url == origin + path or url.startswith(f"{origin}/v1/") else {}
         attempt = 0
         while True:
             # A repeat does not wait for the task: the key may have the maximum of waits open.
@@ -256,8 +259,9 @@ class _AsyncHttp:
         except httpx.HTTPError as error:
             raise to_connection_error(error, response is not None) from error
 
-    async def head(self, url: str) -> AsyncDownload:
-        """A file by its link."""
+    async def head(self, link: str) -> AsyncDownload:
+        """A file by its link, or a path of this gateway."""
+        url = link if "://" in link else self.config.origin + link
         # Only links of this gateway answer HEAD for sure: one that is signed for GET alone does not.
         response = await self.open("HEAD" if url.startswith(f"{self.config.origin}/") else "GET", url)
         await response.aclose()
@@ -728,9 +732,9 @@ class AsyncGateway:
         estimate: t.DryRun = await self._http.json("POST", "/v1/estimates", body=body)
         return estimate
 
-    async def create_token(self, body: t.NewBrowserToken) -> t.BrowserToken:
-        """A token for browsers."""
-        token: t.BrowserToken = await self._http.json("POST", "/v1/tokens", body=body)
+    async def create_token(self, body: t.NewClientToken) -> t.ClientToken:
+        """A client token, for code in a browser."""
+        token: t.ClientToken = await self._http.json("POST", "/v1/tokens", body=body)
         return token
 
     async def request(self, method: str, path: str, *, query: dict[str, Any] | None = None, body: Any = None) -> Any:
@@ -738,7 +742,7 @@ class AsyncGateway:
         return await self._http.json(method, path, query=query, body=body)
 
     async def download(self, url: str) -> AsyncDownload:
-        """A file by its link."""
+        """A file by its link, or a path of this gateway."""
         return await self._http.head(url)
 
     def with_options(

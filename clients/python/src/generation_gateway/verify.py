@@ -1,4 +1,4 @@
-"""Verification without calling the gateway: of callbacks and of receipts."""
+"""Verification without calling the gateway: of webhooks and of receipts."""
 
 import base64
 import hashlib
@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def verify_callback(secret: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """Verifies a callback by the account's secret (`whsec_...`) and returns its parsed body. `body` is the received body.
+def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+    """Verifies a webhook by the account's secret (`whsec_...`) and returns its parsed body. `body` is the received body.
 
-    Raises `ValueError` if no signature is valid or the callback is more than five minutes old.
+    Raises `ValueError` if no signature is valid or the webhook is more than five minutes old.
     """
     found = {name.lower(): value for name, value in headers.items()}
     message_id, timestamp, signatures = (found.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
     if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > 300:
-        raise ValueError("the callback is too old, or of the future")
+        raise ValueError("the webhook is too old, or of the future")
     signed = f"{message_id}.{timestamp}.".encode() + body
     digest = hmac.new(base64.b64decode(secret.removeprefix("whsec_")), signed, hashlib.sha256).digest()
     expected = "v1," + base64.b64encode(digest).decode()
     # There are two signatures while a secret is being rotated.
     if not any(hmac.compare_digest(expected.encode(), signature.encode()) for signature in signatures.split(" ")):
-        raise ValueError("no signature of the callback is right")
+        raise ValueError("no signature of the webhook is right")
     parsed: dict[str, Any] = json.loads(body)
     return parsed
 

@@ -6,7 +6,7 @@ import { type ChatTool, isFields, toToolName } from "./tools.ts";
 /** An event without its `sequence_number`. */
 export type Event = { type: string } & Fields;
 
-const newId = (prefix: string) => `${prefix}_${crypto.randomUUID().replaceAll("-", "")}`;
+const randomId = (prefix: string) => `${prefix}_${crypto.randomUUID().replaceAll("-", "")}`;
 
 /** The kind of message part that a text belongs to, and the names of its events. */
 const parts = {
@@ -30,9 +30,12 @@ export class Output {
   readonly #tools: ChatTool[];
   #open: Open | undefined;
 
+  readonly #newId: (prefix: string) => string;
+
   /** `tools` are those of the chat: calls get back the names that the caller gave. */
-  constructor(tools: ChatTool[]) {
+  constructor(tools: ChatTool[], newId = randomId) {
     this.#tools = tools;
+    this.#newId = newId;
   }
 
   /** A chat's `delta`, or the whole `message`. */
@@ -70,7 +73,7 @@ export class Output {
     let open = this.#open;
     if (open?.kind !== kind) {
       events.push(...this.#close());
-      const id = newId(kind === "reasoning" ? "rs" : "msg");
+      const id = this.#newId(kind === "reasoning" ? "rs" : "msg");
       const item =
         kind === "reasoning"
           ? { id, type: "reasoning", status: "in_progress", summary: [], content: [] }
@@ -90,10 +93,10 @@ export class Output {
     let open = this.#open;
     if (open?.kind !== "call" || open.index !== index) {
       events.push(...this.#close());
-      const common = { status: "in_progress", call_id: call["id"] ?? newId("call"), ...toToolName(this.#tools, made["name"]) };
+      const common = { status: "in_progress", call_id: call["id"] ?? this.#newId("call"), ...toToolName(this.#tools, made["name"]) };
       const item = isCustom
-        ? { id: newId("ctc"), type: "custom_tool_call", ...common, input: "" }
-        : { id: newId("fc"), type: "function_call", ...common, arguments: "" };
+        ? { id: this.#newId("ctc"), type: "custom_tool_call", ...common, input: "" }
+        : { id: this.#newId("fc"), type: "function_call", ...common, arguments: "" };
       open = { kind: "call", item, index, isCustom, text: "" };
       events.push(this.#begin(open));
     }

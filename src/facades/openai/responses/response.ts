@@ -17,20 +17,16 @@ export interface Outcome {
 
 /**
  * The parts of a response that do not change: its id, its start, and the request's fields that are echoed. Other fields are not kept in
- * memory.
+ * memory. `endedAt` is in seconds, for one that has ended earlier.
  */
-export function newResponse(fields: Fields, model: string, { id, isStored }: { id: string; isStored: boolean }) {
-  const begun = {
-    id,
-    object: "response",
-    created_at: Math.floor(Date.now() / 1000),
-    background: false,
-  };
+export function newResponse(fields: Fields, model: string, { id, isStored, endedAt }: { id: string; isStored: boolean; endedAt?: number }) {
+  const now = () => endedAt ?? Math.floor(Date.now() / 1000);
+  const begun = { id, object: "response", created_at: now(), background: false };
   const shown = toShown(fields);
   return ({ status, output, usage, reason, error }: Outcome) => ({
     ...begun,
     status,
-    completed_at: status === "completed" ? Math.floor(Date.now() / 1000) : null,
+    completed_at: status === "completed" ? now() : null,
     error: error ?? null,
     incomplete_details: reason === undefined ? null : { reason },
     model,

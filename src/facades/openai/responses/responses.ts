@@ -10,9 +10,9 @@ import type { Fields } from "../form.ts";
 import { isDryRun, reportDropped } from "../submission.ts";
 import { type Event, Output } from "./output.ts";
 import { toChat, toResponseParam } from "./request.ts";
-import { newResponse, toEnd } from "./response.ts";
+import { newResponse, type Outcome, toEnd } from "./response.ts";
 import { prepareToStore, readPrevious } from "./store.ts";
-import { type ChatTool, isFields } from "./tools.ts";
+import { applyChoice, type ChatTool, isFields, readTools } from "./tools.ts";
 
 /** Fields that change neither the kind of answer nor its price: accepted and not sent. */
 const dropped = [
@@ -48,25 +48,53 @@ export async function respond(c: AppContext): Promise<Response> {
   if (isDryRun(whole)) return c.json({ ...whole, model: asked });
   const { storing, response } = kept;
   storing.begin();
-  const { choices, usage } = whole;
-  const output = new Output(tools);
-  output.add(choices?.[0]?.message ?? {});
-  const { status, reason } = toEnd(choices?.[0]?.finish_reason);
-  output.end(status);
-  const ended = response({ status, output: output.items, usage, ...(reason !== undefined && { reason }) });
+  const ended = response(toOutcome(new Output(tools), whole));
   await storing.end(ended);
   return c.json(ended);
 }
 
-/** The chat, and the fields that the response echoes. Throws 400. */
-async function convert(c: AppContext, fields: Fields) {
-  const { model: asked } = fields;
+/** The whole answer of a chat. */
+function toOutcome(output: Output, { choices, usage }: Chunk): Outcome {
+  output.add(choices?.[0]?.message ?? {});
+  const { status, reason } = toEnd(choices?.[0]?.finish_reason);
+  output.end(status);
+  return { status, output: output.items, usage, ...(reason !== undefined && { reason }) };
+}
+
+/** The model's name in the request, and ours. Throws 400. */
+function readModel(c: AppContext, { model: asked }: Fields): { asked: string; model: string } {
   if (asked === undefined) throw refuseField(c, "model", "required");
   if (typeof asked !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
+  return { asked, model: resolveModel(c.env, asked).model };
+}
+
+/** The chat of a batch's line. Its response is not stored, and continues none: a stored one ends before the batch. Throws 400. */
+export async function toResponseLine(c: AppContext, fields: Fields): Promise<Fields> {
+  const { model } = readModel(c, fields);
+  if (fields["stream"] === true) throw refuseField(c, "stream", "not_one_of", { allowed: "false" });
+  const { chat } = await toChat(c, fields, () => {
+    throw refuseField(c, "previous_response_id", "not_supported");
+  });
+  return { ...chat, model };
+}
+
+/** The response of a batch's line, made of its chat and the request's fields; the same each time. */
+export function toResponse(c: AppContext, chat: Chunk & { id: string; created: number }, fields: Fields): object {
+  const { tools } = applyChoice(c, readTools(c, fields["tools"]), fields["tool_choice"]);
+  const own = chat.id.replace(/^chatcmpl-/, "");
+  let items = 0;
+  const output = new Output(tools, (prefix) => `${prefix}_${own}_${items++}`);
+  const response = newResponse(fields, String(fields["model"]), { id: `resp_${own}`, isStored: false, endedAt: chat.created });
+  return response(toOutcome(output, chat));
+}
+
+/** The chat, and the fields that the response echoes. Throws 400. */
+async function convert(c: AppContext, fields: Fields) {
+  const { asked, model } = readModel(c, fields);
   const { chat, tools, items } = await toChat(c, fields, (id) => readPrevious(c, id));
   const storing = await prepareToStore(c, items, fields["store"] !== false);
   return {
-    body: { ...chat, model: resolveModel(c.env, asked).model },
+    body: { ...chat, model },
     kept: {
       asked,
       tools,

@@ -1,4 +1,4 @@
-// A receiver of callbacks with Express: npm install express standardwebhooks, then WEBHOOK_SECRET=whsec_... node express.mjs
+// A receiver of webhooks with Express: npm install express standardwebhooks, then WEBHOOK_SECRET=whsec_... node express.mjs
 import express from "express";
 import { Webhook } from "standardwebhooks";
 
@@ -18,7 +18,7 @@ app.post("/hooks", express.raw({ type: "application/json", limit: "1mb" }), (req
   handle(event, request.headers["webhook-id"]);
 });
 
-/** A callback can arrive more than once, with the same id each time. If that matters, store the id together with your own change. */
+/** A webhook can arrive more than once, with the same id each time. If that matters, store the id together with your own change. */
 function handle({ type, data }, id) {
   console.log(id, type, data.id, data.status, JSON.stringify(data.result ?? data.error));
 }

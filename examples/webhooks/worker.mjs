@@ -1,4 +1,4 @@
-// A receiver of callbacks on Cloudflare Workers: verifies the Standard Webhooks signature with WebCrypto, without a library.
+// A receiver of webhooks on Cloudflare Workers: verifies the Standard Webhooks signature with WebCrypto, without a library.
 // npx wrangler deploy, then npx wrangler secret put WEBHOOK_SECRET (the value of GET /v1/webhook_secret)
 
 const maxAgeSeconds = 300;
@@ -14,7 +14,7 @@ export default {
   },
 };
 
-/** A callback can arrive more than once, with the same id each time. If that matters, store the id together with your own change. */
+/** A webhook can arrive more than once, with the same id each time. If that matters, store the id together with your own change. */
 async function handle(event, id) {
   const { status, result, error } = event.data;
   console.log(id, event.type, event.data.id, status, JSON.stringify(result ?? error));

@@ -1,4 +1,4 @@
-/** Browser tokens in requests: resolves them to callers, and limits what they may do and which origins may use them. */
+/** Client tokens in requests: resolves them to callers, and limits what they may do and which origins may use them. */
 
 import type { AppContext } from "./context.ts";
 import { type Caller, findCallerByHash } from "../../db/callers.ts";
@@ -8,13 +8,13 @@ import { alert } from "../../base/log.ts";
 import { retry } from "../../base/retry.ts";
 import { isDryRun } from "./options.ts";
 
-export const isBrowserToken = (token: string) => token.startsWith("st-");
+export const isClientToken = (token: string) => token.startsWith("st-");
 
 /**
- * The caller for a browser token; undefined if the token has expired or its key was deleted. Throws `key_scope` if the request's origin is
+ * The caller for a client token; undefined if the token has expired or its key was deleted. Throws `key_scope` if the request's origin is
  * not the token's; pages of its origin alone may read the answer, errors included.
  */
-export async function openBrowserToken(c: AppContext, token: string): Promise<Caller | undefined> {
+export async function openClientToken(c: AppContext, token: string): Promise<Caller | undefined> {
   const { TOKENS } = c.env;
   const id = toTokenObjectId(TOKENS, token);
   const terms = id && (await TOKENS.get(id).open(await sha256Hex(token)));
@@ -32,7 +32,7 @@ export async function openBrowserToken(c: AppContext, token: string): Promise<Ca
 /** Fields of a submission that only the token's key may set: they concern the account's own systems and books. */
 const ofKey = ["callback_url", "reference", "deliver_to"];
 
-/** Throws `key_scope` if a browser token's body sets a field that only its key may set. */
+/** Throws `key_scope` if a client token's body sets a field that only its key may set. */
 export function requireOwnFields({ token }: Caller, body: Record<string, unknown>): void {
   const violations = ofKey.filter((param) => token && body[param] !== undefined).map((param) => ({ param, rule: "not_with_token" }));
   if (violations.length > 0) throw new ApiError("key_scope", { violations });
@@ -58,5 +58,5 @@ export async function countRefusal(c: AppContext, status: number): Promise<void>
   );
 }
 
-/** True if the caller may see this task of its account: a browser token may see only the tasks that it submitted. */
+/** True if the caller may see this task of its account: a client token may see only the tasks that it submitted. */
 export const maySee = ({ token }: Caller, taskId: string) => !token || token.taskIds.includes(taskId);

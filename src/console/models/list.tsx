@@ -1,0 +1,383 @@
+/** `/console/models`: what each model makes, what it can do, its price, its present time and success; found by kind, ability and words; as cards, or as a table with the cost of some work. */
+
+import type { ConsoleContext } from "../context.ts";
+import { type Outcomes, readOutcomes } from "../../db/settled-sums.ts";
+import { percentText } from "../amounts.ts";
+import { page } from "../frame.tsx";
+import { Choice as Menu } from "../parts/choice.tsx";
+import { useAround } from "../parts/context.ts";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
+import { Pill } from "../parts/status.tsx";
+import { Facts, Table } from "../parts/table.tsx";
+import { type Choice, readChoices } from "../playground/choices.ts";
+import { samplePath } from "../site/sample.tsx";
+import { buildQuery } from "../tasks/search.ts";
+import { abilities, type Ability, listAbilities } from "./can.ts";
+import { listPrices, usualTime } from "./prices.ts";
+
+const path = "/console/models";
+const kinds = ["image", "video", "file", "chat"] as const;
+type Kind = (typeof kinds)[number];
+const icons = { image: "image", video: "film", file: "cube", chat: "chat" } as const;
+const dayMs = 86_400_000;
+/** With fewer ended tasks a share says nothing. */
+const minEnded = 5;
+
+/** The work that the table prices: what its fields ask for, with their defaults. */
+const work = { images: 100, seconds: 60, input: 1_000_000, output: 1_000_000 } as const;
+type Work = Record<keyof typeof work, number>;
+const maxWork = 1_000_000_000;
+
+interface Asked {
+  q?: string | undefined;
+  kind?: Kind | undefined;
+  can?: Ability | undefined;
+  as?: "table" | undefined;
+}
+
+const pathWith = (asked: Asked) => {
+  const query = buildQuery({ ...asked });
+  return query === "" ? path : `${path}?${query}`;
+};
+
+function parseAsked(c: ConsoleContext): Asked {
+  return {
+    q: c.req.query("q")?.trim().slice(0, 100) || undefined,
+    kind: kinds.find((kind) => kind === c.req.query("kind")),
+    can: abilities.find((ability) => ability === c.req.query("can")),
+    as: c.req.query("as") === "table" ? "table" : undefined,
+  };
+}
+
+/** A number of the calculator that is not one becomes its default. */
+function parseWork(c: ConsoleContext): Work {
+  const read = (name: keyof Work) => {
+    const text = c.req.query(name) ?? "";
+    return /^\d{1,10}$/.test(text) && Number(text) <= maxWork ? Number(text) : work[name];
+  };
+  return { images: read("images"), seconds: read("seconds"), input: read("input"), output: read("output") };
+}
+
+/** What this work costs with a model, in millionths: at its usual and at its highest quality. Work of another kind costs nothing to it. */
+function costsOf({ price }: Choice, { images, seconds, input, output }: Work): number[] {
+  const tokens = ((price["input_million_tokens"] ?? 0) * input + (price["output_million_tokens"] ?? 0) * output) / 1e6;
+  const usual = (price["image"] ?? 0) * images + (price["second"] ?? 0) * seconds + (price["task"] ?? 0) * images + tokens;
+  const highest = (price["image_hd"] ?? 0) * images + (price["second_1080p"] ?? 0) * seconds;
+  return [usual, highest].filter((units) => units > 0).map((units) => Math.round(units * 1e6));
+}
+
+/** A model of the list. */
+interface Shown {
+  choice: Choice;
+  kind: Kind;
+  can: ReturnType<typeof listAbilities>;
+  prices: ReturnType<typeof listPrices>;
+  /** Of the last day, over the whole deployment; undefined if too few ended. */
+  lately: Outcomes | undefined;
+}
+
+async function readShown(c: ConsoleContext): Promise<Shown[]> {
+  const [choices, outcomes] = await Promise.all([readChoices(c), readOutcomes(c.env.DB, Date.now() - dayMs, "model")]);
+  return choices.flatMap((choice): Shown[] => {
+    const kind = kinds.find((one) => one === choice.action);
+    if (!kind || choice.id !== choice.model) return [];
+    const others = choices.filter(({ id, model }) => model === choice.model && id !== model);
+    const lately = outcomes.get(`${kind} ${choice.model}`);
+    return [
+      {
+        choice,
+        kind,
+        can: listAbilities(c.var.t, choice, others),
+        prices: listPrices(c, choice),
+        lately: lately && lately.ended >= minEnded ? lately : undefined,
+      },
+    ];
+  });
+}
+
+const canDo = ({ can }: Shown, ability: Ability) => can.some((one) => one.ability === ability);
+
+const isFound = (shown: Shown, { q, kind, can }: Asked): boolean => {
+  const { choice, can: words } = shown;
+  const text = [choice.model, ...choice.aliases, ...words.map((one) => one.text)].join(" ").toLowerCase();
+  return (
+    (kind === undefined || shown.kind === kind) &&
+    (can === undefined || canDo(shown, can)) &&
+    (q ?? "")
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => text.includes(word))
+  );
+};
+
+/** The time that the model took lately, or else usually takes. */
+const useTime = ({ choice, lately }: Shown) => {
+  const { t } = useAround();
+  const seconds = lately?.medianSeconds;
+  return usualTime(t, typeof seconds === "number" ? { typicalSeconds: Math.max(1, Math.round(seconds)) } : choice);
+};
+
+/** A word where something is off, nothing otherwise. */
+const State = ({ of: { choice, lately } }: { of: Shown }) => {
+  const { t } = useAround();
+  if (!lately) return null;
+  if (lately.completionRate < 0.5) return <Pill icon="bad" tone="bad" text={t("model_failing")} />;
+  if ((lately.medianSeconds ?? 0) > 2 * choice.typicalSeconds) return <Pill icon="clock" tone="warn" text={t("model_slow")} />;
+  return null;
+};
+
+const Success = ({ lately }: Pick<Shown, "lately">) => <>{lately ? percentText(useAround().language, lately.completionRate) : "–"}</>;
+
+const Card = ({ of: shown }: { of: Shown }) => {
+  const { t } = useAround();
+  const { choice, kind, can, prices } = shown;
+  const sample = samplePath(choice);
+  return (
+    <li class="card stack tight filled">
+      <a class="cover" href={`${path}/${choice.model}`} tabindex={-1} aria-hidden="true">
+        {sample === undefined ? <Icon name={icons[kind]} /> : <img src={sample} alt="" width={480} height={270} loading="lazy" />}
+      </a>
+      <div class="row between">
+        <h3>
+          <a class="plain" href={`${path}/${choice.model}`}>
+            {choice.model}
+          </a>
+        </h3>
+        <State of={shown} />
+      </div>
+      <p class="meta">{can.map(({ text }) => text).join(", ")}</p>
+      <Facts
+        of={[
+          [
+            t("site_price"),
+            prices.map(([unit, amount], at) => <div class={at === 0 ? undefined : "meta"}>{t("amount_of", { unit, amount })}</div>),
+          ],
+          [t("usual_time"), useTime(shown)],
+          shown.lately && [t("model_success"), <Success lately={shown.lately} />],
+        ]}
+      />
+      <div class="row">
+        <a
+          class="btn sm"
+          href={`/console/playground?model=${encodeURIComponent(choice.id)}`}
+          aria-label={t("try_model", { model: choice.model })}
+        >
+          {t("try")}
+        </a>
+        <a class="btn ghost sm" href={`${path}/${choice.model}`} aria-label={`${t("model_details")}: ${choice.model}`}>
+          {t("model_details")}
+        </a>
+      </div>
+    </li>
+  );
+};
+
+const Cards = ({ found }: { found: Shown[] }) => {
+  const { t } = useAround();
+  return (
+    <>
+      {kinds.map((kind) => {
+        const members = found.filter((one) => one.kind === kind);
+        return members.length === 0 ? null : (
+          <section>
+            <div class="sub">
+              <h2>{t(`model_group_${kind}`)}</h2>
+              <span class="meta num">{members.length}</span>
+            </div>
+            <ul class="cols even">
+              {members.map((shown) => (
+                <Card of={shown} />
+              ))}
+            </ul>
+          </section>
+        );
+      })}
+    </>
+  );
+};
+
+/** The calculator, and every model with what the work costs. */
+const Priced = ({ found, asked, amounts }: { found: Shown[]; asked: Asked; amounts: Work }) => {
+  const { t } = useAround();
+  const named = new Set(found.map(({ kind }) => kind));
+  const fields = (Object.keys(work) as (keyof Work)[]).filter((name) =>
+    name === "images" ? named.has("image") || named.has("file") : name === "seconds" ? named.has("video") : named.has("chat"),
+  );
+  return (
+    <>
+      <section>
+        <form class="card filters" action={path}>
+          {Object.entries(asked).map(([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />)}
+          {fields.map((name) => (
+            <TextField
+              name={name}
+              type="number"
+              min={0}
+              max={maxWork}
+              label={t(`model_work_${name}`)}
+              value={String(amounts[name])}
+              required
+            />
+          ))}
+          <p>
+            <button class="btn">{t("model_work_do")}</button>
+          </p>
+        </form>
+      </section>
+      <section>
+        <Table
+          label={t("models")}
+          columns={[
+            t("model"),
+            { name: t("model_can"), isExtra: true },
+            { name: t("site_price"), isExtra: true },
+            { name: t("usual_time"), isNumber: true, isExtra: true },
+            { name: t("model_success"), isNumber: true, isExtra: true },
+            { name: t("model_work_cost"), isNumber: true },
+          ]}
+        >
+          {found.map((shown) => {
+            const { choice, kind, can, prices } = shown;
+            const [usual, highest] = costsOf(choice, amounts);
+            return (
+              <tr>
+                <th scope="row">
+                  <a class="plain" href={`${path}/${choice.model}`}>
+                    {choice.model}
+                  </a>{" "}
+                  <State of={shown} />
+                  <br />
+                  <span class="meta">{t(`model_group_${kind}`)}</span>
+                </th>
+                <td class="hide-s wrap meta">{can.map(({ text }) => text).join(", ") || "–"}</td>
+                <td class="hide-s wrap num">
+                  {prices.map(([unit, amount]) => (
+                    <div>
+                      {amount} <span class="muted">{unit}</span>
+                    </div>
+                  ))}
+                </td>
+                <td class="num hide-s">{useTime(shown)}</td>
+                <td class="num hide-s">
+                  <Success lately={shown.lately} />
+                </td>
+                <td class="num">
+                  {usual === undefined ? "–" : <Money millionths={usual} />}
+                  {highest !== undefined && (
+                    <div class="meta">
+                      {t(kind === "image" ? "model_can_hd" : "model_can_1080p")}: <Money millionths={highest} />
+                    </div>
+                  )}
+                </td>
+              </tr>
+            );
+          })}
+        </Table>
+      </section>
+    </>
+  );
+};
+
+const Filters = ({ asked, all }: { asked: Asked; all: Shown[] }) => {
+  const { t, language } = useAround();
+  const { kind: _kind, ...others } = asked;
+  const among = all.filter((one) => isFound(one, others));
+  const chip = (kind: Kind | undefined, text: string, count: number) => (
+    <a class="chip" href={pathWith({ ...asked, kind })} aria-current={asked.kind === kind ? "true" : undefined}>
+      {text} <span class="num">{count.toLocaleString(language)}</span>
+    </a>
+  );
+  return (
+    <div class="sub">
+      <nav class="chips" aria-label={t("site_kind")}>
+        {chip(undefined, t("any_kind"), among.length)}
+        {kinds
+          .filter((kind) => all.some((one) => one.kind === kind))
+          .map((kind) => chip(kind, t(`model_group_${kind}`), among.filter((one) => one.kind === kind).length))}
+      </nav>
+      <span class="push">
+        <Menu
+          name="can"
+          any={t("model_can_any")}
+          options={abilities
+            .filter((ability) => all.some((one) => canDo(one, ability)))
+            .map((ability) => ({ value: ability, text: t(`model_can_${ability}`) }))}
+          chosen={asked.can}
+          to={(can) => pathWith({ ...asked, can: abilities.find((one) => one === can) })}
+        />
+      </span>
+    </div>
+  );
+};
+
+const Search = ({ asked: { q, ...others } }: { asked: Asked }) => {
+  const { t } = useAround();
+  return (
+    <form class="icon-in search" role="search" action={path}>
+      <Icon name="search" />
+      <input
+        class="in"
+        type="search"
+        name="q"
+        value={q}
+        maxlength={100}
+        placeholder={t("model_search")}
+        aria-label={t("model_search")}
+        data-slash
+      />
+      {q === undefined && <kbd>/</kbd>}
+      {Object.entries(others).map(([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />)}
+    </form>
+  );
+};
+
+/** `GET /console/models?q=&kind=&can=&as=table&images=&seconds=&input=&output=` */
+export async function list(c: ConsoleContext) {
+  const { t } = c.var;
+  const asked = parseAsked(c);
+  const all = await readShown(c);
+  const found = all.filter((one) => isFound(one, asked));
+  return page(
+    c,
+    t("models"),
+    <>
+      {all.length > 0 && <Filters asked={asked} all={all} />}
+      {found.length === 0 ? (
+        <div class="empty">
+          <Icon name="search" />
+          <h2>{t(all.length === 0 ? "no_models" : "model_none")}</h2>
+          {all.length > 0 && (
+            <div class="row">
+              <a class="btn" href={path}>
+                {t("model_all")}
+              </a>
+            </div>
+          )}
+        </div>
+      ) : asked.as === "table" ? (
+        <Priced found={found} asked={asked} amounts={parseWork(c)} />
+      ) : (
+        <Cards found={found} />
+      )}
+    </>,
+    200,
+    {
+      lead: t("models_list_lead"),
+      actions: (
+        <>
+          <Search asked={asked} />
+          <nav class="seg" aria-label={t("model_view")}>
+            <a href={pathWith({ ...asked, as: undefined })} aria-current={asked.as === undefined ? "page" : undefined}>
+              {t("model_cards")}
+            </a>
+            <a href={pathWith({ ...asked, as: "table" })} aria-current={asked.as === "table" ? "page" : undefined}>
+              {t("model_table")}
+            </a>
+          </nav>
+        </>
+      ),
+    },
+  );
+}

@@ -1,0 +1,110 @@
+/** The limits of the account and its keys: how much of each is used, and what happens then. */
+
+import type { ConsoleContext } from "../context.ts";
+import { mayOpen } from "../access.ts";
+import { readAccountKeys } from "../keys/account-keys.ts";
+import { useAround } from "../parts/context.ts";
+import { dateText } from "../parts/date-time.tsx";
+import { Filled } from "../parts/filled.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
+import { Table } from "../parts/table.tsx";
+import type { WalletView } from "../../wallet/limits.ts";
+
+interface Limit {
+  name: string;
+  /** Millionths. */
+  amount: number;
+  spent: number;
+  /** `once`: it is not renewed. */
+  window: "day" | "month" | "once";
+  /** When it is renewed, in milliseconds. */
+  until?: number;
+}
+
+const ofBudget = (name: string, { budget }: Pick<WalletView, "budget">): Limit[] =>
+  budget ? [{ name, amount: budget.amount, spent: budget.spent, window: budget.window, until: budget.until }] : [];
+
+/** The account's budget, and the budgets and quotas of the keys that the user sees. */
+export async function readLimits(c: ConsoleContext): Promise<Limit[]> {
+  const { t } = c.var;
+  const { id } = c.get("account");
+  const keys = (await readAccountKeys(c)).filter(({ isReplaced }) => !isReplaced);
+  const { [id]: account, ...wallets } = await c.env.API.balances(
+    id,
+    keys.map(({ walletId }) => walletId),
+  );
+  return [
+    ...(account ? ofBudget(t("account"), account) : []),
+    ...keys.flatMap(({ walletId, name }): Limit[] => {
+      const { [walletId]: wallet } = wallets;
+      if (!wallet) return [];
+      const named = t("usage_of_key", { name });
+      const { quota, used, reserved } = wallet;
+      return [
+        ...ofBudget(named, wallet),
+        ...(quota === null ? [] : [{ name: named, amount: quota, spent: used + reserved, window: "once" as const }]),
+      ];
+    }),
+  ];
+}
+
+export const Budgets = ({ c, limits }: { c: ConsoleContext; limits: Limit[] }) => {
+  const { t, language } = useAround();
+  return (
+    <>
+      <div class="sub">
+        <h2>{t("usage_budgets")}</h2>
+        {mayOpen(c.get("membership").role, "POST", "/console/keys") && (
+          <a class="btn sm push" href="/console/keys">
+            <Icon name="plus" />
+            {t("usage_add_budget")}
+          </a>
+        )}
+      </div>
+      {limits.length === 0 ? (
+        <p class="muted">{t("usage_no_budgets")}</p>
+      ) : (
+        <Table
+          label={t("usage_budgets")}
+          columns={[
+            t("usage_for"),
+            t("usage_limit"),
+            { name: "", isExtra: true },
+            { name: t("usage_spent"), isNumber: true, isExtra: true },
+            { name: t("usage_left"), isNumber: true },
+            { name: t("usage_reached"), isExtra: true },
+          ]}
+        >
+          {limits.map(({ name, amount, spent, window, until }) => (
+            <tr>
+              <th scope="row" class="cut">
+                {name}
+              </th>
+              <td>
+                <Filled message={`usage_limit_${window}`} by={{ amount: <Money millionths={amount} /> }} />
+              </td>
+              <td class="hide-s">
+                <progress
+                  class={spent >= 0.9 * amount ? "quota warn" : "quota"}
+                  max={Math.max(1, amount)}
+                  value={Math.min(spent, amount)}
+                  aria-label={`${t("used")}: ${name}`}
+                />
+              </td>
+              <td class="num hide-s">
+                <Money millionths={spent} />
+              </td>
+              <td class="num">
+                <Money millionths={Math.max(0, amount - spent)} />
+              </td>
+              <td class="hide-s wrap">
+                {until === undefined ? t("usage_refuse") : t("usage_refuse_until", { day: dateText(language, until) })}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </>
+  );
+};
