@@ -9,7 +9,6 @@ import type { SignOrder } from "../../src/media/file-binding.ts";
 import { storeFile } from "../../src/storage/assets.ts";
 import { Marks } from "../../src/tasks/consumer/marks.ts";
 import { maxPartedPieceBytes, toPieces } from "../../src/tasks/consumer/outputs.ts";
-import type { Task } from "../../src/tasks/record.ts";
 import gateway from "../../src/worker.ts";
 
 export * from "../../src/worker.ts";
@@ -44,7 +43,7 @@ async function sign(order: SignOrder, { C2PA_CERTIFICATES: chain, C2PA_PRIVATE_K
   return { manifest: await buildManifest(order, await credential, new Date()) };
 }
 
-const task = { id: "task_bench", submission: { model: "bench", inputs: [] } } as unknown as Task;
+const task = { id: "task_bench", submission: { model: "bench", inputs: [], characters: [] } };
 
 /** Stores a file of this type as the gateway does with `MARKS=sign`. */
 async function storeSigned(way: string, query: URLSearchParams, env: SigningEnv): Promise<number> {

@@ -4,6 +4,7 @@ import { relative } from "node:path";
 import { root } from "../support/wrangler.ts";
 import { known } from "../../src/base/known.ts";
 import { findAccount } from "./account.ts";
+import { announceSigning, checkCredential } from "./credential.ts";
 import { ask, confirmed, openRun } from "./command.ts";
 import { type Deployment, deployment as build } from "./configuration.ts";
 import type { Choices, DeployOptions } from "./options.ts";
@@ -28,6 +29,7 @@ export async function deploy(options: DeployOptions, environment: NodeJS.Process
   await run.whole(async () => {
     run.print(`Deploying ${name}`);
     const context = await preflight(run, { ...opened, signal, environment, deployment: build(options.environment, opened.choices) });
+    await announceSigning(context, !options.isDryRun && !options.isConfirmed);
     printPlan(context);
     if (options.isDryRun) return console.log("This was a dry run: nothing was changed.");
     if (context.unmarked.length > 0) await adopted(context, options.isConfirmed);
@@ -79,6 +81,7 @@ async function preflight(
   const on = providersOn(inventory.workers.get(deployment.name) ?? new Set(), values.keys(), hasAi);
   await run.step("providers", async () => {
     checkChoices(choices, on, values);
+    await checkCredential(values);
     for (const worker of deployment.workers)
       checkSecrets(worker, inventory.workers.get(worker.name) ?? new Set(), givenTo(worker, values), choices);
     return servingLine(deployment, on);

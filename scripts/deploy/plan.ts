@@ -60,19 +60,6 @@ const addedClasses = ({ workers }: Deployment, { classTags }: Inventory): string
       : [`add ${list.format(added)} to ${name}: earlier releases cannot be deployed after that (roll forward only)`];
   });
 
-const credentialNames = ["C2PA_CERTIFICATES", "C2PA_PRIVATE_KEY"];
-
-/** What happens to files if `MARKS` is `sign` and nothing can sign them; undefined if something can. */
-function unsignedNote({ deployment, inventory, values }: Context): string | undefined {
-  const setting = values.get("MARKS") ?? gatewayWorker(deployment).configuration.vars?.["MARKS"];
-  if (setting !== "sign") return undefined;
-  const signer = deployment.workers.find(({ part }) => part.name === "marks");
-  const missing = credentialNames.filter((name) => !values.has(name) && !(signer && inventory.workers.get(signer.name)?.has(name)));
-  if (signer && missing.length === 0) return undefined;
-  const reason = signer ? `${list.format(missing)} ${missing.length === 1 ? "is" : "are"} not set` : "the Worker marks is left out";
-  return `MARKS is sign, and ${reason}: files without a manifest are stored unsigned, answers say "none", and each is an alert in the log.\nPut the certificate chain and its P-256 key as PEM, from a certificate authority of C2PA's conformance program, into the file of --secrets (docs/deploy.md, "Signing files").`;
-}
-
 /** Prints the plan. */
 export function printPlan(context: Context): void {
   const { run, account, deployment, inventory, state, host, email, isKnown, unmarked, strays, isTested, written } = context;
@@ -98,8 +85,6 @@ export function printPlan(context: Context): void {
       `\n${deployment.name} is on ${account.name} already, and was not deployed from here: this upgrades it, with the options of this command alone.\nFor a deployment of your own beside it add --env NAME.`,
     );
   if (unmarked.length > 0) run.print(`\nNot marked as part of this project, and perhaps someone else's: ${list.format(unmarked)}.`);
-  const note = unsignedNote(context);
-  if (note !== undefined) run.print(`\n${note}`);
   for (const name of strays)
     run.print(`\n${name} is left out, and stays on the account without use: \`npx wrangler delete --name ${name}\` removes it.`);
   run.print(`\nPlan for https://${host}:\n${lines.map((line) => `  - ${line}`).join("\n")}\n`);

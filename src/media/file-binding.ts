@@ -18,5 +18,5 @@ export interface SignOrder {
 /** A manifest store, or why there is none: the secret and what is wrong with it. */
 export type Signed = { manifest: Uint8Array<ArrayBuffer> } | { refused: string };
 
-/** Until when the operator's certificate signs (milliseconds since the epoch), or what is wrong with it. */
+/** Until when the operator's certificate signs (milliseconds since the epoch), or why nothing signs. */
 export type CertificateState = { ends: number } | { refused: string };

@@ -36,6 +36,8 @@ export interface Cloud {
   changed(): Promise<string[]>;
   /** Runs an npm script of the checkout with these variables, in an environment without other credentials. */
   npm(script: "deploy" | "destroy", args: string[], variables?: Record<string, string>): Promise<Ended>;
+  /** The same on a terminal, where these questions are answered in their order. Needs python3. */
+  onTerminal(script: "deploy", args: string[], answers: [question: string, answer: string][]): Promise<Ended>;
   /** The text of all log files of the checkout. */
   logs(): Promise<string>;
   stop(): Promise<void>;
@@ -89,6 +91,7 @@ export async function startCloud(): Promise<Cloud> {
       return names.filter((_, at) => isChanged[at]);
     },
     npm: (script, args, variables = {}) => npm(checkout, script, args, { ...environment, ...variables }),
+    onTerminal: (script, args, answers) => npm(checkout, script, args, environment, answers),
     logs: async () => {
       const files = (await readdir(join(checkout, ".deploy"), { recursive: true })).filter((name) => name.endsWith(".log"));
       return (await Promise.all(files.map((name) => readFile(join(checkout, ".deploy", name), "utf8")))).join("");
@@ -109,17 +112,37 @@ async function checkOut(folder: string, name: string): Promise<string> {
   return checkout;
 }
 
+/** A program that runs another one on a terminal. */
+const terminal = ["python3", "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"];
+
 /** Runs the script's command from package.json without npm, which would cost a second of CPU per run. */
-async function npm(checkout: string, script: string, args: string[], environment: Record<string, string>): Promise<Ended> {
+async function npm(
+  checkout: string,
+  script: string,
+  args: string[],
+  environment: Record<string, string>,
+  answers?: [question: string, answer: string][],
+): Promise<Ended> {
   const { scripts } = JSON.parse(await readFile(join(checkout, "package.json"), "utf8")) as { scripts: Record<string, string> };
   const [program = "", ...own] = (scripts[script] ?? "").split(" ");
-  const child = spawn(program === "node" ? process.execPath : program, [...own, ...args], {
+  const [file = "", ...rest] = [...(answers ? terminal : []), program === "node" ? process.execPath : program, ...own, ...args];
+  const child = spawn(file, rest, {
     cwd: checkout,
     env: environment,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [answers ? "pipe" : "ignore", "pipe", "pipe"],
   });
+  const open = [...(answers ?? [])];
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  let read = 0;
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text.replaceAll("\r\n", "\n");
+      const [question, answer] = open[0] ?? [];
+      if (question === undefined || !output.includes(question, read)) return;
+      read = output.length;
+      open.shift();
+      child.stdin!.write(`${answer}\n`);
+    });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   return { code, output };
 }

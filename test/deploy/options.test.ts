@@ -3,6 +3,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { newTestChain } from "../../scripts/support/test-chain.ts";
 import { readState } from "../../scripts/deploy/state.ts";
 import { type Cloud, startCloud } from "./cloud.ts";
 
@@ -17,7 +18,15 @@ const bound = (name: string) =>
 
 test("a domain, bindings from flags, and secrets from the environment and a file, each for the Worker that reads it", async () => {
   const folder = join(cloud.checkout, "secrets.env");
-  await writeFile(folder, "GITHUB_CLIENT_ID=id-of-github-app\nGITHUB_CLIENT_SECRET='a secret with $ and \"'\nBALANCE_UNIT=CNY\n");
+  const chain = await newTestChain();
+  const signing = Object.entries(chain).map(([name, pem]) => `${name}='${pem}'\n`);
+  const lines = [
+    "GITHUB_CLIENT_ID=id-of-github-app\n",
+    "GITHUB_CLIENT_SECRET='a secret with $ and \"'\n",
+    "BALANCE_UNIT=CNY\n",
+    ...signing,
+  ];
+  await writeFile(folder, lines.join(""));
   // An account's id belongs to the credentials of a provider.
   const credentials = {
     OPENAI_API_KEY: "sk-openai-operator-key",
@@ -55,6 +64,8 @@ test("a domain, bindings from flags, and secrets from the environment and a file
   expect(secrets("gateway")).toMatchObject(credentials);
   expect(secrets("gateway-console")).toMatchObject({ GITHUB_CLIENT_ID: "id-of-github-app", GITHUB_CLIENT_SECRET: 'a secret with $ and "' });
   expect(secrets("gateway-console")).not.toHaveProperty("OPENAI_API_KEY");
+  expect(secrets("gateway-marks")).toEqual(chain);
+  expect(output).not.toContain("MARKS is sign");
   for (const name of cloud.account.workers.keys())
     expect(cloud.account.versionOf(name)!.metadata["observability"]).toMatchObject({
       traces: { enabled: true, head_sampling_rate: 0.01, destinations: ["honeycomb"] },
@@ -69,6 +80,7 @@ test("a domain, bindings from flags, and secrets from the environment and a file
   for (const secret of [
     "sk-openai-operator-key",
     "a secret with $",
+    chain.C2PA_PRIVATE_KEY.split("\n")[1],
     ...Object.values(secrets("gateway")),
     ...Object.values(secrets("gateway-console")),
   ]) {

@@ -52,7 +52,8 @@ export function watchBindings(faultInjector: FaultInjector, mail: DispatchMessag
   );
 }
 
-function watch(
+/** Passes the calls of a method through the fault injector. */
+export function watch(
   target: Record<string, Method>,
   method: string,
   faultInjector: FaultInjector,

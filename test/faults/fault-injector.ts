@@ -97,6 +97,8 @@ export class FaultInjector {
   async through<T>({ name, effect, failure, later, isObject = false }: Point<T>): Promise<T> {
     const owner = owners.getStore();
     const scope = (owner ? undefined : scopes.getStore()) ?? this.scope;
+    // What runs beside the call during which a Worker died.
+    if (!owner && scope.isDead) return death();
     const fault = this.#draw(owner, scope, isObject, later !== undefined);
     if (!fault) return effect();
     scope.faults++;

@@ -1,7 +1,8 @@
-/** Random operations with injected faults, and the invariants that must hold afterwards. `FAULT_SEEDS` ("7", "1-200") chooses other runs. */
+/** Random operations with injected faults, payments by Stripe among them, and the invariants that must hold afterwards. `FAULT_SEEDS` ("7", "1-200") chooses other runs. */
 
 import "../support/alone.ts";
 import { afterAll, inject, test, vi } from "vitest";
+import { StripeBank } from "./payments.ts";
 import { run } from "./run.ts";
 import { endAll } from "./fault-injector.ts";
 
@@ -17,4 +18,8 @@ const [first = 1, last = first] = (inject("faultSeeds") || "1-20").split("-").ma
 vi.useFakeTimers({ toFake: ["Date"] });
 afterAll(() => void endAll());
 
-test.each(Array.from({ length: last - first + 1 }, (_, at) => first + at))("seed %i", (seed) => run(seed), 60_000);
+test.each(Array.from({ length: last - first + 1 }, (_, at) => first + at))(
+  "seed %i",
+  (seed) => run(seed, (world) => StripeBank.open(world)),
+  60_000,
+);

@@ -3,6 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
+import { listCredits } from "../../src/db/credits.ts";
 import { readRows } from "../../src/db/grants.ts";
 import { listAssets } from "../../src/tasks/answers/views.ts";
 import { isFinal, type Task } from "../../src/tasks/record.ts";
@@ -124,8 +125,10 @@ export async function checkEnd(world: World): Promise<void> {
     known.stored = undefined;
     const { isEmpty, alarm } = await world.objects.stored(known);
     expect(alarm, `${known.label} has an alarm`).toBeNull();
-    // A wallet keeps its written entries, in case the database is restored.
-    const keeps = known.kind === "wallet" && (await readLedger(known.id.name!)).size > 0;
+    // A wallet keeps its written entries and credits, in case the database is restored.
+    const accountId = known.id.name ?? "";
+    const keeps =
+      known.kind === "wallet" && ((await readLedger(accountId)).size > 0 || (await listCredits(env.DB, accountId, 1)).length > 0);
     if (keeps || known.kind !== "wallet") expect(isEmpty, `${known.label} is left`).toBe(!keeps);
   }
   for (const { account, id } of world.accepted.values()) expect((await world.call(account, `/v1/tasks/${id}`)).status).toBe(404);

@@ -30,6 +30,7 @@ const operations: (readonly [weight: number, name: string, operation: Operation]
   [4, "crash", crash],
   [4, "stranger", stranger],
   [4, "collude", collude],
+  [12, "money", ({ bank }) => bank.act()],
   [2, "late effects", async (world) => (await world.applyLateEffects(), "applied")],
 ];
 

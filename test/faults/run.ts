@@ -6,17 +6,19 @@ import { checkEnd, checkFinal, checkMoving, clearBucket } from "./invariants.ts"
 import { choose } from "./operations.ts";
 import { takeBackup } from "./restore.ts";
 import { Scope, scopes, turn } from "./fault-injector.ts";
-import { advance, World } from "./world.ts";
+import { advance, type Bank, World } from "./world.ts";
 
 /** Runs a seed. Its error contains the seed and all operations. */
-export async function run(seed: number): Promise<void> {
+export async function run(seed: number, openBank: (world: World) => Promise<Bank>): Promise<void> {
   const world = new World(seed);
   for (const method of ["log", "error"] as const) vi.spyOn(console, method).mockReturnValue();
   try {
     await clearBucket();
-    await world.begin();
+    await world.begin(openBank);
     await injectFaults(world);
     await checkMoving(world);
+    await world.bank.settle();
+    await world.bank.check();
     await drain(world);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

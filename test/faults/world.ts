@@ -35,6 +35,16 @@ export interface Keyed {
   sender?: Scope | undefined;
 }
 
+/** Money from outside: see `payments.ts`. */
+export interface Bank {
+  /** Does one of its operations, chosen at random. */
+  act(): Promise<string>;
+  /** No more faults: everything that was begun ends. */
+  settle(): Promise<void>;
+  /** What must hold then. */
+  check(): Promise<void>;
+}
+
 export class World {
   readonly random: Random;
   readonly faultInjector: FaultInjector;
@@ -52,18 +62,20 @@ export class World {
   /** Characters whose row a restored database lacks: their image is left. */
   readonly lostCharacters = new Set<string>();
   readonly trace: string[] = [];
+  bank!: Bank;
 
   constructor(seed: number) {
     this.random = new Random(seed);
     this.faultInjector = new FaultInjector(seed, (line) => this.trace.push(line));
   }
 
-  async begin(): Promise<void> {
+  async begin(openBank: (world: World) => Promise<Bank>): Promise<void> {
     // The same part of an hour in every repetition, and far from the real time, so that no real alarm runs in between.
     vi.setSystemTime((Math.ceil(Date.now() / 3_600_000) + 1) * 3_600_000);
     const quotas = [null, null, 30, 2];
     for (let count = this.random.int(1, 3); count > 0; count--)
       this.accounts.push(await newAccount(this.random.pick(quotas), this.random.pick(quotas)));
+    this.bank = await openBank(this);
     this.objects.watch(this.faultInjector);
     watchBindings(this.faultInjector, this.mail);
     watchProvider(this.faultInjector);

@@ -1,7 +1,7 @@
 /** Each alert begins and ends with its cause, and each of these changes is reported once to its receiver. */
 
 import "../support/alone.ts";
-import { createScheduledController } from "cloudflare:test";
+import { createExecutionContext, createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { readInFlight } from "../../src/db/operator-series.ts";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -10,6 +10,7 @@ import { endIncident, listAlerts, recordIncident } from "../../src/db/alerts.ts"
 import { toTaskId } from "../../src/base/ids.ts";
 import { alertNames } from "../../src/operations/checks.ts";
 import { deliverTest } from "../../src/operations/deliver.ts";
+import Marks from "../../src/marks/worker.ts";
 import worker from "../../src/worker.ts";
 import {
   alarm,
@@ -425,6 +426,19 @@ test("the certificate that signs files is an alert from 30 days before its end u
   for (let run = 0; run < 2; run++) await causesWith(state({ ends: ends + 365 * 86_400_000 }));
   expect(await causesWith(state({ ends: ends + 365 * 86_400_000 }))).toEqual([]);
   expect(await causesWith(state({ refused: "C2PA_CERTIFICATES is not set" }), "keep")).toEqual([]);
+});
+
+test("files that nothing signs are an alert: the marks Worker is left out, or has no secrets", async () => {
+  const causesWith = async (SIGNER: Env["SIGNER"], MARKS = "sign") => {
+    await worker.scheduled(createScheduledController(), { ...env, MARKS, SIGNER } as Env);
+    return (await listAlerts(env.DB)).flatMap(({ name, causes }) => (name === "certificate_ending" ? causes : []));
+  };
+  expect(await causesWith(undefined, "keep")).toEqual([]);
+  expect(await causesWith(undefined)).toEqual(["MARKS is sign, and the marks Worker is not deployed"]);
+  const withoutSecrets = new Marks(createExecutionContext(), {});
+  expect(await causesWith(withoutSecrets)).toEqual(["C2PA_CERTIFICATES is not set"]);
+  // The bound Worker has secrets, and is reached as the gateway reaches it.
+  expect(await (env as Env).SIGNER!.certificate!()).toEqual({ ends: expect.any(Number) });
 });
 
 test("the runbook has a page for each alert, and for no other", () => {

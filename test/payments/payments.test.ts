@@ -3,15 +3,13 @@
 import "../support/alone.ts";
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, type Mock, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { listCredits } from "../../src/db/credits.ts";
 import { listPaid } from "../../src/db/payments.ts";
-import { findTopUp } from "../../src/db/top-ups.ts";
 import worker from "../../src/worker.ts";
-import { bindings, failOnce, stopAt } from "../support/faults.ts";
+import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
 import type { StripeEvent, StripeObject } from "../support/stripe.ts";
-import { crashWallet } from "../wallet/support.ts";
 import { Shop } from "./support.ts";
 
 beforeEach(holdTime);
@@ -200,114 +198,6 @@ test("a session that nobody paid expires; the event after a payment changes noth
   await shop.deliver();
   expect(await state()).toBe("paid");
 });
-
-/** Kills the handling at each write of the database, before and after it took effect. The webhook is then sent again, to new objects. */
-const writes = [1, 2].flatMap((write) => [false, true].map((isDone) => [write, isDone] as const));
-test.each(writes)(
-  "a crash at write %d of the credit (%s: after it took effect): the repeat credits exactly once",
-  async (write, isDone) => {
-    const shop = new Shop();
-    const account = await newAccount(1);
-    await shop.pay(account, 10);
-    const [event] = shop.stripe.events as [StripeEvent];
-    let seen = 0;
-    const reached = stopAt(bindings.database(), "batch", isDone, () => ++seen === write);
-    const lost = shop.send(event).catch(() => undefined);
-    await reached();
-    await crashWallet(account);
-    await Promise.race([lost, scheduler.wait(1)]);
-    vi.restoreAllMocks();
-    const again = new Shop();
-    expect((await again.send(event)).status).toBe(200);
-    expect((await again.send(event)).status).toBe(200);
-    expect([await quota(account), await credits(account)]).toEqual([11, [[expect.stringContaining("payment:pi_"), 10]]]);
-    expect(await listPaid(env.DB, account.id, { limit: 10 })).toMatchObject([{ state: "paid" }]);
-  },
-);
-
-/** What an event of Stripe does to a paid account: its quota of 21 and the entry that moves it. */
-const returns = [
-  ["a refund", 16, (shop: Shop, intent: string) => shop.stripe.refund(intent, 500)],
-  ["a refund that failed", 21, (shop: Shop, intent: string) => shop.stripe.setRefund(shop.stripe.refund(intent, 500).id, "failed")],
-  ["a dispute", 1, (shop: Shop, intent: string) => shop.stripe.dispute(intent)],
-  ["a dispute that was won", 21, (shop: Shop, intent: string) => shop.stripe.setDispute(shop.stripe.dispute(intent).id, "won")],
-] as const;
-const returnsAtWrites = returns.flatMap(([name, left, cause]) =>
-  [1, 2, 3].flatMap((write) => [false, true].map((isDone) => [name, write, isDone, left, cause] as const)),
-);
-test.each(returnsAtWrites)(
-  "a crash in %s at write %d (%s: after it took effect): repeated events move the quota exactly once",
-  async (_, write, isDone, left, cause) => {
-    const shop = new Shop();
-    const account = await newAccount(1);
-    const intent = await shop.pay(account, 20);
-    await shop.deliver();
-    cause(shop, intent.id);
-    const events = shop.stripe.events.splice(0);
-    let seen = 0;
-    const reached = stopAt(bindings.database(), "batch", isDone, () => ++seen === write);
-    const last = events.at(-1)!;
-    const lost = shop.send(last).catch(() => undefined);
-    // Some events have fewer writes.
-    const isOver = await Promise.race([reached().then(() => false), lost.then(() => true)]);
-    if (!isOver) await crashWallet(account);
-    await Promise.race([lost, scheduler.wait(1)]);
-    vi.restoreAllMocks();
-    const again = new Shop();
-    for (const event of [...events, last, ...events]) expect((await again.send(event)).status).toBe(200);
-    expect(await quota(account)).toBe(left);
-    const causes = (await credits(account)).map(([id]) => id);
-    expect(new Set(causes).size).toBe(causes.length);
-  },
-);
-
-/** Kills an order before and after each call of Stripe and each write; the person orders again. */
-const orderSteps = Object.entries({ run: 3, first: 3, customers: 1, sessions: 1 }).flatMap(([step, times]) =>
-  Array.from({ length: times }, (_, at) => at + 1).flatMap((time) => [false, true].map((isDone) => [step, time, isDone] as const)),
-);
-test.each(orderSteps)(
-  "a crash of an order at %s %d (%s: after it took effect): the next order is paid and credited once, with one customer",
-  async (step, time, isDone) => {
-    const shop = new Shop();
-    const account = await newAccount(1);
-    let seen = 0;
-    const target = step === "customers" || step === "sessions" ? shop.answers : bindings.statement();
-    const method = target === shop.answers ? "fetch" : step;
-    const isMeant = (_: unknown, [request]: unknown[]) =>
-      (request instanceof Request ? new URL(request.url).pathname.endsWith(`/${step}`) : true) && ++seen === time;
-    const reached = stopAt(target, method, isDone, isMeant);
-    const lost = shop.order(account, 10).catch(() => undefined);
-    await Promise.race([reached(), lost]);
-    (target as unknown as Record<string, Mock>)[method]?.mockRestore();
-    const intent = await shop.pay(account, 10);
-    await shop.deliver();
-    await shop.deliver();
-    expect([await quota(account), shop.stripe.customers.size]).toEqual([11, 1]);
-    expect(await credits(account)).toEqual([[`payment:${intent.id}`, 10]]);
-    expect(await listPaid(env.DB, account.id, { limit: 10 })).toHaveLength(1);
-  },
-);
-
-test.each([false, true])(
-  "a crash while a card is noted (%s: after it took effect): the repeat notes it, and its event counts once",
-  async (isDone) => {
-    const shop = new Shop();
-    const account = await newAccount(1);
-    const settings = { threshold: 5_000_000, amount: 10_000_000, ceiling: 30_000_000 };
-    const order = { accountId: account.id, settings, wantsCard: false, returnUrl: "https://gateway.example/" };
-    const answer = await shop.worker.changeTopUp(order, { kind: "user", id: "u1", address: null });
-    const card = shop.stripe.storeCard((answer as { url: string }).url.split("/").at(-1)!);
-    const [event] = shop.stripe.events as [StripeEvent];
-    const reached = stopAt(bindings.database(), "batch", isDone);
-    const lost = shop.send(event).catch(() => undefined);
-    await reached();
-    await Promise.race([lost, scheduler.wait(1)]);
-    vi.restoreAllMocks();
-    const again = new Shop();
-    for (const _ of [1, 2]) expect((await again.send(event)).status).toBe(200);
-    expect(await findTopUp(env.DB, account.id, Date.now())).toMatchObject({ methodId: card });
-  },
-);
 
 test.each([
   ["the database before a write", () => failOnce(bindings.database(), "batch")],

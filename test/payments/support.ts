@@ -3,6 +3,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
+import { type Desk, openStripe } from "../../src/payments/stripe.ts";
 import Payments from "../../src/payments/worker.ts";
 import { PaymentObjects } from "../../src/rpc/payment-objects.ts";
 import type { TopUpAnswer, TopUpOrder } from "../../src/rpc/payments.ts";
@@ -27,7 +28,16 @@ export class Shop {
 
   /** The Worker behind the gateway. */
   get worker(): NonNullable<Env["PAYMENTS"]> {
-    return new Payments(createExecutionContext(), { ...env, ...keys, ...this.#vars } as PaymentsBindings);
+    return new Payments(createExecutionContext(), this.#env);
+  }
+
+  get #env(): PaymentsBindings {
+    return { ...env, ...keys, ...this.#vars };
+  }
+
+  /** What a step of the cron trigger works with. */
+  desk(vars: Partial<Env> = {}): Desk {
+    return { db: env.DB, stripe: openStripe(this.#env)!, wallets: new PaymentObjects({ WALLETS: env.WALLETS, ...vars }) };
   }
 
   /** The variables of a gateway that is bound to it. */

@@ -2,13 +2,12 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, type Mock, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { findTopUp } from "../../src/db/top-ups.ts";
 import type { TopUpPause } from "../../src/rpc/payment-objects.ts";
-import { bindings, failOnce, stopAt } from "../support/faults.ts";
+import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount, wakeWallet } from "../support/gateway.ts";
 import { backUp, restore } from "../operations/backup.ts";
-import { crashWallet } from "../wallet/support.ts";
 import type { StripeObject } from "../support/stripe.ts";
 import { Shop } from "./support.ts";
 
@@ -156,73 +155,6 @@ test("runs at the same time take one payment", async () => {
   await runs(shop, 2);
   expect([await quota(account), shop.stripe.intents.size]).toEqual([11, 1]);
 });
-
-const steps = [1, 2].flatMap((write) => [false, true].map((isDone) => [write, isDone] as const));
-test.each(steps)(
-  "a crash at write %d after the payment (%s: after it took effect): the next run credits once and takes nothing more",
-  async (write, isDone) => {
-    const shop = new Shop();
-    const account = await newAccount(1);
-    await shop.topUp(account);
-    later();
-    let seen = 0;
-    const reached = stopAt(bindings.database(), "batch", isDone, () => ++seen === write);
-    const lost = shop.run().catch(() => undefined);
-    await reached();
-    await crashWallet(account);
-    await Promise.race([lost, scheduler.wait(1)]);
-    const { batch: stop } = bindings.database() as unknown as { batch: Mock };
-    stop.mockRestore();
-    await runs(shop, 2);
-    expect([await quota(account), shop.stripe.intents.size]).toEqual([11, 1]);
-    await shop.deliver();
-    expect(await quota(account)).toBe(11);
-  },
-);
-
-test.each([false, true])(
-  "a crash between the row of a payment and the charge (%s: Stripe has taken it): the next run takes and credits one payment",
-  async (isDone) => {
-    const shop = new Shop();
-    const account = await newAccount(1);
-    await shop.topUp(account);
-    later();
-    const isCharge = (_: unknown, [request]: unknown[]) =>
-      (request as Request).method === "POST" && (request as Request).url.endsWith("/v1/payment_intents");
-    const reached = stopAt(shop.answers, "fetch", isDone, isCharge);
-    const lost = shop.run().catch(() => undefined);
-    await reached();
-    await crashWallet(account);
-    await Promise.race([lost, scheduler.wait(1)]);
-    (shop.answers as unknown as { fetch: Mock }).fetch.mockRestore();
-    await runs(shop, 2);
-    expect([await quota(account), shop.stripe.intents.size]).toEqual([11, 1]);
-    await shop.deliver();
-    expect([await quota(account), (await state(account))?.taken]).toEqual([11, 1000]);
-  },
-);
-
-test.each([false, true])(
-  "a crash at the write after a declined payment (%s: after it took effect): the next run ends it",
-  async (isDone) => {
-    const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
-    const shop = new Shop();
-    const account = await newAccount(1);
-    const mails = mailbox();
-    await shop.topUp(account, undefined, "declined");
-    later();
-    const reached = stopAt(bindings.database(), "batch", isDone);
-    const lost = shop.run(mails.vars).catch(() => undefined);
-    await reached();
-    await Promise.race([lost, scheduler.wait(1)]);
-    (bindings.database() as unknown as { batch: Mock }).batch.mockRestore();
-    expect([...shop.stripe.intents.values()]).toMatchObject([{ status: "canceled" }]);
-    await runs(shop, 2, mails.vars);
-    expect([await quota(account), shop.stripe.intents.size, (await state(account))?.pausedFor]).toEqual([1, 1, "declined"]);
-    expect(mails.sent).toHaveLength(1);
-    expect(alerts.mock.calls.flat().join()).not.toContain('"top_up"');
-  },
-);
 
 test.each(["first", "run", "batch"])("a fault of the database (%s): the next runs top up once", async (method) => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);

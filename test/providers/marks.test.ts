@@ -41,8 +41,10 @@ async function expectUnchanged(type: Type, url: string, key: string, id: string)
   expect([...(data.result.images ?? []), ...(data.result.videos ?? [])]).toEqual([expect.objectContaining({ credentials: "maker" })]);
 }
 
-const imageRoutes: [provider: string, model: string, id: string][] = [
+const imageRoutes: [provider: string, model: string, id: string, directive?: string][] = [
   ["openai", "imgB-4o-image", "gpt-image-2.6-sunburst"],
+  // With the file's URL in the answer, as other services of this format give it.
+  ["openai", "imgB-4o-image", "gpt-image-2.6-sunburst", "[elsewhere]"],
   ["google", "imgC-3-pro-image-preview", "gemini-3-pro-image"],
   ["modelark", "imgA-4", "seedream-4-5-251128"],
   ["fal", "imgA-4", "fal-ai/bytedance/seedream/v4.5"],
@@ -50,15 +52,16 @@ const imageRoutes: [provider: string, model: string, id: string][] = [
   ["xai", "imgB-4o-image", "grok-imagine-image-2.0"],
 ];
 
-test.each(imageRoutes.flatMap((route) => (["png", "jpeg", "webp"] as const).map((type) => [...route, type] as const)))(
-  "%s: an image for %s by %s in %s keeps the maker's manifest",
-  async (provider, model, route, type) => {
-    const routes: Routes = { [model]: [{ provider, model: route }] };
-    const { account, id, data } = await generate(routes, images, { model, prompt: `${unique()} [signed ${type}]` });
-    expect(data.status).toBe("completed");
-    await expectUnchanged(type, data.result.images[0].url[0], account.key, id);
-  },
-);
+test.each(
+  imageRoutes.flatMap(([provider, model, id, directive = ""]) =>
+    (["png", "jpeg", "webp"] as const).map((type) => [provider, model, id, type, directive] as const),
+  ),
+)("%s: an image for %s by %s in %s keeps the maker's manifest %s", async (provider, model, route, type, directive) => {
+  const routes: Routes = { [model]: [{ provider, model: route }] };
+  const { account, id, data } = await generate(routes, images, { model, prompt: `${unique()} [signed ${type}] ${directive}` });
+  expect(data.status).toBe("completed");
+  await expectUnchanged(type, data.result.images[0].url[0], account.key, id);
+});
 
 const videoRoutes: [provider: string, model: string, id: string, directive?: string][] = [
   ["openai", "vidB-3.1-fast", "video-1"],

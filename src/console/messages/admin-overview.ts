@@ -65,7 +65,7 @@ export default {
     admin_needs_route_loses_money: "A route loses money",
     admin_needs_callbacks_failing: "Webhooks of an account fail",
     admin_needs_accounts_restored: "Accounts lost changes to a restored database",
-    admin_needs_certificate_ending: "The certificate that signs files ends, or cannot be used",
+    admin_needs_certificate_ending: "Files are stored unsigned, or the certificate that signs them ends",
     admin_needs_setting_wrong: "A setting is wrong",
   },
   zh: {
@@ -132,7 +132,7 @@ export default {
     admin_needs_route_loses_money: "某路由正在亏损",
     admin_needs_callbacks_failing: "某账户的 Webhook 发送失败",
     admin_needs_accounts_restored: "有账户因数据库恢复而丢失更改",
-    admin_needs_certificate_ending: "签署文件的证书即将到期或无法使用",
+    admin_needs_certificate_ending: "文件未经签署即被存储，或签署证书即将到期",
     admin_needs_setting_wrong: "有设置不正确",
   },
   ko: {
@@ -199,7 +199,7 @@ export default {
     admin_needs_route_loses_money: "손해를 보는 경로가 있습니다",
     admin_needs_callbacks_failing: "계정의 웹훅 전송이 실패합니다",
     admin_needs_accounts_restored: "복원된 데이터베이스 때문에 변경을 잃은 계정이 있습니다",
-    admin_needs_certificate_ending: "파일에 서명하는 인증서가 곧 만료되거나 사용할 수 없습니다",
+    admin_needs_certificate_ending: "파일이 서명되지 않은 채 저장되거나 서명 인증서가 곧 만료됩니다",
     admin_needs_setting_wrong: "잘못된 설정이 있습니다",
   },
   ja: {
@@ -266,7 +266,7 @@ export default {
     admin_needs_route_loses_money: "赤字のルートがあります",
     admin_needs_callbacks_failing: "アカウントの Webhook が失敗しています",
     admin_needs_accounts_restored: "データベースの復元で変更を失ったアカウントがあります",
-    admin_needs_certificate_ending: "ファイルに署名する証明書の期限が近いか、使用できません",
+    admin_needs_certificate_ending: "ファイルが署名されずに保存されているか、署名証明書の期限が近づいています",
     admin_needs_setting_wrong: "設定に誤りがあります",
   },
 };

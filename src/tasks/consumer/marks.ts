@@ -9,7 +9,7 @@ import { manifestBox, VideoHash } from "../../media/video-manifest.ts";
 import { Semaphore } from "../../base/concurrency.ts";
 import { alert } from "../../base/log.ts";
 import { within } from "../../net/pace.ts";
-import type { Task } from "../record.ts";
+import type { Submission } from "../record.ts";
 
 /** A manifest takes a few milliseconds. A task waits once for one that does not come, and so do the operator's checks for the certificate. */
 const signTimeoutMs = 3_000;
@@ -37,13 +37,19 @@ interface Marked extends Passing {
   isSigned: () => boolean;
 }
 
+/** What a signature needs of a task. */
+interface MarkedTask {
+  id: string;
+  submission: Pick<Submission, "model" | "source" | "inputs" | "characters" | "fromMedia">;
+}
+
 export class Marks {
-  readonly #task: Task;
+  readonly #task: MarkedTask;
   readonly #signer: Env["SIGNER"];
   readonly #isOn: boolean;
   #isSlow = false;
 
-  constructor(task: Task, env: Env) {
+  constructor(task: MarkedTask, env: Env) {
     this.#task = task;
     this.#signer = env.SIGNER;
     this.#isOn = this.#readSetting(env);
@@ -180,7 +186,8 @@ export class Marks {
 /** The state of the certificate that signs, `"unused"` if files are not signed; undefined if the marks Worker does not say. */
 export async function readCertificate(env: Env): Promise<CertificateState | "unused" | undefined> {
   try {
-    if (readSetting(env) !== "sign" || !env.SIGNER) return "unused";
+    if (readSetting(env) !== "sign") return "unused";
+    if (!env.SIGNER) return { refused: "MARKS is sign, and the marks Worker is not deployed" };
     return await within(signTimeoutMs, Promise.resolve(env.SIGNER.certificate?.()));
   } catch (error) {
     alert("marks", { outcome: "certificate_unread" }, error);
@@ -189,7 +196,7 @@ export async function readCertificate(env: Env): Promise<CertificateState | "unu
 }
 
 /** True for edits, remixes, videos with characters and everything else that was made from media of the caller. */
-const isComposite = ({ submission: { source, inputs, characters, fromMedia } }: Task) =>
+const isComposite = ({ submission: { source, inputs, characters, fromMedia } }: MarkedTask) =>
   source !== undefined || fromMedia === true || inputs.length + characters.length > 0;
 
 /** The file in one buffer, which grows with it; without `isWhole` its beginning, and the rest is still to be read. */
