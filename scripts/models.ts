@@ -4,6 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fetchInputSchema, type MakerSettings, makersWithSchemas, type SchemaFault, toDraftEntry } from "../src/providers/maker-schemas.ts";
+import { errorCode } from "./support/faults.ts";
 import { modelsFolder } from "./support/models.ts";
 
 const { values, positionals } = parseArgs({
@@ -38,7 +39,10 @@ if (action === "add" && maker !== undefined && model !== undefined) {
     const folder = modelsFolder(process.env);
     await mkdir(folder, { recursive: true });
     const file = join(folder, `${id}.json`);
-    await writeFile(file, `${JSON.stringify(entry, null, 2)}\n`, { flag: "wx" });
+    await writeFile(file, `${JSON.stringify(entry, null, 2)}\n`, { flag: "wx" }).catch((error: unknown) => {
+      if (errorCode(error) !== "EEXIST") throw error;
+      fail(`${file} exists already: name the model with --id, or take the file away.`, 1);
+    });
     console.log(`${file}: check kind, write its price (docs/models.md), and take out state to sell it. npm run deploy stores it.`);
   }
 } else fail(`npm run tools -- models add MAKER MODEL [--id NAME] [--kind image|video|file]; MAKER is ${makersWithSchemas.join(", ")}`, 2);

@@ -39,7 +39,7 @@ try {
 /** The first steps for a user; the lines `NAME=value` are for programs. */
 function welcome({ baseUrl, adminToken, account }: Gateway, stateDir: string): string {
   if (!account)
-    return `\nBASE_URL=${baseUrl}\n\nADMIN_TOKEN is empty: no admin API, no demo account. State in ${stateDir}. Ctrl-C stops.\n`;
+    return `\nBASE_URL=${baseUrl}\n\nADMIN_TOKEN is empty: no admin API, no demo account, and the models of the folder models are not stored. State in ${stateDir}. Ctrl-C stops.\n`;
   return `
 BASE_URL=${baseUrl}
 API_KEY=${account.apiKey}

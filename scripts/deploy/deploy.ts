@@ -226,7 +226,10 @@ async function finish(context: Context): Promise<void> {
   await endRun(context);
 }
 
-/** Stores the models of the folder, and once those that earlier releases had in the variables `ROUTES` and `PRICES`. */
+/**
+ * Stores the models of the folder, and once those that earlier releases had in the variables `ROUTES` and `PRICES`. Names the stored ones
+ * that this release refuses.
+ */
 async function storeModels({ run, deployment, environment, written }: Context, admin: AdminClient): Promise<void> {
   const store = async (entries: WrittenEntry[], isOnlyNew: boolean) =>
     applyModels(admin, entries, { isOnlyNew }).catch((error: unknown) => {
@@ -240,6 +243,11 @@ async function storeModels({ run, deployment, environment, written }: Context, a
       return `${moved === "" ? "moved by an earlier run" : moved}; take them out of wrangler.toml and the environment`;
     });
   if (written.length > 0) await run.step(`store ${count(written.length, "model")} of the folder models`, () => store(written, false));
+  for (const { id, refused = [] } of await admin.soldModels())
+    for (const { param, message } of refused)
+      run.print(
+        `Warning: this release refuses your model ${id}, which stays in use as it is: ${param} ${message} (docs/operations.md, model_refused).`,
+      );
 }
 
 /** The next run is an upgrade: it deploys every Worker again. */

@@ -4,7 +4,7 @@ import { answer, respond } from "./request/answer.ts";
 import type { AppContext } from "./request/context.ts";
 import { type Action, deadlineSeconds, type Entry, type Kind, type Model } from "../catalog/models.ts";
 import { buildCatalog, builtInCatalog, type Catalog } from "../catalog/catalog.ts";
-import { checkEntry } from "../catalog/entries.ts";
+import { checkEntry, refusedEntries } from "../catalog/entries.ts";
 import { parseBody, toParameters } from "../catalog/parse.ts";
 import { shownRule } from "../catalog/own-price.ts";
 import { shownPrice } from "../catalog/prices.ts";
@@ -16,20 +16,22 @@ import { fetchInputSchema, toDraftEntry } from "../providers/maker-schemas.ts";
 import { isOn, providerNamed, providerNames } from "../providers/index.ts";
 import { toRequest } from "../tasks/request.ts";
 import { operator } from "./request/actor.ts";
+import { describeViolations } from "./request/error-body.ts";
 import { readFields, readNoBody, readObject, smallBody } from "./request/body.ts";
 import { readQuery, toList } from "./request/query.ts";
 import { modelChangeQuery } from "./schema/queries.ts";
 import { modelRollback, newModelDraft } from "./schema/bodies.ts";
 
 export async function listModels(c: AppContext): Promise<Response> {
-  const { all } = await readCatalog(c.env.DB);
-  return answer(
-    c,
-    toList(
-      all.filter(({ state }) => state !== "removed").map((model) => summary(c.env, model)),
-      false,
-    ),
-  );
+  const catalog = await readCatalog(c.env.DB);
+  const refused = new Map(refusedEntries(catalog, providerNames).map(({ id, violations }) => [id, violations]));
+  const data = catalog.all
+    .filter(({ state }) => state !== "removed")
+    .map((model) => {
+      const violations = refused.get(model.id);
+      return { ...summary(c.env, model), ...(violations && { refused: describeViolations(violations, c.get("language")) }) };
+    });
+  return answer(c, toList(data, false));
 }
 
 export async function showModel(c: AppContext, id: string): Promise<Response> {

@@ -78,7 +78,9 @@ export function buildCatalog(revision: number, stored: readonly StoredEntry[]): 
   const builtIn = builtInModels().map((base) => {
     const change = own.get(base.id);
     own.delete(base.id);
-    return change && !change.isRemoved ? toModel(change.entry, base) : base;
+    if (!change || change.isRemoved) return base;
+    // A whole model that the operator sold before a release brought a built-in one with its id stays what it was.
+    return toModel(change.entry, change.entry.kind === undefined ? base : undefined);
   });
   const all = [...builtIn, ...[...own.values()].map(({ entry, isRemoved }) => toModel(entry, undefined, isRemoved))];
   const kept = all.filter(({ state }) => state !== "removed");

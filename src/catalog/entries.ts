@@ -30,6 +30,7 @@ const routeFields = once(() =>
     retires: z.optional(day()),
     cost: z.optional(amounts()),
     bills_failures: z.optional(z.boolean()),
+    first_without_images: z.optional(z.boolean()),
   }),
 );
 
@@ -92,6 +93,31 @@ export function checkEntry(raw: Record<string, unknown>, id: string, around: Sur
   };
 }
 
+/** A stored entry that the checks refuse, with every rule that it violates. */
+export interface RefusedEntry {
+  id: string;
+  violations: Violation[];
+}
+
+const refused = new WeakMap<Catalog, readonly RefusedEntry[]>();
+
+/**
+ * The operator's entries that passed when they were saved, and would be refused now: a release has other rules, or brought a model with
+ * their names. They stay in use as they are. Each catalogue is checked once.
+ */
+export function refusedEntries(catalog: Catalog, providers: readonly string[]): readonly RefusedEntry[] {
+  const known = refused.get(catalog);
+  if (known) return known;
+  const found = catalog.stored
+    .filter(({ isRemoved }) => !isRemoved)
+    .flatMap(({ entry: { id, ...fields } }): RefusedEntry[] => {
+      const { violations } = checkEntry({ ...fields }, id, { catalog, providers });
+      return violations.length > 0 ? [{ id, violations }] : [];
+    });
+  refused.set(catalog, found);
+  return found;
+}
+
 /** The schema of an own input, and the price and costs that read its fields. */
 function checkOwn({ price, routes = [] }: Entry, body: JsonSchema): Violation[] {
   const { schema, violations } = prepareSchema(structuredClone(body), "body");
@@ -129,9 +155,11 @@ function checkNames({ id, aliases = [] }: Entry, catalog: Catalog): Violation[] 
   const names = [["id", id] as const, ...aliases.map((alias, at) => [`aliases[${at}]`, alias] as const)];
   return names.flatMap(([param, name], at): Violation[] => {
     if (!nameForm.test(name)) return [{ param, rule: "bad_model_name" }];
-    const owner = catalog.named(name);
+    const owner = catalog.all.find(
+      (other) => other.id !== id && other.state !== "removed" && (other.id === name || other.aliases.includes(name)),
+    );
     const isTwice = names.findIndex((other) => other[1] === name) < at;
-    if ((!owner || owner.id === id) && !isTwice) return [];
+    if (!owner && !isTwice) return [];
     return [{ param, rule: "name_taken", values: { model: owner?.id ?? id } }];
   });
 }

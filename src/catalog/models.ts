@@ -49,6 +49,8 @@ export interface Route {
   cost?: Record<string, number> | OwnPrice | undefined;
   /** True if the maker bills work that it fails or refuses. */
   bills_failures?: boolean | undefined;
+  /** True if the route is tried before the others by requests that have no images and name no characters. */
+  first_without_images?: boolean | undefined;
 }
 
 /** A model as data: an entry of `models.txt` or of the operator. Amounts in balance units. For a built-in model an operator's entry has only what differs. */

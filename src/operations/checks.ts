@@ -43,6 +43,7 @@ export const alertNames = [
   "provider_failing",
   "model_unavailable",
   "model_gone",
+  "model_refused",
   "route_retiring",
   "completion_low",
   "queue_behind",
@@ -118,6 +119,9 @@ export const checks: ((env: OperationsBindings, objects: Objects, now: number, c
     return { route_loses_money: losses.map(({ route }) => route || "unknown route") };
   },
   async (env, objects, now) => retirementCauses(await readListed(env, objects, now), now),
+  async (_env, objects) => ({
+    model_refused: Object.entries(await objects.refusedModels()).map(([model, fields]) => `${model} ${fields[0] ?? ""}`),
+  }),
   async (_env, _objects, now, certificate) => checkCertificate(certificate, now),
   async (env) => ({ setting_wrong: wrongSettings(env) }),
 ];

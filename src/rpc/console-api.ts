@@ -16,6 +16,7 @@ import { readWebhook } from "../db/webhooks.ts";
 import type { Price, Route } from "../catalog/models.ts";
 import type { EndedLines, FailureGroup, LineQuery } from "../tasks/batch-line.ts";
 import type { Task } from "../tasks/record.ts";
+import { refusedModels } from "./refused-models.ts";
 import { type Redeemed, redeemCode } from "../wallet/codes.ts";
 import type { WalletView } from "../wallet/limits.ts";
 import type { QuotaChange } from "../wallet/state.ts";
@@ -32,6 +33,8 @@ export interface Upstreams {
   /** By model. The console reads its own catalogue; the previous release's console reads these. */
   prices: Record<string, Price>;
   routes: Record<string, readonly Route[]>;
+  /** The operator's entries of models that this release refuses: by model, the wrong fields. */
+  refused?: Record<string, string[]>;
 }
 
 /** How long an isolate remembers that an account lost nothing. */
@@ -203,6 +206,7 @@ export class ConsoleApi extends SharedObjects {
       providers: providerStates(this.#env),
       prices: Object.fromEntries(all.map(({ id, price }) => [id, price])),
       routes: Object.fromEntries(all.map(({ id, routes }) => [id, routes])),
+      refused: await refusedModels(this.#env),
     };
   }
 }

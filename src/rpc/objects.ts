@@ -10,6 +10,7 @@ import { sealSecrets } from "../db/webhooks.ts";
 import { toBatchObjectId, toObjectId } from "../base/ids.ts";
 import { isFinal } from "../tasks/record.ts";
 import { type ListedRoute, listRoutes } from "./listed-routes.ts";
+import { refusedModels } from "./refused-models.ts";
 import type { TaskObject } from "../tasks/object/task-object.ts";
 import type { WalletEntry } from "../wallet/book.ts";
 
@@ -105,6 +106,11 @@ export class Objects extends SharedObjects {
   /** What is known of the ends of all routes; asks the makers, and takes some seconds. */
   async listRoutes(): Promise<ListedRoute[]> {
     return listRoutes(this.#env);
+  }
+
+  /** The operator's entries of models that this release refuses: by model, the wrong fields. */
+  async refusedModels(): Promise<Record<string, string[]>> {
+    return refusedModels(this.#env);
   }
 
   /** The state of a task, read only. "gone": it has no record. */

@@ -4,6 +4,7 @@ import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { readCatalog } from "../../src/current-catalog.ts";
+import { Objects } from "../../src/rpc/objects.ts";
 import { bindings } from "../support/faults.ts";
 import { asAdmin, call, complete, finish, holdTime, newAccount, readBalance, settledBalance, submit, unique } from "../support/gateway.ts";
 
@@ -253,6 +254,45 @@ test("a stored entry that cannot be read takes no other model away", async () =>
   vi.spyOn(console, "error").mockReturnValue();
   vi.setSystemTime(Date.now() + 9_000);
   expect((await call("/v1/models", { key })).body.data.map(({ id }: { id: string }) => id)).toContain("reef-video");
+});
+
+test("what a release refuses of a stored entry is named, logged once, and stays in use with its names", async () => {
+  const { key } = await newAccount();
+  // Saved before these were names of built-in models, and before the field was taken away.
+  const rows: [id: string, entry: object][] = [
+    ["house", { ...text, aliases: ["kling-v3"] }],
+    ["wan-3.0", { ...like, aliases: [] }],
+    ["older", { ...text, rutes: [] }],
+    ["good", text],
+  ];
+  for (const [at, [id, entry]] of rows.entries())
+    await env.DB.prepare("INSERT INTO model (revision, id, entry, at) VALUES (?1, ?2, ?3, 1)")
+      .bind(at + 1, id, JSON.stringify(entry))
+      .run();
+  vi.setSystemTime(Date.now() + 9_000);
+  const listed = (await asAdmin("/models")).body.data as { id: string; refused?: { param: string; message: string }[] }[];
+  expect(Object.fromEntries(listed.flatMap(({ id, refused }) => (refused ? [[id, refused.map(({ param }) => param)]] : [])))).toEqual({
+    house: ["aliases[0]"],
+    "wan-3.0": ["kind", "body", "aliases", "price.1080p_x"],
+    older: ["rutes"],
+  });
+  expect(listed.find(({ id }) => id === "house")!.refused).toEqual([
+    { param: "aliases[0]", message: "is already a name of the model kling-v3" },
+  ]);
+  expect((await call("/v1/models/kling-v3", { key })).body).toMatchObject({ id: "house" });
+  // Its body is the operator's, not that of the built-in model.
+  expect((await call("/v1/models/wan-3.0", { key })).body).toMatchObject({ price: { second: 0.25, second_1080p: 0.75 } });
+  const lines: string[] = [];
+  vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+  const objects = new Objects(env);
+  const found = { house: ["aliases[0]"], "wan-3.0": ["kind", "body", "aliases", "price.1080p_x"], older: ["rutes"] };
+  expect([await objects.refusedModels(), await objects.refusedModels()]).toEqual([found, found]);
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject(
+    Object.entries(found).map(([model, fields]) => ({ unit: "catalog", outcome: "entry_refused", model, fields: fields.join(", ") })),
+  );
+  // An entry that is mended is not refused any more.
+  await put("house", text, "?revision=1");
+  expect(Object.keys(await objects.refusedModels())).toEqual(["wan-3.0", "older"]);
 });
 
 test("keys and client tokens can be limited to an operator's model", async () => {

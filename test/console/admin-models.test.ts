@@ -107,6 +107,19 @@ test("the list says state, price and routes of each model, its filters count, an
   expect(await browser.read(`${root}?q=<nothing>`)).toContain("No model matches");
 });
 
+test("an entry that a release refuses is marked in the list, and its page says what is wrong", async () => {
+  await env.DB.prepare("INSERT INTO model (revision, id, entry, at) VALUES (1, 'house', ?1, 1)")
+    .bind(JSON.stringify({ ...text, aliases: ["kling-v3"] }))
+    .run();
+  vi.setSystemTime(Date.now() + 9_000);
+  expect(await browser.read(root)).toMatch(/admin\/models\/house".*To mend/s);
+  const html = plain(await browser.read(`${root}/house`));
+  expect(html).toContain("1 to fix");
+  expect(html).toMatch(/aliases\[0\].*is already a name of the model kling-v3/s);
+  await put("house", text, "?revision=1");
+  expect(await browser.read(root)).not.toContain("To mend");
+});
+
 test("a route that ends is counted, and named with its day", async () => {
   const day = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10);
   await put("ending", { ...text, routes: [{ ...text.routes[0], retires: day }] });

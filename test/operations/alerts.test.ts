@@ -446,6 +446,16 @@ test("the runbook has a page for each alert, and for no other", () => {
   expect([...pages].map(([, name]) => name)).toEqual([...alertNames]);
 });
 
+test("an entry of a model that this release refuses, until it is mended", async () => {
+  const received = alertReceiver();
+  const routes = [{ provider: "no-more", model: "x" }];
+  for (const gateway of [{ ROUTES: { "imgA-4": routes } }, {}, {}]) await runOnce({}, gateway);
+  expect(readChanges(received, "model_refused")).toEqual([
+    ["alert.began", ["imgA-4 routes[0].provider"]],
+    ["alert.ended", ["imgA-4 routes[0].provider"]],
+  ]);
+});
+
 test("a route that ends is announced 30 days, 7 days and a day before, each time once", async () => {
   const received = alertReceiver();
   const gateway = { ROUTES: { "imgA-4": [{ provider: "sandbox", model: "imgA-4", retires: "2030-01-31" }] } };

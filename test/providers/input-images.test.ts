@@ -91,7 +91,7 @@ test.each([
 
 test("cloudflare: more images than a call may contain are refused before anything is sent", async () => {
   const run = vi.fn(() => Promise.reject(new Error("Serialized RPC arguments or return values are limited to 32MiB")));
-  const provider = cloudflare({ AI: { run } })!;
+  const provider = cloudflare({ AI: { run, models: run } })!;
   const large = () => inputImage(Infinity, 9 * 1024 * 1024);
   const request = job([large(), large(), large()], { model: "openai/gpt-image-2" });
   const fault = await readFault(provider.start(request, AbortSignal.timeout(5_000)));

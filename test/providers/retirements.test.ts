@@ -53,6 +53,44 @@ test("Replicate's list lacks what is gone; another service with OpenAI's format 
   expect((await asked(word)).map(({ call: name }) => name)).toEqual([]);
 });
 
+test("fal's list is asked about the endpoint of a route's family; what it lacks or calls deprecated is gone", async () => {
+  const word = unique();
+  const ids = ["fal-ai/veo3.1/fast", `fal-ai/${word}`, `fal-ai/${word}/text-to-image`, `${word} [deprecated]`];
+  const vars = { ROUTES: { "imgA-4": ids.map((model) => ({ provider: "fal", model })) } };
+  const isGone = (all: ListedRoute[]) => ids.map((id) => all.find(({ provider, model }) => provider === "fal" && model === id)?.gone);
+  expect(isGone(await new Objects(toEnv(vars)).listRoutes())).toEqual([false, true, true, true]);
+  expect((await asked(word)).map(({ prompt }) => prompt)).toEqual(ids.slice(1));
+  expect(isGone(await new Objects(toEnv({ ...vars, FAL_BASE_URL: "https://other.example" })).listRoutes())).toEqual(ids.map(() => false));
+  expect(await asked(word)).toHaveLength(3);
+});
+
+test("none of the built-in routes is gone at the makers whose lists are read", async () => {
+  const all = await new Objects(env).listRoutes();
+  expect(all.filter(({ gone }) => gone)).toEqual([]);
+  for (const provider of ["openai", "fal", "replicate", "cloudflare"]) expect(all.some((route) => route.provider === provider)).toBe(true);
+});
+
+test.each([
+  ["binding", {}],
+  ["rest", { AI: undefined as never }],
+])("Cloudflare's list has the models that it hosts, and when it ends them: by the %s", async (door, vars) => {
+  const word = unique();
+  const ids = ["@cf/openai/gpt-oss-120b", `@cf/emulated/${word}`, `@cf/emulated/${word} [ends 2030-02-01 00:00:00]`, `bytedance/${word}`];
+  const routes = { "textA-1": ids.map((model) => ({ provider: "cloudflare", model })) };
+  const all = await new Objects(toEnv({ ...vars, ROUTES: routes })).listRoutes();
+  expect(ids.map((id) => all.find(({ model }) => model === id))).toEqual([
+    { provider: "cloudflare", model: ids[0], gone: false },
+    { provider: "cloudflare", model: ids[1], gone: true },
+    { provider: "cloudflare", model: ids[2], gone: false, retires: "2030-02-01" },
+    // Whether the list has other makers' models is not documented.
+    { provider: "cloudflare", model: ids[3], gone: false },
+  ]);
+  expect((await asked(word)).map((one) => [one.prompt, one.body])).toEqual([
+    [word, door],
+    [`${word} [ends 2030-02-01 00:00:00]`, door],
+  ]);
+});
+
 test("the lists are read once a day, and again after an hour if that fails", async () => {
   let calls = 0;
   const route = { provider: "openai", model: "a", gone: true };

@@ -19,7 +19,7 @@ const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "google", hosts: /^(generativelanguage|oauth2|([a-z0-9-]+-)?aiplatform)\.googleapis\.com$/, app: google },
   { name: "cloudflare", hosts: /^api\.cloudflare\.com$/, app: cloudflare },
   { name: "openai", hosts: /^api\.openai\.com$/, app: openai },
-  { name: "fal", hosts: /^(?:queue\.fal\.run|rest\.fal\.ai|foreign\.emulated\.example)$/, app: fal },
+  { name: "fal", hosts: /^(?:queue\.fal\.run|api\.fal\.ai|rest\.fal\.ai|foreign\.emulated\.example)$/, app: fal },
   { name: "modelark", hosts: /^ark\.(?:(?:ap-southeast|eu-west)\.bytepluses|cn-beijing\.volces)\.com$/, app: modelark },
   { name: "minimax", hosts: /^api\.minimaxi?\.(?:io|com)$/, app: minimax },
   { name: "replicate", hosts: /^api\.replicate\.com$/, app: replicate },

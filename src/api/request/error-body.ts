@@ -5,6 +5,14 @@ import { type Language, t } from "../../messages/index.ts";
 
 const describeViolation = (language: Language, violation: Violation) => t(language, violation.rule, violation.values);
 
+/** The details of an error. */
+export const describeViolations = (violations: readonly Violation[], language: Language) =>
+  violations.map((violation) => ({
+    param: violation.param,
+    message: describeViolation(language, violation),
+    ...(violation.allowed !== undefined && { allowed: violation.allowed }),
+  }));
+
 /** Message and param are those of the first violation; all are in the details. */
 export function errorBody(error: ApiError, language: Language) {
   const [first] = error.violations;
@@ -17,11 +25,7 @@ export function errorBody(error: ApiError, language: Language) {
     code: error.code,
     param: first?.param ?? null,
     ...(error.violations.length > 0 && {
-      details: error.violations.map((violation) => ({
-        param: violation.param,
-        message: describeViolation(language, violation),
-        ...(violation.allowed !== undefined && { allowed: violation.allowed }),
-      })),
+      details: describeViolations(error.violations, language),
     }),
   };
 }

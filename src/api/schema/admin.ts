@@ -1,6 +1,7 @@
 /** Schemas of the operator's answers: accounts, invitations, the audit. */
 
 import * as z from "zod/mini";
+import { violation } from "./errors.ts";
 import { amount, count, listAnswer, quotaFields, time } from "./shared.ts";
 
 export const account = z.strictObject({
@@ -138,10 +139,16 @@ const soldModel = z.strictObject({
         retires: z.optional(z.string()),
         cost: z.optional(z.record(z.string(), z.unknown()).check(z.describe("In balance units; of an own input as its `price_rule`."))),
         bills_failures: z.optional(z.boolean()),
+        first_without_images: z.optional(z.boolean()),
         on: z.boolean().check(z.describe("False if the provider has no secret, and the route is passed over.")),
       }),
     )
     .check(z.describe("In the order in which they are tried.")),
+  refused: z.optional(
+    z
+      .array(violation)
+      .check(z.describe("In the list: what this release refuses of your entry, which passed when it was saved. It stays in use.")),
+  ),
 });
 export const soldModels = listAnswer(soldModel);
 export const modelDraft = z.strictObject({

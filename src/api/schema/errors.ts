@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 
-const violation = z.strictObject({
+export const violation = z.strictObject({
   param: z.string().check(z.describe("The field, dotted and indexed: `metadata.style`, `images[0]`.")),
   message: z.string(),
   allowed: z.optional(z.unknown().check(z.describe("What is allowed, if it can be listed."))),

@@ -11,12 +11,21 @@ import type { Submission } from "../../tasks/record.ts";
 
 type Wanted = Parameters<typeof toRequest>[0];
 
+/** The order in which a request tries a model's routes: for one without images some of them may come first. */
+function inOrder(routes: Route[], { inputs, characters }: Wanted): Route[] {
+  if (inputs.length > 0 || characters.length > 0) return routes;
+  return [...routes.filter((route) => route.first_without_images), ...routes.filter((route) => !route.first_without_images)];
+}
+
 /**
  * Returns the routes that support the request, those of unhealthy provider accounts last. Throws if no route supports it, with the name of
  * the unsupported field, and if the first route would refuse the prompt because of its content.
  */
 export function usableRoutes(env: Env, model: Model, wanted: Wanted): Route[] {
-  const routes = routesFor(model, (provider) => isOn(env, provider), isLocal(env));
+  const routes = inOrder(
+    routesFor(model, (provider) => isOn(env, provider), isLocal(env)),
+    wanted,
+  );
   const unsupported = routes.map((route) => findUnsupported(providerNamed(env, route.provider), toRequest(wanted, route)));
   const usable = routes.filter((_, at) => unsupported[at] === undefined);
   const [first] = usable;

@@ -4,6 +4,7 @@ import { type Reading, verdictOn } from "./answers.ts";
 import { toCompletion, toEventStream, toInput } from "./chat.ts";
 import { toChatFault } from "../shared/chat-errors.ts";
 import { ask, readJson, jsonPost } from "../shared/http.ts";
+import { lookUp, toListed } from "../shared/listed.ts";
 import { decodeBase64, readKept } from "../shared/kept.ts";
 import { type Failed, type Job, type Provider, ProviderError } from "../provider.ts";
 
@@ -15,17 +16,34 @@ export interface Client {
     to: { signal: AbortSignal; keep: Job["keep"]; read: Reading<T> },
   ): Promise<T | Failed>;
   chat: NonNullable<Provider["chat"]>;
+  /** What Workers AI's list says of a model that Cloudflare hosts. Throws `ProviderError`. */
+  lookUp: NonNullable<Provider["lookUpModel"]>;
+}
+
+/** A model of the list (developers.cloudflare.com/api/resources/ai/subresources/models/methods/list). */
+interface Listed {
+  name: string;
+  properties?: { property_id: string; value: unknown }[];
+}
+
+/** The list is searched by the last part of a model's name. */
+const toSearch = (model: string) => ({ search: model.split("/").at(-1) ?? model, per_page: 100 });
+
+function findListed(model: string, all: readonly Listed[]) {
+  const found = all.find(({ name }) => name === model);
+  const end = found?.properties?.find(({ property_id }) => property_id === "planned_deprecation_date")?.value;
+  return { gone: found === undefined, end };
 }
 
 /** Switches AI Gateway's cache off: a repeated prompt must generate another image. */
 const thirdParty = { gateway: { id: "default", skipCache: true } };
-const isHosted = (model: string) => model.startsWith("@cf/");
+export const isHosted = (model: string) => model.startsWith("@cf/");
 
 interface Runner {
   run(model: string, input: object, options: object): Promise<unknown>;
 }
 
-export function bindingClient(ai: Pick<Ai, "run">): Client {
+export function bindingClient(ai: Pick<Ai, "run" | "models">): Client {
   const call = async (model: string, input: Record<string, unknown>, signal: AbortSignal): Promise<unknown> => {
     // The type lists only the models of its release date; ids come from the routes.
     return unlessAborted((ai as unknown as Runner).run(model, input, isHosted(model) ? {} : thirdParty), signal);
@@ -56,6 +74,7 @@ export function bindingClient(ai: Pick<Ai, "run">): Client {
         throw chatFault(verdictOn({ message: error instanceof Error ? error.message : "" }));
       }
     },
+    lookUp: async (model) => toListed(findListed(model, await ai.models(toSearch(model)))),
   };
 }
 
@@ -83,6 +102,13 @@ export function restClient(base: string, account: string, token: string): Client
       const value = await readJson<Errors>(response);
       const fault = chatFault(verdictOn(parseTrouble(value), response));
       throw fault.malformed && value?.error ? toChatFault(value.error, response) : fault;
+    },
+    lookUp(model) {
+      const { search, per_page } = toSearch(model);
+      const url = `${base}/accounts/${account}/ai/models/search?search=${encodeURIComponent(search)}&per_page=${per_page}`;
+      return lookUp<{ result?: Listed[] | null }>(url, { authorization: headers.authorization }, ({ result }) =>
+        findListed(model, result ?? []),
+      );
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Cloudflare's models as a provider: Workers AI and the third-party catalogue behind one call that answers when the work is done. */
 
 import { type Made, madeReading, ownReading } from "./answers.ts";
-import { bindingClient, type Client, restClient } from "./client.ts";
+import { bindingClient, type Client, isHosted, restClient } from "./client.ts";
 import { videoFamilies } from "./videos.ts";
 import { imageFamilies } from "./images.ts";
 import { type Family, toDataUri } from "./inputs.ts";
@@ -21,7 +21,7 @@ const defaultBase = "https://api.cloudflare.com/client/v4";
 
 /** The settings that switch the provider on: the binding, or an account and its token. */
 export interface CloudflareSettings {
-  AI?: Pick<Ai, "run"> | undefined;
+  AI?: Pick<Ai, "run" | "models"> | undefined;
   WORKERS_AI_BASE_URL?: string | undefined;
   WORKERS_AI_ACCOUNT_ID?: string | undefined;
   WORKERS_AI_API_TOKEN?: string | undefined;
@@ -69,6 +69,9 @@ const providerBehind = (client: Client): Provider => ({
     const { urls = [], own } = JSON.parse(operation) as { urls?: string[]; own?: object };
     return Promise.resolve(own ? readOwnAnswer(own, { takesTexts: true }) : toSucceeded(urls.map((url) => ({ url }))));
   },
+
+  // It is not documented that the list has the models of other makers.
+  lookUpModel: (model) => (isHosted(model) ? client.lookUp(model) : Promise.resolve({ gone: false })),
 
   chat: (request) => client.chat(request),
 });

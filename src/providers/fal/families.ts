@@ -23,6 +23,14 @@ export function toPlan(request: GenerationRequest): Plan | Unsupported {
   return /\/seedance[-/]/.test(family) ? planSeedance(request, family) : planOtherVideo(request, family);
 }
 
+/** The endpoint of a route that makes something of a prompt alone; undefined if its family has none. A complete endpoint id is itself. */
+export function promptEndpoint(model: string): string | undefined {
+  if (lastPart.test(model)) return model;
+  const request = { model, prompt: "", n: 1, pixels: [1024, 1024] as const, images: [], characters: [] };
+  const plans = (["image", "video"] as const).map((kind) => toPlan({ ...request, kind }));
+  return plans.find((plan) => "endpoint" in plan)?.endpoint;
+}
+
 const lastPart = /\/(?:text-to-image|edit(?:-image)?|(?:text|image|reference|first-last-frame)-to-video)$/;
 const imageFamilies = /\/(?:seedream|gpt-image|nano-banana|gemini-[^/]*image)/;
 const videoFamilies = /\/(?:seedance|veo|hailuo|sora|wan-|kling-)/;

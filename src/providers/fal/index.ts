@@ -1,8 +1,9 @@
 /** The fal queue (fal.ai/docs): submit, status, result, cancel. The inputs of each endpoint are in `families.ts`. */
 
 import { ask, toFault, readJson, laterFault, outputAt } from "../shared/http.ts";
-import { toPlan } from "./families.ts";
+import { promptEndpoint, toPlan } from "./families.ts";
 import type { Plan } from "./plan.ts";
+import { lookUp } from "../shared/listed.ts";
 import { jsonPieces, measurePieces, type Piece, type PostInit, postPieces } from "../shared/streamed-body.ts";
 import { ownPieces, readOwnAnswer } from "../shared/own-input.ts";
 import { type Failed, type InputImage, type Job, type Provider, ProviderError, type Succeeded } from "../provider.ts";
@@ -44,11 +45,19 @@ interface Result {
   videos?: File[] | null;
 }
 
+/** The list of fal's own platform (fal.ai/docs/platform-apis/v1/models). */
+interface ModelList {
+  models?: { endpoint_id?: string | null; metadata?: { status?: "active" | "deprecated" | null } | null }[] | null;
+}
+
+const queue = "https://queue.fal.run";
+const platform = "https://api.fal.ai/v1";
+
 /** Results are kept as long as the gateway's own assets. */
 const lifecycle = JSON.stringify({ expiration_duration_seconds: 86_400 });
 
 export function fal({ key, baseUrl }: Config): Provider {
-  const base = baseUrl || "https://queue.fal.run";
+  const base = baseUrl || queue;
   const { origin } = new URL(base);
 
   const checkOrigin = (url: string) => {
@@ -78,6 +87,22 @@ export function fal({ key, baseUrl }: Config): Provider {
       const plan = toPlan(request);
       return "unsupported" in plan ? undefined : plan.outputs;
     },
+
+    // A queue in front of fal's need not have its list.
+    ...(base === queue && {
+      async lookUpModel(model: string) {
+        const id = promptEndpoint(model);
+        if (id === undefined) return { gone: false };
+        return lookUp<ModelList>(
+          `${platform}/models?endpoint_id=${encodeURIComponent(id)}`,
+          { authorization: `Key ${key}` },
+          ({ models }) => {
+            const found = models?.find(({ endpoint_id }) => endpoint_id === id);
+            return { gone: found?.metadata?.status !== "active" };
+          },
+        );
+      },
+    }),
 
     async start(job, signal) {
       const { endpoint, pieces } = job.input ? { endpoint: job.model, pieces: ownPieces(job) } : plannedCall(job);

@@ -5,11 +5,17 @@ import { type ListedModel, ProviderError } from "../provider.ts";
 
 const timeoutMs = 10_000;
 
-/** The model at this URL of a maker's list. `readEnd` finds the day of its end in the answer. Throws `ProviderError`. */
-export async function lookUp(
+/** What an answer of a list says of a model: whether it lacks it, and the day of its end. */
+interface Found {
+  gone?: boolean;
+  end?: unknown;
+}
+
+/** The model at this URL of a maker's list, as `read` finds it in the answer. Throws `ProviderError`. */
+export async function lookUp<T = Record<string, unknown>>(
   url: string,
   headers: Record<string, string>,
-  readEnd: (entry: Record<string, unknown>) => unknown = () => undefined,
+  read: (answer: T) => Found = () => ({}),
 ): Promise<ListedModel> {
   const response = await ask(globalThis, url, { headers, signal: AbortSignal.timeout(timeoutMs) });
   if (response.status === 404) {
@@ -20,8 +26,13 @@ export async function lookUp(
     await response.body?.cancel();
     throw toFault(response, "list of models");
   }
-  const entry = await readJson<Record<string, unknown>>(response);
-  if (typeof entry !== "object" || entry === null) throw new ProviderError("unclear", "list of models: not an answer");
-  const end = readEnd(entry);
-  return { gone: false, ...(typeof end === "string" && /^\d{4}-\d\d-\d\d$/.test(end) && { retires: end }) };
+  const answer = await readJson<T>(response);
+  if (typeof answer !== "object" || answer === null) throw new ProviderError("unclear", "list of models: not an answer");
+  return toListed(read(answer));
+}
+
+/** `end` is a day, or a time that begins with one. */
+export function toListed({ gone = false, end }: Found): ListedModel {
+  const day = typeof end === "string" ? /^\d{4}-\d\d-\d\d(?=$|[T ])/.exec(end)?.[0] : undefined;
+  return { gone, ...(day !== undefined && { retires: day }) };
 }

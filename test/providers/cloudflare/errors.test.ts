@@ -103,7 +103,7 @@ for (const door of doors)
 
 test("the outcome of a call that times out is unknown", async () => {
   const never = () => new Promise<never>(() => undefined);
-  const provider = cloudflare({ AI: { run: never } })!;
+  const provider = cloudflare({ AI: { run: never, models: never } })!;
   const job = { kind: "image", model: seedream, prompt: "x", n: 2, key: "k", size: "1:1" } as const;
   const fault = { retryable: true, nothingAccepted: false, account: false };
   await expect(provider.start({ ...job, images: [], characters: [], keep }, AbortSignal.abort())).rejects.toMatchObject(fault);
@@ -111,7 +111,7 @@ test("the outcome of a call that times out is unknown", async () => {
 });
 
 test("the provider is on with the binding, or with an account and its token", () => {
-  const AI = { run: () => Promise.reject(new Error()) };
+  const AI = { run: () => Promise.reject(new Error()), models: () => Promise.reject(new Error()) };
   expect(cloudflare({ AI })?.name).toBe("cloudflare");
   expect(cloudflare({ WORKERS_AI_ACCOUNT_ID: "a", WORKERS_AI_API_TOKEN: "t" })?.name).toBe("cloudflare");
   expect(cloudflare({ WORKERS_AI_ACCOUNT_ID: "a" })).toBeUndefined();

@@ -23,6 +23,19 @@ async function readVideo(data: { status: string; result: { videos: { url: string
   return video.body as ArrayBuffer;
 }
 
+test("of the built-in routes of vidB, Omni makes what has no images, and Veo the rest", async () => {
+  const ask = async (body: object) => {
+    const prompt = unique();
+    const account = await newAccount();
+    const { body: made } = await call(videos, { key: account.key, body: { model: "vidB-3.1-quality", prompt, ...body } });
+    await deliver(made.id as string);
+    return (await readStart(prompt)) as { model?: string };
+  };
+  expect((await ask({})).model).toBe("gemini-omni-1.2-flash");
+  const withImage = await ask({ images: [`data:image/png;base64,${png}`] });
+  expect(withImage).toMatchObject({ instances: [{ image: {} }] });
+});
+
 test.each([
   ["vidB-3.1-fast", { size: "9:16" }, "9:16", "8s", "gemini-omni-1.1-flash"],
   ["vidB-3.1-quality", {}, "16:9", "8s", "gemini-omni-1.2-flash"],

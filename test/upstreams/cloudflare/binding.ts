@@ -1,13 +1,19 @@
-/** The Worker behind the `AI` binding of tests: `run` over RPC, in front of the emulated REST API. Locally the real binding needs a login. */
+/** The Worker behind the `AI` binding of tests: `run` and `models` over RPC, in front of the emulated REST API. Locally the real binding needs a login. */
 
 import { providerKeys } from "../keys.ts";
 
 /** Errors as the binding throws them: "NNNN: text". Hosted models answer without the API's envelope. */
 const script = `
 import { WorkerEntrypoint } from "cloudflare:workers";
+const account = "https://api.cloudflare.com/client/v4/accounts/${providerKeys.WORKERS_AI_ACCOUNT_ID}/ai";
 export class AI extends WorkerEntrypoint {
+  async models(params) {
+    const headers = { authorization: "Bearer ${providerKeys.WORKERS_AI_API_TOKEN}", "x-emulator-door": "binding" };
+    const response = await fetch(account + "/models/search?" + new URLSearchParams(params), { headers });
+    return (await response.json()).result;
+  }
   async run(model, input, { gateway } = {}) {
-    const response = await fetch("https://api.cloudflare.com/client/v4/accounts/${providerKeys.WORKERS_AI_ACCOUNT_ID}/ai/run", {
+    const response = await fetch(account + "/run", {
       method: "POST",
       headers: {
         "content-type": "application/json",

@@ -23,6 +23,13 @@ const readPrompt = ({ prompt, content, messages }: Input): string => {
   return parts.find(({ text }) => text !== undefined)?.text ?? said.map((one) => JSON.stringify(one.content)).join("\n");
 };
 
+/** Models that Cloudflare hosts. The search finds parts of names. */
+const hosted: { name: string; ends?: string }[] = [
+  "@cf/openai/gpt-oss-120b",
+  "@cf/openai/gpt-oss-120b-long",
+  "@cf/zai-org/glm-5.3-flash",
+].map((name) => ({ name }));
+
 /** AI Gateway answers a repeated request from its cache unless caching is off. */
 const cache = new Map<string, unknown>();
 
@@ -35,6 +42,22 @@ export const cloudflare: Hono = new Hono()
     }
     if (c.req.param("account") !== providerKeys.WORKERS_AI_ACCOUNT_ID) return refusal(404, 7003, "Could not route to the account");
     return next();
+  })
+  // `[ends 2027-01-14 00:00:00]` in the search, which no real name has.
+  .get("/models/search", (c) => {
+    const search = c.req.query("search") ?? "";
+    record({ upstream: "cloudflare", call: "model", prompt: search, body: c.req.header("x-emulator-door") ?? "rest" });
+    const [, value] = /\[ends (.*)\]/.exec(search) ?? [];
+    const listed = value === undefined ? hosted : [{ name: `@cf/emulated/${search}`, ends: value }];
+    const result = listed
+      .filter(({ name }) => name.includes(search))
+      .map(({ name, ends }) => ({
+        id: name,
+        source: 1,
+        name,
+        properties: ends === undefined ? [] : [{ property_id: "planned_deprecation_date", value: ends }],
+      }));
+    return c.json({ success: true, result, errors: [], messages: [] });
   })
   .post("/v1/chat/completions", (c) => chat(c.req.raw))
   .post("/run", async (c) => {

@@ -51,6 +51,14 @@ export const fal = new Hono()
     record({ upstream: "fal", call: "stranger", prompt: c.req.url });
     return text(c, 401, "Cannot access application. Authentication is required to access this application.");
   })
+  // The platform's list of endpoints. `[deprecated]` in the id, which no real one has.
+  .get("/v1/models", (c) => {
+    const id = c.req.query("endpoint_id") ?? "";
+    record({ upstream: "fal", call: "model", prompt: id });
+    const status = id.includes("[deprecated]") ? "deprecated" : "active";
+    const models = isEndpoint(id) || status === "deprecated" ? [{ endpoint_id: id, metadata: { status, category: "text-to-image" } }] : [];
+    return c.json({ models, next_cursor: null, has_more: false });
+  })
   .get("/:owner/:app/requests/:id/status", (c) => {
     const { id, request } = found(c);
     if (!request) return text(c, 404, "Request not found");

@@ -21,6 +21,7 @@ const innerOrder = [
   "settings",
   "cost",
   "bills_failures",
+  "first_without_images",
   "retires",
 ];
 

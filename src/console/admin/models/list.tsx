@@ -35,6 +35,8 @@ interface Row {
   isOwn: boolean;
   /** Its settlements of the last days; undefined without any. */
   margin: Margin | undefined;
+  /** True if this release refuses the operator's entry, which stays in use. */
+  isRefused: boolean;
   /** How many of the routes in use failed over the whole deployment: nothing or less than half was completed in a day. */
   failing: number;
 }
@@ -61,8 +63,9 @@ const pathWith = (asked: { show?: Filter | undefined; q?: string | undefined }) 
 const familyIcons = { chat: "chat", image: "image", video: "film", file: "cube" } as const;
 
 /** What needs attention about a model; nothing while all is well. */
-const ModelState = ({ row: { model, health, margin, failing } }: { row: Row }) => {
+const ModelState = ({ row: { model, health, margin, failing, isRefused } }: { row: Row }) => {
   const { t, language } = useAround();
+  if (isRefused) return <Pill icon="bad" tone="bad" text={t("admin_model_refused")} />;
   if (model.state === "hidden") return <Pill icon="ban" text={t("admin_model_hidden")} />;
   if (health.usable === 0) return <Pill icon="bad" tone="bad" text={t("admin_model_unserved")} />;
   if (health.healthy < health.usable)
@@ -199,6 +202,7 @@ export async function listModels(c: ConsoleContext) {
         health,
         isOwn: own.has(model.id),
         margin: marginOf.get(model.id),
+        isRefused: upstreams.refused?.[model.id] !== undefined,
         failing: used.filter(({ route }) => failing.has(`${route.provider} ${route.model}`)).length,
       };
     });

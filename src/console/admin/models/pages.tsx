@@ -137,7 +137,7 @@ async function editorPage(c: ConsoleContext, view: View, draft: Draft, revisions
   const links = (param: string) =>
     param === "" ? undefined : view === "json" ? linkToLine(editor, param) : `#f-${toFieldName(param, names)}`;
   const saved = Number(c.req.query("saved")) || undefined;
-  const isBad = verdict?.as === "refused" || draft.syntax !== undefined;
+  const isBad = c.req.method === "POST" && (verdict?.as === "refused" || draft.syntax !== undefined);
   return modelPage(
     c,
     { id, tab: view, revisions, hasDraft: true, actions: <Actions c={c} editor={editor} /> },
@@ -169,7 +169,10 @@ const show = (view: View) => async (c: ConsoleContext) => {
   if (revisions.length === 0 && !builtIn(id)) return notFound(c);
   // A built-in model whose entry was removed is as built in; another removed model is shown as it was.
   const entry = builtIn(id) ? entryOf(revisions) : newestEntry(revisions);
-  return editorPage(c, view, toDraft(id, entry, revisions[0]?.revision ?? 0), revisions);
+  const draft = toDraft(id, entry, revisions[0]?.revision ?? 0);
+  // An entry that this release refuses is shown with what is wrong.
+  const isRefused = (await readUpstreams(c)).refused?.[id] !== undefined;
+  return editorPage(c, view, draft, revisions, isRefused ? await checkDraft(c, draft) : undefined);
 };
 
 /** A form of either view: shows the draft in this view, checks it, or saves it. */
