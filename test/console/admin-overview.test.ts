@@ -113,7 +113,7 @@ test("an hour by five minutes, the time before it, and how many tasks were open"
 
 test("a route that fails or loses money leads to the model that uses it", async () => {
   const { routes } = (await liveCatalog(env.DB)).all.find(({ id }) => id === "imgC-3-pro-image-preview")!;
-  const route = `${routes[0]!.provider} ${routes[0]!.model}`;
+  const [route = ""] = routes.map(({ provider, model }) => `${provider} ${model}`);
   const alert = { beganAt: Date.now() - 60_000, endedAt: null, causes: [route], told: "began" as const };
   await writeAlert(env.DB, { ...alert, name: "route_loses_money" });
   await writeAlert(env.DB, { ...alert, name: "provider_failing" });

@@ -165,11 +165,12 @@ test("the bars, counts and filters of the address: path, model, key, error, resu
 test("a request whose task a later route completed is marked as rescued, and found by that; only admins read by whom", async () => {
   const { browser, id, keyId } = await person();
   const now = Date.now();
-  const tasks = ["plain", "saved", "lost"].map((name) => ({ name, taskId: `task_${name.padEnd(24, "0")}` }));
+  const taskOf = (name: string) => `task_${name.padEnd(24, "0")}`;
+  const tasks = ["plain", "saved", "lost"].map((name) => ({ name, taskId: taskOf(name) }));
   const entry = { account: id, path: "POST /v1/images/generations", status: 200, outcome: "ok", ms: 12, key: keyId, model: "imgA-4" };
   await writeRequests(env.DB, [
     ...tasks.map(({ name, taskId }, at) => ({ ...entry, at: now - 1000 * (at + 2), request: `req-${name}`, task: taskId })),
-    { ...entry, at: now - 1000, request: "req-poll", path: `GET /v1/tasks/${tasks[1]!.taskId}`, task: tasks[1]!.taskId },
+    { ...entry, at: now - 1000, request: "req-poll", path: `GET /v1/tasks/${taskOf("saved")}`, task: taskOf("saved") },
   ]);
   const settled = { keyId, kind: "image", model: "imgA-4", held: 30_000, charged: 0, at: now - 9000, closedAt: now - 2000 };
   const attempts = [

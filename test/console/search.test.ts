@@ -47,10 +47,10 @@ test("a user finds the own conversations by their titles, and no other user's", 
   const [mine, other] = [new Browser(), new Browser()];
   const accounts = await Promise.all([mine, other].map(async (browser) => (await accountByEmail(env.DB, await browser.signUp()))!.id));
   for (const [at, accountId] of accounts.entries()) {
-    const { userId } = (await listMembers(env.DB, accountId))[0]!;
+    const [owner] = await listMembers(env.DB, accountId);
     await insertConversation(
       env.DB,
-      { accountId, userId },
+      { accountId, userId: owner?.userId ?? "" },
       { id: `conv_own_${at}`, title: "What are dunes made of?", at: Date.now(), turns: "[]" },
     );
   }

@@ -37,11 +37,11 @@ test("the files of a folder are stored, and those that did not change stay as th
   await write("files-one", text);
   await write("files-two", { ...text, aliases: ["files-2"] });
   expect(await apply()).toBe("files-one, files-two");
-  const before = [await revision("files-one"), await revision("files-two")];
+  const [one, two] = [await revision("files-one"), await revision("files-two")] as const;
   await write("files-two", { ...text, state: "hidden" });
   await apply();
-  expect(await revision("files-one")).toBe(before[0]);
-  expect(await revision("files-two")).toBeGreaterThan(before[1]!);
+  expect(await revision("files-one")).toBe(one);
+  expect(await revision("files-two")).toBeGreaterThan(two);
   await take("files-one", "files-two");
 });
 

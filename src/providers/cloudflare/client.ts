@@ -106,8 +106,8 @@ export function restClient(base: string, account: string, token: string): Client
     lookUp(model) {
       const { search, per_page } = toSearch(model);
       const url = `${base}/accounts/${account}/ai/models/search?search=${encodeURIComponent(search)}&per_page=${per_page}`;
-      return lookUp<{ result?: Listed[] | null }>(url, { authorization: headers.authorization }, ({ result }) =>
-        findListed(model, result ?? []),
+      return lookUp(url, { authorization: headers.authorization }, (answer) =>
+        findListed(model, (answer as { result?: Listed[] | null }).result ?? []),
       );
     },
   };

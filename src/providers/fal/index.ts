@@ -93,14 +93,10 @@ export function fal({ key, baseUrl }: Config): Provider {
       async lookUpModel(model: string) {
         const id = promptEndpoint(model);
         if (id === undefined) return { gone: false };
-        return lookUp<ModelList>(
-          `${platform}/models?endpoint_id=${encodeURIComponent(id)}`,
-          { authorization: `Key ${key}` },
-          ({ models }) => {
-            const found = models?.find(({ endpoint_id }) => endpoint_id === id);
-            return { gone: found?.metadata?.status !== "active" };
-          },
-        );
+        return lookUp(`${platform}/models?endpoint_id=${encodeURIComponent(id)}`, { authorization: `Key ${key}` }, (answer) => {
+          const found = (answer as ModelList).models?.find(({ endpoint_id }) => endpoint_id === id);
+          return { gone: found?.metadata?.status !== "active" };
+        });
       },
     }),
 

@@ -82,7 +82,9 @@ export function openai({
     // `shutdown_date` is a day, or null (developers.openai.com, "Deprecations"). Other services with this format need not list what they serve.
     ...(isMaker && {
       lookUpModel: (model) =>
-        lookUp(`${base}/models/${encodeURIComponent(model)}`, upstream.headers, (entry) => ({ end: entry["shutdown_date"] })),
+        lookUp(`${base}/models/${encodeURIComponent(model)}`, upstream.headers, (entry: { shutdown_date?: unknown }) => ({
+          end: entry.shutdown_date,
+        })),
     }),
 
     chat: chatAt(base, upstream.headers),

@@ -12,10 +12,10 @@ interface Found {
 }
 
 /** The model at this URL of a maker's list, as `read` finds it in the answer. Throws `ProviderError`. */
-export async function lookUp<T = Record<string, unknown>>(
+export async function lookUp(
   url: string,
   headers: Record<string, string>,
-  read: (answer: T) => Found = () => ({}),
+  read: (answer: object) => Found = () => ({}),
 ): Promise<ListedModel> {
   const response = await ask(globalThis, url, { headers, signal: AbortSignal.timeout(timeoutMs) });
   if (response.status === 404) {
@@ -26,7 +26,7 @@ export async function lookUp<T = Record<string, unknown>>(
     await response.body?.cancel();
     throw toFault(response, "list of models");
   }
-  const answer = await readJson<T>(response);
+  const answer = await readJson<object>(response);
   if (typeof answer !== "object" || answer === null) throw new ProviderError("unclear", "list of models: not an answer");
   return toListed(read(answer));
 }
