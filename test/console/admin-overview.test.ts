@@ -142,7 +142,7 @@ test("each alert, stuck task and ending route leads to its page", async () => {
   vi.setSystemTime(Date.now() + 200_000);
   const page = await browser.read(root);
   for (const [title, path] of [
-    ["Callbacks of an account fail", `${root}/accounts/${account.id}`],
+    ["Webhooks of an account fail", `${root}/accounts/${account.id}`],
     ["Hardly any task completes", `${root}/providers`],
     ["Balances differ from the ledger", `${root}/audit`],
   ])

@@ -377,7 +377,8 @@ test("deeply nested JSON and too many image names are refused, and the page show
   const names = Object.fromEntries(Array.from({ length: 900 }, (_, at) => [`pictures.${at}.name`, "a".repeat(200)]));
   const shown = await one.browser.ask(path, { model: "imgA-4", do: "preview", prompt: "x", ...names });
   expect(shown.status).toBe(200);
-  expect((await shown.text()).length).toBeLessThan(100_000);
+  // With the twenty earlier tasks below it.
+  expect((await shown.text()).length).toBeLessThan(106_000);
 });
 
 test.each([1, 3, 9])("when the wallet fails %i times nothing is reserved, and the same form can be sent again", async (times) => {

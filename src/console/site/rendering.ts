@@ -66,7 +66,7 @@ const toText = (tokens: Token[]): string =>
 const slug = (title: string) =>
   title
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/[^\p{L}\p{N}_]+/gu, "-")
     .replace(/^-|-$/g, "");
 
 /** Combines consecutive fences in several languages into one block, because marked passes each one to the renderer separately. */
