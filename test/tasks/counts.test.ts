@@ -53,16 +53,18 @@ beforeAll(async () => {
 /** The classes of the objects that are called. */
 const objectCalls = () => [spyOn(bindings.namespace(), "get").mockClear(), spyOn(bindings.namespace(), "getByName").mockClear()];
 
-/** An account whose key is cached, and whose wallet has an unused grant. */
-async function spender() {
+/** An account whose key is cached, and whose wallet has the unused grant of tasks with so many images. That of an only task goes back with its entry. */
+async function spender(...images: number[]) {
   const account = await newAccount();
-  const id = await submit(account, "/v1/images/generations", { ...image(), n: 4 });
-  await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  for (const n of images) {
+    const id = await submit(account, "/v1/images/generations", { ...image(), n });
+    await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  }
   return account;
 }
 
 test("a submission: two object calls, no D1 query, one message", async () => {
-  const account = await spender();
+  const account = await spender(4);
   const stubs = objectCalls();
   const creates = vi.spyOn(TaskObject.prototype, "create");
   const reserves = vi.spyOn(WalletObject.prototype, "reserve");
@@ -77,7 +79,7 @@ test("a submission: two object calls, no D1 query, one message", async () => {
 });
 
 test("a whole task: no D1 query until its wallet writes, at most two messages", async () => {
-  const account = await spender();
+  const account = await spender(4);
   await wakeWallet(account);
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const id = await submit(account, "/v1/images/generations", image());
@@ -92,7 +94,7 @@ test("a whole task: no D1 query until its wallet writes, at most two messages", 
 });
 
 test("a chat: two object calls, no D1 query until its wallet writes", async () => {
-  const account = await spender();
+  const account = await spender(1, 4);
   const wallet = env.WALLETS.getByName(account.id);
   await wakeWallet(account);
   const rows = rowsWritten();
@@ -170,7 +172,7 @@ test("the key's own quota limits like the account's", async () => {
 });
 
 test("a submission with a reference: two more rows and one more statement", async () => {
-  const account = await spender();
+  const account = await spender(4);
   const rows = rowsWritten();
   const statements = spyOn(bindings.database(), "prepare").mockClear();
   await submit(account, "/v1/images/generations", { ...image(), reference: "order 7" });
@@ -179,7 +181,7 @@ test("a submission with a reference: two more rows and one more statement", asyn
 });
 
 test("the list of events costs one row for each batch of settlements, and reading it none", async () => {
-  const account = await spender();
+  const account = await spender(4);
   await wakeWallet(account);
   const written = async (count: number) => {
     await Promise.all(Array.from({ length: count }, async () => finish(account, await submit(account, "/v1/images/generations", image()))));

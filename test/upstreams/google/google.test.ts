@@ -47,7 +47,7 @@ test("it makes a video by an interaction, changes it by another, and cancels", a
   const done = await interactions.get(made.id);
   expect(done).toMatchObject({ status: "completed", output_video: { uri: expect.stringContaining(":download?alt=media") } });
   const file = await fetch(done.output_video!.uri!, { headers: { "x-goog-api-key": "test-gemini-key" } });
-  expect((await file.arrayBuffer()).byteLength).toBe(25_350);
+  expect((await file.arrayBuffer()).byteLength).toBe(25_272);
   const changed = await interactions.create({ ...body, input: "at night [running]", previous_interaction_id: made.id });
   expect((await interactions.cancel(changed.id)).status).toBe("cancelled");
 });
