@@ -19,7 +19,7 @@ async function readVideo(data: { status: string; result: { videos: { url: string
   const video = await call(data.result.videos[0]!.url[0]!);
   expect(video.status).toBe(200);
   expect(new TextDecoder().decode((video.body as ArrayBuffer).slice(4, 8))).toBe("ftyp");
-  expect(video.body.byteLength).toBe(25_350);
+  expect(video.body.byteLength).toBe(25_272);
   return video.body as ArrayBuffer;
 }
 
