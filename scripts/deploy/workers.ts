@@ -25,9 +25,12 @@ export async function writeConfiguration(
   return { path, text };
 }
 
-/** A digest that changes with the Worker's code, its packages, its configuration or the secrets to set. */
-export const workerDigest = async (text: string, secrets: Record<string, string>) =>
-  digest("src", (await readText(join(root, "package-lock.json"))) ?? "", text, JSON.stringify(secrets, Object.keys(secrets).sort()));
+/** A digest that changes with the Worker's code, the pages that the console serves, the packages, its configuration or the secrets to set. */
+export async function workerDigest(text: string, secrets: Record<string, string>): Promise<string> {
+  const files = await Promise.all(["CHANGELOG.md", "package-lock.json"].map((name) => readText(join(root, name))));
+  const pages = await digest("docs");
+  return digest("src", pages, ...files.map((file) => file ?? ""), text, JSON.stringify(secrets, Object.keys(secrets).sort()));
+}
 
 const secretsFile = ({ part }: Worker, folder: string) => join(folder, `${part.name}-secrets.json`);
 
