@@ -135,7 +135,7 @@ test("the first deployment creates all resources, generates an image with the sa
 test("secrets are in no log and no output, and the operator's token is in a file that only the operator can read", async () => {
   const { output } = await cloud.npm("deploy", ["--dry-run"]);
   const logs = await cloud.logs();
-  expect(secrets()).toHaveLength(4);
+  expect(secrets()).toHaveLength(5);
   for (const secret of secrets()) {
     expect(logs).not.toContain(secret);
     expect(output).not.toContain(secret);
