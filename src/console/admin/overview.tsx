@@ -117,7 +117,10 @@ const Warning = ({ matters }: { matters: Matter[] }) => {
   );
 };
 
-/** The sums of hours, with the share of revenue that is margin and of tasks that completed; undefined where there are none. */
+/**
+ * Adds up the hours. `margin` is the share of the revenue that remains after the cost, undefined without revenue; `completion` is the share of
+ * ended tasks that completed, undefined without ended tasks.
+ */
 function sumUp(hours: Hour[]) {
   const sum = (of: Exclude<keyof Hour, "hour">) => hours.reduce((total, one) => total + one[of], 0);
   const sums = { revenue: sum("revenue"), cost: sum("cost"), completed: sum("completed"), failed: sum("failed"), caller: sum("caller") };

@@ -18,6 +18,7 @@ import { Choice } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
 import { csvHeaders, csvOf } from "../usage/csv.ts";
 import { Icon } from "../parts/icon.tsx";
+import { SearchForm } from "../parts/search-form.tsx";
 import { live } from "../tasks/live.ts";
 import { buildQuery } from "../tasks/search.ts";
 import { dateText } from "../parts/date-time.tsx";
@@ -179,27 +180,6 @@ const Choices = ({ asked, values, keyNames }: { asked: Asked; values: RequestCou
         to={(slow) => pathWith({ ...asked, slow: slows.find((one) => one === slow) })}
       />
     </>
-  );
-};
-
-const Search = ({ asked: { text, ...others } }: { asked: Asked }) => {
-  const { t } = useAround();
-  return (
-    <form class="icon-in search" role="search" action={path}>
-      <Icon name="search" />
-      <input
-        class="in"
-        type="search"
-        name="text"
-        value={text}
-        maxlength={100}
-        placeholder={t("logs_search")}
-        aria-label={t("logs_search")}
-        data-slash
-      />
-      {text === undefined && <kbd>/</kbd>}
-      {Object.entries(others).map(([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />)}
-    </form>
   );
 };
 
@@ -369,7 +349,7 @@ async function logsPage(c: ConsoleContext) {
     {
       actions: (
         <>
-          <Search asked={asked} />
+          <SearchForm path={path} filters={{ ...asked }} name="text" label={t("logs_search")} maxlength={100} />
           <Ranges asked={asked} />
         </>
       ),

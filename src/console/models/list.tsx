@@ -10,6 +10,7 @@ import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
+import { SearchForm } from "../parts/search-form.tsx";
 import { Facts, Table } from "../parts/table.tsx";
 import { type Choice, readChoices } from "../playground/choices.ts";
 import { samplePath } from "../site/sample.tsx";
@@ -312,27 +313,6 @@ const Filters = ({ asked, all }: { asked: Asked; all: Shown[] }) => {
   );
 };
 
-const Search = ({ asked: { q, ...others } }: { asked: Asked }) => {
-  const { t } = useAround();
-  return (
-    <form class="icon-in search" role="search" action={path}>
-      <Icon name="search" />
-      <input
-        class="in"
-        type="search"
-        name="q"
-        value={q}
-        maxlength={100}
-        placeholder={t("model_search")}
-        aria-label={t("model_search")}
-        data-slash
-      />
-      {q === undefined && <kbd>/</kbd>}
-      {Object.entries(others).map(([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />)}
-    </form>
-  );
-};
-
 /** `GET /console/models?q=&kind=&can=&as=table&images=&seconds=&input=&output=` */
 export async function list(c: ConsoleContext) {
   const { t } = c.var;
@@ -367,7 +347,7 @@ export async function list(c: ConsoleContext) {
       lead: t("models_list_lead"),
       actions: (
         <>
-          <Search asked={asked} />
+          <SearchForm path={path} filters={{ ...asked }} name="q" label={t("model_search")} maxlength={100} />
           <nav class="seg" aria-label={t("model_view")}>
             <a href={pathWith({ ...asked, as: undefined })} aria-current={asked.as === undefined ? "page" : undefined}>
               {t("model_cards")}

@@ -73,7 +73,7 @@ export function pageFile(name: string): string {
 
 const names = new Map(pageNames.map((name) => [pageFile(name), name]));
 
-/** The name of the page that a file of the repository is; undefined if it is none. */
+/** Finds the documentation page that is rendered from a file of the repository. Returns its name, or undefined if the file is not a page. */
 export const pageOfFile = (file: string): string | undefined => names.get(file);
 
 /** The addresses of earlier releases, and where these pages are now. */

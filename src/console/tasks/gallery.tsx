@@ -7,6 +7,7 @@ import { page } from "../frame.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Note, Problem } from "../parts/note.tsx";
+import { SearchForm } from "../parts/search-form.tsx";
 import { statusWord } from "../parts/status.tsx";
 import { useAround } from "../parts/context.ts";
 import { hashedPath } from "../static-files.ts";
@@ -45,18 +46,6 @@ const Kinds = ({ filters }: { filters: Filters }) => {
         </a>
       ))}
     </nav>
-  );
-};
-
-const Search = ({ filters: { q, ...others } }: { filters: Filters }) => {
-  const { t } = useAround();
-  return (
-    <form class="icon-in search" role="search" action="/console/tasks">
-      <Icon name="search" />
-      <input class="in" type="search" name="q" value={q} placeholder={t("search_tasks")} aria-label={t("search_tasks")} data-slash />
-      {q === undefined && <kbd>/</kbd>}
-      {Object.entries(others).map(([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />)}
-    </form>
   );
 };
 
@@ -191,7 +180,7 @@ export async function gallery(c: ConsoleContext) {
       toast,
       actions: (
         <>
-          <Search filters={filters} />
+          <SearchForm path="/console/tasks" filters={{ ...filters }} name="q" label={t("search_tasks")} />
           <a class="btn primary hide-s" href="/console/playground">
             <Icon name="plus" />
             {t("new")}

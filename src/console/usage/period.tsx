@@ -25,7 +25,7 @@ export interface Period {
 /** `2026-11-28` */
 export const toDate = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
-/** The first millisecond of a day; NaN if the text is none. */
+/** Parses a day (`2026-11-28`) and returns its first millisecond in UTC, or NaN if the text is not a day. */
 function parseDay(text: string): number {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   return Number.isNaN(ms) || toDate(ms) !== text ? Number.NaN : ms;

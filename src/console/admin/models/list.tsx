@@ -14,6 +14,7 @@ import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Money } from "../../parts/money.tsx";
+import { SearchForm } from "../../parts/search-form.tsx";
 import { Pill } from "../../parts/status.tsx";
 import { Table } from "../../parts/table.tsx";
 import { buildQuery } from "../../tasks/search.ts";
@@ -224,21 +225,7 @@ export async function listModels(c: ConsoleContext) {
             </a>
           ))}
         </nav>
-        <form class="icon-in search push" role="search" action={path}>
-          <Icon name="search" />
-          <input
-            class="in"
-            type="search"
-            name="q"
-            value={q}
-            maxlength={100}
-            placeholder={t("admin_models_search")}
-            aria-label={t("admin_models_search")}
-            data-slash
-          />
-          {q === undefined && <kbd>/</kbd>}
-          {show && <input type="hidden" name="show" value={show} />}
-        </form>
+        <SearchForm path={path} filters={{ q, show }} name="q" label={t("admin_models_search")} maxlength={100} class="push" />
       </div>
       {rows.length === 0 ? (
         <div class="empty">
