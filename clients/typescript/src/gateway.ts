@@ -37,12 +37,13 @@ export type GenerateOptions = SubmitOptions & WaitOptions;
 
 /** A line of a batch's results. */
 export interface BatchResult {
-  custom_id: string;
+  /** null if the line was no JSON, or had no id. */
+  custom_id: string | null;
   status: string;
   task?: string;
   response?: unknown;
   error?: { code: string; message: string; param?: string | null };
-  cost: number;
+  cost: { reserved: number; charged: number; returned: number };
 }
 
 type Query<Data extends { query?: unknown }> = Omit<NonNullable<Data["query"]>, "after">;
@@ -288,14 +289,20 @@ export class Gateway {
   }
 
   private async *results(id: string, options: RequestOptions = {}): AsyncGenerator<BatchResult, void, undefined> {
-    const seen = new Set<string>();
+    // How often a line of each id was returned: two lines may have the same one, or none.
+    const returned = new Map<string | null, number>();
     for (let cuts = 0; ; cuts++) {
+      const seen = new Map<string | null, number>();
       try {
         for await (const line of lines(await this.http.open("GET", `/v1/batches/${part(id)}/results`, options))) {
           if (line === "") continue;
           const result = JSON.parse(line) as BatchResult;
-          if (!seen.has(result.custom_id)) yield result;
-          seen.add(result.custom_id);
+          const { custom_id: own } = result;
+          const count = (seen.get(own) ?? 0) + 1;
+          seen.set(own, count);
+          if (count <= (returned.get(own) ?? 0)) continue;
+          returned.set(own, count);
+          yield result;
         }
         return;
       } catch (error) {

@@ -26,12 +26,12 @@ Headers = Mapping[str, str]
 class BatchResult(TypedDict):
     """A line of a batch's results."""
 
-    custom_id: str
+    custom_id: str | None
     status: str
     task: NotRequired[str]
     response: NotRequired[Any]
     error: NotRequired[dict[str, Any]]
-    cost: float
+    cost: dict[str, float]
 
 
 T = TypeVar("T")
