@@ -14,19 +14,12 @@ import (
 // Batches is the path of batches, for Do and List.
 const Batches = "/v1/batches"
 
-// BatchResult is a line of a batch's results.
-type BatchResult struct {
-	// Empty if the line was no JSON, or had no id.
-	CustomID string          `json:"custom_id"`
-	Status   string          `json:"status"`
-	Task     string          `json:"task"`
-	Response json.RawMessage `json:"response"`
-	Error    *struct {
-		Code    string  `json:"code"`
-		Message string  `json:"message"`
-		Param   *string `json:"param"`
-	} `json:"error"`
-	Cost struct{ Reserved, Charged, Returned float64 } `json:"cost"`
+// ID is the line's own id; empty if the line was not JSON, or had none.
+func (r BatchResult) ID() string {
+	if r.CustomID == nil {
+		return ""
+	}
+	return *r.CustomID
 }
 
 func batchPath(id string) string { return Batches + "/" + url.PathEscape(id) }
@@ -98,8 +91,9 @@ func readLines(body io.Reader, yielded map[string]int, take func(BatchResult) bo
 			if err := json.Unmarshal(line, &result); err != nil {
 				return err
 			}
-			if seen[result.CustomID]++; seen[result.CustomID] > yielded[result.CustomID] {
-				yielded[result.CustomID]++
+			id := result.ID()
+			if seen[id]++; seen[id] > yielded[id] {
+				yielded[id]++
 				if !take(result) {
 					return nil
 				}

@@ -157,7 +157,7 @@ func main() {
 	var results []string
 	for result, err := range client.BatchResults(ctx, batch.ID) {
 		one := must(result, err)
-		results = append(results, fmt.Sprintf("%s %s %v", one.CustomID, one.Status, one.Cost.Charged))
+		results = append(results, fmt.Sprintf("%s %s %v", one.ID(), one.Status, one.Cost.Charged))
 	}
 	price := must(client.Estimate(ctx, gateway.VidCRequest{Model: "vidC-1-0-pro-fast", Prompt: "Northern lights", Duration: gateway.Ptr(8)}))
 

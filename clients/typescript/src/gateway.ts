@@ -35,17 +35,6 @@ export interface WaitOptions extends RequestOptions {
 }
 export type GenerateOptions = SubmitOptions & WaitOptions;
 
-/** A line of a batch's results. */
-export interface BatchResult {
-  /** null if the line was no JSON, or had no id. */
-  custom_id: string | null;
-  status: string;
-  task?: string;
-  response?: unknown;
-  error?: { code: string; message: string; param?: string | null };
-  cost: { reserved: number; charged: number; returned: number };
-}
-
 type Query<Data extends { query?: unknown }> = Omit<NonNullable<Data["query"]>, "after">;
 const part = encodeURIComponent;
 
@@ -288,7 +277,7 @@ export class Gateway {
     return new Stream(response, chunks(response), () => ended.abort());
   }
 
-  private async *results(id: string, options: RequestOptions = {}): AsyncGenerator<BatchResult, void, undefined> {
+  private async *results(id: string, options: RequestOptions = {}): AsyncGenerator<t.BatchResult, void, undefined> {
     // How often a line of each id was returned: two lines may have the same one, or none.
     const returned = new Map<string | null, number>();
     for (let cuts = 0; ; cuts++) {
@@ -296,7 +285,7 @@ export class Gateway {
       try {
         for await (const line of lines(await this.http.open("GET", `/v1/batches/${part(id)}/results`, options))) {
           if (line === "") continue;
-          const result = JSON.parse(line) as BatchResult;
+          const result = JSON.parse(line) as t.BatchResult;
           const { custom_id: own } = result;
           const count = (seen.get(own) ?? 0) + 1;
           seen.set(own, count);

@@ -15,7 +15,6 @@ import httpx
 
 from ._errors import APIConnectionError, APITimeoutError, DeliveryFailedError, TaskFailedError, to_error
 from ._shared import (
-    BatchResult,
     Config,
     EventReader,
     Headers,
@@ -584,7 +583,7 @@ class AsyncBatches:
                 return batch
             await asyncio.sleep(3)
 
-    async def results(self, batch_id: str) -> AsyncIterator[BatchResult]:
+    async def results(self, batch_id: str) -> AsyncIterator[t.BatchResult]:
         """The results that are there, in the order of the input, while they arrive. A cut answer is continued."""
         # How often a line of each id was returned: two lines may have the same one, or none.
         returned: dict[str | None, int] = {}
