@@ -242,7 +242,9 @@ func main() {
 		log.Panic(err)
 	}
 	saving, stop := context.WithCancel(ctx)
-	broken := must(client.Download(saving, behind.Files()[0]))
+	// A file that stalls: a whole one may have arrived already.
+	fault("stall")
+	broken := must(proxied.Download(saving, behind.Files()[0]))
 	stop()
 	_, unsaved := broken.Save("kept.png")
 	kept := must(os.ReadFile("kept.png"))

@@ -126,11 +126,7 @@ export class Gateway {
   };
 
   readonly batches = {
-    create: async (body: t.NewBatch, { deliverTo, ...options }: SubmitOptions = {}) =>
-      this.http.json<t.Batch>("POST", "/v1/batches", {
-        ...withKey(options),
-        body: { ...body, ...(deliverTo && { deliver_to: deliverTo }) },
-      }),
+    create: (body: t.NewBatch, options?: SubmitOptions) => this.submit<t.Batch>("/v1/batches", body, options),
     list: (query?: Query<t.ListBatchesData>, options?: RequestOptions) => this.list<t.Batch>("/v1/batches", query, options),
     retrieve: (id: string, options?: RequestOptions) => this.http.json<t.Batch>("GET", `/v1/batches/${part(id)}`, options),
     cancel: (id: string, options?: RequestOptions) => this.http.json<t.Batch>("POST", `/v1/batches/${part(id)}/cancel`, options),
@@ -203,10 +199,10 @@ export class Gateway {
     return new Download(url, await this.http.open(method, url, call), resume, this.lanes);
   }
 
-  private async submit(path: string, body: object, options: SubmitOptions = {}): Promise<t.Submission> {
+  private async submit<T = t.Submission>(path: string, body: object, options: SubmitOptions = {}): Promise<T> {
     const { deliverTo, ...rest } = options;
     const sent = { ...((await this.uploaded(body, rest)) as object), ...(deliverTo && { deliver_to: deliverTo }) };
-    return this.http.json<t.Submission>("POST", path, { ...withKey(rest), body: sent });
+    return this.http.json<T>("POST", path, { ...withKey(rest), body: sent });
   }
 
   /** A copy of a body in which uploaded files have taken the place of blobs. */
@@ -232,7 +228,7 @@ export class Gateway {
   private async wait(id: string, { onProgress, ...options }: WaitOptions = {}): Promise<t.Task> {
     for (let last = -1; ;) {
       const query = { wait: onProgress ? 3 : 30 };
-      const { data: task } = await this.http.json<t.TaskAnswer>("GET", `/v1/tasks/${part(id)}`, { ...withoutKey(options), query });
+      const { data: task } = await this.http.json<t.TaskAnswer>("GET", `/v1/tasks/${part(id)}`, { ...options, query });
       if (task.progress > last) onProgress?.(task);
       last = task.progress;
       if (task.status === "completed") return task;
@@ -326,14 +322,6 @@ const isForm = ({ type }: Blob) => type === "" || type.startsWith("multipart/");
 function withKey({ idempotencyKey = crypto.randomUUID(), ...options }: SubmitOptions): RequestOptions {
   return { ...options, headers: { "idempotency-key": idempotencyKey, ...options.headers } };
 }
-
-/** The options of a request that is no submission. */
-const withoutKey = ({ signal, timeout, maxRetries, headers }: RequestOptions): RequestOptions => ({
-  signal,
-  timeout,
-  maxRetries,
-  ...(headers && { headers }),
-});
 
 function urls({ result }: Pick<t.Task, "result">): string[] {
   if (!result) throw new TypeError("The task is not completed.");
