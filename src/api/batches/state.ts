@@ -108,17 +108,37 @@ export type HeldChat = Settlement & { n: number };
 /** The object's storage. Calls without an `await` between them are one transaction. */
 export class BatchStore {
   readonly #storage: DurableObjectStorage;
+  #batch: Batch | undefined;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
+    this.#batch = storage.kv.get<Batch>("batch");
   }
 
-  read(): Batch | undefined {
-    return this.#storage.kv.get<Batch>("batch");
+  /** undefined before it is created, and after it is removed. */
+  get batch(): Batch | undefined {
+    return this.#batch;
+  }
+
+  /** The batch, in everything that runs only once there is one. */
+  get current(): Batch {
+    if (!this.#batch) throw new Error("the object has no batch");
+    return this.#batch;
   }
 
   write(batch: Batch): void {
     this.#storage.kv.put("batch", batch);
+    this.#batch = batch;
+  }
+
+  /** Lines that have not begun fail for this reason, unless there is an earlier one. */
+  stop(reason: StopReason): void {
+    if (this.current.stop === undefined) this.write({ ...this.current, stop: reason, waiting: undefined });
+  }
+
+  remove(): Promise<void> {
+    this.#batch = undefined;
+    return this.#storage.deleteAll();
   }
 
   /** Creates the tables, or empties them: the check of the lines begins again after a crash. */
@@ -140,6 +160,26 @@ export class BatchStore {
       n,
     );
     return row && { ...row, assigned: JSON.parse(row.assigned) as Assigned[] };
+  }
+
+  /** What was assigned to a line when it was checked. */
+  assigned(n: number): Assigned {
+    return this.page(Math.floor(n / pageLines))?.assigned[n % pageLines] ?? null;
+  }
+
+  /** Gives the line another task, or another price. */
+  reassign(n: number, taskId: string, price?: number): void {
+    const page = this.page(Math.floor(n / pageLines))!;
+    const [, before = 0, customId = "", ...place] = page.assigned[n % pageLines] ?? [];
+    page.assigned[n % pageLines] = [taskId, price ?? before, customId, ...place];
+    this.putPage(page);
+  }
+
+  /** Writes before a line begins what a crash must not lose: that lines of its page may have begun, and a price that has risen. */
+  begin(n: number, taskId: string, price: number, typicalSeconds: number): void {
+    const at = Math.floor(n / pageLines);
+    if (this.current.begun < at) this.write({ ...this.current, begun: at, typicalSeconds });
+    if ((this.assigned(n)?.[1] ?? 0) < price) this.reassign(n, taskId, price);
   }
 
   putLine({ n, status, charged, result }: EndedLine): void {
