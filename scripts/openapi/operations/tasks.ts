@@ -74,9 +74,7 @@ export const tasks: Operations = {
       "Begins a delivery that failed again, at once; one that waits for its next attempt makes it now. Files that have arrived are sent again only if all have. No further event or webhook follows: `delivery` of the answer and of the status query shows how it goes.",
     body: "none",
     answers: {
-      200: answer("The task.", taskAnswer, {
-        task: example.answered({ ...example.completedVideo, delivery: { ...example.undelivered, status: "pending" } }),
-      }),
+      200: answer("The task.", taskAnswer, { task: example.answered(example.redelivered) }),
     },
     errors: ["task_not_found", "task_not_final", "delivery_not_found", "asset_expired"],
   },

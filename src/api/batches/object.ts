@@ -5,6 +5,7 @@ import { alert } from "../../base/log.ts";
 import { batchVersion } from "../../base/versions.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { deleteBatch } from "../../db/batches.ts";
+import type { DeliveryOutcome } from "../../db/delivery-events.ts";
 import { inJurisdiction } from "../../jurisdiction.ts";
 import { batchPrefix, removeUnder } from "../../storage/assets.ts";
 import type { EndedLines, FailureGroup, LineQuery, LineReport } from "../../tasks/batch-line.ts";
@@ -122,6 +123,11 @@ export class BatchObject extends DurableObject<Env> {
     if (batch && batch.endedAt === undefined) await this.#run.lineEnded(n, taskId, report);
   }
 
+  /** The delivery of a line's files has ended. Repeating changes nothing; a batch that is gone ignores it. */
+  async lineDelivered(n: number, taskId: string, outcome: DeliveryOutcome): Promise<void> {
+    if (this.#store.batch && this.#store.assigned(n)?.[0] === taskId) this.#store.putDelivery(n, outcome);
+  }
+
   /** Removes the batch of an account that is erased. */
   async erase(accountId: string): Promise<void> {
     const batch = this.#ownedBy(accountId);
@@ -159,7 +165,8 @@ export class BatchObject extends DurableObject<Env> {
     const { lines } = this.#run;
     const sums = lines ?? (batch.status === "validating" ? { completed: 0, failed: 0, charged: 0 } : this.#store.sums());
     const { completed, failed, charged } = sums;
-    return toView(batch, { completed, failed, charged, running: lines?.open.size ?? 0, reserved: lines?.reserved ?? 0 });
+    const deliveries = this.#store.deliveries();
+    return toView(batch, { completed, failed, charged, running: lines?.open.size ?? 0, reserved: lines?.reserved ?? 0, deliveries });
   }
 
   // Checking
@@ -204,7 +211,7 @@ export class BatchObject extends DurableObject<Env> {
     const ended = { ...batch, endedAt: Date.now() };
     const { terms } = batch;
     // Before the end is written: a crash between the two sends the message again, with the same id.
-    const view = toView(ended, { ...this.#store.sums(), running: 0, reserved: 0 });
+    const view = toView(ended, { ...this.#store.sums(), running: 0, reserved: 0, deliveries: this.#store.deliveries() });
     const { accountId, callbackUrl, id, host } = terms;
     await this.env.NOTIFY.send({ v: batchVersion, batchEnded: { id, accountId, callbackUrl, host, at: ended.endedAt, data: view } });
     this.ctx.storage.transactionSync(() => {

@@ -1,5 +1,6 @@
 /** What a batch's object stores: the batch, the pages of its input, and the lines that have ended. */
 
+import type { DeliveryOutcome } from "../../db/delivery-events.ts";
 import type { StoredFile } from "../../db/files.ts";
 import type { EndedLines, FailureGroup, LineQuery } from "../../tasks/batch-line.ts";
 import type { Settlement } from "../../wallet/late-settlements.ts";
@@ -113,6 +114,8 @@ export class BatchStore {
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     this.#batch = storage.kv.get<Batch>("batch");
+    // A batch of the previous release has no such table.
+    if (this.#batch) this.#createDeliveries();
   }
 
   /** undefined before it is created, and after it is removed. */
@@ -146,8 +149,27 @@ export class BatchStore {
     const { sql } = this.#storage;
     sql.exec("CREATE TABLE IF NOT EXISTS page (n INTEGER PRIMARY KEY, first INTEGER, at INTEGER, bytes INTEGER, assigned TEXT)");
     sql.exec("CREATE TABLE IF NOT EXISTS line (n INTEGER PRIMARY KEY, status TEXT, charged INTEGER, result TEXT)");
+    this.#createDeliveries();
     sql.exec("DELETE FROM page");
     sql.exec("DELETE FROM line");
+  }
+
+  #createDeliveries(): void {
+    this.#storage.sql.exec("CREATE TABLE IF NOT EXISTS delivery (n INTEGER PRIMARY KEY, outcome TEXT)");
+  }
+
+  /** How the delivery of a line's files has ended, also when it was repeated. */
+  putDelivery(n: number, outcome: DeliveryOutcome): void {
+    this.#storage.sql.exec("INSERT OR REPLACE INTO delivery VALUES (?, ?)", n, outcome);
+  }
+
+  /** How many lines' files were delivered, and how many were not. */
+  deliveries(): { delivered: number; failed: number } {
+    return this.#storage.sql
+      .exec<{ delivered: number; failed: number }>(
+        "SELECT count(*) FILTER (WHERE outcome = 'delivered') AS delivered, count(*) FILTER (WHERE outcome = 'delivery_failed') AS failed FROM delivery",
+      )
+      .one();
   }
 
   putPage({ n, first, at, bytes, assigned }: Page): void {
@@ -236,8 +258,8 @@ export class BatchStore {
   /** The ended lines that match, in the order of the input or from its end, and whether there are more of them. */
   select({ status, code, after, limit, isNewest }: LineQuery): EndedLines {
     const rows = this.#storage.sql
-      .exec<{ n: number; result: string }>(
-        `SELECT n, result FROM line WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR json_extract(result, '$.error.code') = ?2)
+      .exec<{ n: number; result: string; delivery: DeliveryOutcome | null }>(
+        `SELECT n, result, (SELECT outcome FROM delivery WHERE delivery.n = line.n) AS delivery FROM line WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR json_extract(result, '$.error.code') = ?2)
            AND (?3 IS NULL OR n > ?3) ORDER BY n ${isNewest ? "DESC" : "ASC"} LIMIT ?4`,
         status ?? null,
         code ?? null,

@@ -54,6 +54,11 @@ export const batch = z.strictObject({
       .check(z.describe("Of a batch that was begun on OpenAI's paths: what was sent there.")),
   ),
   deliver_to: z.optional(z.strictObject({ destination: z.string(), prefix: z.optional(z.string()) })),
+  deliveries: z.optional(
+    z
+      .strictObject({ delivered: count, failed: count })
+      .check(z.describe("How many lines' files have arrived in the caller's bucket, and how many have not; others follow.")),
+  ),
   waiting_for: z.optional(z.enum(["balance", "open_tasks"]).check(z.describe("Why nothing begins at the moment."))),
   estimated_time: z.optional(count.check(z.describe("Seconds still expected."))),
   results_file: z.optional(z.string().check(z.describe("The id of the file with the results, once the batch has ended."))),
