@@ -18,6 +18,8 @@ export interface Payment {
   /** 1: an automatic top-up, with this stored card. */
   automatic: 0 | 1;
   methodId: string | null;
+  /** The card that paid: `Visa 4242`; null if it is not known, or no card paid. */
+  card: string | null;
 }
 
 /** A payment with what was refunded or disputed of it. */
@@ -37,7 +39,7 @@ export interface PaymentReturn {
 
 /** The columns of a payment `p`. */
 export const paymentColumns = `p.id, p.account_id AS accountId, p.created_at AS createdAt, p.money, p.currency, p.amount, p.state,
-  p.session_id AS sessionId, p.intent_id AS intentId, p.paid_at AS paidAt, p.automatic, p.method_id AS methodId`;
+  p.session_id AS sessionId, p.intent_id AS intentId, p.paid_at AS paidAt, p.automatic, p.method_id AS methodId, p.card`;
 
 /** The customer of an account; undefined before its first payment, and for an erased account. */
 export const findCustomer = async (db: D1Database, accountId: string): Promise<string | undefined> =>
@@ -61,6 +63,10 @@ export async function insertCustomer(db: D1Database, accountId: string, customer
 /** Notes that the customer of an erased account is to be deleted at Stripe. */
 export const eraseCustomer = (db: D1Database, accountId: string, at: number): D1PreparedStatement =>
   db.prepare("UPDATE payer SET erased_at = coalesce(erased_at, ?2) WHERE account_id = ?1").bind(accountId, at);
+
+/** Forgets with which cards an erased account paid. What it paid stays, as the law asks. */
+export const eraseCards = (db: D1Database, accountId: string): D1PreparedStatement =>
+  db.prepare("UPDATE payment SET card = NULL WHERE account_id = ?1").bind(accountId);
 
 /** Customers that are to be deleted at Stripe. */
 export const listErasedCustomers = async (db: D1Database, limit: number): Promise<{ accountId: string; customerId: string }[]> =>
@@ -104,16 +110,17 @@ export const setPaid = (
     intentId,
     paidAt,
     isAutomatic,
-  }: NewPayment & { intentId: string; paidAt: number; isAutomatic: boolean },
+    card,
+  }: NewPayment & { intentId: string; paidAt: number; isAutomatic: boolean; card: string | null },
 ): D1PreparedStatement =>
   db
     .prepare(
-      `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, intent_id, paid_at, automatic)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'paid', ?7, ?8, ?9)
+      `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, intent_id, paid_at, automatic, card)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'paid', ?7, ?8, ?9, ?10)
        ON CONFLICT (id) DO UPDATE SET state = 'paid', money = excluded.money, amount = excluded.amount,
-         intent_id = excluded.intent_id, paid_at = coalesce(paid_at, excluded.paid_at)`,
+         intent_id = excluded.intent_id, paid_at = coalesce(paid_at, excluded.paid_at), card = coalesce(excluded.card, card)`,
     )
-    .bind(id, accountId, createdAt, money, currency, amount, intentId, paidAt, Number(isAutomatic));
+    .bind(id, accountId, createdAt, money, currency, amount, intentId, paidAt, Number(isAutomatic), card);
 
 /** Nobody paid in time. Without effect on a payment that succeeded: events arrive in any order. */
 export const setExpired = (db: D1Database, id: string): D1PreparedStatement =>

@@ -27,6 +27,7 @@ export class StripeEmulator {
   readonly customers = new Map<string, StripeObject>();
   readonly sessions = new Map<string, StripeObject>();
   readonly intents = new Map<string, StripeObject>();
+  readonly charges = new Map<string, StripeObject>();
   readonly refunds = new Map<string, StripeObject>();
   readonly disputes = new Map<string, StripeObject>();
   /** What the bank says to a payment with each stored card. */
@@ -132,8 +133,13 @@ export class StripeEmulator {
 
   #succeed(intent: StripeObject): void {
     const charge = this.#id("ch");
-    const receipt = { id: charge, object: "charge", receipt_url: `https://pay.stripe.com/receipts/${charge}` };
-    Object.assign(intent, { status: "succeeded", amount_received: intent["amount"], latest_charge: receipt });
+    this.charges.set(charge, {
+      id: charge,
+      object: "charge",
+      receipt_url: `https://pay.stripe.com/receipts/${charge}`,
+      payment_method_details: { type: "card", card: { brand: "visa", last4: "4242" } },
+    });
+    Object.assign(intent, { status: "succeeded", amount_received: intent["amount"], latest_charge: charge });
     this.#emit("payment_intent.succeeded", intent);
   }
 
@@ -203,7 +209,7 @@ export class StripeEmulator {
   #serve(method: string, path: string, params: Params): StripeObject | undefined {
     const [, , kind = "", id = ""] = path.split("/");
     if (method === "GET" && id === "") return this.#list(kind, params);
-    if (method === "GET" && kind === "payment_intents") return this.intents.get(id);
+    if (method === "GET" && kind === "payment_intents") return this.#intent(id, params["expand[0]"] === "latest_charge");
     if (method === "GET" && kind === "payment_methods")
       return this.cards.has(id) ? { id, object: "payment_method", type: "card", card: { brand: "visa", last4: "4242" } } : undefined;
     if (method === "GET" && path.startsWith("/v1/checkout/sessions/")) return this.sessions.get(path.split("/")[4]!);
@@ -216,6 +222,12 @@ export class StripeEmulator {
     if (path === "/v1/billing_portal/sessions" && this.customers.has(params["customer"] ?? ""))
       return { id: this.#id("bps"), object: "billing_portal.session", url: `https://billing.stripe.com/p/${params["customer"]}` };
     return undefined;
+  }
+
+  /** A payment intent names its charge, or contains it if it is to be expanded. */
+  #intent(id: string, isExpanded: boolean): StripeObject | undefined {
+    const intent = this.intents.get(id);
+    return intent && isExpanded ? { ...intent, latest_charge: this.charges.get(intent["latest_charge"]) ?? null } : intent;
   }
 
   /** Stripe cancels a payment that can still succeed, and refuses one that has an outcome. */

@@ -249,6 +249,7 @@ async function logPage(c: ConsoleContext) {
   );
   return teamPage(
     c,
+    "audit_log",
     <>
       <div class="sub filters">
         <nav class="chips" aria-label={t("audit_what")}>
