@@ -1,5 +1,7 @@
 /** Payments by Stripe in D1: customers, payments with their refunds and disputes, and the events that were handled. The quota moves in the wallet (`writeCredit`). */
 
+import { type Actor, auditRow } from "./audit-log.ts";
+
 /** A statement to be written with others. */
 export type Change = D1PreparedStatement;
 
@@ -48,23 +50,27 @@ export const findCustomer = async (db: D1Database, accountId: string): Promise<s
     .bind(accountId)
     .first<string>("customer_id")) ?? undefined;
 
-/** Stores the customer, unless the account has one or is erased. Returns the account's customer. */
-export async function insertCustomer(db: D1Database, accountId: string, customerId: string, at: number): Promise<string | undefined> {
+/** Stores customers of accounts that have none yet. That of an account that was erased meanwhile is to be deleted at Stripe. */
+export const insertCustomers = async (
+  db: D1Database,
+  customers: { accountId: string | undefined; customerId: string }[],
+  at: number,
+): Promise<void> => {
   await db
     .prepare(
-      `INSERT INTO payer (account_id, customer_id, created_at) SELECT id, ?2, ?3 FROM account WHERE id = ?1 AND erased_at IS NULL
-       ON CONFLICT DO NOTHING`,
+      `INSERT INTO payer (account_id, customer_id, created_at, erased_at)
+       SELECT a.id, j.value ->> 'customerId', ?2, a.erased_at FROM json_each(?1) j JOIN account a ON a.id = j.value ->> 'accountId'
+       WHERE true ON CONFLICT DO NOTHING`,
     )
-    .bind(accountId, customerId, at)
+    .bind(JSON.stringify(customers), at)
     .run();
-  return findCustomer(db, accountId);
-}
+};
 
 /** Notes that the customer of an erased account is to be deleted at Stripe. */
 export const eraseCustomer = (db: D1Database, accountId: string, at: number): D1PreparedStatement =>
   db.prepare("UPDATE payer SET erased_at = coalesce(erased_at, ?2) WHERE account_id = ?1").bind(accountId, at);
 
-/** Forgets with which cards an erased account paid. What it paid stays, as the law asks. */
+/** Forgets the cards with which an erased account paid. What it paid stays, as the law asks. */
 export const eraseCards = (db: D1Database, accountId: string): D1PreparedStatement =>
   db.prepare("UPDATE payment SET card = NULL WHERE account_id = ?1").bind(accountId);
 
@@ -85,12 +91,24 @@ export const deleteCustomer = async (db: D1Database, accountId: string): Promise
 
 type NewPayment = Pick<Payment, "id" | "accountId" | "createdAt" | "money" | "currency" | "amount">;
 
-/** Stores a payment that is about to be asked of Stripe. */
-export const insertPayment = async (db: D1Database, { id, accountId, createdAt, money, currency, amount }: NewPayment): Promise<void> => {
-  await db
-    .prepare("INSERT INTO payment (id, account_id, created_at, money, currency, amount, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open')")
-    .bind(id, accountId, createdAt, money, currency, amount)
-    .run();
+/** Stores a payment that is about to be asked of Stripe, and who began it. */
+export const insertPayment = async (
+  db: D1Database,
+  { id, accountId, createdAt, money, currency, amount }: NewPayment,
+  by: Actor = { kind: "system", id: "stripe", address: null },
+): Promise<void> => {
+  await db.batch([
+    db
+      .prepare("INSERT INTO payment (id, account_id, created_at, money, currency, amount, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open')")
+      .bind(id, accountId, createdAt, money, currency, amount),
+    auditRow(
+      db,
+      accountId,
+      by,
+      { act: "payment_begun", target: id, after: { amount: amount / 1e6, money: money / 100, currency } },
+      createdAt,
+    ),
+  ]);
 };
 
 export const setSession = async (db: D1Database, id: string, sessionId: string): Promise<void> => {
@@ -116,11 +134,19 @@ export const setPaid = (
   db
     .prepare(
       `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, intent_id, paid_at, automatic, card)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'paid', ?7, ?8, ?9, ?10)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'paid', ?7, ?8, ?9, (SELECT ?10 FROM account WHERE id = ?2 AND erased_at IS NULL))
        ON CONFLICT (id) DO UPDATE SET state = 'paid', money = excluded.money, amount = excluded.amount,
          intent_id = excluded.intent_id, paid_at = coalesce(paid_at, excluded.paid_at), card = coalesce(excluded.card, card)`,
     )
     .bind(id, accountId, createdAt, money, currency, amount, intentId, paidAt, Number(isAutomatic), card);
+
+/** Ends payments that a person did not make: those that got no session, because the request stopped, and those whose events are lost. Times in milliseconds. */
+export const expirePayments = async (db: D1Database, withoutSessionBefore: number, before: number): Promise<void> => {
+  await db
+    .prepare("UPDATE payment SET state = 'expired' WHERE state = 'open' AND automatic = 0 AND created_at < iif(session_id IS NULL, ?1, ?2)")
+    .bind(withoutSessionBefore, before)
+    .run();
+};
 
 /** Nobody paid in time. Without effect on a payment that succeeded: events arrive in any order. */
 export const setExpired = (db: D1Database, id: string): D1PreparedStatement =>

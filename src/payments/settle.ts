@@ -30,7 +30,7 @@ export async function settlePaid({ db, stripe, wallets }: Desk, intent: Stripe.P
   log("payment", { account: accountId, outcome, intent: intent.id });
   const createdAt = 1000 * intent.created;
   // Only shown: a payment counts without it.
-  const card = await findCharge(stripe, intent.id).then(toCard, () => null);
+  const card = await findCharge(stripe, intent.id, { timeout: 5_000, maxNetworkRetries: 0 }).then(toCard, () => null);
   return [
     setPaid(db, {
       id: paymentId,

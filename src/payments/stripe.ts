@@ -30,8 +30,8 @@ export const idOf = (value: string | { id: string } | null | undefined): string 
   value === null || value === undefined ? undefined : typeof value === "string" ? value : value.id;
 
 /** The charge of a payment intent, as Stripe has it now; undefined before there is one. */
-export async function findCharge(stripe: Stripe, intentId: string): Promise<Stripe.Charge | undefined> {
-  const { latest_charge: charge } = await stripe.paymentIntents.retrieve(intentId, { expand: ["latest_charge"] });
+export async function findCharge(stripe: Stripe, intentId: string, options?: Stripe.RequestOptions): Promise<Stripe.Charge | undefined> {
+  const { latest_charge: charge } = await stripe.paymentIntents.retrieve(intentId, { expand: ["latest_charge"] }, options);
   return charge && typeof charge !== "string" ? charge : undefined;
 }
 

@@ -244,7 +244,13 @@ export class StripeEmulator {
   }
 
   #createCustomer(params: Params): StripeObject {
-    const customer = { id: this.#id("cus"), object: "customer", email: params["email"], metadata: toMetadata(params, "metadata") };
+    const customer = {
+      id: this.#id("cus"),
+      object: "customer",
+      created: seconds(),
+      email: params["email"],
+      metadata: toMetadata(params, "metadata"),
+    };
     this.customers.set(customer.id, customer);
     return customer;
   }
@@ -270,6 +276,9 @@ export class StripeEmulator {
 
   #createSession(params: Params): StripeObject | undefined {
     if (!this.customers.has(params["customer"] ?? "")) return undefined;
+    // Stripe keeps a tax number with a customer only if it may also keep the name.
+    if (params["tax_id_collection[enabled]"] === "true" && params["customer_update[name]"] !== "auto")
+      return { id: "", error: { type: "invalid_request_error", message: "tax_id_collection needs customer_update[name]" } };
     const id = this.#id("cs");
     const session: StripeObject = {
       id,
@@ -283,6 +292,8 @@ export class StripeEmulator {
       setup_metadata: toMetadata(params, "setup_intent_data[metadata]"),
       success_url: params["success_url"],
       invoice: null,
+      billing_address_collection: params["billing_address_collection"] ?? null,
+      tax_id_collection: { enabled: params["tax_id_collection[enabled]"] === "true" },
       payment_intent: null,
       payment_status: "unpaid",
       status: "open",
@@ -296,6 +307,7 @@ export class StripeEmulator {
   /** A page of a list, newest first. */
   #list(kind: string, params: Params): StripeObject {
     const lists: Record<string, Map<string, StripeObject>> = {
+      customers: this.customers,
       payment_intents: this.intents,
       refunds: this.refunds,
       disputes: this.disputes,

@@ -51,6 +51,7 @@ const kinds: Record<string, readonly ActName[]> = {
   money: [
     "quota_changed",
     "budget_changed",
+    "payment_begun",
     "payment_succeeded",
     "payment_returned",
     "payment_disputed",
