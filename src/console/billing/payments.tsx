@@ -70,10 +70,10 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
                 <a
                   class="btn ghost sm"
                   href={`${receiptPath}/${payment.id}`}
-                  aria-label={`PDF, ${t("billing_receipt")}: ${price(payment.money, payment.currency)}`}
+                  aria-label={`${t("billing_receipt")}: ${price(payment.money, payment.currency)}`}
                 >
-                  <Icon name="down" />
-                  PDF
+                  <Icon name="out" />
+                  <span class="hide-s">{t("billing_receipt")}</span>
                 </a>
               </td>
             )}

@@ -106,7 +106,7 @@ export default {
     sign_in_new: "New people",
     sign_in_new_open: "Everybody may sign up",
     sign_in_new_invite: "Only with an invitation",
-    sign_in_new_closed: "Only whom the operator or a group lets in",
+    sign_in_new_closed: "Only people let in by the operator or a group",
     sign_in_groups: "Groups of single sign-on",
     sign_in_group: "Group",
     sign_in_groups_note: "Set at each sign-in: who is in none of these groups leaves the account.",
