@@ -406,16 +406,12 @@ test("a wrong variable of the gateway is an alert until it is corrected, and the
   await deliver(id, "gateway-dead");
   const wrong = { ...env, PROOF_DAYS: "forever", VISIBLE_LABEL: "red" } as Env;
   await worker.scheduled(createScheduledController(), wrong);
-  const active = async () =>
-    (await listAlerts(env.DB)).filter(({ endedAt }) => endedAt === null).map(({ name, causes }) => [name, causes]);
+  const active = async () => (await listAlerts(env.DB)).filter(({ endedAt }) => endedAt === null).map(({ name, causes }) => [name, causes]);
   expect(await active()).toEqual([
     ["dead_letters", [id]],
     [
       "setting_wrong",
-      [
-        "the variable PROOF_DAYS must be a whole number from 0 to 999999999",
-        expect.stringMatching(/^the variable VISIBLE_LABEL must be /),
-      ],
+      ["the variable PROOF_DAYS must be a whole number from 0 to 999999999", expect.stringMatching(/^the variable VISIBLE_LABEL must be /)],
     ],
   ]);
   await worker.scheduled(createScheduledController(), env);
