@@ -88,6 +88,15 @@ export const consolePages: ConsolePage[] = [
   { name: "tasks-chosen", as: "demo", reach: (page) => page.goto("/console/tasks?choose=all") },
   { name: "tasks-none", as: "demo", reach: at("/console/tasks?q=nothing+like+this") },
   { name: "task-images", as: "demo", reach: (page) => openTask(page, "kind=image&status=completed") },
+  {
+    name: "task-credential",
+    as: "demo",
+    reach: async (page) => {
+      await openTask(page, "kind=image&status=completed");
+      await page.locator("button.cred").first().click();
+      await page.locator(".popcard:popover-open [data-if=signer]:not([hidden])").first().waitFor();
+    },
+  },
   { name: "task-video", as: "demo", reach: (page) => openTask(page, "kind=video") },
   { name: "task-character", as: "demo", reach: (page) => openTask(page, "kind=character") },
   { name: "task-failed", as: "demo", reach: (page) => openTask(page, "status=failed") },
