@@ -40,6 +40,16 @@ export const allowsCallbacks = (env: Env) => readWord("UPSTREAM_CALLBACKS", env.
 /** How many days the fingerprints of made files are kept; 0: none are. */
 export const proofDays = (env: Env) => readNumberOrOff("PROOF_DAYS", env.PROOF_DAYS, 400);
 
+/** The same for work that a wrong value must not stop: undefined if it is wrong. */
+export function knownProofDays(env: Env): number | undefined {
+  try {
+    return proofDays(env);
+  } catch (error) {
+    if (error instanceof VariableError) return undefined;
+    throw error;
+  }
+}
+
 /** Whether files without a maker's manifest are signed when they are stored. */
 export const marks = (env: Env) => readWord("MARKS", env.MARKS, ["keep", "sign"], "keep");
 

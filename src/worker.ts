@@ -42,7 +42,8 @@ import { managed, ownTask } from "./api/request/roles.ts";
 import { TableRouter } from "./api/request/router.ts";
 import { ApiError } from "./base/errors.ts";
 import { withRotatedSecrets } from "./base/rotated-secrets.ts";
-import { proofDays } from "./config.ts";
+import { knownProofDays } from "./config.ts";
+import { wrongVariables } from "./api/request/variable-checks.ts";
 import { readCertificate } from "./tasks/consumer/marks.ts";
 import { inJurisdiction } from "./jurisdiction.ts";
 import { Objects } from "./rpc/objects.ts";
@@ -193,11 +194,17 @@ const refuse: Handle = async (c) => {
 const app = new HonoBase<AppEnv>({ strict: false, router: new TableRouter() }).onError(onError).notFound(withMiddleware(refuse));
 for (const [method, path, handle] of routes) app.on(method, path, withMiddleware(handle));
 
+/** What only this Worker knows of itself, for the checks. */
+async function readOwnState(env: Env) {
+  const days = knownProofDays(env);
+  return { ...(days !== undefined && { proofDays: days }), certificate: await readCertificate(env), wrongVariables: wrongVariables(env) };
+}
+
 /** Every five minutes: the operator's checks, and the look at Stripe, which does not wait for them. */
 async function scheduled(_: ScheduledController, given: Env): Promise<void> {
   const env = inJurisdiction(withRotatedSecrets(given));
   const runs = await Promise.allSettled([
-    (async () => env.OPERATIONS?.check(new Objects(env), { proofDays: proofDays(env), certificate: await readCertificate(env) }))(),
+    (async () => env.OPERATIONS?.check(new Objects(env), await readOwnState(env)))(),
     Promise.resolve(env.PAYMENTS?.run(new PaymentObjects(env))),
   ]);
   const failed = runs.find(({ status }) => status === "rejected");

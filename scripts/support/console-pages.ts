@@ -70,6 +70,8 @@ export const consolePages: ConsolePage[] = [
   { name: "keys", as: "demo", reach: at("/console/keys") },
   { name: "members", as: "demo", reach: at("/console/members") },
   { name: "member", as: "demo", reach: (page) => follow(page, "/console/members", 'a[href^="/console/members/mem_"]') },
+  { name: "members-invitations", as: "demo", reach: at("/console/members/invitations") },
+  { name: "members-sign-in", as: "demo", reach: at("/console/members/sign-in") },
   { name: "members-leave", as: "demo", reach: at("/console/members/leave") },
   { name: "audit-log", as: "demo", reach: at("/console/audit-log") },
   { name: "key-change", as: "demo", reach: (page) => follow(page, "/console/keys", 'a[href$="/change"]') },
@@ -88,6 +90,15 @@ export const consolePages: ConsolePage[] = [
   { name: "tasks-chosen", as: "demo", reach: (page) => page.goto("/console/tasks?choose=all") },
   { name: "tasks-none", as: "demo", reach: at("/console/tasks?q=nothing+like+this") },
   { name: "task-images", as: "demo", reach: (page) => openTask(page, "kind=image&status=completed") },
+  {
+    name: "task-credential",
+    as: "demo",
+    reach: async (page) => {
+      await openTask(page, "kind=image&status=completed");
+      await page.locator("button.cred").first().click();
+      await page.locator(".popcard:popover-open [data-if=signer]:not([hidden])").first().waitFor();
+    },
+  },
   { name: "task-video", as: "demo", reach: (page) => openTask(page, "kind=video") },
   { name: "task-character", as: "demo", reach: (page) => openTask(page, "kind=character") },
   { name: "task-failed", as: "demo", reach: (page) => openTask(page, "status=failed") },

@@ -19,10 +19,16 @@ export interface Sample {
   code: string;
 }
 
+const readFences = async (name: string) =>
+  new Marked().lexer(await read(name)).filter((token): token is Tokens.Code => token.type === "code");
+
+/** The blocks of a page that are no programs, such as configurations, in order. */
+export const readTexts = async (name: string): Promise<string[]> =>
+  (await readFences(name)).flatMap((block) => (fence(block).language === "text" ? [block.text] : []));
+
 /** Every program of a page, in order. Blocks in other languages are not run. */
 export async function readSamples(name: string): Promise<Sample[]> {
-  const fences = new Marked().lexer(await read(name)).filter((token): token is Tokens.Code => token.type === "code");
-  return fences.flatMap((block) => {
+  return (await readFences(name)).flatMap((block) => {
     const { language, file, environment } = fence(block);
     const isProgram = language === "sh" || language === "python" || language === "js";
     return isProgram ? [{ language, file, environment, code: block.text }] : [];

@@ -42,6 +42,7 @@ export const acts = [
   "destination_deleted",
   "model_changed",
   "model_removed",
+  "payment_begun",
   "payment_succeeded",
   "payment_returned",
   "payment_disputed",

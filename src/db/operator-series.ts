@@ -152,7 +152,8 @@ export async function readLosses(
   const { results } = await db
     .prepare(
       `SELECT route, sum(charged) AS revenue, sum(cost) AS cost FROM (${settledSums("?1", "?2")}) GROUP BY 1
-       HAVING cost > revenue AND (sum(completed + failed + caller + attempts) >= ?3 OR cost - revenue >= ?4) ORDER BY cost - revenue DESC, 1`,
+       HAVING sum(cost - charged) > 0 AND (sum(completed + failed + caller + attempts) >= ?3 OR sum(cost - charged) >= ?4)
+       ORDER BY sum(cost - charged) DESC, 1`,
     )
     .bind(since, now + 1, calls, loss)
     .run<{ route: string; revenue: number; cost: number }>();

@@ -56,7 +56,15 @@ export const alertNames = [
 export type AlertName = (typeof alertNames)[number];
 
 /** The certificate that signs files, as the gateway read it: when it ends (milliseconds) or what is wrong with it; undefined if it could not be read. */
-export type Certificate = { ends: number } | { refused: string } | "unused" | undefined;
+type Certificate = { ends: number } | { refused: string } | "unused" | undefined;
+
+/** What the gateway's Worker says of itself. */
+export interface GatewayState {
+  certificate?: Certificate;
+  /** A message for each of its variables that is wrong. */
+  wrongVariables?: string[];
+}
+
 const certificateNoticeMs = 30 * 24 * 60 * minuteMs;
 
 /** Files would be stored unsigned without a certificate that is valid. */
@@ -71,7 +79,7 @@ function checkCertificate(certificate: Certificate, now: number): Found {
 type Found = Partial<Record<AlertName, string[]>>;
 
 /** The checks. Each returns the causes of its alerts, an empty list if there is no problem, and throws if it cannot be evaluated. */
-export const checks: ((env: OperationsBindings, objects: Objects, now: number, certificate: Certificate) => Promise<Found>)[] = [
+export const checks: ((env: OperationsBindings, objects: Objects, now: number, gateway: GatewayState) => Promise<Found>)[] = [
   async ({ DB }, objects, now) => {
     const found = await checkOpenTasks(DB, objects, now);
     const of = (state: "late" | "gone") => found.filter((one) => one.state === state).map(({ taskId }) => taskId);
@@ -122,6 +130,6 @@ export const checks: ((env: OperationsBindings, objects: Objects, now: number, c
   async (_env, objects) => ({
     model_refused: Object.entries(await objects.refusedModels()).map(([model, fields]) => `${model} ${fields[0] ?? ""}`),
   }),
-  async (_env, _objects, now, certificate) => checkCertificate(certificate, now),
-  async (env) => ({ setting_wrong: wrongSettings(env) }),
+  async (_env, _objects, now, { certificate }) => checkCertificate(certificate, now),
+  async (env, _objects, _now, { wrongVariables = [] }) => ({ setting_wrong: [...wrongSettings(env), ...wrongVariables] }),
 ];

@@ -7,19 +7,19 @@ import { writeHeartbeat } from "../db/jobs.ts";
 import { deleteOldRequests } from "../db/requests.ts";
 import { alert as logAlert } from "../base/log.ts";
 import { afterCheck, undelivered } from "./alert-state.ts";
-import { type AlertName, type Certificate, checks } from "./checks.ts";
+import { type AlertName, checks, type GatewayState } from "./checks.ts";
 import { deliver } from "./deliver.ts";
 import type { Objects } from "../rpc/objects.ts";
 
 const incidentMs = 7 * 86_400_000;
 
 /** Runs all checks. A failed one is logged and does not change its alerts. */
-export async function runChecks(env: OperationsBindings, objects: Objects, certificate?: Certificate): Promise<void> {
+export async function runChecks(env: OperationsBindings, objects: Objects, gateway: GatewayState = {}): Promise<void> {
   const now = Date.now();
   const alerts = new Map((await listAlerts(env.DB)).map((alert) => [alert.name, alert]));
   for (const check of checks) {
     try {
-      const found = await check(env, objects, now, certificate);
+      const found = await check(env, objects, now, gateway);
       for (const [name, causes] of Object.entries(found) as [AlertName, string[]][]) {
         const next = afterCheck(name, alerts.get(name), causes, now);
         if (!next) continue;

@@ -3,7 +3,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
 import { type LoggedRequest, type RequestPage, writeRequestPages, writeRequests } from "../db/requests.ts";
-import type { Certificate } from "./checks.ts";
+import type { GatewayState } from "./checks.ts";
 import { deliverTest } from "./deliver.ts";
 import type { Actor } from "../db/audit-log.ts";
 import { continueErasures, erase } from "./erase.ts";
@@ -47,9 +47,9 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> {
     return deliverTest(withRotatedSecrets(this.env));
   }
 
-  /** One run of the checks, every five minutes. `proofDays`: the gateway's variable; `certificate`: see `checkCertificate`. A gateway of an earlier version passes neither. */
-  async check(objects: Objects, { proofDays, certificate }: { proofDays?: number; certificate?: Certificate } = {}): Promise<void> {
-    await runChecks(withRotatedSecrets(this.env), objects, certificate);
+  /** One run of the checks, every five minutes. `proofDays`: the gateway's variable, if it is right. A gateway of an earlier version passes less. */
+  async check(objects: Objects, { proofDays, ...gateway }: GatewayState & { proofDays?: number } = {}): Promise<void> {
+    await runChecks(withRotatedSecrets(this.env), objects, gateway);
     await continueErasures(this.env, objects);
     await runUpkeep(this.env, objects, proofDays);
   }

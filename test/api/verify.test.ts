@@ -171,6 +171,23 @@ test("with PROOF_DAYS = 0 nothing is kept", async () => {
   expect(await countRows()).toBe(before);
 });
 
+test("a wrong PROOF_DAYS holds back no settlement, and the file stays known", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, image());
+  await deliver(id);
+  await pass(id, 2);
+  const settings = env as { PROOF_DAYS?: string };
+  settings.PROOF_DAYS = "forever";
+  try {
+    await deliver(id);
+    await wakeWallet(account);
+  } finally {
+    delete settings.PROOF_DAYS;
+  }
+  const [file] = await fingerprints(account, id);
+  expect((await verify(file!)).status).toBe(200);
+});
+
 test("the daily job deletes what is older than PROOF_DAYS, in parts, and everything with 0", async () => {
   await env.DB.batch([env.DB.prepare("DELETE FROM fingerprint"), env.DB.prepare("DELETE FROM upkeep WHERE job = 'fingerprints'")]);
   const day = 86_400_000;

@@ -1,5 +1,6 @@
 /** Chats in the playground and on the chat page: answers that appear while they arrive, are stopped, and are requested with and without script. */
 
+import { looks } from "../../scripts/support/console-pages.ts";
 import { balance, millionths } from "./support/amounts.ts";
 import { dropFile, measureWidth, withImage } from "./support/images.ts";
 import { expect, test } from "./support/test.ts";
@@ -106,8 +107,15 @@ test(
     await watch.look(page);
     await page.getByRole("button", { name: "Side by side" }).click();
     await page.locator("select[name=model]").nth(1).waitFor();
-    await line.fill("Compare them");
+    await line.fill(`Compare them\n\`\`\`\n${"a line of code that is wide ".repeat(9)}\n\`\`\``);
     await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("button", { name: "Go on with this" }).nth(1).waitFor();
+    for (const { viewport } of looks) {
+      await page.setViewportSize(viewport);
+      // Code scrolls in its own box: an answer is never wider than its half.
+      expect(await page.locator("#talk").evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    }
+    await page.setViewportSize(looks[0].viewport);
     await page.getByRole("button", { name: "Go on with this" }).nth(1).click();
     await page.getByRole("button", { name: "Going on with this" }).waitFor();
     await watch.look(page);

@@ -24,10 +24,10 @@ export const installBefore = (environments: readonly string[]) =>
     await Promise.all(environments.map(python));
   }, 600_000);
 
-/** Runs a script of `python/`. Returns what it cost. If it fails, throws with its output. */
-export async function runScript(environment: string, script: string): Promise<number> {
+/** Runs a script of `python/`, with further variables. Returns what it cost. If it fails, throws with its output. */
+export async function runScript(environment: string, script: string, more: Record<string, string> = {}): Promise<number> {
   const { baseURL, apiKey, used } = await newAccount();
-  const variables = { PATH: process.env["PATH"], PYTHONWARNINGS: "ignore", API_KEY: apiKey, OPENAI_BASE: baseURL };
+  const variables = { PATH: process.env["PATH"], PYTHONWARNINGS: "ignore", API_KEY: apiKey, OPENAI_BASE: baseURL, ...more };
   await run(await python(environment), [join(folder, script)], { env: variables });
   return used();
 }

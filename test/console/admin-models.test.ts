@@ -44,7 +44,7 @@ function fieldsOf(html: string): Record<string, string> {
   const fields: Record<string, string> = {};
   const attribute = (tag: string, name: string) => plain(new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? "");
   for (const [tag] of form.matchAll(/<input[^>]*>/g))
-    if (!tag.includes('type="radio"') || / checked/.test(tag)) fields[attribute(tag, "name")] = attribute(tag, "value");
+    if (!/type="(?:radio|checkbox)"/.test(tag) || / checked/.test(tag)) fields[attribute(tag, "name")] = attribute(tag, "value");
   for (const [, tag = "", options = ""] of form.matchAll(/<select([^>]*)>(.*?)<\/select>/gs)) {
     const [chosen = ""] = /<option[^>]* selected[^>]*>/.exec(options) ?? /<option[^>]*>/.exec(options) ?? [];
     fields[attribute(tag, "name")] = attribute(chosen, "value");
@@ -91,11 +91,11 @@ test("the list says state, price and routes of each model, its filters count, an
         .replaceAll(/<[^>]*>/g, " "),
     );
   expect(row("reef-text")).toMatch(
-    /added, chat\s+\$1\.00\s+per million input tokens\s+\$2\.00\s+per million output tokens\s+–\s+–\s+–\s+1 of 1 routes in use\s+sandbox/,
+    /added, chat\s+\$1\.00\s+per million input tokens\s+\$2\.00\s+per million output tokens\s+–\s+–\s+–\s+–\s+1 \/ 1\s+sandbox/,
   );
   expect(row("imgA-4")).toMatch(/built in, changed\s+\$0\.50\s+per image\s+\$1\.00/);
   expect(row("vidD-02")).toContain("Hidden");
-  expect(row("wrecked")).toMatch(/No route is on .*0 of 1 routes in use/s);
+  expect(row("wrecked")).toMatch(/No route is on .*0 \/ 1/s);
   const ids = async (query: string) =>
     [...(await browser.read(`${root}?${query}`)).matchAll(/admin\/models\/([\w.-]+)">/g)]
       .map(([, id]) => id)
@@ -197,11 +197,59 @@ test("the form keeps what it does not show, and the JSON shows what was typed in
   });
 });
 
+test("what a route costs is written in the form, and what is earned stands beside it and in the list", async () => {
+  const route = { provider: "sandbox", model: "textA-1", cost: { input: 0.5, usd: 1 } };
+  await put("reef-text", { ...text, routes: [route] });
+  const page = await browser.read(`${root}/reef-text`);
+  expect(fieldsOf(page)).toMatchObject({ "routes.0.cost.input": "0.5", "routes.0.cost.output": "", "routes.0.cost.usd": "1" });
+  expect(page).not.toContain("also:");
+  const change = {
+    "routes.0.cost.output": "2.5",
+    "routes.0.cost.usd": "",
+    "routes.0.cost.cached_input": "0.05",
+    "routes.0.bills_failures": "on",
+  };
+  const checked = await press(`${root}/reef-text`, "check", change);
+  const card = checked.html.slice(checked.html.indexOf("Margin at this price")).replaceAll(/<[^>]*>/g, " ");
+  expect(card).toMatch(
+    /at route 1\s+per million input tokens\s+\$1\.00 − \$0\.50\s+=\s+50\s%\s+per million output tokens\s+\$2\.00 − \$2\.50\s+=\s+-25\s%/,
+  );
+  expect((await press(`${root}/reef-text`, "save", {}, checked.raw)).status).toBe(303);
+  expect((await stored("reef-text")).entry?.["routes"]).toEqual([
+    { provider: "sandbox", model: "textA-1", cost: { input: 0.5, output: 2.5, cached_input: 0.05 }, bills_failures: true },
+  ]);
+  expect((await browser.read(root)).replaceAll(/<[^>]*>/g, " ")).toMatch(/reef-text.*?per million output tokens\s+\$0\.50\s+\$2\.50\s+–/s);
+});
+
+test("of an own input the margin follows the factors of price and cost; what only the maker reports is not known", async () => {
+  const own = {
+    kind: "video",
+    body: {
+      type: "object",
+      properties: { duration: { type: "string", enum: ["5", "10"], default: "5" }, sound: { type: "boolean", default: false } },
+    },
+    price: { second: 0.1, seconds: "duration", factors: { sound: { true: 2, false: 1 } } },
+  };
+  const cost = { second: 0.06, seconds: "duration", factors: { sound: { true: 1.5, false: 1 } } };
+  const cardWith = async (routes: object[], revision: number) => {
+    expect((await put("kling-own", { ...own, routes }, `?revision=${revision}`)).status).toBeLessThan(300);
+    const html = plain(await browser.read(`${root}/kling-own`));
+    return html.slice(html.indexOf("Margin at this price")).replaceAll(/<[^>]*>/g, " ");
+  };
+  expect(await cardWith([{ provider: "fal", model: "fal-ai/kling", cost }], 0)).toMatch(
+    /per second\s+\$0\.10 − \$0\.06\s+=\s+40\s%\s+with sound: true\s+\$0\.20 − \$0\.09\s+=\s+55\s%/,
+  );
+  expect(await cardWith([{ provider: "fal", model: "fal-ai/kling", cost: { run_second: 0.01 } }], 1)).toMatch(
+    /per second\s+\$0\.10 − \?.*only its maker reports it/s,
+  );
+});
+
 test.each<[name: string, change: Record<string, string>, field: string, words: string]>([
   ["a price that is no number", { "price.input": "much" }, "price.input", "price.input"],
   ["a price that is missing", { "price.output": "" }, "price.output", "is required"],
   ["a route without a provider", { "routes.0.provider": "" }, "routes.0.provider", "sandbox"],
   ["a route without a model", { "routes.0.model": "" }, "routes.0.model", "routes[0].model"],
+  ["a cost that is no number", { "routes.0.cost.output": "much" }, "routes.0.cost.output", "routes[0].cost.output"],
   ["a day that does not exist", { "routes.0.retires": "2027-02-31" }, "routes.0.retires", "YYYY-MM-DD"],
   ["a name of another model", { aliases: "imgA-4, fine" }, "aliases", "imgA-4"],
   ["a time out of range", { typical_seconds: "0" }, "typical_seconds", "1"],

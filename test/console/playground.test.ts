@@ -73,6 +73,12 @@ test("every model's form has the fields and limits of its schema, each with a la
     }
 });
 
+test("a unit is named once: by the values of a list, or beside a field to type in", async () => {
+  const html = await one.browser.read("/console/playground?model=vidC-1-0-pro-fast");
+  expect(html).toMatch(/<label for="f-duration">Length\s*<\/label>/);
+  expect(html).toMatch(/<option value="5"[^>]*>5 s<\/option>/);
+});
+
 test("hints exist in every language or in none", () => {
   for (const name of ["prompt", "timestamps", "tools", "stop", "metadata.style", "image_with_roles"])
     expect(new Set((["en", "zh", "ko", "ja"] as const).map((language) => fieldHint(language, name, "video") !== undefined)).size).toBe(1);

@@ -1,9 +1,10 @@
 /** Programs that people put before OpenAI's API, for Python: `npm test -- --project ecosystem`. */
 
 import { expect, test } from "vitest";
+import { readTexts } from "../../scripts/support/docs.ts";
 import { installBefore, runScript, testPages } from "../clients/python.ts";
 
-installBefore(["langchain", "litellm", "llamaindex"]);
+installBefore(["langchain", "litellm", "litellm-proxy", "llamaindex"]);
 
 test("langchain", { timeout: 600_000 }, async () => {
   expect(await runScript("langchain", "langchain_client.py")).toBeGreaterThan(0);
@@ -11,6 +12,11 @@ test("langchain", { timeout: 600_000 }, async () => {
 
 test("litellm", { timeout: 600_000 }, async () => {
   expect(await runScript("litellm", "litellm_client.py")).toBeCloseTo(0.4, 2);
+});
+
+test("LiteLLM's proxy, with the configuration of its page", { timeout: 600_000 }, async () => {
+  const [config = ""] = await readTexts("litellm");
+  expect(await runScript("litellm-proxy", "litellm_proxy.py", { CONFIG: config })).toBeGreaterThan(0.03);
 });
 
 for (const environment of ["langchain", "litellm", "llamaindex"]) await testPages(environment);

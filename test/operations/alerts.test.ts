@@ -401,6 +401,23 @@ test("the cron trigger runs the checks through the operations Worker", async () 
   expect(await listAlerts(env.DB)).toMatchObject([{ name: "dead_letters", causes: [id], endedAt: null, told: "began" }]);
 });
 
+test("a wrong variable of the gateway is an alert until it is corrected, and the checks run without it", async () => {
+  const id = await submit(await newAccount(), "/v1/images/generations", image());
+  await deliver(id, "gateway-dead");
+  const wrong = { ...env, PROOF_DAYS: "forever", VISIBLE_LABEL: "red" } as Env;
+  await worker.scheduled(createScheduledController(), wrong);
+  const active = async () => (await listAlerts(env.DB)).filter(({ endedAt }) => endedAt === null).map(({ name, causes }) => [name, causes]);
+  expect(await active()).toEqual([
+    ["dead_letters", [id]],
+    [
+      "setting_wrong",
+      ["the variable PROOF_DAYS must be a whole number from 0 to 999999999", expect.stringMatching(/^the variable VISIBLE_LABEL must be /)],
+    ],
+  ]);
+  await worker.scheduled(createScheduledController(), env);
+  expect(await active()).toEqual([["dead_letters", [id]]]);
+});
+
 test("the certificate that signs files is an alert from 30 days before its end until it is renewed", async () => {
   const ends = Date.now() + 31 * 86_400_000;
   type State = { ends: number } | { refused: string };

@@ -139,15 +139,20 @@ test("a route whose makers bill more than callers paid: an alert begins and ends
   expect(readChanges(received, "route_loses_money").map(([type]) => type)).toEqual(["alert.began", "alert.ended"]);
 });
 
-test("a few attempts that cost much more than callers paid are a loss too", async () => {
+test("a few attempts that cost much more than callers paid are a loss too, the largest first, over all times of the day", async () => {
   const account = await newAccount();
   const received = alertReceiver();
-  await settle(account, Date.now() - 60_000, 1, { attempts: [{ route: "0 fal grand", cost: 1_029_999 }] });
+  const settleAt = (minutes: number, route: string, cost: number) =>
+    settle(account, Date.now() - minutes * 60_000, 1, { attempts: [{ route: `0 fal ${route}`, cost }] });
+  await settleAt(31, "grand", 1_029_999);
   await runOnce();
   expect(readChanges(received, "route_loses_money")).toEqual([]);
-  await settle(account, Date.now() - 50_000, 1, { attempts: [{ route: "0 fal grand", cost: 30_001 }] });
+  await settleAt(1, "grand", 30_001);
+  await settleAt(31, "huge", 1_000_000);
+  await settleAt(21, "huge", 1_000_000);
+  await settleAt(1, "huge", 10_000);
   await runOnce();
-  expect(readChanges(received, "route_loses_money")).toEqual([["alert.began", ["fal grand"]]]);
+  expect(readChanges(received, "route_loses_money")).toEqual([["alert.began", ["fal huge", "fal grand"]]]);
 });
 
 test("the operator's table of margins", async () => {

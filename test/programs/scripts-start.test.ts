@@ -1,6 +1,6 @@
 /** `npm start` as a process: a working key, state that survives a restart, and a clean end, by signal or by kill. */
 
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -62,12 +62,18 @@ test("a started gateway keeps accounts, balance and assets over a restart, and s
   };
   const baseUrl = `http://127.0.0.1:${port}`;
 
-  const first = start();
+  const folder = join(stateDir, "own-models");
+  await mkdir(folder);
+  const entry = { kind: "text", price: { input: 1, output: 2 }, routes: [{ provider: "sandbox", model: "textA-1" }] };
+  const write = (name: string, body: object) => writeFile(join(folder, name), JSON.stringify(body));
+  await write("house.json", entry);
+  const first = start({ MODELS_DIR: folder });
   const apiKey = await printed(first, apiKeyLine, startMs);
   expect(first.output()).toContain(`BASE_URL=${baseUrl}\n`);
   expect(first.output()).toContain(
     `${baseUrl.replace("127.0.0.1", "localhost")}/console, sign in as demo@example.com with the password demo-password.`,
   );
+  expect(await call(`${baseUrl}/v1/models/house`, apiKey)).toMatchObject({ id: "house", price: { output_million_tokens: 2 } });
   // The demo account's user is an admin.
   expect(await call(`${baseUrl}/admin/accounts?email=demo@example.com`, "admin's-$ecret")).toMatchObject({ data: [{ admin: true }] });
   const task = await call(`${baseUrl}/v1/images/generations`, apiKey, { model: "imgA-4", prompt: "A lighthouse" });
@@ -86,12 +92,22 @@ test("a started gateway keeps accounts, balance and assets over a restart, and s
   expect(await end(first, "SIGINT")).toBe(0);
   expect(await readdir(stateDir)).not.toContain("variables.env");
 
+  // Of a refused folder nothing is stored, and the file and the field are named.
+  await write("house.json", { ...entry, price: { input: 1, output: 3 } });
+  await write("wrong.json", { ...entry, price: { input: 1 }, routes: [{ provider: "nobody", model: "x" }] });
+  const refused = start({ MODELS_DIR: folder });
+  expect(await refused.exited).toBe(1);
+  expect(refused.output()).toContain("The gateway refuses models, and none was stored.");
+  expect(refused.output()).toMatch(/own-models\/wrong\.json: .*routes\[0\]\.provider must be one of .*; price\.output /);
+
   const second = start();
   const laterKey = await printed(second, apiKeyLine, startMs);
   expect(laterKey).not.toBe(apiKey);
   for (const key of [apiKey, laterKey]) {
     expect(await call(`${baseUrl}/v1/user/balance`, key)).toMatchObject({ remain_balance: 99.97, used_balance: 0.03 });
   }
+  // A model that was stored is sold without its file.
+  expect(await call(`${baseUrl}/v1/models/house`, laterKey)).toMatchObject({ price: { output_million_tokens: 2 } });
   const asset = await fetch(url);
   expect([asset.status, asset.headers.get("content-type")]).toEqual([200, "image/png"]);
   await asset.body?.cancel();

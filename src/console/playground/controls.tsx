@@ -20,7 +20,6 @@ import { Tray } from "./tray.tsx";
 
 /** Long texts get a text area, short ones a line. */
 const longText = 200;
-/** A field's label without its unit. */
 
 /** Fields with several controls are a labelled group, others have a label. */
 function isGroup(field: Field): boolean {
@@ -130,12 +129,12 @@ function Control({ field, state }: ControlProps): Child {
   }
 }
 
-/** A field with its label, its hint and its errors. The choices of a group have their unit with them. */
+/** A field with its label, its hint and its errors. Values to choose from have their unit with them. */
 export function Labelled({ field, state }: ControlProps) {
   const { language, t } = useAround();
   const { name, as } = field;
   const [label, unit] = labelParts(fieldLabel(language, name));
-  const opt = as === "pictures" ? t("up_to", { most: field.most }) : isGroup(field) ? undefined : unit;
+  const opt = as === "pictures" ? t("up_to", { most: field.most }) : listValues(field) ? undefined : unit;
   if (isGroup(field))
     return (
       <fieldset

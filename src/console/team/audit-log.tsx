@@ -51,6 +51,7 @@ const kinds: Record<string, readonly ActName[]> = {
   money: [
     "quota_changed",
     "budget_changed",
+    "payment_begun",
     "payment_succeeded",
     "payment_returned",
     "payment_disputed",
@@ -249,6 +250,7 @@ async function logPage(c: ConsoleContext) {
   );
   return teamPage(
     c,
+    "audit_log",
     <>
       <div class="sub filters">
         <nav class="chips" aria-label={t("audit_what")}>

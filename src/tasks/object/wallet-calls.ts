@@ -1,7 +1,7 @@
 /** What a task's object asks of the account's wallet, and of the client token that submitted the task. Keyed by the task: every call may be repeated. */
 
 import { toAttributes } from "../log-fields.ts";
-import { maxOpenTasks, proofDays } from "../../config.ts";
+import { knownProofDays, maxOpenTasks } from "../../config.ts";
 import { chargeVersion } from "../../base/versions.ts";
 import type { Made } from "../../db/fingerprints.ts";
 import type { Charge, Outcome } from "../../db/ledger.ts";
@@ -63,7 +63,7 @@ export const settlePrice = (task: FinalTask, env: Env) =>
 
 /** The files whose fingerprints are kept. Not a character's image: it is a part of the caller's own video. */
 function filesToProve({ result, finalAt }: FinalTask, env: Env): Made | undefined {
-  if (!result || result.kind === "character" || proofDays(env) === 0) return undefined;
+  if (!result || result.kind === "character" || knownProofDays(env) === 0) return undefined;
   return { at: finalAt, files: listAssets(result).map(({ digest, type, credentials = "none" }) => ({ digest, type, credentials })) };
 }
 

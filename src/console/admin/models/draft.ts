@@ -57,6 +57,15 @@ export const priceNames = (id: string, entry: ShownEntry): string[] => [
   ...new Set([...Object.keys(likeModel(id, entry)?.price ?? {}), ...Object.keys(asObject(entry["price"]))]),
 ];
 
+/** Names of a route's cost: those of prices, cached tokens of chats, and what the route has. */
+export const costNames = (id: string, entry: ShownEntry, route: ShownEntry): string[] => [
+  ...new Set([
+    ...priceNames(id, entry),
+    ...(likeModel(id, entry)?.family === "chat" ? ["cached_input"] : []),
+    ...Object.keys(asObject(route["cost"])),
+  ]),
+];
+
 /** Values that a form shows in a text field; others are changed as JSON alone. */
 export const isPlain = (value: unknown): value is string | number => typeof value === "number" || typeof value === "string";
 
@@ -74,14 +83,21 @@ function readAmounts(field: Field, prefix: string, names: string[], before: Show
 /** The most routes that a form has. */
 const maxRoutes = 32;
 
-function readRoutes(field: Field, before: ShownEntry[]): ShownEntry[] | undefined {
+function readRoutes(field: Field, id: string, entry: ShownEntry): ShownEntry[] | undefined {
   if (field("routes") !== "own") return undefined;
+  const before = routesOf(entry);
   const count = Math.min(Number(field("route_count")) || 0, maxRoutes);
   return Array.from({ length: count }, (_, at) => {
     const name = (part: string) => field(`routes.${at}.${part}`);
     // A field without an input, such as settings, stays as it is.
-    const known = withField(withField(before[at] ?? {}, "provider", name("provider")), "model", name("model"));
-    return withField(known, "retires", name("retires"));
+    const known = before[at] ?? {};
+    const cost = readAmounts(field, `routes.${at}.cost`, costNames(id, entry, known), asObject(known["cost"]));
+    const typed = [
+      ...(["provider", "model", "retires"] as const).map((part) => [part, name(part)] as const),
+      ["cost", cost] as const,
+      ["bills_failures", name("bills_failures") === "on" || undefined] as const,
+    ];
+    return typed.reduce((route, [part, value]) => withField(route, part, value), known);
   });
 }
 
@@ -107,7 +123,7 @@ function readFields(field: Field, id: string, before: ShownEntry): ShownEntry {
   const isUsual = state === (builtIn(id)?.state ?? "live") && before["state"] === undefined;
   entry = withField(entry, "state", isUsual ? undefined : state);
   entry = withField(entry, "price", readAmounts(field, "price", priceNames(id, entry), asObject(before["price"])));
-  return withField(entry, "routes", readRoutes(field, routesOf(before)));
+  return withField(entry, "routes", readRoutes(field, id, before));
 }
 
 /** The draft of a form that was sent, from whichever view. */

@@ -11,12 +11,29 @@ import { FieldProblems } from "../../parts/note.tsx";
 import { Pill } from "../../parts/status.tsx";
 import { routeState, type ShownRoute } from "../route-state.ts";
 import type { EntryProblem } from "./changes.ts";
-import { asObject, builtIn, isPlain, likeModel, priceNames, routesOf } from "./draft.ts";
+import { asObject, builtIn, costNames, isPlain, likeModel, priceNames, routesOf } from "./draft.ts";
 import type { ShownEntry } from "./entry-text.ts";
 import type { Editor } from "./state.ts";
 
 /** The names of prices that have a label; others are shown as they are. */
-const labelled = ["image", "hd_x", "second", "1080p_x", "character", "input", "output"] as const;
+const labelled = [
+  "task",
+  "image",
+  "hd_x",
+  "second",
+  "1080p_x",
+  "character",
+  "input",
+  "cached_input",
+  "output",
+  "run_second",
+  "usd",
+  "count",
+  "seconds",
+  "factors",
+] as const;
+/** Parts of a rule that name a field of the input. */
+const fieldNames = new Set(["count", "seconds"]);
 const isLabelled = (name: string): name is (typeof labelled)[number] => (labelled as readonly string[]).includes(name);
 
 /** `routes[1].provider` -> `routes.1.provider`: the name of the field that shows this part of the entry. */
@@ -59,39 +76,78 @@ const Body = ({ editor: { draft }, errors }: { editor: Editor; errors: Errors })
   );
 };
 
-const Prices = ({ editor: { draft }, errors }: { editor: Editor; errors: Errors }) => {
+interface AmountsProps {
+  /** The part of the entry, `price` or `routes.0.cost`. */
+  of: string;
+  names: string[];
+  typed: ShownEntry;
+  /** The built-in amounts. */
+  base?: Record<string, number> | undefined;
+  errors: Errors;
+}
+
+/** A field for each amount; a rule is changed as JSON. */
+const Amounts = ({ of, names, typed, base, errors }: AmountsProps) => {
   const { t, unit } = useAround();
-  const base = builtIn(draft.id);
-  const typed = asObject(draft.entry["price"]);
-  const names = priceNames(draft.id, draft.entry);
-  if (names.length === 0) return <p class="muted">{t("admin_model_price_later")}</p>;
   return (
     <div class="pricing">
       {names.map((name) => {
         const isFactor = name.endsWith("_x");
+        const isField = fieldNames.has(name);
+        const label = isLabelled(name) ? t(`admin_price_${name}`) : name;
         const value = typed[name];
-        const usual = (base?.price as Record<string, number> | undefined)?.[name];
+        const usual = base?.[name];
         if (value !== undefined && !isPlain(value))
           return (
             <div class="field">
-              <span class="label">{name}</span>
+              <span class="label">{label}</span>
               <p class="hint">{t("admin_model_as_json")}</p>
             </div>
           );
         return (
           <TextField
-            name={`price.${name}`}
-            label={isLabelled(name) ? t(`admin_price_${name}`) : name}
-            opt={isFactor ? "×" : unit}
-            inputmode="decimal"
+            name={`${of}.${name}`}
+            label={label}
+            opt={isFactor ? "×" : isField ? undefined : unit}
+            inputmode={isField ? undefined : "decimal"}
             autocomplete="off"
             value={value}
             hint={usual === undefined ? undefined : t("admin_model_built_in_value", { value: isFactor ? usual : decimal(usual) })}
-            error={errors(`price.${name}`)}
+            error={errors(`${of}.${name}`)}
           />
         );
       })}
     </div>
+  );
+};
+
+const Prices = ({ editor: { draft }, errors }: { editor: Editor; errors: Errors }) => {
+  const { t } = useAround();
+  const names = priceNames(draft.id, draft.entry);
+  if (names.length === 0) return <p class="muted">{t("admin_model_price_later")}</p>;
+  const base = builtIn(draft.id)?.price as Record<string, number> | undefined;
+  return <Amounts of="price" names={names} typed={asObject(draft.entry["price"])} base={base} errors={errors} />;
+};
+
+/** What a route costs: closed, with its amounts in the summary. */
+const RouteCost = ({ editor: { draft }, route, at, errors }: { editor: Editor; route: ShownEntry; at: number; errors: Errors }) => {
+  const { t } = useAround();
+  const of = `routes.${at}.cost`;
+  const typed = asObject(route["cost"]);
+  const names = costNames(draft.id, draft.entry, route);
+  const shown = Object.entries(typed).map(([name, value]) => `${name} ${isPlain(value) ? value : "…"}`);
+  const billed = route["bills_failures"] === true;
+  return (
+    <details class="about" open={names.some((name) => errors(`${of}.${name}`) !== undefined)}>
+      <summary>
+        {t("admin_route_cost")} <span class="meta">{shown.length > 0 ? shown.join(", ") : t("admin_route_cost_none")}</span>
+      </summary>
+      <Amounts of={of} names={names} typed={typed} errors={errors} />
+      <label class="check">
+        <input type="checkbox" name={`routes.${at}.bills_failures`} value="on" checked={billed} />
+        {t("admin_route_bills")}
+      </label>
+    </details>
   );
 };
 
@@ -107,7 +163,8 @@ const RouteMark = ({ editor: { upstreams }, routes, route }: { editor: Editor; r
 };
 
 /** What a route has beside the fields of the form. */
-const unseen = (route: ShownEntry) => Object.keys(route).filter((name) => !["provider", "model", "retires"].includes(name));
+const unseen = (route: ShownEntry) =>
+  Object.keys(route).filter((name) => !["provider", "model", "retires", "cost", "bills_failures"].includes(name));
 
 const text = (value: unknown) => (isPlain(value) ? String(value) : "");
 
@@ -163,6 +220,7 @@ const OwnRoute = ({ editor, routes, at, errors }: { editor: Editor; routes: Show
           <Icon name="x" />
         </button>
       </span>
+      <RouteCost editor={editor} route={route} at={at} errors={errors} />
       <span class="about row">
         {provider !== "" && <RouteMark editor={editor} routes={routes.map(toShown)} route={toShown(route)} />}
         {unseen(route).length > 0 && <span class="meta">{t("admin_route_also", { fields: unseen(route).join(", ") })}</span>}

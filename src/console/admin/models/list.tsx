@@ -3,17 +3,18 @@
 import type { ConsoleContext } from "../../context.ts";
 import { builtInCatalog, isPriced } from "../../../catalog/catalog.ts";
 import type { Model } from "../../../catalog/models.ts";
-import { shownOwnPrice } from "../../../catalog/own-price.ts";
+import { shownOwnPrice, shownRule } from "../../../catalog/own-price.ts";
 import { shownPrice } from "../../../catalog/prices.ts";
 import { readCatalog } from "../../../current-catalog.ts";
 import { startOfDays } from "../../../db/ledger-reports.ts";
 import { type Margin, readMargins } from "../../../db/margins.ts";
 import { readRouteHealth } from "../../../db/operator-series.ts";
+import type { Upstreams } from "../../../rpc/console-api.ts";
+import { formatAmount, percentText } from "../../amounts.ts";
 import { listPrices } from "../../models/prices.ts";
 import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { Money } from "../../parts/money.tsx";
 import { SearchForm } from "../../parts/search-form.tsx";
 import { Pill } from "../../parts/status.tsx";
 import { Table } from "../../parts/table.tsx";
@@ -22,16 +23,18 @@ import { adminPage } from "../frame.tsx";
 import { Share } from "../margins.tsx";
 import { type Health, readHealth, soonMs } from "../route-state.ts";
 import { readUpstreams } from "../upstreams.ts";
+import { firstRoute, listUnits } from "./earned.tsx";
 import { makerPath, path } from "./state.ts";
 
 const dayMs = 86_400_000;
-/** The days whose costs and margins the list has. */
+/** The days whose margins and runs the list has. */
 const marginDays = 7;
 
 /** A model with what its row says. */
 interface Row {
   model: Model;
   health: Health;
+  upstreams: Upstreams;
   /** True if the operator has an entry for it. */
   isOwn: boolean;
   /** Its settlements of the last days; undefined without any. */
@@ -109,6 +112,22 @@ const Prices = ({ c, model }: { c: ConsoleContext; model: Model }) => {
   );
 };
 
+/** What a unit costs at the route that is tried first, in the order of the prices. */
+const Costs = ({ c, row: { model, upstreams } }: { c: ConsoleContext; row: Row }) => {
+  const { t } = useAround();
+  const price = model.own ? shownRule(model.own.price) : shownPrice(model.price);
+  const { route } = firstRoute(upstreams, model.routes);
+  const units = listUnits({ price, isOwn: model.own !== undefined }, route).filter(({ value }) => value === undefined);
+  if (units.every(({ cost }) => cost === undefined)) return <>{route?.cost ? t("admin_model_as_billed") : "–"}</>;
+  return (
+    <>
+      {units.map(({ cost }) => (
+        <div>{cost === undefined ? "–" : formatAmount(c, Math.round(cost * 1e6))}</div>
+      ))}
+    </>
+  );
+};
+
 const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   const { t, language } = useAround();
   return (
@@ -119,10 +138,11 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
         t("model"),
         { name: t("admin_model_state"), isExtra: true },
         { name: t("admin_model_price"), isNumber: true },
-        { name: t("admin_model_cost_week"), isNumber: true, isExtra: true },
+        { name: t("admin_margin_cost"), isNumber: true, isExtra: true },
         { name: t("admin_model_margin"), isNumber: true, isExtra: true },
         { name: t("admin_model_runs"), isNumber: true, isExtra: true },
-        { name: t("admin_routes"), isExtra: true },
+        { name: t("completed"), isNumber: true, isExtra: true },
+        { name: t("admin_model_routes_used"), isExtra: true },
       ]}
     >
       {rows.map((row) => (
@@ -154,11 +174,16 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
           <td class="num">
             <Prices c={c} model={row.model} />
           </td>
-          <td class="num hide-s">{row.margin ? <Money millionths={row.margin.cost} /> : "–"}</td>
+          <td class="num hide-s">
+            <Costs c={c} row={row} />
+          </td>
           <td class="num hide-s">{row.margin ? <Share revenue={row.margin.revenue} cost={row.margin.cost} /> : "–"}</td>
           <td class="num hide-s">{row.margin ? (row.margin.completed + row.margin.failed).toLocaleString(language) : "–"}</td>
+          <td class="num hide-s">
+            {row.margin ? percentText(language, row.margin.completed / (row.margin.completed + row.margin.failed)) : "–"}
+          </td>
           <td class="hide-s wrap">
-            {t("admin_model_routes_on", { on: row.health.usable, of: row.health.routes.length })}{" "}
+            {row.health.usable} / {row.health.routes.length}{" "}
             <span class="meta">
               {[
                 ...new Set(row.health.routes.filter(({ state }) => ["used", "last"].includes(state)).map(({ route }) => route.provider)),
@@ -201,6 +226,7 @@ export async function listModels(c: ConsoleContext) {
       return {
         model,
         health,
+        upstreams,
         isOwn: own.has(model.id),
         margin: marginOf.get(model.id),
         isRefused: upstreams.refused?.[model.id] !== undefined,

@@ -1,6 +1,9 @@
-/** Beside an entry: whether it can be saved, what changes, and what was before. */
+/** Beside an entry: whether it can be saved, what changes, what is earned, and what was before. */
 
 import type { Child } from "hono/jsx";
+import { isPriced } from "../../../catalog/catalog.ts";
+import { shownRule } from "../../../catalog/own-price.ts";
+import { shownPrice } from "../../../catalog/prices.ts";
 import { useAround } from "../../parts/context.ts";
 import { DateTime, dateText } from "../../parts/date-time.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -8,6 +11,7 @@ import { Pill } from "../../parts/status.tsx";
 import { readHealth, soonMs } from "../route-state.ts";
 import { entryOf, type Revision } from "./changes.ts";
 import { builtIn } from "./draft.ts";
+import { Earned, type Sold } from "./earned.tsx";
 import { diffEntries, type DiffLine, listChanges } from "./entry-text.ts";
 import { type Editor, pathOf } from "./state.ts";
 
@@ -145,6 +149,14 @@ const Changes = ({ editor: { draft, revisions } }: { editor: Editor }) => {
   );
 };
 
+/** What the draft would sell if it was checked, else what is sold. */
+function toSold({ verdict, live }: Editor): Sold | undefined {
+  const checked = verdict?.as === "good" ? verdict.model : undefined;
+  if (checked) return { price: checked.price as Sold["price"], isOwn: checked.like === undefined, routes: checked.routes };
+  if (!live || !isPriced(live)) return undefined;
+  return { price: live.own ? shownRule(live.own.price) : shownPrice(live.price), isOwn: live.own !== undefined, routes: live.routes };
+}
+
 const shownRevisions = 3;
 
 const Revisions = ({ editor: { draft, revisions } }: { editor: Editor }) => {
@@ -175,10 +187,14 @@ const Revisions = ({ editor: { draft, revisions } }: { editor: Editor }) => {
 };
 
 /** `links` returns the place of a field on the page. */
-export const Rail = ({ editor, links }: { editor: Editor; links: (param: string) => string | undefined }) => (
-  <aside aria-label={useAround().t("admin_model_rail")}>
-    <DryRun editor={editor} links={links} />
-    <Changes editor={editor} />
-    <Revisions editor={editor} />
-  </aside>
-);
+export const Rail = ({ editor, links }: { editor: Editor; links: (param: string) => string | undefined }) => {
+  const sold = toSold(editor);
+  return (
+    <aside aria-label={useAround().t("admin_model_rail")}>
+      <DryRun editor={editor} links={links} />
+      <Changes editor={editor} />
+      {sold && <Earned sold={sold} upstreams={editor.upstreams} />}
+      <Revisions editor={editor} />
+    </aside>
+  );
+};
