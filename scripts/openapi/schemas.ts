@@ -20,6 +20,7 @@ import * as ready from "../../src/api/schema/ready.ts";
 import * as receipts from "../../src/api/schema/receipts.ts";
 import * as tasks from "../../src/api/schema/tasks.ts";
 import { nameParts } from "./parts.ts";
+import { requestTexts } from "./request-texts.ts";
 import { submissionSchemas } from "./submissions.ts";
 import { type JsonSchema, openRequest, tidy } from "./tidy.ts";
 
@@ -142,6 +143,8 @@ export function schemaComponents(): Record<string, object> {
         const isRequest = requests.has(schema);
         const { $schema: _, $id: __, ...rest } = { ...(isRequest ? taken : answers)[name] };
         if (isRequest) openRequest(rest);
+        for (const [field, description] of Object.entries(requestTexts[name] ?? {}))
+          Object.assign((rest["properties"] as Record<string, JsonSchema>)[field]!, { description });
         return [name, rest];
       }),
     ),
