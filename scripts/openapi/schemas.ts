@@ -143,13 +143,20 @@ export function schemaComponents(): Record<string, object> {
         const isRequest = requests.has(schema);
         const { $schema: _, $id: __, ...rest } = { ...(isRequest ? taken : answers)[name] };
         if (isRequest) openRequest(rest);
-        for (const [field, description] of Object.entries(requestTexts[name] ?? {}))
-          Object.assign((rest["properties"] as Record<string, JsonSchema>)[field]!, { description });
+        addTexts(name, rest);
         return [name, rest];
       }),
     ),
     ...submissionSchemas(),
   });
+}
+
+function addTexts(name: string, { properties = {} }: { properties?: Record<string, JsonSchema> }): void {
+  for (const [field, description] of Object.entries(requestTexts[name] ?? {})) {
+    const property = properties[field];
+    if (!property) throw new Error(`scripts/openapi/request-texts.ts: ${name} has no field ${field}`);
+    property["description"] = description;
+  }
 }
 
 /** A reference to a named schema. Throws for one without a name. */
