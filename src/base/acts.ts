@@ -50,6 +50,7 @@ export const acts = [
   "payment_returned",
   "payment_disputed",
   "top_up_changed",
+  "low_balance_changed",
   "code_created",
   "code_redeemed",
   "code_withdrawn",
