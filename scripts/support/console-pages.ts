@@ -70,6 +70,8 @@ export const consolePages: ConsolePage[] = [
   { name: "keys", as: "demo", reach: at("/console/keys") },
   { name: "members", as: "demo", reach: at("/console/members") },
   { name: "member", as: "demo", reach: (page) => follow(page, "/console/members", 'a[href^="/console/members/mem_"]') },
+  { name: "members-invitations", as: "demo", reach: at("/console/members/invitations") },
+  { name: "members-sign-in", as: "demo", reach: at("/console/members/sign-in") },
   { name: "members-leave", as: "demo", reach: at("/console/members/leave") },
   { name: "audit-log", as: "demo", reach: at("/console/audit-log") },
   { name: "key-change", as: "demo", reach: (page) => follow(page, "/console/keys", 'a[href$="/change"]') },

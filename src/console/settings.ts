@@ -39,18 +39,32 @@ export function isSignOnOnly(env: SignOnVariables): boolean {
   return isOnly;
 }
 
-/** For each account that OIDC_GROUPS names: the highest role that these groups give in it, or undefined for none. */
-export function groupRoles(env: SignOnVariables, groups: readonly string[]): Map<string, Role | undefined> {
+/** What a group of the OpenID provider gives: a role in an account. */
+interface GroupRole {
+  group: string;
+  account: string;
+  role: Role;
+}
+
+/** The lines of OIDC_GROUPS. */
+export function groupTable(env: SignOnVariables): GroupRole[] {
   const table = readTable("OIDC_GROUPS", env.OIDC_GROUPS) ?? {};
   const isTable = (value: unknown): value is Record<string, unknown> =>
     typeof value === "object" && value !== null && !Array.isArray(value);
   if (!isTable(table)) throw new VariableError("OIDC_GROUPS", "must be a table, or JSON");
-  const found = new Map<string, Role | undefined>();
-  for (const [group, given] of Object.entries(table)) {
+  return Object.entries(table).map(([group, given]) => {
     const { account, role: word } = isTable(given) ? given : {};
     const role = roles.find((one) => one === word);
     if (typeof account !== "string" || !/^acc_\w{1,60}$/.test(account) || !role)
       throw new VariableError("OIDC_GROUPS", `must give "${group}" an account and a role, one of ${roles.join(", ")}`);
+    return { group, account, role };
+  });
+}
+
+/** For each account that OIDC_GROUPS names: the highest role that these groups give in it, or undefined for none. */
+export function groupRoles(env: SignOnVariables, groups: readonly string[]): Map<string, Role | undefined> {
+  const found = new Map<string, Role | undefined>();
+  for (const { group, account, role } of groupTable(env)) {
     const known = found.get(account);
     const isHigher = known === undefined || roles.indexOf(role) < roles.indexOf(known);
     found.set(account, groups.includes(group) && isHigher ? role : known);

@@ -203,6 +203,13 @@ export const removalStatements = (db: D1Database, accountId: string, userId: str
        AND NOT EXISTS (SELECT 1 FROM membership WHERE account_id = ?1 AND user_id = ?2)`,
     )
     .bind(accountId, userId, at),
+  // Only that user could read them.
+  db
+    .prepare(
+      `DELETE FROM conversation WHERE account_id = ?1 AND user_id = ?2
+       AND NOT EXISTS (SELECT 1 FROM membership WHERE account_id = ?1 AND user_id = ?2)`,
+    )
+    .bind(accountId, userId),
 ];
 
 /** Replaces the secret by a sealed one; the previous one signs until a day after `at` (milliseconds). */

@@ -5,7 +5,7 @@ import { type Actor, auditRowIfChanged, eraseAuditLog } from "./audit-log.ts";
 import { eraseConversations } from "./conversations.ts";
 import { removeThreshold } from "./low-balances.ts";
 import { ofAccount } from "./ledger.ts";
-import { eraseCustomer } from "./payments.ts";
+import { eraseCards, eraseCustomer } from "./payments.ts";
 import { eraseReasons } from "./quota-changes.ts";
 import { eraseRequests } from "./requests.ts";
 
@@ -88,6 +88,7 @@ export async function erasePerson(db: D1Database, announcer: Announcer, accountI
     ...eraseReasons(db, accountId),
     eraseAuditLog(db, accountId),
     eraseCustomer(db, accountId, now),
+    eraseCards(db, accountId),
     removeTopUp(db, accountId),
     removeThreshold(db, accountId),
     db

@@ -156,7 +156,7 @@ export async function addMember(db: D1Database, by: Actor, accountId: string, us
 }
 
 /**
- * Ends a membership: by the member, who leaves, by an owner or admin, or by the system for the groups of the OpenID provider. The member's keys are deleted, and refused within ten seconds; tasks
+ * Ends a membership: by the member, who leaves, by an owner or admin, or by the system for the groups of the OpenID provider. The member's keys are deleted, and refused within ten seconds, and so are the member's conversations; tasks
  * go on. Links that the member may know and the member's own invitations are withdrawn, and the account gets the address of another owner if it had this member's.
  */
 export async function removeMember(
@@ -172,7 +172,7 @@ export async function removeMember(
   if (refused) return refused;
   const at = Date.now();
   const change: AccountChange = { act: "member_left", userId, at };
-  const [deleted, keys] = removalStatements(
+  const [deleted, ...owned] = removalStatements(
     db,
     accountId,
     userId,
@@ -188,7 +188,7 @@ export async function removeMember(
       target: userId,
       before: { role: member.role },
     }),
-    keys!,
+    ...owned,
     withdrawInvitationsBy(db, accountId, userId, email),
     db
       .prepare(

@@ -1,5 +1,7 @@
 /** Payments by Stripe in D1: customers, payments with their refunds and disputes, and the events that were handled. The quota moves in the wallet (`writeCredit`). */
 
+import { type Actor, auditRow } from "./audit-log.ts";
+
 /** A statement to be written with others. */
 export type Change = D1PreparedStatement;
 
@@ -18,6 +20,8 @@ export interface Payment {
   /** 1: an automatic top-up, with this stored card. */
   automatic: 0 | 1;
   methodId: string | null;
+  /** The card that paid: `Visa 4242`; null if it is not known, or no card paid. */
+  card: string | null;
 }
 
 /** A payment with what was refunded or disputed of it. */
@@ -37,7 +41,7 @@ export interface PaymentReturn {
 
 /** The columns of a payment `p`. */
 export const paymentColumns = `p.id, p.account_id AS accountId, p.created_at AS createdAt, p.money, p.currency, p.amount, p.state,
-  p.session_id AS sessionId, p.intent_id AS intentId, p.paid_at AS paidAt, p.automatic, p.method_id AS methodId`;
+  p.session_id AS sessionId, p.intent_id AS intentId, p.paid_at AS paidAt, p.automatic, p.method_id AS methodId, p.card`;
 
 /** The customer of an account; undefined before its first payment, and for an erased account. */
 export const findCustomer = async (db: D1Database, accountId: string): Promise<string | undefined> =>
@@ -46,21 +50,29 @@ export const findCustomer = async (db: D1Database, accountId: string): Promise<s
     .bind(accountId)
     .first<string>("customer_id")) ?? undefined;
 
-/** Stores the customer, unless the account has one or is erased. Returns the account's customer. */
-export async function insertCustomer(db: D1Database, accountId: string, customerId: string, at: number): Promise<string | undefined> {
+/** Stores customers of accounts that have none yet. That of an account that was erased meanwhile is to be deleted at Stripe. */
+export const insertCustomers = async (
+  db: D1Database,
+  customers: { accountId: string | undefined; customerId: string }[],
+  at: number,
+): Promise<void> => {
   await db
     .prepare(
-      `INSERT INTO payer (account_id, customer_id, created_at) SELECT id, ?2, ?3 FROM account WHERE id = ?1 AND erased_at IS NULL
-       ON CONFLICT DO NOTHING`,
+      `INSERT INTO payer (account_id, customer_id, created_at, erased_at)
+       SELECT a.id, j.value ->> 'customerId', ?2, a.erased_at FROM json_each(?1) j JOIN account a ON a.id = j.value ->> 'accountId'
+       WHERE true ON CONFLICT DO NOTHING`,
     )
-    .bind(accountId, customerId, at)
+    .bind(JSON.stringify(customers), at)
     .run();
-  return findCustomer(db, accountId);
-}
+};
 
 /** Notes that the customer of an erased account is to be deleted at Stripe. */
 export const eraseCustomer = (db: D1Database, accountId: string, at: number): D1PreparedStatement =>
   db.prepare("UPDATE payer SET erased_at = coalesce(erased_at, ?2) WHERE account_id = ?1").bind(accountId, at);
+
+/** Forgets the cards with which an erased account paid. What it paid stays, as the law asks. */
+export const eraseCards = (db: D1Database, accountId: string): D1PreparedStatement =>
+  db.prepare("UPDATE payment SET card = NULL WHERE account_id = ?1").bind(accountId);
 
 /** Customers that are to be deleted at Stripe. */
 export const listErasedCustomers = async (db: D1Database, limit: number): Promise<{ accountId: string; customerId: string }[]> =>
@@ -79,12 +91,24 @@ export const deleteCustomer = async (db: D1Database, accountId: string): Promise
 
 type NewPayment = Pick<Payment, "id" | "accountId" | "createdAt" | "money" | "currency" | "amount">;
 
-/** Stores a payment that is about to be asked of Stripe. */
-export const insertPayment = async (db: D1Database, { id, accountId, createdAt, money, currency, amount }: NewPayment): Promise<void> => {
-  await db
-    .prepare("INSERT INTO payment (id, account_id, created_at, money, currency, amount, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open')")
-    .bind(id, accountId, createdAt, money, currency, amount)
-    .run();
+/** Stores a payment that is about to be asked of Stripe, and who began it. */
+export const insertPayment = async (
+  db: D1Database,
+  { id, accountId, createdAt, money, currency, amount }: NewPayment,
+  by: Actor = { kind: "system", id: "stripe", address: null },
+): Promise<void> => {
+  await db.batch([
+    db
+      .prepare("INSERT INTO payment (id, account_id, created_at, money, currency, amount, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open')")
+      .bind(id, accountId, createdAt, money, currency, amount),
+    auditRow(
+      db,
+      accountId,
+      by,
+      { act: "payment_begun", target: id, after: { amount: amount / 1e6, money: money / 100, currency } },
+      createdAt,
+    ),
+  ]);
 };
 
 export const setSession = async (db: D1Database, id: string, sessionId: string): Promise<void> => {
@@ -104,16 +128,25 @@ export const setPaid = (
     intentId,
     paidAt,
     isAutomatic,
-  }: NewPayment & { intentId: string; paidAt: number; isAutomatic: boolean },
+    card,
+  }: NewPayment & { intentId: string; paidAt: number; isAutomatic: boolean; card: string | null },
 ): D1PreparedStatement =>
   db
     .prepare(
-      `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, intent_id, paid_at, automatic)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'paid', ?7, ?8, ?9)
+      `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, intent_id, paid_at, automatic, card)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'paid', ?7, ?8, ?9, (SELECT ?10 FROM account WHERE id = ?2 AND erased_at IS NULL))
        ON CONFLICT (id) DO UPDATE SET state = 'paid', money = excluded.money, amount = excluded.amount,
-         intent_id = excluded.intent_id, paid_at = coalesce(paid_at, excluded.paid_at)`,
+         intent_id = excluded.intent_id, paid_at = coalesce(paid_at, excluded.paid_at), card = coalesce(excluded.card, card)`,
     )
-    .bind(id, accountId, createdAt, money, currency, amount, intentId, paidAt, Number(isAutomatic));
+    .bind(id, accountId, createdAt, money, currency, amount, intentId, paidAt, Number(isAutomatic), card);
+
+/** Ends payments that a person did not make: those that got no session, because the request stopped, and those whose events are lost. Times in milliseconds. */
+export const expirePayments = async (db: D1Database, withoutSessionBefore: number, before: number): Promise<void> => {
+  await db
+    .prepare("UPDATE payment SET state = 'expired' WHERE state = 'open' AND automatic = 0 AND created_at < iif(session_id IS NULL, ?1, ?2)")
+    .bind(withoutSessionBefore, before)
+    .run();
+};
 
 /** Nobody paid in time. Without effect on a payment that succeeded: events arrive in any order. */
 export const setExpired = (db: D1Database, id: string): D1PreparedStatement =>

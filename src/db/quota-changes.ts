@@ -1,6 +1,8 @@
 /** The changes of accounts' quotas: a database trigger records each; an admin's page adds who made it and the reason. */
 
 export interface QuotaChange {
+  /** Later changes have higher ones. */
+  id: number;
   /** Milliseconds since the epoch. */
   at: number;
   /** In millionths; null is no limit. */
@@ -13,16 +15,20 @@ export interface QuotaChange {
   kind: string | null;
 }
 
-/** The account's latest changes, newest first. */
-export const listQuotaChanges = async (db: D1Database, accountId: string, limit: number): Promise<QuotaChange[]> =>
+/** A page of the account's changes, newest first, those before the change `after`. */
+export const listQuotaChanges = async (
+  db: D1Database,
+  accountId: string,
+  { limit, after }: { limit: number; after?: Pick<QuotaChange, "id"> | undefined },
+): Promise<QuotaChange[]> =>
   (
     await db
       .prepare(
-        `SELECT q.at, q.before, q.after, coalesce(q.reason, d.reason) AS reason, a.email AS admin, d.kind FROM quota_change q
+        `SELECT q.id, q.at, q.before, q.after, coalesce(q.reason, d.reason) AS reason, a.email AS admin, d.kind FROM quota_change q
          LEFT JOIN account a ON a.id = q.admin_id LEFT JOIN credit d ON d.id = q.credit_id
-         WHERE q.account_id = ?1 ORDER BY q.id DESC LIMIT ?2`,
+         WHERE q.account_id = ?1 AND (?3 IS NULL OR q.id < ?3) ORDER BY q.id DESC LIMIT ?2`,
       )
-      .bind(accountId, limit)
+      .bind(accountId, limit, after?.id ?? null)
       .run<QuotaChange>()
   ).results;
 

@@ -3,7 +3,7 @@
 import { countAttempt } from "../db/attempts.ts";
 import { accountById, isUnlimited } from "../db/accounts.ts";
 import { toUnits } from "../db/ledger.ts";
-import { findCustomer, insertCustomer, insertPayment, setSession } from "../db/payments.ts";
+import { findCustomer, insertCustomers, insertPayment, setSession } from "../db/payments.ts";
 import { newId } from "../base/ids.ts";
 import type { CheckoutAnswer, CheckoutOrder } from "../rpc/payments.ts";
 import { type Purpose, toMetadata } from "./purpose.ts";
@@ -17,7 +17,7 @@ const rule = { window: 3600, max: 30 };
 export async function openCheckout(
   { db, stripe }: Pick<Desk, "db" | "stripe">,
   tariff: Tariff,
-  { accountId, amount, returnUrl }: CheckoutOrder,
+  { accountId, amount, returnUrl, by }: CheckoutOrder,
   hasInvoice: boolean,
 ): Promise<CheckoutAnswer> {
   const money = toMoney(tariff, amount);
@@ -30,7 +30,7 @@ export async function openCheckout(
   if (customer === undefined) return { refused: "no_account" };
   const id = newId("pay_");
   const createdAt = Date.now();
-  await insertPayment(db, { id, accountId, createdAt, money, currency, amount });
+  await insertPayment(db, { id, accountId, createdAt, money, currency, amount }, by);
   const purpose: Purpose = { accountId, paymentId: id, money, amount };
   const metadata = toMetadata(purpose);
   const session = await stripe.checkout.sessions.create(
@@ -41,7 +41,13 @@ export async function openCheckout(
       line_items: [{ quantity: 1, price_data: { currency, unit_amount: money, product_data: { name: "Top-up" } } }],
       metadata,
       payment_intent_data: { metadata },
-      ...(hasInvoice && { invoice_creation: { enabled: true, invoice_data: { metadata } } }),
+      ...(hasInvoice && {
+        invoice_creation: { enabled: true, invoice_data: { metadata } },
+        // An invoice names a payer's company, its address and its tax number, which Stripe keeps with the customer for the next one.
+        billing_address_collection: "required",
+        tax_id_collection: { enabled: true },
+        customer_update: { name: "auto", address: "auto" },
+      }),
       success_url: returnTo(returnUrl, "paid"),
       cancel_url: returnTo(returnUrl, "cancelled"),
     },
@@ -69,5 +75,6 @@ export async function customerOf({ db, stripe }: Pick<Desk, "db" | "stripe">, ac
     // Two first payments at once make one customer. With the address: Stripe refuses a key that comes with other parameters.
     { idempotencyKey: `customer ${accountId} ${account.email} ${account.name ?? ""}`.slice(0, 255) },
   );
-  return insertCustomer(db, accountId, customer.id, Date.now());
+  await insertCustomers(db, [{ accountId, customerId: customer.id }], Date.now());
+  return findCustomer(db, accountId);
 }

@@ -18,9 +18,12 @@ export const toMetadata = ({ accountId, paymentId, money, amount, isAutomatic }:
   ...(isAutomatic && { gateway_automatic: "1" }),
 });
 
+/** The account that customers and stored cards are for; undefined for what something else made on the same account of Stripe. */
+export const accountOf = (metadata: Record<string, string> | null): string | undefined => metadata?.["gateway_account"];
+
 /** undefined for what something else made on the same account of Stripe. */
 export function readPurpose(metadata: Record<string, string> | null): Purpose | undefined {
-  const accountId = metadata?.["gateway_account"];
+  const accountId = accountOf(metadata);
   const paymentId = metadata?.["gateway_payment"];
   const [money, amount] = [Number(metadata?.["gateway_money"]), Number(metadata?.["gateway_amount"])];
   if (!accountId || !paymentId || !isPositive(money) || !isPositive(amount)) return undefined;

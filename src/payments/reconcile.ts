@@ -1,4 +1,4 @@
-/** Once a day: looks for payments, refunds and disputes at Stripe whose events never arrived, and settles them. Continues where the last run ended. */
+/** Once a day: looks for payments, refunds and disputes at Stripe whose events never arrived, and settles them; and for customers that a crash hid. Continues where the last run ended. */
 
 import type { Stripe } from "stripe";
 import { readJob, writeJob } from "../db/jobs.ts";
@@ -6,13 +6,15 @@ import {
   type Change,
   deleteCustomer,
   deleteOldEvents,
+  expirePayments,
+  insertCustomers,
   knownIntents,
   knownReturns,
   listErasedCustomers,
   writeChanges,
 } from "../db/payments.ts";
 import { alert } from "../base/log.ts";
-import { readPurpose } from "./purpose.ts";
+import { accountOf, readPurpose } from "./purpose.ts";
 import { disputeState, refundState, settleDispute, settlePaid, settleRefund } from "./settle.ts";
 import type { Desk } from "./stripe.ts";
 
@@ -22,33 +24,45 @@ const lookBackMs = 21 * dayMs;
 /** Refunds and disputes come up to months after their payment, but are new objects themselves, whose state may change for three months. */
 const returnsBackMs = 100 * dayMs;
 const keptMs = 40 * dayMs;
+/** A session of Checkout is open for so long, and Stripe knows its idempotency key. */
+const sessionMs = dayMs;
 const pagesPerRun = 2;
 const pageSize = 100;
-const stages = ["intents", "refunds", "disputes"] as const;
+/** Each look by its job. Customers are another job: the previous release, if it is deployed again, cannot continue a stage that it does not have. */
+const looks = { stripe: ["intents", "refunds", "disputes"], stripe_customers: ["customers"] } as const;
+type Job = keyof typeof looks;
+type Stage = (typeof looks)[Job][number];
 
 interface Look {
   /** The day of the last whole look, as its first millisecond. */
   day: number;
   /** A look under way: what it reads, and the last object that it read. */
-  stage?: (typeof stages)[number];
+  stage?: Stage;
   after?: string;
   /** The day on which it began. */
   begun?: number;
 }
 
-/** A part of the look, if it is due. Throws if Stripe, a wallet or D1 does not answer: the next run reads the same page again. */
+/** A part of each look that is due. Throws if Stripe, a wallet or D1 does not answer: the next run reads the same page again. */
 export async function reconcile(desk: Desk, now: number): Promise<void> {
+  await lookAt(desk, now, "stripe");
+  await lookAt(desk, now, "stripe_customers");
+}
+
+async function lookAt(desk: Desk, now: number, job: Job): Promise<void> {
   const today = now - (now % dayMs);
-  let look: Look = (await readJob<Look>(desk.db, "stripe")) ?? { day: 0 };
+  const stages: readonly Stage[] = looks[job];
+  let look: Look = (await readJob<Look>(desk.db, job)) ?? { day: 0 };
   if (look.day === today) return;
   const begun = look.begun ?? today;
   for (let page = 0; page < pagesPerRun; page++) {
-    const stage = look.stage ?? "intents";
+    const stage = look.stage ?? stages[0];
+    if (!stage) return;
     const last = await readers[stage](desk, now, look.after);
     const next = last === undefined ? stages[stages.indexOf(stage) + 1] : stage;
     look = next === undefined ? { day: begun } : { day: look.day, begun, stage: next, ...(last !== undefined && { after: last }) };
-    await writeJob(desk.db, "stripe", look);
-    if (next === undefined) return deleteOldEvents(desk.db, now - keptMs);
+    await writeJob(desk.db, job, look);
+    if (next === undefined) return;
   }
 }
 
@@ -74,8 +88,10 @@ async function settleMissing(desk: Desk, id: string, settle: () => Promise<Chang
   }
 }
 
-const readers: Record<(typeof stages)[number], Reader> = {
+const readers: Record<Stage, Reader> = {
   intents: async (desk, now, after) => {
+    await deleteOldEvents(desk.db, now - keptMs);
+    await expirePayments(desk.db, now - sessionMs, now - lookBackMs);
     const list = await desk.stripe.paymentIntents.list(pageOf(now - lookBackMs, after));
     const paid = list.data.filter(({ status, metadata }) => status === "succeeded" && readPurpose(metadata));
     const known = await knownIntents(
@@ -105,6 +121,16 @@ const readers: Record<(typeof stages)[number], Reader> = {
       taken.map(({ dispute, state }) => ({ id: dispute.id, state })),
     );
     for (const { dispute } of taken) if (!known.has(dispute.id)) await settleMissing(desk, dispute.id, () => settleDispute(desk, dispute));
+    return lastOf(list);
+  },
+  // One that was made just before a crash, so that it is deleted when its account is erased.
+  customers: async (desk, now, after) => {
+    const list = await desk.stripe.customers.list(pageOf(now - lookBackMs, after));
+    await insertCustomers(
+      desk.db,
+      list.data.map(({ id, metadata }) => ({ accountId: accountOf(metadata), customerId: id })),
+      now,
+    );
     return lastOf(list);
   },
 };

@@ -10,11 +10,11 @@ import { type Change, findPaid, type Payment, type PaymentReturn, setPaid, setRe
 import { pauseForDispute } from "../db/top-ups.ts";
 import { log } from "../base/log.ts";
 import { readPurpose } from "./purpose.ts";
-import { type Desk, idOf } from "./stripe.ts";
+import { type Desk, findCharge, idOf } from "./stripe.ts";
 import { share } from "./units.ts";
 
 /** Credits a payment intent that succeeded. Nothing for other intents, and for those of another deployment or product. */
-export async function settlePaid({ db, wallets }: Desk, intent: Stripe.PaymentIntent): Promise<Change[]> {
+export async function settlePaid({ db, stripe, wallets }: Desk, intent: Stripe.PaymentIntent): Promise<Change[]> {
   const purpose = readPurpose(intent.metadata);
   const received = intent.amount_received;
   if (!purpose || intent.status !== "succeeded" || received <= 0) return [];
@@ -29,6 +29,8 @@ export async function settlePaid({ db, wallets }: Desk, intent: Stripe.PaymentIn
   const outcome = await wallets.credit(accountId, credit);
   log("payment", { account: accountId, outcome, intent: intent.id });
   const createdAt = 1000 * intent.created;
+  // Only shown: a payment counts without it.
+  const card = await findCharge(stripe, intent.id, { timeout: 5_000, maxNetworkRetries: 0 }).then(toCard, () => null);
   return [
     setPaid(db, {
       id: paymentId,
@@ -40,8 +42,15 @@ export async function settlePaid({ db, wallets }: Desk, intent: Stripe.PaymentIn
       intentId: intent.id,
       paidAt: at,
       isAutomatic,
+      card,
     }),
   ];
+}
+
+/** `Visa 4242`; null if no card paid. */
+function toCard(charge: Stripe.Charge | undefined): string | null {
+  const { brand, last4 } = charge?.payment_method_details?.card ?? {};
+  return brand && last4 ? `${brand.replace(/^./, (letter) => letter.toUpperCase())} ${last4}` : null;
 }
 
 /** The paid payment of an intent, which is credited first if its own event has not arrived yet; undefined if it is not ours. */

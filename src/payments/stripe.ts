@@ -29,6 +29,12 @@ export function openStripe({ STRIPE_SECRET_KEY: key, STRIPE_BASE_URL: address }:
 export const idOf = (value: string | { id: string } | null | undefined): string | undefined =>
   value === null || value === undefined ? undefined : typeof value === "string" ? value : value.id;
 
+/** The charge of a payment intent, as Stripe has it now; undefined before there is one. */
+export async function findCharge(stripe: Stripe, intentId: string, options?: Stripe.RequestOptions): Promise<Stripe.Charge | undefined> {
+  const { latest_charge: charge } = await stripe.paymentIntents.retrieve(intentId, { expand: ["latest_charge"] }, options);
+  return charge && typeof charge !== "string" ? charge : undefined;
+}
+
 /** What every step needs. `credit` moves the quota in the account's wallet. */
 export interface Desk {
   db: Env["DB"];

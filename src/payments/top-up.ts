@@ -27,7 +27,7 @@ import { newId } from "../base/ids.ts";
 import { alert, log } from "../base/log.ts";
 import type { TopUpAnswer, TopUpOrder } from "../rpc/payments.ts";
 import { customerOf, returnTo } from "./checkout.ts";
-import { type Purpose, readPurpose, toMetadata } from "./purpose.ts";
+import { accountOf, type Purpose, readPurpose, toMetadata } from "./purpose.ts";
 import { settlePaid } from "./settle.ts";
 import { type Desk, idOf } from "./stripe.ts";
 import { type Tariff, toMoney } from "./units.ts";
@@ -89,7 +89,7 @@ export async function changeTopUp(
 
 /** A card was stored for automatic top-up. Nothing for what something else stored. */
 export function storeMethod({ db }: Desk, intent: Stripe.SetupIntent): ReturnType<typeof setMethod>[] {
-  const [accountId, customer, method] = [intent.metadata?.["gateway_account"], idOf(intent.customer), idOf(intent.payment_method)];
+  const [accountId, customer, method] = [accountOf(intent.metadata), idOf(intent.customer), idOf(intent.payment_method)];
   return accountId && customer && method ? [setMethod(db, accountId, customer, method, 1000 * intent.created)] : [];
 }
 

@@ -19,7 +19,7 @@ import type {
 import { openCheckout } from "./checkout.ts";
 import { handleEvent, readEvent } from "./events.ts";
 import { deleteErased, reconcile } from "./reconcile.ts";
-import { openStripe } from "./stripe.ts";
+import { findCharge, openStripe } from "./stripe.ts";
 import { changeTopUp, runTopUps } from "./top-up.ts";
 import { readTariff } from "./units.ts";
 
@@ -62,9 +62,7 @@ export default class Payments extends WorkerEntrypoint<PaymentsBindings> impleme
       const { invoice } = await stripe.checkout.sessions.retrieve(payment.sessionId, { expand: ["invoice"] });
       if (invoice && typeof invoice !== "string" && invoice.invoice_pdf) return invoice.invoice_pdf;
     }
-    const intent = await stripe.paymentIntents.retrieve(payment.intentId, { expand: ["latest_charge"] });
-    const charge = intent.latest_charge;
-    return charge && typeof charge !== "string" ? (charge.receipt_url ?? undefined) : undefined;
+    return (await findCharge(stripe, payment.intentId))?.receipt_url ?? undefined;
   }
 
   async card(accountId: string): Promise<StoredCard | undefined> {

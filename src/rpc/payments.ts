@@ -28,6 +28,8 @@ export interface CheckoutOrder {
   accountId: string;
   amount: number;
   returnUrl: string;
+  /** Who pays, for the audit log; the previous release does not say it. */
+  by?: Actor;
 }
 
 /** The session, times in milliseconds; or why not: `step` and the limits are in balance units. */

@@ -25,7 +25,7 @@ test("automatic top-up is switched on with a card, which the page then names bes
   const page = await signedIn();
   await openStripe(page, watch);
   await page.goto("/console/billing");
-  await page.getByRole("button", { name: "Turn on" }).click();
+  await page.getByRole("switch", { name: "Automatic top-up" }).click();
   await finishAtStripe(page, "Save card");
   await page.getByText("Visa ending in 4242, stored at Stripe.").waitFor();
   await page.getByRole("progressbar", { name: /^Used in / }).waitFor();

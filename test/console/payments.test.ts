@@ -85,7 +85,8 @@ test("payments have pages and a CSV file, and the button names each offered amou
   const shop = new Shop();
   const { browser, id } = await person(shop);
   expect(await browser.read(page)).not.toContain("payments.csv");
-  const row = "INSERT INTO payment (id, account_id, created_at, money, currency, amount, state) VALUES (?1, ?2, ?3, ?4, 'usd', ?5, 'paid')";
+  const row =
+    "INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, card) VALUES (?1, ?2, ?3, ?4, 'usd', ?5, 'paid', 'Visa 4242')";
   await env.DB.batch(
     Array.from({ length: 51 }, (_, at) => env.DB.prepare(row).bind(`pay_${id.slice(4)}${at}`, id, at, 1000 + at, 1e4 * (1000 + at))),
   );
@@ -100,8 +101,33 @@ test("payments have pages and a CSV file, and the button names each offered amou
   expect(file.headers.get("content-type")).toContain("text/csv");
   const lines = (await file.text()).trim().split("\r\n");
   expect(lines).toHaveLength(52);
-  expect(lines[0]).toBe("date,id,what,paid,currency,added,refunded,disputed,intent");
-  expect(lines[51]).toBe(`1970-01-01T00:00:00.000Z,pay_${id.slice(4)}0,top_up,10.00,usd,10,0.00,0.00,`);
+  expect(lines[0]).toBe("date,id,what,card,paid,currency,added,refunded,disputed,intent");
+  expect(lines[51]).toBe(`1970-01-01T00:00:00.000Z,pay_${id.slice(4)}0,top_up,Visa 4242,10.00,usd,10,0.00,0.00,`);
+  expect(first).toContain("Visa 4242");
+  await env.DB.prepare("UPDATE membership SET role = 'member' WHERE account_id = ?1").bind(id).run();
+  for (const path of [page, `${page}/payments.csv`]) expect(await browser.read(path), "a card is for those who pay").not.toContain("Visa");
+});
+
+test("credits and debits have pages and a CSV file", async () => {
+  const { browser, id } = await person(new Shop());
+  expect(await browser.read(page)).not.toContain("credits.csv");
+  const row = "INSERT INTO quota_change (account_id, at, before, after, reason) VALUES (?1, ?2, ?3, ?4, ?5)";
+  await env.DB.batch(
+    Array.from({ length: 51 }, (_, at) => env.DB.prepare(row).bind(id, Date.now(), 1e6 * at, 1e6 * (at + 1), `credit ${at + 1} of 51`)),
+  );
+  const first = await browser.read(page);
+  expect(first).toContain("credit 51 of 51");
+  expect(first).not.toContain("credit 1 of 51");
+  const older = /href="(\/console\/billing\?moved=\d+)"/.exec(first)?.[1] ?? "none";
+  const second = await browser.read(older);
+  expect(second).toContain("credit 1 of 51");
+  expect(second).not.toContain("credit 51 of 51");
+  const file = await browser.ask(`${page}/credits.csv`);
+  expect(file.headers.get("content-disposition")).toContain("credits-");
+  const lines = (await file.text()).trim().split("\r\n");
+  expect(lines).toHaveLength(52);
+  expect(lines[0]).toBe("date,what,reason,added,quota");
+  expect(lines[1]).toMatch(/^20[^,]+Z,operator,credit 51 of 51,1,51$/);
 });
 
 test("a refund and a dispute are named in the list", async () => {
@@ -131,7 +157,8 @@ test("automatic top-up: on with a card that is stored at Stripe, changed, and of
   shop.stripe.storeCard(inSession(sent.headers.get("location")), "declined");
   await shop.deliver();
   const on = await browser.read(`${page}?payment=stored`);
-  for (const part of ["The card is stored.", "$0.00 of $30.00", "at most $30.00 a month", "Turn off"]) expect(on).toContain(part);
+  for (const part of ["The card is stored.", "$0.00 of $30.00", "at most $30.00 a month", 'aria-checked="true"'])
+    expect(on).toContain(part);
   expect(on).toContain(`hx-get="${page}/card"`);
   expect(await browser.read(`${page}/card`)).toBe("Visa ending in 4242, stored at Stripe.");
   vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -150,7 +177,7 @@ test("automatic top-up: on with a card that is stored at Stripe, changed, and of
   expect(await browser.read(page)).not.toContain("Paused:");
   expect((await browser.ask(`${page}/top-up`, { ...settings, do: "card" })).headers.get("location")).toContain("checkout.stripe.com");
   expect((await browser.ask(`${page}/top-up`, { do: "off" })).headers.get("location")).toBe(page);
-  expect(await browser.read(page)).not.toContain("Turn off");
+  expect(await browser.read(page)).toContain('aria-checked="false"');
 });
 
 test("owners are told in their language that automatic top-up is paused", async () => {

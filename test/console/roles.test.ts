@@ -50,7 +50,7 @@ const table: [method: string, path: RegExp, who: string][] = [
   ["GET", /^\/console\/members$/, "OAMV"],
   ["GET", /^\/console\/members\/leave$/, "OAMV"],
   ["POST", /^\/console\/members\/leave$/, "OAMV"],
-  ["GET", /^\/console\/members\/:id/, "OA"],
+  ["GET", /^\/console\/members\/(:id|invitations|sign-in)/, "OA"],
   ["POST", /^\/console\/members\//, "OA"],
   ["GET", /^\/console\/audit-log/, "OA"],
   ["GET", /^\/console\/billing\/(receipts|card)/, "OA"],

@@ -69,7 +69,7 @@ test("a user finds pages, models, keys and actions; the palette gets the list al
   expect(paths(page).some((path) => /^\/console\/keys\/key_\w+\/change$/.test(path))).toBe(true);
   expect(paths(await browser.read("/console/search?q=webhooks"))).toContain("/console/webhooks");
   expect(paths(await browser.read("/console/search?q=vidA-2"))).toContain("/console/models/vidA-2");
-  expect(paths(await browser.read("/console/search?q=invite"))).toContain("/console/members");
+  expect(paths(await browser.read("/console/search?q=invite"))).toContain("/console/members/invitations");
   expect(paths(await browser.read("/console/search?q=task_0123456789abcdef"))).toEqual(["/console/tasks/task_0123456789abcdef"]);
   const list = await browser.ask("/console/search?q=webhooks", undefined, null, { "x-palette": "1" });
   const html = await list.text();

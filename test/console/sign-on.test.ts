@@ -182,11 +182,15 @@ test.each([
   ["another nonce", { nonce: "of-another-sign-in" }],
   ["an old date", { iat: 1_700_000_000, exp: 1_700_003_600 }],
   ["an address that is not verified", { email_verified: false }],
+  ["an address of a domain that Entra did not verify", { xms_edov: false }],
+  ["groups that are too many for it", { _claim_names: { groups: "src1" } }],
+  ["groups that Entra leaves out of it", { hasgroups: true }],
   ["no address", { email: null }],
 ])("an ID token with %s signs nobody in", async (_, forged) => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const browser = openBrowser({ SIGNUP: "open" });
   const user = newUser({ forged });
+  delete user.groups;
   expect(await signIn(browser, user)).toMatch(/^\/console\/sign-in\?error=/);
   expect((await browser.ask("/console")).status).toBe(303);
   expect(await isKnown(user)).toBe(false);

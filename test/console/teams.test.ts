@@ -268,12 +268,19 @@ test("who is removed loses keys and access for good, and joins by no old link", 
   const key = await newKey(paul);
   const form = { link: "Workshop", people: "9", days: "1", role: "member" };
   const link = tokenIn(await (await owner.browser.ask("/console/members/link", form)).text());
+  const conversations = "SELECT count(*) AS n FROM conversation WHERE account_id = ?1";
+  await env.DB.prepare(
+    "INSERT INTO conversation SELECT 'conv_' || id, ?2, id, 'A question', 1, '[]' FROM auth_user WHERE email IN (?1, ?3)",
+  )
+    .bind(paul.email, owner.accountId, owner.email)
+    .run();
   expect(await owner.browser.read(`${await pathOf(paul)}/remove`)).toContain(paul.email);
   expect((await owner.browser.ask(`${await pathOf(paul)}/remove`, {})).status).toBe(303);
   pass(9_000);
   expect(await works(key)).toBe(401);
   expect((await paul.browser.ask("/console/join", { invitation: link })).status).toBe(403);
   expect(await membershipOf(paul.email, owner.accountId)).toBeNull();
+  expect(await env.DB.prepare(conversations).bind(owner.accountId).first("n"), "the owner's stays").toBe(1);
   const again = await inviteBy(owner, paul.email, "member");
   expect((await paul.browser.ask("/console/join", { invitation: again })).status).toBe(303);
   pass(9_000);

@@ -36,7 +36,7 @@ export class StripeBank implements Bank {
   static async open(world: World): Promise<StripeBank> {
     const bank = new StripeBank(world);
     await env.DB.batch(
-      ["DELETE FROM top_up", "DELETE FROM payment", "DELETE FROM payer", "DELETE FROM upkeep WHERE job = 'stripe'"].map((sql) =>
+      ["DELETE FROM top_up", "DELETE FROM payment", "DELETE FROM payer", "DELETE FROM upkeep WHERE job LIKE 'stripe%'"].map((sql) =>
         env.DB.prepare(sql),
       ),
     );

@@ -61,8 +61,10 @@ const writes: Record<string, (n: string) => string> = {
   "0016": (n) => `INSERT INTO conversation VALUES ('conv_${n}', 'acc_${n}', 'u_${n}', 'A question', 1, '[]');`,
   "0013": (n) => `
     INSERT INTO payer VALUES ('acc_${n}', 'cus_${n}', 1, NULL);
-    INSERT INTO payment VALUES ('pay_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'paid', 'cs_${n}', 'pi_${n}', 2, 0, NULL);
-    INSERT INTO payment VALUES ('pay_auto_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'open', NULL, NULL, NULL, 1, 'pm_${n}');
+    INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, session_id, intent_id, paid_at)
+      VALUES ('pay_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'paid', 'cs_${n}', 'pi_${n}', 2);
+    INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, automatic, method_id)
+      VALUES ('pay_auto_${n}', 'acc_${n}', 1, 1000, 'usd', 10000000, 'open', 1, 'pm_${n}');
     INSERT INTO top_up (account_id, threshold, money, currency, amount, ceiling, method_id) VALUES ('acc_${n}', 5, 1000, 'usd', 10000000, 5000, 'pm_${n}');
     INSERT INTO payment_return VALUES ('re_${n}', 'pay_${n}', 'refund', 500, 'taken', 3);
     INSERT INTO payment_event VALUES ('evt_${n}', 2);`,
@@ -70,6 +72,7 @@ const writes: Record<string, (n: string) => string> = {
     UPDATE auth_account SET password = 'hash' WHERE userId = 'u_${n}';
     UPDATE auth_user SET email = 'new-${n}@example.com' WHERE id = 'u_${n}';
     DELETE FROM auth_passkey WHERE userId = 'u_${n}';`,
+  "0020": (n) => `UPDATE payment SET card = 'Visa 4242' WHERE id = 'pay_${n}';`,
   "0018": (n) => `INSERT INTO low_balance VALUES ('acc_${n}', 5000000, NULL);`,
   "0019": (n) => `INSERT INTO in_flight (at, tasks) SELECT coalesce(max(at), 0) + 1, length('${n}') FROM in_flight;`,
   "0014": (n) => `UPDATE api_key SET paused_at = 5 WHERE id = 'key_${n}';`,

@@ -34,6 +34,12 @@ async function runs(shop: Shop, times: number): Promise<void> {
   }
 }
 
+/** The daily look, and what the runs after it do with what it found. */
+async function daysLater(shop: Shop): Promise<void> {
+  vi.setSystemTime(Date.now() + day + minute);
+  await runs(shop, 3);
+}
+
 const mails: string[] = [];
 const mail = {
   CONSOLE: { mailTopUp: async ({ accountId }: { accountId: string }) => mails.push(accountId) } as unknown as NonNullable<Env["CONSOLE"]>,
@@ -90,7 +96,25 @@ const scenes: Record<string, (shop: Shop, account: Account) => Promise<Scene>> =
     },
     quota: 11,
     credits: 1,
-    check: async () => expect(await listPaid(env.DB, account.id, { limit: 10 })).toHaveLength(1),
+    check: async () => {
+      expect(await listPaid(env.DB, account.id, { limit: 10 })).toHaveLength(1);
+      await daysLater(shop);
+      const open = "SELECT count(*) AS n FROM payment WHERE account_id = ?1 AND state = 'open' AND session_id IS NULL";
+      expect(await env.DB.prepare(open).bind(account.id).first("n")).toBe(0);
+    },
+  }),
+  "a first order of an account that is erased afterwards": async (shop, account) => ({
+    act: () => shop.order(account, 10),
+    repeat: async () => {
+      expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBeLessThan(300);
+      await daysLater(shop);
+    },
+    quota: 1,
+    credits: 0,
+    check: async () => {
+      expect(shop.stripe.customers.size).toBe(0);
+      expect(await env.DB.prepare("SELECT count(*) AS n FROM payer WHERE account_id = ?1").bind(account.id).first("n")).toBe(0);
+    },
   }),
   "automatic top-up being switched on": async (shop, account) => ({
     act: () => shop.change(order(account)),

@@ -43,11 +43,20 @@ test("a payment: the page of Stripe, then the event, then the balance, the histo
   expect(await quota(account)).toBe(51);
   expect(await credits(account)).toEqual([[`payment:${intent.id}`, 50]]);
   expect(await listPaid(env.DB, account.id, { limit: 10 })).toMatchObject([
-    { id: ordered.body.id, state: "paid", money: 5000, currency: "usd", amount: 50_000_000, refunded: 0, disputed: 0 },
+    { id: ordered.body.id, state: "paid", money: 5000, currency: "usd", amount: 50_000_000, card: "Visa 4242", refunded: 0, disputed: 0 },
   ]);
   const log = await call("/v1/audit_log?act=payment_succeeded", { key: account.key });
   expect(log.body.data).toMatchObject([
     { actor: { kind: "system", id: "stripe" }, target: { id: `payment:${intent.id}` }, after: { amount: 50 } },
+  ]);
+  const begun = await call("/v1/audit_log?act=payment_begun", { key: account.key });
+  expect(begun.body.data).toMatchObject([
+    {
+      actor: { kind: "key", id: account.keyId },
+      target: { id: ordered.body.id },
+      before: null,
+      after: { amount: 50, money: 50, currency: "usd" },
+    },
   ]);
 
   await shop.pay(account, 5);
@@ -360,4 +369,63 @@ test("an erased account loses its customer at Stripe; a payment that arrives lat
   expect(await env.DB.prepare("SELECT count(*) AS n FROM payer WHERE account_id = ?1").bind(account.id).first("n")).toBe(0);
   await shop.deliver();
   expect(await credits(account)).toHaveLength(1);
+  const [{ card } = { card: "none" }] = await listPaid(env.DB, account.id, { limit: 1 });
+  expect(card).toBeNull();
+});
+
+test("an account that is erased while its customer is made leaves none at Stripe", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  const answerTo = shop.stripe.fetch.bind(shop.stripe);
+  vi.spyOn(shop.stripe, "fetch").mockImplementation(async (request) => {
+    const answer = await answerTo(request);
+    if (request.url.endsWith("/v1/customers")) await asAdmin(`/accounts/${account.id}`, { method: "DELETE" });
+    return answer;
+  });
+  expect((await shop.order(account, 10)).status).toBeGreaterThanOrEqual(400);
+  expect([shop.stripe.customers.size, shop.stripe.sessions.size]).toEqual([1, 0]);
+  await shop.run();
+  await shop.run();
+  expect(shop.stripe.customers.size).toBe(0);
+});
+
+test("a payment that got no session ends after a day, one whose event is lost after three weeks; both can still be paid", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const shop = new Shop();
+  const account = await newAccount(1);
+  const lost = (await shop.order(account, 10)).body.id as string;
+  const [session = ""] = shop.stripe.sessions.keys();
+  shop.stripe.faults.push(500, 500);
+  expect((await shop.order(account, 10)).status).toBeGreaterThanOrEqual(500);
+  const states = async () =>
+    (
+      await env.DB.prepare("SELECT id = ?2 AS lost, state FROM payment WHERE account_id = ?1 ORDER BY 1").bind(account.id, lost).run()
+    ).results.map(({ state }) => state);
+  const look = async (later: number) => {
+    vi.setSystemTime(Date.now() + later);
+    for (const _ of [1, 2, 3, 4]) await shop.run();
+  };
+  await look(0);
+  expect(await states()).toEqual(["open", "open"]);
+  await look(day + 1);
+  expect(await states()).toEqual(["expired", "open"]);
+  await look(20 * day);
+  expect(await states()).toEqual(["expired", "expired"]);
+  shop.stripe.pay(session);
+  await shop.deliver();
+  expect([await states(), await quota(account)]).toEqual([["expired", "paid"], 11]);
+});
+
+test("with invoices a session asks for the address and the tax number that an invoice needs", async () => {
+  const account = await newAccount(1);
+  for (const STRIPE_INVOICES of ["off", "on"]) {
+    const shop = new Shop({ STRIPE_INVOICES });
+    expect((await shop.order(account, 10)).status).toBe(201);
+    const isOn = STRIPE_INVOICES === "on";
+    expect([...shop.stripe.sessions.values()]).toMatchObject([
+      { billing_address_collection: isOn ? "required" : null, tax_id_collection: { enabled: isOn } },
+    ]);
+    vi.restoreAllMocks();
+    await env.DB.prepare("DELETE FROM payer WHERE account_id = ?1").bind(account.id).run();
+  }
 });

@@ -116,6 +116,7 @@ test("every request that payments send has the path and the fields of Stripe's A
     expect([...new Set(stripe.calls)].toSorted()).toEqual([
       "DELETE /v1/customers/cus",
       "GET /v1/checkout/sessions/cs",
+      "GET /v1/customers",
       "GET /v1/disputes",
       "GET /v1/payment_intents",
       "GET /v1/payment_intents/pi",

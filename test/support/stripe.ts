@@ -27,6 +27,7 @@ export class StripeEmulator {
   readonly customers = new Map<string, StripeObject>();
   readonly sessions = new Map<string, StripeObject>();
   readonly intents = new Map<string, StripeObject>();
+  readonly charges = new Map<string, StripeObject>();
   readonly refunds = new Map<string, StripeObject>();
   readonly disputes = new Map<string, StripeObject>();
   /** What the bank says to a payment with each stored card. */
@@ -132,8 +133,13 @@ export class StripeEmulator {
 
   #succeed(intent: StripeObject): void {
     const charge = this.#id("ch");
-    const receipt = { id: charge, object: "charge", receipt_url: `https://pay.stripe.com/receipts/${charge}` };
-    Object.assign(intent, { status: "succeeded", amount_received: intent["amount"], latest_charge: receipt });
+    this.charges.set(charge, {
+      id: charge,
+      object: "charge",
+      receipt_url: `https://pay.stripe.com/receipts/${charge}`,
+      payment_method_details: { type: "card", card: { brand: "visa", last4: "4242" } },
+    });
+    Object.assign(intent, { status: "succeeded", amount_received: intent["amount"], latest_charge: charge });
     this.#emit("payment_intent.succeeded", intent);
   }
 
@@ -203,7 +209,7 @@ export class StripeEmulator {
   #serve(method: string, path: string, params: Params): StripeObject | undefined {
     const [, , kind = "", id = ""] = path.split("/");
     if (method === "GET" && id === "") return this.#list(kind, params);
-    if (method === "GET" && kind === "payment_intents") return this.intents.get(id);
+    if (method === "GET" && kind === "payment_intents") return this.#intent(id, params["expand[0]"] === "latest_charge");
     if (method === "GET" && kind === "payment_methods")
       return this.cards.has(id) ? { id, object: "payment_method", type: "card", card: { brand: "visa", last4: "4242" } } : undefined;
     if (method === "GET" && path.startsWith("/v1/checkout/sessions/")) return this.sessions.get(path.split("/")[4]!);
@@ -216,6 +222,12 @@ export class StripeEmulator {
     if (path === "/v1/billing_portal/sessions" && this.customers.has(params["customer"] ?? ""))
       return { id: this.#id("bps"), object: "billing_portal.session", url: `https://billing.stripe.com/p/${params["customer"]}` };
     return undefined;
+  }
+
+  /** A payment intent names its charge, or contains it if it is to be expanded. */
+  #intent(id: string, isExpanded: boolean): StripeObject | undefined {
+    const intent = this.intents.get(id);
+    return intent && isExpanded ? { ...intent, latest_charge: this.charges.get(intent["latest_charge"]) ?? null } : intent;
   }
 
   /** Stripe cancels a payment that can still succeed, and refuses one that has an outcome. */
@@ -232,7 +244,13 @@ export class StripeEmulator {
   }
 
   #createCustomer(params: Params): StripeObject {
-    const customer = { id: this.#id("cus"), object: "customer", email: params["email"], metadata: toMetadata(params, "metadata") };
+    const customer = {
+      id: this.#id("cus"),
+      object: "customer",
+      created: seconds(),
+      email: params["email"],
+      metadata: toMetadata(params, "metadata"),
+    };
     this.customers.set(customer.id, customer);
     return customer;
   }
@@ -258,6 +276,9 @@ export class StripeEmulator {
 
   #createSession(params: Params): StripeObject | undefined {
     if (!this.customers.has(params["customer"] ?? "")) return undefined;
+    // Stripe keeps a tax number with a customer only if it may also keep the name.
+    if (params["tax_id_collection[enabled]"] === "true" && params["customer_update[name]"] !== "auto")
+      return { id: "", error: { type: "invalid_request_error", message: "tax_id_collection needs customer_update[name]" } };
     const id = this.#id("cs");
     const session: StripeObject = {
       id,
@@ -271,6 +292,8 @@ export class StripeEmulator {
       setup_metadata: toMetadata(params, "setup_intent_data[metadata]"),
       success_url: params["success_url"],
       invoice: null,
+      billing_address_collection: params["billing_address_collection"] ?? null,
+      tax_id_collection: { enabled: params["tax_id_collection[enabled]"] === "true" },
       payment_intent: null,
       payment_status: "unpaid",
       status: "open",
@@ -284,6 +307,7 @@ export class StripeEmulator {
   /** A page of a list, newest first. */
   #list(kind: string, params: Params): StripeObject {
     const lists: Record<string, Map<string, StripeObject>> = {
+      customers: this.customers,
       payment_intents: this.intents,
       refunds: this.refunds,
       disputes: this.disputes,

@@ -1,5 +1,6 @@
 /** `POST /v1/payments`: opens a page of Stripe on which a person tops up the account. For keys of owners and admins. */
 
+import { actor } from "../request/actor.ts";
 import type { AppContext } from "../request/context.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
 import { toUnits } from "../../db/ledger.ts";
@@ -12,7 +13,8 @@ export async function createPayment(c: AppContext): Promise<Response> {
   if (!PAYMENTS) throw new ApiError("not_found");
   const { amount } = await readFields(c, newPayment);
   const returnUrl = new URL(CONSOLE ? "/console/billing" : "/", c.get("url")).href;
-  const made = await PAYMENTS.checkout({ accountId: c.get("caller").accountId, amount, returnUrl }).catch((cause: unknown) => {
+  const order = { accountId: c.get("caller").accountId, amount, returnUrl, by: actor(c) };
+  const made = await PAYMENTS.checkout(order).catch((cause: unknown) => {
     throw new ApiError("unavailable", { cause });
   });
   if (made.refused === undefined) {

@@ -115,7 +115,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
         <div class="sub">
           <h2>{t("admin_moves")}</h2>
         </div>
-        <Moves changes={await listQuotaChanges(DB, account.id, changesShown)} />
+        <Moves changes={await listQuotaChanges(DB, account.id, { limit: changesShown })} />
       </section>
       <section>
         <div class="sub">

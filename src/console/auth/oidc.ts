@@ -49,8 +49,8 @@ export function openProvider(settings: AuthSettings, learned: Learned) {
             return {
               sub,
               email,
-              // A provider that says nothing manages the addresses itself.
-              emailVerified: ([undefined, true, "true"] as unknown[]).includes(claims["email_verified"]),
+              // A provider that says nothing manages the addresses itself. Entra says it in a claim of its own, which matters for guests.
+              emailVerified: ["email_verified", "xms_edov"].every((claim) => isTrueOrAbsent(claims[claim])),
               name: typeof name === "string" ? name : "",
             };
           },
@@ -60,6 +60,8 @@ export function openProvider(settings: AuthSettings, learned: Learned) {
   ];
 }
 
+const isTrueOrAbsent = (claim: unknown) => ([undefined, true, "true", 1, "1"] as unknown[]).includes(claim);
+
 /** The claims of a token that was verified; undefined if there is no token. */
 function readClaims(token: string | undefined): Record<string, unknown> | undefined {
   const part = token?.split(".")[1];
@@ -68,8 +70,9 @@ function readClaims(token: string | undefined): Record<string, unknown> | undefi
 }
 
 /** The claim `groups`: a list, or one group as text. undefined if the provider has left it out because the list is too long: no role may be taken away then. */
-function readGroups({ groups, _claim_names: elsewhere }: Record<string, unknown>): string[] | undefined {
-  if (groups === undefined && elsewhere !== null && typeof elsewhere === "object" && "groups" in elsewhere) {
+function readGroups({ groups, _claim_names: elsewhere, hasgroups }: Record<string, unknown>): string[] | undefined {
+  const isElsewhere = elsewhere !== null && typeof elsewhere === "object" && "groups" in elsewhere;
+  if (groups === undefined && (isElsewhere || isTrueOrAbsent(hasgroups ?? false))) {
     alert("console", { outcome: "oidc_groups_left_out" });
     return undefined;
   }

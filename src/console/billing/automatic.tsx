@@ -71,6 +71,34 @@ const Taken = ({ taken, ceiling, text }: { taken: number; ceiling: number; text:
   );
 };
 
+const formId = "automatic";
+
+interface SwitchProps {
+  /** What it does. */
+  value: "off" | "save";
+  isOn?: boolean;
+  /** Its state in a word. */
+  text: string;
+  /** The form whose fields it sends, from outside of the form. */
+  form?: string;
+}
+
+/** The switch is a button, so that it works without script. */
+const Switch = ({ value, isOn = false, text, form }: SwitchProps) => (
+  <span class="row">
+    <button
+      class="switch"
+      role="switch"
+      name="do"
+      value={value}
+      form={form}
+      aria-checked={isOn ? "true" : "false"}
+      aria-labelledby="automatic-title"
+    />
+    <span class="t13">{text}</span>
+  </span>
+);
+
 export const Automatic = ({ path, options: { offered, perCent }, set, typed }: AutomaticProps) => {
   const { language, t, unit } = useAround();
   const amount = (money: number) => fullAmount(language, unit, money * perCent);
@@ -82,11 +110,19 @@ export const Automatic = ({ path, options: { offered, perCent }, set, typed }: A
     <section class="card" aria-labelledby="automatic-title">
       <header>
         <h2 id="automatic-title">{t("billing_automatic")}</h2>
-        {set && <span class="meta push">{t(set.pausedFor || !set.methodId ? "billing_off" : "billing_on")}</span>}
+        {set ? (
+          <form method="post" action={path} class="push">
+            <Switch value="off" isOn text={t(set.pausedFor || !set.methodId ? "billing_waiting" : "billing_on")} />
+          </form>
+        ) : (
+          <div class="push">
+            <Switch value="save" form={formId} text={t("billing_off")} />
+          </div>
+        )}
       </header>
       {set?.pausedFor && <Note tone="warn">{t(set.pausedFor === "disputed" ? "billing_paused_disputed" : "billing_paused_declined")}</Note>}
       {set && !set.methodId && <Note tone="warn">{t("billing_no_card")}</Note>}
-      <form method="post" action={path} class="stack">
+      <form method="post" action={path} class="stack" id={formId}>
         <p class="meta">{set ? t("billing_never_more", { ceiling: amount(set.ceiling) }) : t("billing_automatic_lead")}</p>
         <div class="cols four">
           {fields.map((name) => (
@@ -115,21 +151,16 @@ export const Automatic = ({ path, options: { offered, perCent }, set, typed }: A
             {t("billing_card_stored")}
           </p>
         )}
-        <p class="row">
-          <button class="btn" name="do" value="save">
-            {t(set ? "billing_save" : "billing_turn_on")}
-          </button>
-          {set && (
-            <>
-              <button class="btn ghost" name="do" value="card">
-                {t("billing_another_card")}
-              </button>
-              <button class="btn ghost" name="do" value="off" formnovalidate>
-                {t("billing_turn_off")}
-              </button>
-            </>
-          )}
-        </p>
+        {set && (
+          <p class="row">
+            <button class="btn" name="do" value="save">
+              {t("billing_save")}
+            </button>
+            <button class="btn ghost" name="do" value="card">
+              {t("billing_another_card")}
+            </button>
+          </p>
+        )}
       </form>
     </section>
   );

@@ -1,5 +1,6 @@
 /** What was added to and taken from the quota, newest first. */
 
+import { decimal } from "../amounts.ts";
 import type { QuotaChange } from "../../db/quota-changes.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
@@ -19,6 +20,15 @@ const looks = {
 /** The cause of a change; `operator` if the quota was set by hand. */
 type Cause = keyof typeof looks;
 const toCause = (kind: string | null): Cause => (kind !== null && kind in looks ? (kind as Cause) : "operator");
+
+/** Of the CSV file: amounts in balance units, empty for no limit. */
+export const historyColumns = {
+  date: ({ at }: QuotaChange) => new Date(at).toISOString(),
+  what: ({ kind }: QuotaChange) => toCause(kind),
+  reason: ({ reason }: QuotaChange) => reason ?? "",
+  added: ({ before, after }: QuotaChange) => (before === null || after === null ? "" : decimal(after - before)),
+  quota: ({ after }: QuotaChange) => (after === null ? "" : decimal(after)),
+};
 
 export const History = ({ moves }: { moves: QuotaChange[] }) => {
   const { t } = useAround();

@@ -5,10 +5,11 @@ import { Hono } from "hono";
 import { remaining } from "../../db/ledger.ts";
 import { startOfDays } from "../../db/ledger-reports.ts";
 import { type ListedPayment, listPaid } from "../../db/payments.ts";
-import { listQuotaChanges } from "../../db/quota-changes.ts";
+import { listQuotaChanges, type QuotaChange } from "../../db/quota-changes.ts";
 import { isAtLeast } from "../access.ts";
-import { nothingHere, page, readForm, signedIn } from "../frame.tsx";
+import { actor, nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { readBalance, readSpent } from "../ledger.ts";
+import { useAround } from "../parts/context.ts";
 import { Note } from "../parts/note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { csvHeaders, csvOf } from "../usage/csv.ts";
@@ -18,7 +19,7 @@ import { findTopUp } from "../../db/top-ups.ts";
 import { Automatic, changeAutomatic, type TypedTopUp } from "./automatic.tsx";
 import { Balance } from "./balance.tsx";
 import { LowBalance } from "./low-balance.tsx";
-import { History } from "./history.tsx";
+import { History, historyColumns } from "./history.tsx";
 import { paymentColumns, Payments } from "./payments.tsx";
 import { redeem, redeemedText, RedeemForm } from "./redeem.tsx";
 import { dailyBalances, daysLeft } from "./series.ts";
@@ -28,7 +29,7 @@ const path = "/console/billing";
 const courseDays = 30;
 /** The days whose charges tell how long the balance lasts. */
 const rateDays = 7;
-/** The number of changes that are read for the course, and of those the shown ones. */
+/** The number of changes that are read for the course, and of those on a page. */
 const movesRead = 500;
 const movesShown = 50;
 const paymentsShown = 50;
@@ -47,8 +48,44 @@ interface Shown {
   status?: 200 | 400 | 429 | 503;
 }
 
-/** True if the user may pay, and see receipts. */
+/** True if the user may pay, and see receipts and cards. */
 const mayPay = (c: ConsoleContext) => isAtLeast(c.get("membership").role, "admin");
+
+const readPaid = async (c: ConsoleContext, part: Parameters<typeof listPaid>[2]): Promise<ListedPayment[]> =>
+  (await listPaid(c.env.DB, c.get("account").id, part)).map((payment) => (mayPay(c) ? payment : { ...payment, card: null }));
+
+/** The title of a list with the link to its file. */
+const FileTitle = ({ title, file, label }: { title: string; file: string | false; label: string }) => (
+  <div class="sub">
+    <h2>{title}</h2>
+    {file && (
+      <a class="push t13" href={`${path}/${file}`} aria-label={label}>
+        CSV
+      </a>
+    )}
+  </div>
+);
+
+/** The links below a list: back to the newest rows, and on to older ones by the query `older`. */
+const Pages = ({ isLater, older }: { isLater: boolean; older: string | undefined }) => {
+  const { t } = useAround();
+  if (!isLater && older === undefined) return null;
+  return (
+    <p class="pager">
+      {isLater && (
+        <a class="btn sm" href={path}>
+          {t("billing_latest")}
+        </a>
+      )}
+      {older !== undefined && (
+        <a class="btn sm push" href={`${path}?${older}`}>
+          {t("usage_older")}
+          <Icon name="right" />
+        </a>
+      )}
+    </p>
+  );
+};
 
 async function billingPage(c: ConsoleContext, { code, payment, automatic, below, problem, status = 200 }: Shown = {}) {
   const { t } = c.var;
@@ -56,17 +93,22 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
   const now = Date.now();
   const since = startOfDays(courseDays, now);
   const after = parseAfter(c.req.query("after"));
-  const [balance, spent, moves, options, paid, topUpSet, threshold] = await Promise.all([
+  const moved = c.req.query("moved") ?? "";
+  const movedAfter = /^\d{1,15}$/.test(moved) ? { id: Number(moved) } : undefined;
+  const [balance, spent, moves, listed, options, paid, topUpSet, threshold] = await Promise.all([
     readBalance(c, id),
     readSpent(c, id, since),
-    listQuotaChanges(c.env.DB, id, movesRead),
+    listQuotaChanges(c.env.DB, id, { limit: movesRead }),
+    listQuotaChanges(c.env.DB, id, { limit: movesShown + 1, after: movedAfter }),
     paymentOptions(c),
-    listPaid(c.env.DB, id, { limit: paymentsShown + 1, after }),
+    readPaid(c, { limit: paymentsShown + 1, after }),
     findTopUp(c.env.DB, id, now),
     findThreshold(c.env.DB, id),
   ]);
   const payments = paid.slice(0, paymentsShown);
   const last = paid.length > paymentsShown ? payments.at(-1) : undefined;
+  const history = listed.slice(0, movesShown);
+  const lastMove = listed.length > movesShown ? history.at(-1) : undefined;
   const returned = c.req.query("payment");
   const left = remaining(balance);
   const shortfall = balance.shortfall ?? 0;
@@ -131,38 +173,16 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
       )}
       {(options || payments.length > 0) && (
         <section>
-          <div class="sub">
-            <h2>{t("billing_payments")}</h2>
-            {payments.length > 0 && (
-              <a class="push t13" href={`${path}/payments.csv`} aria-label={t("billing_csv")}>
-                CSV
-              </a>
-            )}
-          </div>
+          <FileTitle title={t("billing_payments")} file={payments.length > 0 && "payments.csv"} label={t("billing_csv")} />
           <Payments payments={payments} receiptPath={options && mayPay(c) ? `${path}/receipts` : undefined} />
-          {(after || last) && (
-            <p class="pager">
-              {after && (
-                <a class="btn sm" href={path}>
-                  {t("billing_latest")}
-                </a>
-              )}
-              {last && (
-                <a class="btn sm push" href={`${path}?after=${last.createdAt}_${last.id}`}>
-                  {t("usage_older")}
-                  <Icon name="right" />
-                </a>
-              )}
-            </p>
-          )}
+          <Pages isLater={after !== undefined} older={last && `after=${last.createdAt}_${last.id}`} />
         </section>
       )}
       {offers && codes}
       <section>
-        <div class="sub">
-          <h2>{t("billing_history")}</h2>
-        </div>
-        <History moves={moves.slice(0, movesShown)} />
+        <FileTitle title={t("billing_history")} file={history.length > 0 && "credits.csv"} label={t("billing_history_csv")} />
+        <History moves={history} />
+        <Pages isLater={movedAfter !== undefined} older={lastMove && `moved=${lastMove.id}`} />
       </section>
     </>,
     status,
@@ -188,11 +208,19 @@ function parseAfter(text = ""): Pick<ListedPayment, "createdAt" | "id"> | undefi
   return createdAt && id ? { createdAt: Number(createdAt), id } : undefined;
 }
 
+const file = (c: ConsoleContext, name: string, rows: ReadableStream<Uint8Array>) =>
+  c.body(rows, 200, csvHeaders(`${name}-${new Date().toISOString().slice(0, 10)}`));
 const paymentsFile = (c: ConsoleContext) =>
-  c.body(
-    csvOf<ListedPayment>(paymentColumns, (part) => listPaid(c.env.DB, c.get("account").id, part)),
-    200,
-    csvHeaders(`payments-${new Date().toISOString().slice(0, 10)}`),
+  file(
+    c,
+    "payments",
+    csvOf<ListedPayment>(paymentColumns, (part) => readPaid(c, part)),
+  );
+const creditsFile = (c: ConsoleContext) =>
+  file(
+    c,
+    "credits",
+    csvOf<QuotaChange>(historyColumns, (part) => listQuotaChanges(c.env.DB, c.get("account").id, part)),
   );
 
 async function redeemPosted(c: ConsoleContext) {
@@ -224,7 +252,7 @@ async function lowPosted(c: ConsoleContext) {
   const threshold = parseQuota(value);
   if (threshold === undefined || threshold === 0)
     return billingPage(c, { below: { value, problem: c.var.t("billing_bad_amount") }, status: 400 });
-  await setThreshold(c.env.DB, c.get("account").id, threshold);
+  await setThreshold(c.env.DB, actor(c), c.get("account").id, threshold);
   return c.redirect(path, 303);
 }
 
@@ -265,5 +293,6 @@ export const billing = new Hono<ConsoleEnvironment>()
   .post("/low", lowPosted)
   .post("/portal", portalPosted)
   .get("/payments.csv", paymentsFile)
+  .get("/credits.csv", creditsFile)
   .get("/card", cardPart)
   .get("/receipts/:id", receiptPage);

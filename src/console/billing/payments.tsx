@@ -21,6 +21,7 @@ export const paymentColumns = {
   date: ({ createdAt }: ListedPayment) => new Date(createdAt).toISOString(),
   id: ({ id }: ListedPayment) => id,
   what: ({ automatic }: ListedPayment) => (automatic === 1 ? "automatic_top_up" : "top_up"),
+  card: ({ card }: ListedPayment) => card ?? "",
   paid: ({ money }: ListedPayment) => (money / 100).toFixed(2),
   currency: ({ currency }: ListedPayment) => currency,
   added: ({ amount }: ListedPayment) => decimal(amount),
@@ -53,7 +54,10 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
             <th scope="row">
               <DateTime ms={payment.createdAt} />
             </th>
-            <td class="wrap grow hide-s">{t(payment.automatic === 1 ? "billing_automatic" : "billing_top_up")}</td>
+            <td class="wrap grow hide-s">
+              {t(payment.automatic === 1 ? "billing_automatic" : "billing_top_up")}
+              {payment.card && <span class="meta path">{payment.card}</span>}
+            </td>
             <td>
               <Pill icon={icon} tone={tone} text={t(word, { amount: price(payment.refunded, payment.currency) })} />
             </td>
@@ -66,10 +70,10 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
                 <a
                   class="btn ghost sm"
                   href={`${receiptPath}/${payment.id}`}
-                  aria-label={`PDF, ${t("billing_receipt")}: ${price(payment.money, payment.currency)}`}
+                  aria-label={`${t("billing_receipt")}: ${price(payment.money, payment.currency)}`}
                 >
-                  <Icon name="down" />
-                  PDF
+                  <Icon name="out" />
+                  <span class="hide-s">{t("billing_receipt")}</span>
                 </a>
               </td>
             )}

@@ -3,6 +3,7 @@
 import type { CheckoutAnswer, PaymentOptions } from "../../rpc/payments.ts";
 import { formatAmount, fullAmount, parseQuota } from "../amounts.ts";
 import type { ConsoleContext } from "../context.ts";
+import { actor } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -18,7 +19,7 @@ export async function topUp(c: ConsoleContext, chosen: string, typed: string): P
   const { t } = c.var;
   const amount = typed === "" ? Number(/^\d{1,16}$/.exec(chosen)?.[0]) : parseQuota(typed);
   if (!amount || !Number.isSafeInteger(amount)) return { refusal: t("billing_bad_amount"), status: 400 };
-  const order = { accountId: c.get("account").id, amount, returnUrl: backTo(c) };
+  const order = { accountId: c.get("account").id, amount, returnUrl: backTo(c), by: actor(c) };
   const made = await c.env.API.checkout(order).catch(() => undefined);
   return made && made.refused === undefined ? { url: made.url } : toRefusal(c, made);
 }

@@ -80,7 +80,7 @@ export default {
     admin_health_seconds: "{seconds}초",
     admin_margins: "마진",
     admin_margin_chart: "일별 수익과 비용",
-    admin_margin_csv: "이 마진을 CSV로 내려받기",
+    admin_margin_csv: "이 마진 내려받기, CSV",
     admin_margin: "마진율",
     admin_margin_revenue: "수익",
     admin_margin_cost: "비용",

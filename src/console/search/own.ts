@@ -22,7 +22,7 @@ const actions = [
   { path: "/console/playground", name: "search_do_run", icon: "wand", method: "GET" },
   { path: "/console/keys", name: "create_key", icon: "key", method: "POST" },
   { path: "/console/batches/new", name: "search_do_batch", icon: "layers", method: "POST" },
-  { path: "/console/members", name: "search_do_invite", icon: "team", method: "POST" },
+  { path: "/console/members/invitations", name: "search_do_invite", icon: "team", method: "POST" },
   { path: "/console/billing", name: "search_do_top_up", icon: "card", method: "GET" },
   { path: "/console/destinations", name: "search_do_destination", icon: "out", method: "POST" },
   { path: "/console/usage/charges.csv?days=90", name: "search_do_csv", icon: "down", method: "GET" },

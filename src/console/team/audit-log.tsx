@@ -51,10 +51,12 @@ const kinds: Record<string, readonly ActName[]> = {
   money: [
     "quota_changed",
     "budget_changed",
+    "payment_begun",
     "payment_succeeded",
     "payment_returned",
     "payment_disputed",
     "top_up_changed",
+    "low_balance_changed",
     "code_created",
     "code_redeemed",
     "code_withdrawn",
@@ -249,6 +251,7 @@ async function logPage(c: ConsoleContext) {
   );
   return teamPage(
     c,
+    "audit_log",
     <>
       <div class="sub filters">
         <nav class="chips" aria-label={t("audit_what")}>

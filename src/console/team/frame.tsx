@@ -9,10 +9,22 @@ import { page } from "../frame.tsx";
 import { buildPost } from "../mail.ts";
 import type { Arrangement } from "../shell/layout.tsx";
 
-const tabs = [
-  ["/console/members", "members"],
-  ["/console/audit-log", "audit_log"],
-] as const;
+const tabs = {
+  members: "/console/members",
+  invitations: "/console/members/invitations",
+  member_sign_in: "/console/members/sign-in",
+  audit_log: "/console/audit-log",
+} as const;
+
+/** The messages after an action, selected by fixed codes, because any site can link to the page with a query. */
+const outcomes = {
+  changed: "member_changed",
+  removed: "member_removed_done",
+  invited: "member_invited_done",
+  withdrawn: "invitation_withdrawn_done",
+  joined: "member_joined_done",
+  renamed: "account_renamed_done",
+} as const;
 
 /** The account's name for people. */
 export const accountTitle = (c: ConsoleContext): string => c.get("account").name || c.get("account").email;
@@ -21,19 +33,26 @@ export const accountTitle = (c: ConsoleContext): string => c.get("account").name
 export const offeredRoles = (c: ConsoleContext, role: Role): Role[] =>
   roles.filter((wanted) => mayManage(c.get("membership").role, role, wanted));
 
-/** A page of the team, under the account's name. */
-export function teamPage(c: ConsoleContext, children: Child, status: 200 | 400 = 200, arrangement: Arrangement = {}) {
+/** A page of the team, under the account's name, with the toast of the action that led to it. */
+export function teamPage(
+  c: ConsoleContext,
+  at: keyof typeof tabs,
+  children: Child,
+  status: 200 | 400 = 200,
+  arrangement: Omit<Arrangement, "toast"> = {},
+) {
   const { t } = c.var;
   const { role } = c.get("membership");
+  const done = c.req.query("done") ?? "";
   return page(
     c,
     accountTitle(c),
     <>
       <nav aria-label={t("account")} class="tabs under">
-        {tabs
-          .filter(([path]) => mayOpen(role, "GET", path))
-          .map(([path, name]) => (
-            <a href={path} aria-current={c.req.path.startsWith(path) ? "page" : undefined}>
+        {(Object.keys(tabs) as (keyof typeof tabs)[])
+          .filter((name) => mayOpen(role, "GET", tabs[name]))
+          .map((name) => (
+            <a href={tabs[name]} aria-current={name === at ? "page" : undefined}>
               {t(name)}
             </a>
           ))}
@@ -41,7 +60,7 @@ export function teamPage(c: ConsoleContext, children: Child, status: 200 | 400 =
       {children}
     </>,
     status,
-    arrangement,
+    { ...arrangement, toast: Object.hasOwn(outcomes, done) ? t(outcomes[done as keyof typeof outcomes]) : undefined },
   );
 }
 

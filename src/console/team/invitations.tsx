@@ -10,7 +10,7 @@ import { DateTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { joinLink, mailInvitation } from "./frame.tsx";
 import { linkRoles, mailRoles, maxDays, maxPeople } from "./invite-forms.tsx";
-import { membersPage } from "./list.tsx";
+import { invitationsPage } from "./open-invitations.tsx";
 
 const dayMs = 86_400_000;
 /** How long an invitation by mail can be used. */
@@ -37,7 +37,7 @@ function shownOnce(c: ConsoleContext, link: string, expiresAt: number, mailedTo?
         </div>
       </div>
       <p class="gap0">
-        <a href="/console/members" class="btn primary" role="button">
+        <a href="/console/members/invitations" class="btn primary" role="button">
           {t("done")}
         </a>
       </p>
@@ -56,7 +56,7 @@ async function byMail(c: ConsoleContext) {
   const email = field("email").toLowerCase();
   const role = mailRoles(c.get("membership").role).find((one) => one === field("role"));
   const refuse = (name: string, text: string) =>
-    membersPage(c, { form: "mail", problems: [{ field: name, label: t(name === "role" ? "role" : "email"), text }], typed: field });
+    invitationsPage(c, { form: "mail", problems: [{ field: name, label: t(name === "role" ? "role" : "email"), text }], typed: field });
   if (email.length > 254 || !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email)) return refuse("email", t("bad_email"));
   if (!role) return refuse("role", t("bad_role"));
   return send(c, email, role, () => refuse("email", t("not_invited")));
@@ -79,7 +79,7 @@ async function byLink(c: ConsoleContext) {
   const role = linkRoles.find((one) => one === field("role"));
   const [name, people, days] = [field("link"), readWhole(field("people"), maxPeople), readWhole(field("days"), maxDays)];
   const refuse = (problem: string, label: string, text: string) =>
-    membersPage(c, { form: "link", problems: [{ field: problem, label, text }], typed: field });
+    invitationsPage(c, { form: "link", problems: [{ field: problem, label, text }], typed: field });
   if (name === "" || name.length > 100) return refuse("link", t("link_name"), t("bad_link_name"));
   if (!role) return refuse("role", t("role"), t("bad_role"));
   if (people === undefined) return refuse("people", t("link_people"), t("bad_number", { max: maxPeople }));
@@ -92,6 +92,7 @@ async function byLink(c: ConsoleContext) {
 
 /** Mounted after the page's router, which admits only those who may invite. */
 export const invitations = new Hono<ConsoleEnvironment>()
+  .get("/invitations", (c) => invitationsPage(c))
   .post("/invite", byMail)
   .post("/link", byLink)
   .post("/invitations/:id/again", async (c) => {
@@ -101,6 +102,6 @@ export const invitations = new Hono<ConsoleEnvironment>()
   })
   .post("/invitations/:id/withdraw", async (c) =>
     (await withdrawInvitation(c.env.DB, c.env.API, actor(c), c.get("account").id, c.req.param("id")))
-      ? c.redirect("/console/members?done=withdrawn", 303)
+      ? c.redirect("/console/members/invitations?done=withdrawn", 303)
       : nothingHere(c),
   );

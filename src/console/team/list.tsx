@@ -1,8 +1,8 @@
-/** The page of members: who is in the account with role and budget, invitations, and what a role may do. */
+/** The page of members: who is in the account with role and budget, open invitations, and what a role may do. */
 
 import type { ConsoleContext } from "../context.ts";
 import { type ListedMember, listMembers, mayManage } from "../../db/memberships.ts";
-import { listInvitations, type MemberInvitation } from "../../db/member-invitations.ts";
+import { listInvitations } from "../../db/member-invitations.ts";
 import { type Role, roles } from "../../base/roles.ts";
 import type { WalletView } from "../../wallet/limits.ts";
 import { isAtLeast } from "../access.ts";
@@ -16,19 +16,9 @@ import { Icon } from "../parts/icon.tsx";
 import { FieldProblems } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
-import { buildPost } from "../mail.ts";
-import { InviteForms, mailRoles, type RefusedForm } from "./invite-forms.tsx";
+import { type RefusedForm } from "./invite-forms.tsx";
+import { Invitations } from "./open-invitations.tsx";
 import { offeredRoles, teamPage } from "./frame.tsx";
-
-/** The messages after an action, selected by fixed codes, because any site can link to the page with a query. */
-const outcomes = {
-  changed: "member_changed",
-  removed: "member_removed_done",
-  invited: "member_invited_done",
-  withdrawn: "invitation_withdrawn_done",
-  joined: "member_joined_done",
-  renamed: "account_renamed_done",
-} as const;
 
 /** The word for a way to sign in. */
 export const loginWord = (t: Translate, login: string): string => {
@@ -136,61 +126,6 @@ const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[
   );
 };
 
-interface InvitationsProps {
-  c: ConsoleContext;
-  open: MemberInvitation[];
-  isManager: boolean;
-}
-
-const Invitations = ({ c, open, isManager }: InvitationsProps) => {
-  const { t } = useAround();
-  // The link of an invitation is stored only as a hash: it is sent again as a new one, and the old one ends.
-  const again = t(buildPost(c.env, new URL(c.req.url).origin) ? "send_again" : "new_link");
-  const sendable = mailRoles(c.get("membership").role);
-  return (
-    <div>
-      <div class="sub">
-        <h2>{t("invitations")}</h2>
-        {open.length > 0 && <span class="tag num">{open.length}</span>}
-      </div>
-      {open.length === 0 ? (
-        <p class="muted">{t("no_invitations")}</p>
-      ) : (
-        <ul class="card flush todo invites">
-          {open.map(({ id, email, name, role, uses, maxUses, createdAt, expiresAt }) => (
-            <li>
-              <Icon name={email === null ? "link" : "clock"} />
-              <div>
-                <b>{email ?? name}</b>
-                <p>
-                  {t(`role_${role}`)} · {email === null ? t("invitation_used", { uses, max: maxUses }) : t("invitation_sent")}{" "}
-                  {email !== null && <DateTime ms={createdAt} />} · {t("invitation_ends")} <DateTime ms={expiresAt} />
-                </p>
-              </div>
-              {isManager && (
-                <span class="row">
-                  {email !== null && sendable.includes(role) && (
-                    <form method="post" action={`/console/members/invitations/${id}/again`}>
-                      <button class="btn sm" aria-label={`${again}: ${email}`}>
-                        {again}
-                      </button>
-                    </form>
-                  )}
-                  <form method="post" action={`/console/members/invitations/${id}/withdraw`}>
-                    <button class="btn ghost sm danger" aria-label={`${t("withdraw")}: ${email ?? name ?? ""}`}>
-                      {t("withdraw")}
-                    </button>
-                  </form>
-                </span>
-              )}
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
-  );
-};
-
 /** The columns of what a role may do, with the word for each role. */
 const rights: Record<Role, readonly ["yes" | "no", "all" | "own" | "no", "yes" | "reads" | "no"]> = {
   owner: ["yes", "all", "yes"],
@@ -231,17 +166,22 @@ export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
     id,
     members.map((row) => row.id),
   );
-  const done = c.req.query("done") ?? "";
   return teamPage(
     c,
+    "members",
     <>
       <FieldProblems problems={refused?.problems ?? []} />
       <Rows c={c} members={members} views={views} />
       <section class="duo">
-        <Invitations c={c} open={open} isManager={isManager} />
+        <div>
+          <div class="sub">
+            <h2>{t("invitations")}</h2>
+            {open.length > 0 && <span class="tag num">{open.length}</span>}
+          </div>
+          <Invitations c={c} open={open} isManager={isManager} />
+        </div>
         <Rights />
       </section>
-      {isManager && <InviteForms c={c} refused={refused} />}
       {own.role === "owner" && (
         <section>
           <div class="sub">
@@ -266,10 +206,9 @@ export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
     refused ? 400 : 200,
     {
       lead: members.length === 1 ? t("members_alone") : t("members_lead", { count: members.length }),
-      toast: Object.hasOwn(outcomes, done) ? t(outcomes[done as keyof typeof outcomes]) : undefined,
       ...(isManager && {
         actions: (
-          <a class="btn primary" href="#invite">
+          <a class="btn primary" href="/console/members/invitations#invite">
             <Icon name="plus" />
             {t("invite")}
           </a>

@@ -68,11 +68,11 @@ async function memberPage(c: ConsoleContext, member: Membership, problem?: strin
           </div>
         </section>
       )}
-      <p>
+      <section>
         <a class="btn" href="/console/members">
           {t("members")}
         </a>
-      </p>
+      </section>
     </>,
     problem === undefined && budgetError === undefined ? 200 : 400,
     { width: "slim", lead: member.email },

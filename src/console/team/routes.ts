@@ -7,6 +7,7 @@ import { actor, readForm, signedIn } from "../frame.tsx";
 import { invitations } from "./invitations.tsx";
 import { membersPage } from "./list.tsx";
 import { member } from "./member.tsx";
+import { signInPage } from "./sign-in.tsx";
 
 export const members = new Hono<ConsoleEnvironment>()
   .use(signedIn)
@@ -20,5 +21,6 @@ export const members = new Hono<ConsoleEnvironment>()
     await renameAccount(c.env.DB, actor(c), c.get("account").id, c.get("account").name, name);
     return c.redirect("/console/members?done=renamed", 303);
   })
+  .get("/sign-in", signInPage)
   .route("/", invitations)
   .route("/", member);

@@ -1,0 +1,71 @@
+/** The open invitations of an account, and the page on which they are made. */
+
+import type { ConsoleContext } from "../context.ts";
+import { listInvitations, type MemberInvitation } from "../../db/member-invitations.ts";
+import { buildPost } from "../mail.ts";
+import { useAround } from "../parts/context.ts";
+import { DateTime } from "../parts/date-time.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { FieldProblems } from "../parts/note.tsx";
+import { teamPage } from "./frame.tsx";
+import { InviteForms, mailRoles, type RefusedForm } from "./invite-forms.tsx";
+
+interface InvitationsProps {
+  c: ConsoleContext;
+  open: MemberInvitation[];
+  isManager: boolean;
+}
+
+/** The open invitations, with what their account's owners and admins may do with them. */
+export const Invitations = ({ c, open, isManager }: InvitationsProps) => {
+  const { t } = useAround();
+  // The link of an invitation is stored only as a hash: it is sent again as a new one, and the old one ends.
+  const again = t(buildPost(c.env, new URL(c.req.url).origin) ? "send_again" : "new_link");
+  const sendable = mailRoles(c.get("membership").role);
+  if (open.length === 0) return <p class="muted">{t("no_invitations")}</p>;
+  return (
+    <ul class="card flush todo invites">
+      {open.map(({ id, email, name, role, uses, maxUses, createdAt, expiresAt }) => (
+        <li>
+          <Icon name={email === null ? "link" : "clock"} />
+          <div>
+            <b>{email ?? name}</b>
+            <p>
+              {t(`role_${role}`)} · {email === null ? t("invitation_used", { uses, max: maxUses }) : t("invitation_sent")}{" "}
+              {email !== null && <DateTime ms={createdAt} />} · {t("invitation_ends")} <DateTime ms={expiresAt} />
+            </p>
+          </div>
+          {isManager && (
+            <span class="row">
+              {email !== null && sendable.includes(role) && (
+                <form method="post" action={`/console/members/invitations/${id}/again`}>
+                  <button class="btn sm" aria-label={`${again}: ${email}`}>
+                    {again}
+                  </button>
+                </form>
+              )}
+              <form method="post" action={`/console/members/invitations/${id}/withdraw`}>
+                <button class="btn ghost sm danger" aria-label={`${t("withdraw")}: ${email ?? name ?? ""}`}>
+                  {t("withdraw")}
+                </button>
+              </form>
+            </span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+};
+
+export const invitationsPage = async (c: ConsoleContext, refused?: RefusedForm) =>
+  teamPage(
+    c,
+    "invitations",
+    <>
+      <FieldProblems problems={refused?.problems ?? []} />
+      <Invitations c={c} open={await listInvitations(c.env.DB, c.get("account").id, Date.now())} isManager />
+      <InviteForms c={c} refused={refused} />
+    </>,
+    refused ? 400 : 200,
+    { lead: c.var.t("invitations_lead") },
+  );
