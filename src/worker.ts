@@ -32,7 +32,7 @@ import { streamTask } from "./api/tasks/events.ts";
 import { showTasks } from "./api/tasks/list.ts";
 import { showKeys, showReceipt } from "./api/tasks/receipts.ts";
 import { showStatus } from "./api/tasks/status.ts";
-import { cancelTask, deleteTask } from "./api/tasks/tasks.ts";
+import { cancelTask, deleteTask, repeatDelivery } from "./api/tasks/tasks.ts";
 import { answerPlain, answerPreflight } from "./api/request/answer.ts";
 import { admitted } from "./api/request/auth.ts";
 import type { AppContext, AppEnv, Handle } from "./api/request/context.ts";
@@ -84,6 +84,7 @@ const routes: [method: string, path: string, handle: Handle][] = [
   ["GET", "/v1/tasks/:id/receipt", admitted("read", ownTask(showReceipt))],
   ["GET", "/v1/tasks/:id/callback", admitted("read", ownTask(showCallback))],
   ["POST", "/v1/tasks/:id/callback", admitted("submission", ownTask(repeatCallback))],
+  ["POST", "/v1/tasks/:id/delivery", admitted("submission", ownTask(repeatDelivery))],
 
   ["GET", "/v1/models", admitted("read", listModels)],
   ["GET", "/v1/models/:id", admitted("read", showModel)],

@@ -73,6 +73,13 @@ func (e *TaskFailedError) Code() string {
 	return string(e.Task.Error.Code)
 }
 
+// DeliveryFailedError is a task that completed, and whose files could not be delivered. They can still be downloaded.
+type DeliveryFailedError struct{ Task Task }
+
+func (e *DeliveryFailedError) Error() string {
+	return "the files of " + e.Task.ID + " were not delivered"
+}
+
 func toError(status int, header http.Header, body []byte) *Error {
 	result := &Error{Status: status, Header: header, Body: body, RequestID: header.Get("X-Request-Id")}
 	if seconds, err := strconv.Atoi(header.Get("Retry-After")); err == nil {

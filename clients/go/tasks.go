@@ -27,6 +27,7 @@ type CallOption func(*callOptions)
 
 type callOptions struct {
 	key        string
+	deliverTo  *DeliverTo
 	onProgress func(Task)
 }
 
@@ -36,6 +37,9 @@ func WithIdempotencyKey(key string) CallOption { return func(o *callOptions) { o
 
 // OnProgress is called with the task whenever its progress has changed.
 func OnProgress(call func(Task)) CallOption { return func(o *callOptions) { o.onProgress = call } }
+
+// WithDelivery sends the files of the task to a bucket once it has completed. Generate waits until they are there.
+func WithDelivery(to DeliverTo) CallOption { return func(o *callOptions) { o.deliverTo = &to } }
 
 func toOptions(options []CallOption) callOptions {
 	result := callOptions{key: newKey()}
@@ -48,18 +52,53 @@ func toOptions(options []CallOption) callOptions {
 // Submit submits a body, such as an ImageRequest to Images or a VidCRequest to Videos, and returns at once. Repeats are one task.
 func (c *Client) Submit(ctx context.Context, path string, body any, options ...CallOption) (Submission, error) {
 	var submitted Submission
-	headers := map[string]string{"Idempotency-Key": toOptions(options).key}
-	err := c.json(ctx, request{method: "POST", path: path, body: body, headers: headers}, &submitted)
+	given := toOptions(options)
+	headers := map[string]string{"Idempotency-Key": given.key}
+	body, err := withDelivery(body, given.deliverTo)
+	if err != nil {
+		return submitted, err
+	}
+	err = c.json(ctx, request{method: "POST", path: path, body: body, headers: headers}, &submitted)
 	return submitted, err
 }
 
-// Generate submits and waits until the files are there. A task that failed is a *TaskFailedError.
+func withDelivery(body any, to *DeliverTo) (any, error) {
+	if to == nil {
+		return body, nil
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("the body is no JSON: %w", err)
+	}
+	fields := map[string]any{}
+	err = json.Unmarshal(data, &fields)
+	fields["deliver_to"] = to
+	return fields, err
+}
+
+// Generate submits and waits until the files are there. A task that failed is a *TaskFailedError, one whose files could not be delivered a
+// *DeliveryFailedError.
 func (c *Client) Generate(ctx context.Context, path string, body any, options ...CallOption) (Task, error) {
 	submitted, err := c.Submit(ctx, path, body, options...)
 	if err != nil {
 		return Task{}, err
 	}
-	return c.Wait(ctx, submitted.ID, options...)
+	task, err := c.Wait(ctx, submitted.ID, options...)
+	if err != nil || toOptions(options).deliverTo == nil {
+		return task, err
+	}
+	for task.Delivery != nil && task.Delivery.Status == "pending" {
+		if err := sleep(ctx, 2*time.Second); err != nil {
+			return task, err
+		}
+		if task, err = c.Task(ctx, submitted.ID); err != nil {
+			return task, err
+		}
+	}
+	if task.Delivery != nil && task.Delivery.Status == "failed" {
+		return task, &DeliveryFailedError{task}
+	}
+	return task, nil
 }
 
 // Estimate is the price of a submission or chat, or the error that it would get. Nothing is made.

@@ -13,15 +13,13 @@ def ask(path, body=None, **headers):
 
 
 source, budget = sys.argv[1:]
-with open(source, newline="", encoding="utf-8-sig") as file:
-    rows = [{name: value for name, value in row.items() if value} for row in csv.DictReader(file)]
+rows = [{name: value for name, value in row.items() if value} for row in csv.DictReader(open(source, newline="", encoding="utf-8-sig"))]
 lines = [{"custom_id": row.pop("id"), "endpoint": "/v1/images/generations", "body": {"model": "imgA-4", **row}} for row in rows]
 text = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
-stored = json.load(ask("/v1/files", text))
-body = json.dumps({"input_file": stored["id"], "max_cost": float(budget), "concurrency": 50}).encode()
+body = {"input_file": json.load(ask("/v1/files", text))["id"], "max_cost": float(budget), "concurrency": 50}
 # The same rows and budget are the same batch, however often this is started.
 key = hashlib.sha256(text + budget.encode()).hexdigest()
-batch = json.load(ask("/v1/batches", body, **{"Content-Type": "application/json", "Idempotency-Key": key}))
+batch = json.load(ask("/v1/batches", json.dumps(body).encode(), **{"Content-Type": "application/json", "Idempotency-Key": key}))
 while "ended_at" not in batch:
     time.sleep(2)
     batch = json.load(ask(f"/v1/batches/{batch['id']}"))

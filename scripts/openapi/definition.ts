@@ -14,6 +14,8 @@ export interface Media {
   /** A zod schema that `schemas.ts` names, a list of several, or the name of a submission's body. Without it the body is bytes or text. */
   schema?: z.ZodMiniType | z.ZodMiniType[] | BodyName;
   examples?: Examples;
+  /** For JSON lines: the schema of each. */
+  lines?: z.ZodMiniType;
   /** For server-sent events: `schema` is that of the JSON in the data of each, as generators of clients expect it. */
   events?: Events;
 }

@@ -200,8 +200,9 @@ const uploadBody = {
   },
 };
 
-function describeMedia({ schema, examples, events }: Media, type = "application/json"): object {
-  const one = Array.isArray(schema) ? alternatives(schema.map(reference)) : schema ? reference(schema) : rawSchema(type);
+function describeMedia({ schema, lines, examples, events }: Media, type = "application/json"): object {
+  const raw = lines ? { ...rawSchema(type), contentMediaType: type, contentSchema: reference(lines) } : rawSchema(type);
+  const one = Array.isArray(schema) ? alternatives(schema.map(reference)) : schema ? reference(schema) : raw;
   return { ...(one && { schema: one }), ...(examples && { examples: toExamples(examples) }), ...(events && { "x-events": events }) };
 }
 

@@ -70,6 +70,7 @@ const named: Record<string, z.ZodMiniType> = {
   FileList: files.fileList,
   Batch: batches.batch,
   BatchList: batches.batchList,
+  BatchResult: batches.batchResult,
   NewBatch: bodies.newBatch(),
   BatchCompletedEvent: batches.batchEvent,
   TaskCallback: callbacks.taskCallback,

@@ -18,6 +18,7 @@ export const errorTable = {
   task_not_found: [404, "task_not_found"],
   webhook_not_found: [404, "invalid_request"],
   destination_not_found: [404, "invalid_request"],
+  delivery_not_found: [404, "invalid_request"],
   not_made_here: [404, "invalid_request"],
   not_found: [404, "invalid_request"],
   method_not_allowed: [405, "invalid_request"],

@@ -5,13 +5,15 @@ export type DeliveryOutcome = "delivered" | "delivery_failed";
 
 export const isOfDelivery = (outcome: string): outcome is DeliveryOutcome => outcome === "delivered" || outcome === "delivery_failed";
 
-/** Inserts the end of a task's delivery, the first time. `at` in milliseconds, unique among the account's events. */
+/** Inserts the end of a task's delivery. The end of a repeated one changes the outcome, not its place among the events. `at` in milliseconds, unique among the account's events. */
 export async function insertDeliveryEvent(
   db: D1Database,
   { accountId, taskId, outcome, at }: { accountId: string; taskId: string; outcome: DeliveryOutcome; at: number },
 ): Promise<void> {
   await db
-    .prepare("INSERT INTO delivery_event (task_id, account_id, at, outcome) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")
+    .prepare(
+      "INSERT INTO delivery_event (task_id, account_id, at, outcome) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (task_id) DO UPDATE SET outcome = ?4",
+    )
     .bind(taskId, accountId, at, outcome)
     .run();
 }

@@ -18,6 +18,7 @@ export default {
   task_not_found: "The task does not exist.",
   webhook_not_found: "There is no address to call: set an endpoint with PUT /v1/webhook or give the task a callback_url.",
   destination_not_found: "The account has no destination of this name.",
+  delivery_not_found: "The task has no delivery: it was submitted without deliver_to, or it failed.",
   not_made_here: "The file was not made here, or longer ago than proofs are kept.",
   not_found: "There is nothing at this address.",
   not_found_here: "There is nothing at this address. The API begins at {base}",

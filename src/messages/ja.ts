@@ -20,6 +20,7 @@ export default {
   webhook_not_found:
     "呼び出すアドレスがありません。PUT /v1/webhook でエンドポイントを設定するか、タスクに callback_url を指定してください。",
   destination_not_found: "このアカウントにその名前の配信先はありません。",
+  delivery_not_found: "このタスクには配信がありません。deliver_to なしで送信されたか、タスクが失敗しました。",
   not_made_here: "このファイルはここで作られたものではないか、保存期間を過ぎています。",
   not_found: "このアドレスには何もありません。",
   not_found_here: "このアドレスには何もありません。API は {base} から始まります",

@@ -19,6 +19,7 @@ export default {
   task_not_found: "작업이 존재하지 않습니다.",
   webhook_not_found: "호출할 주소가 없습니다. PUT /v1/webhook으로 엔드포인트를 설정하거나 작업에 callback_url을 지정하세요.",
   destination_not_found: "이 계정에 해당 이름의 전송 대상이 없습니다.",
+  delivery_not_found: "이 작업에는 전달이 없습니다. deliver_to 없이 제출되었거나 작업이 실패했습니다.",
   not_made_here: "이 파일은 여기서 만들어지지 않았거나, 보관 기간이 지난 파일입니다.",
   not_found: "이 주소에는 아무것도 없습니다.",
   not_found_here: "이 주소에는 아무것도 없습니다. API 시작 주소: {base}",

@@ -19,6 +19,7 @@ export default {
   task_not_found: "任务不存在。",
   webhook_not_found: "没有可回调的地址：请用 PUT /v1/webhook 设置端点，或为任务提供 callback_url。",
   destination_not_found: "该账户没有此名称的投递目标。",
+  delivery_not_found: "该任务没有投递：提交时未指定 deliver_to，或任务失败。",
   not_made_here: "此文件并非在此生成，或生成时间已超过保存期限。",
   not_found: "此地址没有内容。",
   not_found_here: "此地址没有内容。API 的起始地址是 {base}",

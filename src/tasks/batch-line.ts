@@ -1,5 +1,7 @@
 /** A task as a line of a batch: which one it is, what its object reports to the batch's when it has ended, and how the console reads ended lines. */
 
+import type { DeliveryOutcome } from "../db/delivery-events.ts";
+
 /** In the submission of a task that a batch made. */
 export interface BatchLine {
   /** The id of the batch's object (hexadecimal). */
@@ -29,9 +31,9 @@ export interface LineQuery {
   isNewest?: boolean;
 }
 
-/** `result` is the line of the results, as JSON; lines count from 0. */
+/** `result` is the line of the results, as JSON; lines count from 0. `delivery`: how that of its files has ended. */
 export interface EndedLines {
-  lines: { n: number; result: string }[];
+  lines: { n: number; result: string; delivery?: DeliveryOutcome | null }[];
   hasMore: boolean;
 }
 

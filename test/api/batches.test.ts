@@ -15,6 +15,7 @@ import { begin, forget, images, line, lines, openTasks, price, readResults, run,
 import { bindings, failOnce } from "../support/faults.ts";
 import { toObjectId } from "../../src/base/ids.ts";
 import {
+  alarm,
   asAdmin,
   call,
   deliver,
@@ -162,6 +163,30 @@ test("deliver_to of a batch is that of its lines which have none of their own", 
   expect(delivers).toHaveLength(2);
   expect(delivers).toEqual(expect.arrayContaining([{ destination: "shop", prefix: "spring/" }, { destination: "other" }]));
   expect(await run(account, id)).toMatchObject({ status: "completed", deliver_to: { destination: "shop", prefix: "spring/" } });
+});
+
+test("a batch counts the deliveries of its lines, also one that is repeated and one that ends after the batch", async () => {
+  const account = await newAccount();
+  const { at } = buckets([origin]);
+  await setDestination(account);
+  const to = (destination: string) => ({ deliver_to: { destination } });
+  await setDestination(account, {}, "other");
+  const id = await begin(account, { requests: [line("a"), line("b", to("other"))], ...to("shop") });
+  expect(await show(account, id)).toMatchObject({ deliveries: { delivered: 0, failed: 0 } });
+  expect((await run(account, id)).status).toBe("completed");
+  await call("/v1/destinations/other", { key: account.key, method: "DELETE" });
+  const tasks = (await readResults(account, id)).map(({ task }) => task!);
+  const settle = async () => {
+    for (const task of tasks) for (let step = 0; step < 3; step++) await alarm(task);
+  };
+  await settle();
+  expect(await show(account, id)).toMatchObject({ deliveries: { delivered: 1, failed: 1 } });
+  await forget(id);
+  await setDestination(account, {}, "other");
+  for (const task of tasks) await call(`/v1/tasks/${task}/delivery`, { key: account.key, method: "POST" });
+  await settle();
+  expect(await show(account, id)).toMatchObject({ status: "completed", deliveries: { delivered: 2, failed: 0 } });
+  expect([...at[origin]!.objects.keys()].sort()).toEqual(tasks.map((task) => `${task}/1.png`).sort());
 });
 
 test("files.zip has the files of completed lines under their custom_id", async () => {

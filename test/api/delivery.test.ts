@@ -348,6 +348,61 @@ test("the receiver gets task.completed, then task.delivered, each with its own i
   expect((await call(`/v1/events?limit=2&after=${data[0].id}`, { key: account.key })).body.data).toEqual(data.slice(1, 3));
 });
 
+test("the owner delivers again: at once after a failure, everything if all had arrived, with one event of the last outcome", async () => {
+  const account = await withShop();
+  const { at, received } = buckets([origin], { [hook]: ok });
+  const again = (id: string, key = account.key) => call(`/v1/tasks/${id}/delivery`, { key, method: "POST" });
+  const id = await complete(account, images, toShop({ callback_url: hook }));
+  await call("/v1/destinations/shop", { key: account.key, method: "DELETE" });
+  await alarm(id);
+  await alarm(id);
+  expect(await readDelivery(account, id)).toMatchObject({ status: "failed", attempts: [{ fault: "no_destination" }] });
+  await setDestination(account);
+  const begun = await again(id);
+  expect([begun.status, begun.body.data.delivery.status]).toEqual([200, "pending"]);
+  await alarm(id);
+  expect(await readDelivery(account, id)).toMatchObject({ status: "delivered", attempts: [{ fault: "no_destination" }, { status: 200 }] });
+  await alarm(id);
+  const events = async () =>
+    (await call("/v1/events", { key: account.key })).body.data.map(({ id: event, type }: { id: string; type: string }) => [event, type]);
+  const own = id.replace("task_", "evt_");
+  expect(await events()).toEqual([
+    [own, "task.completed"],
+    [`${own}-delivery`, "task.delivered"],
+  ]);
+  for (let round = 0; round < 3; round++) {
+    await callBack(id);
+    await alarm(id);
+  }
+  expect(received).toHaveLength(2);
+  // Lost at the far end.
+  at[origin]!.objects.clear();
+  expect((await again(id)).body.data.delivery).toMatchObject({ status: "pending", files: [] });
+  await alarm(id);
+  expect(await readDelivery(account, id)).toMatchObject({ status: "delivered", files: [{ name: "1.png" }] });
+  expect([...at[origin]!.objects.keys()]).toEqual([`${id}/1.png`]);
+
+  const waiting = await delivered(account, toShop());
+  await alarm(waiting); // its end is announced
+  at[origin]!.mode = "full";
+  await again(waiting);
+  await alarm(waiting);
+  expect(await readDelivery(account, waiting)).toMatchObject({ status: "pending", attempts: [{ status: 200 }, { status: 507 }] });
+  at[origin]!.mode = "works";
+  await again(waiting);
+  await alarm(waiting);
+  expect(await readDelivery(account, waiting)).toMatchObject({ status: "delivered" });
+
+  const open = await submit(account, images, toShop());
+  expect((await again(open)).body.error.code).toBe("task_not_final");
+  const plain = await complete(account, images, image());
+  expect((await again(plain)).body.error.code).toBe("delivery_not_found");
+  expect((await again(id, (await newAccount()).key)).body.error.code).toBe("task_not_found");
+  expect((await call("/v1/tasks/task_none/delivery", { key: account.key, method: "POST" })).status).toBe(404);
+  await pass(id, 86_395);
+  expect((await again(id)).body.error.code).toBe("asset_expired");
+});
+
 test("a task that failed has no delivery", async () => {
   const account = await withShop();
   const { at } = buckets([origin]);

@@ -1,5 +1,6 @@
 /** The playground with script, without script and by keyboard: image inputs, price, code, runs in place, comparisons. */
 
+import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { amountIn, balance, fact } from "./support/amounts.ts";
 import { dropFile, measureWidth, withImage } from "./support/images.ts";
@@ -76,10 +77,16 @@ test("images from the gallery and by URL have a role each, and can be removed", 
   const { email, password } = gateway.account;
   await page.request.post("/console/sign-in", { form: { email, password }, headers: { origin: gateway.baseUrl } });
   await page.goto("/console/playground?model=vidC-1-0-pro-fast");
-  await page.getByRole("button", { name: "From the gallery" }).click();
+  await withImage("first.png", async (path) => {
+    const file = { name: "first.png", mimeType: "image/png", buffer: await readFile(path) };
+    const headers = { origin: gateway.baseUrl };
+    expect((await page.request.post("/console/files", { multipart: { file, expires_in: "3600" }, headers })).status()).toBe(200);
+  });
+  await page.getByRole("button", { name: "Gallery and files" }).click();
   await page.locator(".picks button").first().waitFor();
   await watch.look(page);
-  await page.locator(".picks button").first().click();
+  await page.getByRole("button", { name: "first.png" }).click();
+  await expect.poll(() => measureWidth(page.getByRole("img", { name: "first.png" }))).toBe(64);
   await page.getByLabel("URL of an image").fill("https://pictures.example/last.png");
   await page.keyboard.press("Enter");
   const roles = page.getByLabel("Role of the image");

@@ -5,7 +5,9 @@ import { env } from "cloudflare:workers";
 import { unzipSync } from "fflate";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { toBatchObjectId } from "../../src/base/ids.ts";
-import { type Account, asAdmin, call, finish, holdTime, script, unique } from "../support/gateway.ts";
+import { run as runBatch } from "../support/batches.ts";
+import { buckets } from "../support/bucket.ts";
+import { type Account, alarm, asAdmin, call, finish, holdTime, script, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 beforeEach(holdTime);
@@ -328,4 +330,13 @@ test("a batch is delivered to a destination of the account, which its page names
   expect(await browser.read(begun)).toMatch(/Deliver to.*shop/s);
   const { body } = await call("/v1/batches", { key: account.key });
   expect(body.data[0].deliver_to).toEqual({ destination: "shop" });
+  // Its page counts deliveries, and each line shows its own.
+  buckets(["https://s3.example"]);
+  await runBatch(account, body.data[0].id);
+  expect(await browser.read(begun)).toContain("0 delivered, 0 not");
+  const [{ id: task }] = (await call("/v1/tasks", { key: account.key })).body.data;
+  await call("/v1/destinations/shop", { key: account.key, method: "DELETE" });
+  for (let step = 0; step < 3; step++) await alarm(task);
+  expect(await browser.read(begun)).toContain("0 delivered, 1 not");
+  expect(await browser.read(`${begun}/lines`)).toMatch(/Completed.*Not delivered/s);
 });

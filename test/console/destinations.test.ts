@@ -2,7 +2,8 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { accessKeyId, buckets, origin, secretAccessKey } from "../support/bucket.ts";
-import { holdTime } from "../support/gateway.ts";
+import { alarm, call, finish, holdTime } from "../support/gateway.ts";
+import { person as shopper, readForm, run } from "./playground-support.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -79,4 +80,45 @@ test("the test button tells the outcome of each step", async () => {
   expect(bad).not.toContain("Secret details");
   for (const bucket of Object.values(at)) bucket.mode = "dead";
   expect(await (await browser.ask(`${page}/shop/test`, {})).text()).toContain("Write: no connection");
+});
+
+test("a run of the playground is delivered to the chosen destination; the task's page shows how, and delivers it again", async () => {
+  const { browser, account } = await shopper();
+  expect((await readForm(browser, "imgA-4")).values).not.toHaveProperty("deliver_to");
+  expect((await browser.ask(page, filled)).status).toBe(303);
+  const { at } = buckets([origin]);
+  const typed = { prompt: "to the shop", deliver_to: "shop" };
+  const plain = await run(browser, account, "imgA-4", { prompt: "kept here", deliver_to: "" });
+  expect(plain.submission.deliverTo).toBeUndefined();
+  const { id, submission } = await run(browser, account, "imgA-4", typed);
+  expect(submission.deliverTo).toEqual({ destination: "shop" });
+  const form = await browser.read(`/console/playground?from=${id}`);
+  expect(form).toMatch(/<select[^>]*name="deliver_to".*<option value="shop" selected/s);
+  await finish(account, id);
+  Object.assign(at[origin] ?? {}, { mode: "forbidden" });
+  await alarm(id);
+  const task = `/console/tasks/${id}`;
+  const waiting = await browser.read(task);
+  expect(waiting).toMatch(/Delivery.*Again in 1 min.*Deliver now.*Deliver to: shop.*HTTP 403 AccessDenied/s);
+  expect((await browser.ask(`${task}/delivery`, {})).headers.get("location")).toBe(`${task}#delivery`);
+  Object.assign(at[origin] ?? {}, { mode: "works" });
+  await alarm(id);
+  await alarm(id);
+  const delivered = await browser.read(task);
+  expect(delivered).toMatch(/Delivered.*Deliver again/s);
+  expect(delivered).toContain(`${origin}/media/${id}/1.png`);
+  at[origin]?.objects.clear();
+  await browser.ask(`${task}/delivery`, {});
+  expect(await browser.read(task)).toMatch(/id="delivery".*Delivering/s);
+  await alarm(id);
+  expect([...(at[origin]?.objects.keys() ?? [])]).toEqual([`${id}/1.png`]);
+  // The same request again goes to the same bucket.
+  const [, key = ""] = /action="[^"]*\/again".*?name="key" value="([^"]*)"/s.exec(delivered) ?? [];
+  const again = (await browser.ask(`${task}/again`, { key })).headers.get("location")!;
+  const { body } = await call(`/v1/tasks/${again.split("/").at(-1)}`, { key: account.key });
+  expect(body.data.delivery).toMatchObject({ status: "pending" });
+  // Neither a task without delivery nor a stranger's has the button.
+  expect(await browser.read(`/console/tasks/${plain.id}`)).not.toContain("Deliver again");
+  const stranger = await person();
+  expect((await stranger.ask(`${task}/delivery`, {})).status).toBe(404);
 });

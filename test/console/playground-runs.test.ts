@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test } from "vitest";
-import { type Account, asAdmin, complete, holdTime } from "../support/gateway.ts";
+import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
 import { formIn, readForm, held, path, person, png, readRecord, send } from "./playground-support.ts";
 import { Browser } from "./support.ts";
 
@@ -150,6 +150,25 @@ test("an image of the gallery becomes the input, byte by byte, and a deleted one
   expect(list).toContain(`data-use="${image}/1"`);
   const gone = await (await runInPlace(browser, "imgA-4", { prompt: "x", "pictures.0.task": `${image}/7` })).text();
   expect(gone).toContain("Image 1: This image does not exist any more.");
+});
+
+test("a stored file of the account is chosen in the tray, or typed, and becomes the input, byte by byte", async () => {
+  const { browser, account } = one;
+  const picture = await (await browser.ask(`${path}/picture/${image}/0`)).arrayBuffer();
+  const { id: file } = (await call("/v1/files", { key: account.key, method: "POST", body: picture })).body;
+  const list = await (await browser.ask(`${path}/pictures`, undefined, undefined, scripted)).text();
+  expect(list).toContain(`data-use="${file}"`);
+  expect(list).toContain(`src="/console/files/${file}/content"`);
+  const typed = { prompt: "moves", "pictures.0.url": file, "pictures.0.role": "last_frame" };
+  const [id = ""] = runsIn(await runInPlace(browser, "vidC-1-0-pro-fast", typed));
+  const { inputs } = (await readRecord(account, id)).submission;
+  expect(inputs.map(({ role }) => role)).toEqual(["last_frame"]);
+  expect(await (await env.ASSETS.get(inputs[0]?.key ?? ""))!.bytes()).toEqual(new Uint8Array(picture));
+  // The form shows the image, not its id.
+  const again = await browser.read(`${path}?model=vidC-1-0-pro-fast&${new URLSearchParams(typed)}`);
+  expect(again).toContain(`<img src="/console/files/${file}/content"`);
+  const unknown = await (await runInPlace(browser, "imgA-4", { prompt: "x", "pictures.0.url": `${file.slice(0, -1)}!` })).text();
+  expect(unknown).toContain("Image 1");
 });
 
 test("typed values are restored after signing in, and a page with script keeps them itself", async () => {

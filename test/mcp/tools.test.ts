@@ -94,6 +94,28 @@ test.each<Era>(["legacy", "modern"])("images are returned as links, and small on
   expect(JSON.parse(made.content.flatMap((part) => (part.type === "text" ? part.text : []))[1]!)).toEqual(made.record);
 });
 
+test("a stored file stands wherever a tool takes the URL of an image or a video; a stranger's is named in the error", async () => {
+  const account = await newAccount(20);
+  const upload = async (body: Uint8Array) => (await call("/v1/files", { key: account.key, method: "POST", body })).body.id as string;
+  const made = await make(account, "modern", "generate_image", { model: "imgA-4", prompt: unique() });
+  const image = await upload((await call(made.record.result.images[0].url[0])).body);
+  const film = await make(account, "modern", "generate_video", { model: "vidA-2", prompt: unique() });
+  const video = await upload((await call(film.record.result.videos[0].url[0])).body);
+  const uses: [string, Record<string, unknown>][] = [
+    ["generate_image", { model: "imgA-4", prompt: unique(), images: [image] }],
+    ["generate_video", { model: "vidC-1-0-pro-fast", prompt: unique(), image_with_roles: [{ url: image, role: "last_frame" }] }],
+    ["generate_video", { model: "vidD-02", prompt: unique(), metadata: { first_frame_image: image } }],
+    ["create_character", { model: "vidA-2", url: video, timestamps: "0,2" }],
+  ];
+  for (const [tool, args] of uses) expect((await make(account, "modern", tool, args)).record, tool).toMatchObject({ status: "completed" });
+  const stranger = await connect((await newAccount()).key, "modern");
+  for (const [tool, args] of uses) {
+    const refused = await callTool(stranger, tool, args);
+    expect(refused.isError, tool).toBe(true);
+    expect(refused.text).toMatch(/images\[0\]|image_with_roles\[0\]\.url|metadata\.first_frame_image|url/);
+  }
+});
+
 test("a video, its remix, and a character from it", async () => {
   const account = await newAccount(20);
   const video = await make(account, "legacy", "generate_video", { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } });

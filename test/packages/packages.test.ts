@@ -120,7 +120,9 @@ const made = {
   chat: { streamed: true, whole: true },
   states: ["completed", true],
   files: { type: "video/mp4", isWhole: true, edited: "completed" },
-  batch: { status: "completed", lines: ["line-1 completed", "line-2 completed", "line-3 completed"], listed: 3, page: 2 },
+  batch: { status: "completed", lines: ["line-1 completed 0.03", "line-2 completed 0.03", "line-3 completed 0.03"], listed: 3, page: 2 },
+  // A refused presigned URL fails the delivery, not the task.
+  delivery: ["delivered", true, "completed"],
   estimate: ["video", 0.24],
   used: true,
   // Each fault hits two answers: one task, under one key.
@@ -278,6 +280,8 @@ test.concurrent("the Go client", async ({ skip }) => {
     chat: [true, true],
     states: made.states,
     edited: "completed",
+    batch: made.batch.lines,
+    delivery: made.delivery,
     estimate: made.estimate,
     survived: { ...made.survived, page: ["completed", 1, 1] },
     listed: 5,

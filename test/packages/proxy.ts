@@ -17,13 +17,16 @@ const page = "<!DOCTYPE html><html><title>Worker threw exception | Cloudflare</t
 
 /**
  * Starts a proxy. `PUT /faults/{fault}/{count}[/{pass}]` sets what happens to the next requests, after the first `pass` of them; `GET /faults`
- * returns the requests since then, as `METHOD path idempotency-key`.
+ * returns the requests since then, as `METHOD path idempotency-key`. `PUT /bucket/{name}` stores a file like a presigned URL does, `GET` returns
+ * it; the name `forbidden` is refused.
  */
 export async function startProxy(gateway: string): Promise<Proxy> {
   let next: { fault: Fault; count: number; pass: number } = { fault: "drop", count: 0, pass: 0 };
   let seen: string[] = [];
+  const bucket = new Map<string, Buffer>();
   const server = createServer((asked, answer) => {
-    const [, control, fault = "", count = "1", pass = "0"] = (asked.url ?? "").split("/");
+    const [, control, fault = "", count = "1", pass = "0"] = (asked.url ?? "").replace(/\?.*/, "").split("/");
+    if (control === "bucket") return void keep(bucket, fault, asked, answer);
     if (control === "faults") {
       if (asked.method === "GET") return answer.end(JSON.stringify(seen));
       next = { fault: faults.find((one) => one === fault) ?? "drop", count: Number(count), pass: Number(pass) };
@@ -45,6 +48,14 @@ export async function startProxy(gateway: string): Promise<Proxy> {
         server.closeAllConnections();
       }),
   };
+}
+
+async function keep(bucket: Map<string, Buffer>, name: string, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+  const parts: Buffer[] = [];
+  for await (const part of asked) parts.push(part as Buffer);
+  if (name === "forbidden") return void answer.writeHead(403).end();
+  if (asked.method === "PUT") bucket.set(name, Buffer.concat(parts));
+  answer.writeHead(bucket.has(name) ? 200 : 404).end(asked.method === "GET" ? bucket.get(name) : undefined);
 }
 
 function forward(gateway: string, asked: IncomingMessage, answer: ServerResponse, fault?: Fault): void {

@@ -14,7 +14,7 @@ interface Ref {
 }
 interface Described extends Ref {
   headers?: Record<string, Ref>;
-  content?: Record<string, { schema?: Schema; "x-events"?: Events }>;
+  content?: Record<string, { schema?: Schema & { contentSchema?: Schema }; "x-events"?: Events }>;
   "x-error-codes"?: string[];
 }
 /** What the events of a stream have beside their data. */
@@ -105,6 +105,11 @@ function bodyProblems(text: string, type: string, { content = {}, "x-error-codes
   const { schema, "x-events": events = {} } = content[type] ?? {};
   if (!schema) return [];
   if (type === "text/event-stream") return readEvents(text).flatMap((event) => eventProblems(event, schema, events));
+  const { contentSchema } = schema;
+  if (contentSchema) {
+    const lines = text.split("\n").filter((line) => line !== "");
+    return lines.flatMap((line) => schemaProblems(JSON.parse(line), contentSchema));
+  }
   if (!type.endsWith("json")) return [];
   const body = JSON.parse(text) as { error?: { code: string } };
   if (codes && !codes.includes(body.error?.code ?? "")) return [`the code ${body.error?.code} is not documented`];

@@ -47,7 +47,7 @@ export async function call(path: string, { key, method, body, headers, vars }: C
   });
   const response = vars ? await worker.fetch(request, toEnv(vars), createExecutionContext()) : await exports.default.fetch(request);
   const type = response.headers.get("content-type") ?? "";
-  const isText = /^(?:application\/json(?:;|$)|text\/)/.test(type);
+  const isText = /^(?:application\/jsonl?(?:;|$)|text\/)/.test(type);
   const text = isText ? await response.text() : undefined;
   conform(request.method, request.url, { status: response.status, headers: response.headers, body: text });
   const isJson = /^application\/json(?:;|$)/.test(type);

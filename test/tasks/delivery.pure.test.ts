@@ -111,6 +111,26 @@ test("never delivered while a file is missing, whatever the attempts report", ()
   expect(reported(task, { status: 200 }, [file("1.png")]).delivery!.state).toBe("delivered");
 });
 
+test.each<[string, CompletedTask, files: typeof both]>([
+  [
+    "failed with one file",
+    deliveries.announced(reported(leased, { fault: "no_destination" }, [file("1.png")])) as CompletedTask,
+    [both[0]!],
+  ],
+  ["delivered", deliveries.announced(delivered) as CompletedTask, []],
+  ["waiting for the next attempt", waiting as CompletedTask, []],
+])("delivered again when it is %s", (_, task, files) => {
+  const now = start + 1_000;
+  const again = deliveries.deliveryRepeated(task, now)!;
+  expect(again.delivery).toMatchObject({ state: "pending", failures: 0, files, attempts: task.delivery!.attempts });
+  expect(transitions.due(again, now)).toBe("deliver");
+  expect(deliveries.deliveryRepeated(task, task.expiresAt - 10_000)).toBeUndefined();
+});
+
+test("a delivery that runs, or whose end is announced, is not begun again", () => {
+  for (const task of [leased, delivered, failed] as CompletedTask[]) expect(deliveries.deliveryRepeated(task, start)).toBe(task);
+});
+
 test("a presigned URL gets one file", () => {
   const task = deliveries.deliveryBegun(settled(completed(images(1_000), { url: "sealed:" })), start);
   expect(deliveries.filesLeft(task).map(({ name }) => name)).toEqual(["1.png"]);

@@ -131,6 +131,34 @@ func main() {
 	uploaded := must(client.Upload(ctx, bytes.NewReader(png)))
 	edit := gateway.ImageRequest{Model: "imgB-4o-image", Prompt: "Snow " + rand.Text(), Images: &[]string{uploaded.ID}}
 	edited := must(client.Generate(ctx, gateway.Images, edit))
+
+	// Delivery to a bucket: a presigned URL of the test's proxy.
+	still := gateway.ImageRequest{Model: "imgA-4", Prompt: "Delivered " + rand.Text()}
+	to := func(name string) gateway.CallOption {
+		return gateway.WithDelivery(gateway.DeliverTo{URL: gateway.Ptr(proxy + "/bucket/" + name)})
+	}
+	delivered := must(client.Generate(ctx, gateway.Images, still, to("image?signature=x")))
+	answer := must(http.Get(proxy + "/bucket/image"))
+	stored := must(io.ReadAll(answer.Body))
+	answer.Body.Close()
+	own := must(io.ReadAll(must(client.Download(ctx, delivered.Files()[0]))))
+	var undelivered *gateway.DeliveryFailedError
+	if _, err := client.Generate(ctx, gateway.Images, still, to("forbidden")); !errors.As(err, &undelivered) {
+		log.Panic(err)
+	}
+
+	var lines []any
+	for n := range 3 {
+		body := map[string]any{"model": "imgA-4", "prompt": "Line " + rand.Text()}
+		lines = append(lines, map[string]any{"custom_id": fmt.Sprintf("line-%d", n+1), "endpoint": gateway.Images, "body": body})
+	}
+	batch := must(client.CreateBatch(ctx, gateway.NewBatch{Requests: &lines}))
+	batch = must(client.WaitBatch(ctx, batch.ID))
+	var results []string
+	for result, err := range client.BatchResults(ctx, batch.ID) {
+		one := must(result, err)
+		results = append(results, fmt.Sprintf("%s %s %v", one.ID(), one.Status, one.Cost.Charged))
+	}
 	price := must(client.Estimate(ctx, gateway.VidCRequest{Model: "vidC-1-0-pro-fast", Prompt: "Northern lights", Duration: gateway.Ptr(8)}))
 
 	// Whatever is lost, one submission makes one task.
@@ -214,7 +242,9 @@ func main() {
 		log.Panic(err)
 	}
 	saving, stop := context.WithCancel(ctx)
-	broken := must(client.Download(saving, behind.Files()[0]))
+	// A file that stalls: a whole one may have arrived already.
+	fault("stall")
+	broken := must(proxied.Download(saving, behind.Files()[0]))
 	stop()
 	_, unsaved := broken.Save("kept.png")
 	kept := must(os.ReadFile("kept.png"))
@@ -254,6 +284,8 @@ func main() {
 		"chat":           []bool{len(text) > 0, len(*whole.Choices[0].Message.Content) > 0},
 		"states":         []any{states[len(states)-1], len(states) > 1},
 		"edited":         edited.Status,
+		"batch":          results,
+		"delivery":       []any{delivered.Delivery.Status, bytes.Equal(stored, own), undelivered.Task.Status},
 		"estimate":       []any{price.Kind, price.Price},
 		"survived":       survived,
 		"listed":         listed,

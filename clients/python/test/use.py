@@ -15,6 +15,7 @@ from generation_gateway import (
     APITimeoutError,
     AsyncGateway,
     BatchResult,
+    DeliveryFailedError,
     Gateway,
     ImageRequest,
     InternalError,
@@ -98,6 +99,14 @@ def use(gateway: Gateway) -> dict[str, Any]:
     assert gateway.images.generate(snowy)["status"] == "completed"
     is_whole = len(gateway.files.download(uploaded["id"]).read()) == os.path.getsize(saved)
 
+    # Delivery to a bucket: a presigned URL of the test's proxy.
+    still: ImageRequest = {"model": "imgA-4", "prompt": f"Delivered {uuid.uuid4()}"}
+    delivered = gateway.images.generate(still, deliver_to={"url": f"{PROXY}/bucket/image?signature=x"})
+    with urllib.request.urlopen(f"{PROXY}/bucket/image") as answer:
+        is_delivered = answer.read() == gateway.tasks.download(delivered)[0].read()
+    undelivered = caught(lambda: gateway.images.generate(still, deliver_to={"url": f"{PROXY}/bucket/forbidden"}))
+    assert isinstance(undelivered, DeliveryFailedError), undelivered
+
     reference = str(uuid.uuid4())
     lines = [
         {
@@ -134,10 +143,11 @@ def use(gateway: Gateway) -> dict[str, Any]:
         "files": {"type": uploaded["type"], "isWhole": is_whole, "edited": edited["status"]},
         "batch": {
             "status": batch["status"],
-            "lines": [f"{line['custom_id']} {line['status']}" for line in results],
+            "lines": [f"{line['custom_id']} {line['status']} {line['cost']['charged']}" for line in results],
             "listed": len(listed),
             "page": len(page),
         },
+        "delivery": [delivered.get("delivery", {}).get("status"), is_delivered, undelivered.task["status"]],
         "estimate": [estimate["kind"], estimate["price"]],
         "used": gateway.account.balance()["used_balance"] > 0,
         "callback": verify_webhook(samples["secret"], samples["headers"], body)["type"],

@@ -35,16 +35,6 @@ export interface WaitOptions extends RequestOptions {
 }
 export type GenerateOptions = SubmitOptions & WaitOptions;
 
-/** A line of a batch's results. */
-export interface BatchResult {
-  custom_id: string;
-  status: string;
-  task?: string;
-  response?: unknown;
-  error?: { code: string; message: string; param?: string | null };
-  cost: number;
-}
-
 type Query<Data extends { query?: unknown }> = Omit<NonNullable<Data["query"]>, "after">;
 const part = encodeURIComponent;
 
@@ -136,11 +126,7 @@ export class Gateway {
   };
 
   readonly batches = {
-    create: async (body: t.NewBatch, { deliverTo, ...options }: SubmitOptions = {}) =>
-      this.http.json<t.Batch>("POST", "/v1/batches", {
-        ...withKey(options),
-        body: { ...body, ...(deliverTo && { deliver_to: deliverTo }) },
-      }),
+    create: (body: t.NewBatch, options?: SubmitOptions) => this.submit<t.Batch>("/v1/batches", body, options),
     list: (query?: Query<t.ListBatchesData>, options?: RequestOptions) => this.list<t.Batch>("/v1/batches", query, options),
     retrieve: (id: string, options?: RequestOptions) => this.http.json<t.Batch>("GET", `/v1/batches/${part(id)}`, options),
     cancel: (id: string, options?: RequestOptions) => this.http.json<t.Batch>("POST", `/v1/batches/${part(id)}/cancel`, options),
@@ -213,10 +199,10 @@ export class Gateway {
     return new Download(url, await this.http.open(method, url, call), resume, this.lanes);
   }
 
-  private async submit(path: string, body: object, options: SubmitOptions = {}): Promise<t.Submission> {
+  private async submit<T = t.Submission>(path: string, body: object, options: SubmitOptions = {}): Promise<T> {
     const { deliverTo, ...rest } = options;
     const sent = { ...((await this.uploaded(body, rest)) as object), ...(deliverTo && { deliver_to: deliverTo }) };
-    return this.http.json<t.Submission>("POST", path, { ...withKey(rest), body: sent });
+    return this.http.json<T>("POST", path, { ...withKey(rest), body: sent });
   }
 
   /** A copy of a body in which uploaded files have taken the place of blobs. */
@@ -242,7 +228,7 @@ export class Gateway {
   private async wait(id: string, { onProgress, ...options }: WaitOptions = {}): Promise<t.Task> {
     for (let last = -1; ;) {
       const query = { wait: onProgress ? 3 : 30 };
-      const { data: task } = await this.http.json<t.TaskAnswer>("GET", `/v1/tasks/${part(id)}`, { ...withoutKey(options), query });
+      const { data: task } = await this.http.json<t.TaskAnswer>("GET", `/v1/tasks/${part(id)}`, { ...options, query });
       if (task.progress > last) onProgress?.(task);
       last = task.progress;
       if (task.status === "completed") return task;
@@ -287,15 +273,21 @@ export class Gateway {
     return new Stream(response, chunks(response), () => ended.abort());
   }
 
-  private async *results(id: string, options: RequestOptions = {}): AsyncGenerator<BatchResult, void, undefined> {
-    const seen = new Set<string>();
+  private async *results(id: string, options: RequestOptions = {}): AsyncGenerator<t.BatchResult, void, undefined> {
+    // How often a line of each id was returned: two lines may have the same one, or none.
+    const returned = new Map<string | null, number>();
     for (let cuts = 0; ; cuts++) {
+      const seen = new Map<string | null, number>();
       try {
         for await (const line of lines(await this.http.open("GET", `/v1/batches/${part(id)}/results`, options))) {
           if (line === "") continue;
-          const result = JSON.parse(line) as BatchResult;
-          if (!seen.has(result.custom_id)) yield result;
-          seen.add(result.custom_id);
+          const result = JSON.parse(line) as t.BatchResult;
+          const { custom_id: own } = result;
+          const count = (seen.get(own) ?? 0) + 1;
+          seen.set(own, count);
+          if (count <= (returned.get(own) ?? 0)) continue;
+          returned.set(own, count);
+          yield result;
         }
         return;
       } catch (error) {
@@ -330,14 +322,6 @@ const isForm = ({ type }: Blob) => type === "" || type.startsWith("multipart/");
 function withKey({ idempotencyKey = crypto.randomUUID(), ...options }: SubmitOptions): RequestOptions {
   return { ...options, headers: { "idempotency-key": idempotencyKey, ...options.headers } };
 }
-
-/** The options of a request that is no submission. */
-const withoutKey = ({ signal, timeout, maxRetries, headers }: RequestOptions): RequestOptions => ({
-  signal,
-  timeout,
-  maxRetries,
-  ...(headers && { headers }),
-});
 
 function urls({ result }: Pick<t.Task, "result">): string[] {
   if (!result) throw new TypeError("The task is not completed.");

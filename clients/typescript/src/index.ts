@@ -1,7 +1,6 @@
 /** The client of the gateway, its errors, helpers for files, the checks of webhooks and receipts, and the API's types. */
 
 export {
-  type BatchResult,
   type CreateChat,
   Gateway,
   Gateway as default,

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import {
   type APIError,
   ConnectionError,
+  DeliveryFailedError,
   file,
   Gateway,
   InvalidRequestError,
@@ -79,6 +80,15 @@ const edited = await gateway.images.generate({ model: "imgB-4o-image", prompt: `
 const kept = await gateway.files.download(uploaded.id);
 const isWhole = (await kept.bytes()).length === statSync(saved).size;
 
+// Delivery to a bucket: a presigned URL of the test's proxy.
+const { PROXY_URL: baseURL = "" } = process.env;
+const still = { model: "imgA-4", prompt: `Delivered ${crypto.randomUUID()}` };
+const delivered = await gateway.images.generate(still, { deliverTo: { url: `${baseURL}/bucket/image?signature=x` } });
+const stored = Buffer.from(await (await fetch(`${baseURL}/bucket/image`)).arrayBuffer());
+const [own] = await gateway.tasks.download(delivered);
+const isDelivered = stored.length > 0 && Buffer.compare(stored, await own!.bytes()) === 0;
+const undelivered = await caught(gateway.images.generate(still, { deliverTo: { url: `${baseURL}/bucket/forbidden` } }));
+
 // Lists, batches, prices.
 const reference = crypto.randomUUID();
 const requests = [1, 2, 3].map((n) => ({
@@ -88,7 +98,7 @@ const requests = [1, 2, 3].map((n) => ({
 }));
 const batch = await gateway.batches.wait((await gateway.batches.create({ requests })).id);
 const lines: string[] = [];
-for await (const { custom_id: id, status } of gateway.batches.results(batch.id)) lines.push(`${id} ${status}`);
+for await (const { custom_id: id, status, cost } of gateway.batches.results(batch.id)) lines.push(`${id} ${status} ${cost.charged}`);
 let listed = 0;
 for await (const task of gateway.tasks.list({ reference, limit: 2 })) if (task.reference === reference) listed++;
 const page = await gateway.tasks.list({ reference, limit: 2 }).page();
@@ -96,7 +106,6 @@ const estimate = await gateway.estimates.create({ model: "vidC-1-0-pro-fast", pr
 const { used_balance: used } = await gateway.account.balance();
 
 // Behind the proxy: whatever is lost, one submission makes one task.
-const { PROXY_URL: baseURL = "" } = process.env;
 const fault = (name: string, count = 1, pass = 0) => fetch(`${baseURL}/faults/${name}/${count}/${pass}`, { method: "PUT" });
 const log = async () => (await (await fetch(`${baseURL}/faults`)).json()) as string[];
 const warnings: string[] = [];
@@ -226,6 +235,7 @@ console.log(
     states: [states.at(-1), states.length > 1],
     files: { type: uploaded.type, isWhole, edited: edited.status },
     batch: { status: batch.status, lines, listed, page: page.data.length },
+    delivery: [delivered.delivery?.status, isDelivered, undelivered instanceof DeliveryFailedError && undelivered.task.status],
     estimate: [estimate.kind, estimate.price],
     used: used > 0,
     survived,

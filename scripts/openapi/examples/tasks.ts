@@ -102,6 +102,7 @@ export const delivered = {
   ],
 };
 export const undelivered = { status: "failed", files: [], attempts: [{ at: ended, ms: 180, status: 403, code: "AccessDenied" }] };
+export const redelivered = { ...completedVideo, delivery: { ...undelivered, status: "pending" } };
 export const failedTask = {
   ...image,
   status: "failed",

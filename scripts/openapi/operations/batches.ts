@@ -1,6 +1,6 @@
 /** Batches: many submissions as the lines of one request. */
 
-import { batch, batchList } from "../../../src/api/schema/batches.ts";
+import { batch, batchList, batchResult } from "../../../src/api/schema/batches.ts";
 import { newBatch } from "../../../src/api/schema/bodies.ts";
 import { pageQuery } from "../../../src/api/schema/queries.ts";
 import { answer, type Operations } from "../definition.ts";
@@ -79,9 +79,9 @@ export const batches: Operations = {
     tag: "batches",
     summary: "Download the results of a batch",
     description:
-      "JSON lines in the order of the input, for the lines that have ended, also while the batch runs: `{custom_id, status, task?, response?, error?, cost}`. `response` is `data` of the task's status query.",
+      "JSON lines in the order of the input, for the lines that have ended, also while the batch runs: `{custom_id, status, task?, response?, error?, cost}`.",
     answers: {
-      200: { description: "The results so far.", headers: ["cache-control"], content: { "application/jsonl": {} } },
+      200: { description: "The results so far.", headers: ["cache-control"], content: { "application/jsonl": { lines: batchResult } } },
     },
     errors: ["not_found"],
   },

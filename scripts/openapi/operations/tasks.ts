@@ -66,6 +66,18 @@ export const tasks: Operations = {
     },
     errors: ["task_not_found", "task_already_final"],
   },
+  "POST /v1/tasks/{task_id}/delivery": {
+    id: "repeatTaskDelivery",
+    tag: "delivery",
+    summary: "Deliver a task's files again",
+    description:
+      "Begins a delivery that failed again, at once; one that waits for its next attempt makes it now. Files that have arrived are sent again only if all have. No further event or webhook follows: `delivery` of the answer and of the status query shows how it goes.",
+    body: "none",
+    answers: {
+      200: answer("The task.", taskAnswer, { task: example.answered(example.redelivered) }),
+    },
+    errors: ["task_not_found", "task_not_final", "delivery_not_found", "asset_expired"],
+  },
   "DELETE /v1/tasks/{task_id}": {
     id: "deleteTask",
     tag: "tasks",

@@ -11,20 +11,18 @@ const maxPages = 8;
 
 export class BatchInput {
   readonly #bucket: R2Bucket;
-  readonly #key: string;
   readonly #store: BatchStore;
   readonly #pages = new Map<number, Uint8Array[]>();
 
-  constructor(bucket: R2Bucket, batchId: string, store: BatchStore) {
+  constructor(bucket: R2Bucket, store: BatchStore) {
     this.#bucket = bucket;
-    this.#key = batchInput(batchId);
     this.#store = store;
   }
 
   /** Bytes of the input. Throws if it is gone. */
   async read(offset: number, length: number): Promise<Uint8Array> {
     if (length <= 0) return new Uint8Array(0);
-    const object = await openAsset(this.#bucket, this.#key, { offset, length });
+    const object = await openAsset(this.#bucket, batchInput(this.#store.current.terms.id), { offset, length });
     if (!object) throw new Error("the input of the batch is gone");
     return new Uint8Array(await object.arrayBuffer());
   }

@@ -1,5 +1,6 @@
 /** What a batch's object stores: the batch, the pages of its input, and the lines that have ended. */
 
+import type { DeliveryOutcome } from "../../db/delivery-events.ts";
 import type { StoredFile } from "../../db/files.ts";
 import type { EndedLines, FailureGroup, LineQuery } from "../../tasks/batch-line.ts";
 import type { Settlement } from "../../wallet/late-settlements.ts";
@@ -108,17 +109,39 @@ export type HeldChat = Settlement & { n: number };
 /** The object's storage. Calls without an `await` between them are one transaction. */
 export class BatchStore {
   readonly #storage: DurableObjectStorage;
+  #batch: Batch | undefined;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
+    this.#batch = storage.kv.get<Batch>("batch");
+    // A batch of the previous release has no such table.
+    if (this.#batch) this.#createDeliveries();
   }
 
-  read(): Batch | undefined {
-    return this.#storage.kv.get<Batch>("batch");
+  /** undefined before it is created, and after it is removed. */
+  get batch(): Batch | undefined {
+    return this.#batch;
+  }
+
+  /** The batch, in everything that runs only once there is one. */
+  get current(): Batch {
+    if (!this.#batch) throw new Error("the object has no batch");
+    return this.#batch;
   }
 
   write(batch: Batch): void {
     this.#storage.kv.put("batch", batch);
+    this.#batch = batch;
+  }
+
+  /** Lines that have not begun fail for this reason, unless there is an earlier one. */
+  stop(reason: StopReason): void {
+    if (this.current.stop === undefined) this.write({ ...this.current, stop: reason, waiting: undefined });
+  }
+
+  remove(): Promise<void> {
+    this.#batch = undefined;
+    return this.#storage.deleteAll();
   }
 
   /** Creates the tables, or empties them: the check of the lines begins again after a crash. */
@@ -126,8 +149,27 @@ export class BatchStore {
     const { sql } = this.#storage;
     sql.exec("CREATE TABLE IF NOT EXISTS page (n INTEGER PRIMARY KEY, first INTEGER, at INTEGER, bytes INTEGER, assigned TEXT)");
     sql.exec("CREATE TABLE IF NOT EXISTS line (n INTEGER PRIMARY KEY, status TEXT, charged INTEGER, result TEXT)");
+    this.#createDeliveries();
     sql.exec("DELETE FROM page");
     sql.exec("DELETE FROM line");
+  }
+
+  #createDeliveries(): void {
+    this.#storage.sql.exec("CREATE TABLE IF NOT EXISTS delivery (n INTEGER PRIMARY KEY, outcome TEXT)");
+  }
+
+  /** How the delivery of a line's files has ended, also when it was repeated. */
+  putDelivery(n: number, outcome: DeliveryOutcome): void {
+    this.#storage.sql.exec("INSERT OR REPLACE INTO delivery VALUES (?, ?)", n, outcome);
+  }
+
+  /** How many lines' files were delivered, and how many were not. */
+  deliveries(): { delivered: number; failed: number } {
+    return this.#storage.sql
+      .exec<{ delivered: number; failed: number }>(
+        "SELECT count(*) FILTER (WHERE outcome = 'delivered') AS delivered, count(*) FILTER (WHERE outcome = 'delivery_failed') AS failed FROM delivery",
+      )
+      .one();
   }
 
   putPage({ n, first, at, bytes, assigned }: Page): void {
@@ -140,6 +182,26 @@ export class BatchStore {
       n,
     );
     return row && { ...row, assigned: JSON.parse(row.assigned) as Assigned[] };
+  }
+
+  /** What was assigned to a line when it was checked. */
+  assigned(n: number): Assigned {
+    return this.page(Math.floor(n / pageLines))?.assigned[n % pageLines] ?? null;
+  }
+
+  /** Gives the line another task, or another price. */
+  reassign(n: number, taskId: string, price?: number): void {
+    const page = this.page(Math.floor(n / pageLines))!;
+    const [, before = 0, customId = "", ...place] = page.assigned[n % pageLines] ?? [];
+    page.assigned[n % pageLines] = [taskId, price ?? before, customId, ...place];
+    this.putPage(page);
+  }
+
+  /** Writes before a line begins what a crash must not lose: that lines of its page may have begun, and a price that has risen. */
+  begin(n: number, taskId: string, price: number, typicalSeconds: number): void {
+    const at = Math.floor(n / pageLines);
+    if (this.current.begun < at) this.write({ ...this.current, begun: at, typicalSeconds });
+    if ((this.assigned(n)?.[1] ?? 0) < price) this.reassign(n, taskId, price);
   }
 
   putLine({ n, status, charged, result }: EndedLine): void {
@@ -196,8 +258,8 @@ export class BatchStore {
   /** The ended lines that match, in the order of the input or from its end, and whether there are more of them. */
   select({ status, code, after, limit, isNewest }: LineQuery): EndedLines {
     const rows = this.#storage.sql
-      .exec<{ n: number; result: string }>(
-        `SELECT n, result FROM line WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR json_extract(result, '$.error.code') = ?2)
+      .exec<{ n: number; result: string; delivery: DeliveryOutcome | null }>(
+        `SELECT n, result, (SELECT outcome FROM delivery WHERE delivery.n = line.n) AS delivery FROM line WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR json_extract(result, '$.error.code') = ?2)
            AND (?3 IS NULL OR n > ?3) ORDER BY n ${isNewest ? "DESC" : "ASC"} LIMIT ?4`,
         status ?? null,
         code ?? null,

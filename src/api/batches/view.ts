@@ -10,12 +10,13 @@ interface Sums {
   failed: number;
   charged: number;
   reserved: number;
+  deliveries: { delivered: number; failed: number };
 }
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
 /** `GET /v1/batches/{id}`. */
-export function toView(batch: Batch, { running, completed, failed, charged, reserved }: Sums) {
+export function toView(batch: Batch, { running, completed, failed, charged, reserved, deliveries }: Sums) {
   const { terms, status, total, waiting, errors, resultsFile, endedAt, typicalSeconds, expected } = batch;
   const left = total - completed - failed;
   return {
@@ -35,6 +36,7 @@ export function toView(batch: Batch, { running, completed, failed, charged, rese
     ...(terms.reference !== undefined && { reference: terms.reference }),
     ...(terms.openAi && { openai: terms.openAi }),
     ...(terms.deliverTo && { deliver_to: terms.deliverTo }),
+    ...((terms.deliverTo || deliveries.delivered + deliveries.failed > 0) && { deliveries }),
     ...(waiting && endedAt === undefined && { waiting_for: waiting.for }),
     ...(status === "in_progress" &&
       typicalSeconds !== undefined && { estimated_time: Math.ceil(left / terms.concurrency) * typicalSeconds }),

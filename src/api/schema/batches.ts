@@ -1,13 +1,32 @@
 /** Schemas of answers about batches. */
 
 import * as z from "zod/mini";
+import { chatCompletion } from "./chat.ts";
 import { amount, count, listAnswer, time } from "./shared.ts";
+import { taskData } from "./tasks.ts";
 
 const lineFault = z.strictObject({
   line: z.int().check(z.gte(1), z.describe("The number of the line, from 1.")),
   code: z.string(),
   message: z.string(),
   param: z.nullable(z.string()),
+});
+
+/** A line of a batch's results. */
+export const batchResult = z.strictObject({
+  custom_id: z.nullable(z.string()).check(z.describe("null if the line was not JSON, or had no id.")),
+  status: z.enum(["completed", "failed"]),
+  task: z.optional(z.string().check(z.describe("The id of its task; missing for chats and for lines that were refused."))),
+  response: z.optional(
+    z.union([taskData, chatCompletion]).check(z.describe("`data` of the task's status query, or the answer of the chat.")),
+  ),
+  error: z.optional(
+    z
+      .strictObject({ code: z.string(), message: z.string(), param: z.optional(z.nullable(z.string())) })
+      .check(z.describe("Why the line failed; `param` of a line that was refused.")),
+  ),
+  cost: z.strictObject({ reserved: amount, charged: amount, returned: amount }).check(z.describe("In balance units.")),
+  openai: z.optional(z.unknown().check(z.describe("Of a line that came on OpenAI's paths: what its answer shows of the request."))),
 });
 
 export const batch = z.strictObject({
@@ -35,6 +54,11 @@ export const batch = z.strictObject({
       .check(z.describe("Of a batch that was begun on OpenAI's paths: what was sent there.")),
   ),
   deliver_to: z.optional(z.strictObject({ destination: z.string(), prefix: z.optional(z.string()) })),
+  deliveries: z.optional(
+    z
+      .strictObject({ delivered: count, failed: count })
+      .check(z.describe("How many lines' files have arrived in the caller's bucket, and how many have not; others follow.")),
+  ),
   waiting_for: z.optional(z.enum(["balance", "open_tasks"]).check(z.describe("Why nothing begins at the moment."))),
   estimated_time: z.optional(count.check(z.describe("Seconds still expected."))),
   results_file: z.optional(z.string().check(z.describe("The id of the file with the results, once the batch has ended."))),

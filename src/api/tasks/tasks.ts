@@ -1,4 +1,4 @@
-/** Cancels and deletes tasks. */
+/** What the owner of a task does with it: cancelling, deleting, delivering again. */
 
 import type { AppContext } from "../request/context.ts";
 import { ApiError } from "../../base/errors.ts";
@@ -31,4 +31,18 @@ export async function deleteTask(c: AppContext, taskId: string): Promise<Respons
   if (done === "open") throw new ApiError("task_not_final");
   if (done === "unavailable") throw new ApiError("unavailable");
   return respond(c, null, 204);
+}
+
+/** Delivers the files of a completed task again at once. Answers before the bucket does. */
+export async function repeatDelivery(c: AppContext, taskId: string): Promise<Response> {
+  await readNoBody(c);
+  const id = toObjectId(c.env.TASKS, taskId);
+  const done = id && (await c.env.TASKS.get(id).repeatDelivery(readQuestion(c, "generic")));
+  if (!done) throw new ApiError("task_not_found");
+  c.set("task", taskId);
+  if (done === "open") throw new ApiError("task_not_final");
+  if (done === "none") throw new ApiError("delivery_not_found");
+  if (done === "gone") throw new ApiError("asset_expired");
+  forgetAnswers(taskId);
+  return answer(c, JSON.parse(done.text) as object);
 }

@@ -223,6 +223,7 @@ const Details = ({ batch }: { batch: Batch }) => {
     input_file: input,
     results_file: results,
     deliver_to: delivery,
+    deliveries,
   } = batch;
   const file = (fileId: string) => <a href={`/console/files/${fileId}/content`}>{cutId(fileId)}</a>;
   return (
@@ -235,6 +236,13 @@ const Details = ({ batch }: { batch: Batch }) => {
             [t("batch_lines"), counts.total === 0 ? "–" : countText(language, counts.total)],
             [t("batch_at_once"), String(concurrency)],
             delivery !== undefined && [t("deliver_to"), delivery.destination],
+            deliveries !== undefined && [
+              t("delivery"),
+              t("delivery_counts", {
+                delivered: countText(language, deliveries.delivered),
+                failed: countText(language, deliveries.failed),
+              }),
+            ],
             [t("batch_began"), <ClockTime ms={1000 * createdAt} />],
             endedAt !== undefined && [t("batch_ended"), <ClockTime ms={1000 * endedAt} />],
             results !== undefined && [t("batch_results_file"), file(results)],

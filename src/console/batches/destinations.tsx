@@ -6,6 +6,7 @@ import { type Destination, type DestinationTest, readDestinations, readDestinati
 import { askGateway, nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
+import { BucketAnswer } from "../parts/delivery.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -46,14 +47,10 @@ const Outcome = ({ test }: { test: DestinationTest }) => {
           const tried = test[step];
           if (!tried) return null;
           const isGood = tried.status !== undefined && tried.status < 300;
-          const answer =
-            tried.fault === undefined
-              ? [`HTTP ${tried.status ?? ""}`, tried.code].filter(Boolean).join(" ")
-              : t(`destination_fault_${tried.fault}`);
           return (
             <li>
               {t(`destination_${step}`)}: {isGood ? "✓ " : ""}
-              {answer} <span class="meta">{tried.ms} ms</span>
+              <BucketAnswer tried={tried} /> <span class="meta">{tried.ms} ms</span>
             </li>
           );
         })}

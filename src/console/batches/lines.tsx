@@ -5,6 +5,7 @@ import type { LineQuery } from "../../tasks/batch-line.ts";
 import { readBatch, type TaskData } from "../answers.ts";
 import { askGateway, nothingHere, page } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
+import { DeliveryPill } from "../parts/delivery.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { StatusPill } from "../parts/status.tsx";
@@ -24,6 +25,8 @@ export interface Line {
   response?: TaskData;
   error?: { code: string; message: string; param?: string | null };
   cost: { charged: number };
+  /** How the delivery of its files has ended. */
+  delivery: "delivered" | "delivery_failed" | undefined;
 }
 
 /** Ended lines; undefined if the account has no such batch. */
@@ -32,7 +35,11 @@ export async function readLines(c: ConsoleContext, id: string, query: LineQuery)
   if (!found) return undefined;
   return {
     hasMore: found.hasMore,
-    lines: found.lines.map(({ n, result }) => ({ ...(JSON.parse(result) as Omit<Line, "n">), n })),
+    lines: found.lines.map(({ n, result, delivery }) => ({
+      ...(JSON.parse(result) as Omit<Line, "n" | "delivery">),
+      n,
+      delivery: delivery ?? undefined,
+    })),
   };
 }
 
@@ -62,7 +69,7 @@ export const LineRows = ({ lines, previews, label }: RowsProps) => {
         { name: "", isExtra: true },
       ]}
     >
-      {lines.map(({ n, custom_id: id, task, error, status, cost }) => {
+      {lines.map(({ n, custom_id: id, task, error, status, cost, delivery }) => {
         const preview = task === undefined ? undefined : previews.get(task);
         return (
           <tr>
@@ -85,7 +92,10 @@ export const LineRows = ({ lines, previews, label }: RowsProps) => {
                   </span>
                 </>
               ) : (
-                <StatusPill task={{ status }} />
+                <span class="row">
+                  <StatusPill task={{ status }} />
+                  {delivery && <DeliveryPill delivery={{ status: delivery === "delivered" ? "delivered" : "failed" }} />}
+                </span>
               )}
             </td>
             <td class="num hide-s">

@@ -1,4 +1,4 @@
-// Script of the playground's tray: images are chosen, dropped, pasted, named by a URL, or taken from the gallery.
+// Script of the playground's tray: images are chosen, dropped, pasted, named by a URL, or taken from the gallery and the account's files.
 
 const tray = () => document.querySelector("#tray");
 const more = () => /** @type {HTMLElement | null} */ (document.querySelector("#tray-more"));
@@ -85,7 +85,7 @@ function addFiles(files) {
   }
 }
 
-/** Adds an image by its URL, which is not loaded: pages load nothing from other hosts. */
+/** Adds an image by its URL, which is not loaded: pages load nothing from other hosts. Images of the account's files are. */
 function addUrl() {
   const input = document.querySelector("#tray-url");
   if (!(input instanceof HTMLInputElement) || input.value === "" || !input.reportValidity()) return;
@@ -93,7 +93,8 @@ function addUrl() {
   const isAdded = add((item) => {
     setValue(item, "url", url);
     const host = item.querySelector(".clip");
-    if (host) host.textContent = URL.parse(url)?.host ?? url;
+    if (url.startsWith("file_")) showImage(item, `/console/files/${url}/content`, url);
+    else if (host) host.textContent = URL.parse(url)?.host ?? url;
   });
   if (isAdded) input.value = "";
 }
@@ -140,10 +141,11 @@ document.addEventListener("click", (event) => {
   if (!(use instanceof HTMLElement) || !more()) return;
   event.preventDefault();
   const from = use.dataset["use"] ?? "";
+  const isFile = from.startsWith("file_");
   add((item) => {
-    setValue(item, "task", from);
+    setValue(item, isFile ? "url" : "task", from);
     const shown = use.querySelector("img") ?? use.closest("figure")?.querySelector("img");
-    showImage(item, `/console/playground/picture/${from}`, shown?.alt ?? "");
+    showImage(item, isFile ? `/console/files/${from}/content` : `/console/playground/picture/${from}`, shown?.alt ?? "");
   });
   const sheet = document.querySelector("#pictures:popover-open");
   if (sheet instanceof HTMLElement) sheet.hidePopover();

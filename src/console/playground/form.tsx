@@ -1,5 +1,6 @@
 /** The left pane: the model, its fields, and the bar with the submit button, which shows the price. */
 
+import { SelectField } from "../parts/field.tsx";
 import { FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { OutOfBalance } from "../parts/out-of-balance.tsx";
 import { Money } from "../parts/money.tsx";
@@ -39,7 +40,7 @@ const isInSight = (field: Field): boolean =>
 const paired = new Set(["n", "quality"]);
 
 /** Names of the form's own inputs, which are not fields of the model. */
-const own = new Set(["model", "shown", "key", "do", "kind", "with", "run"]);
+const own = new Set(["model", "shown", "key", "do", "kind", "with", "run", "deliver_to"]);
 
 /** Values of other models' fields: they are restored when their model is chosen again. */
 function Kept({ fields, typed }: { fields: Field[]; typed: Typed }) {
@@ -111,6 +112,21 @@ function Fields({ state }: { state: FormState }) {
     </>
   );
 }
+
+/** The bucket that gets the files; nothing if the account has no destination. */
+const DeliverTo = ({ destinations, value }: { destinations: string[]; value: string | undefined }) => {
+  const { t } = useAround();
+  if (destinations.length === 0) return null;
+  const options = destinations.map((name) => ({ value: name, text: name }));
+  return (
+    <SelectField
+      name="deliver_to"
+      label={t("deliver_to")}
+      options={[{ value: "", text: t("deliver_nowhere") }, ...options]}
+      value={value}
+    />
+  );
+};
 
 /** The remaining balance. */
 export const Left = ({ remaining, isSwapped }: { remaining: number | null; isSwapped?: boolean }) => {
@@ -220,6 +236,7 @@ export function PlaygroundForm({ view }: { view: View }) {
         <Picker choices={choices} choice={choice} />
         <Fields state={state} />
         <Compare choices={choices} choice={choice} others={others} />
+        <DeliverTo destinations={view.destinations} value={typed.get("deliver_to")?.[0]} />
         <Kept fields={fields} typed={typed} />
         {!fields.some(({ as }) => as === "pictures") && (
           <fieldset hidden disabled>

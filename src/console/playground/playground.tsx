@@ -40,6 +40,8 @@ async function open(c: ConsoleContext): Promise<Response> {
   const typed = task
     ? toTyped(fields, { ...parameters, ...(kind === "remix" && { video_id: made?.taskId }) })
     : carriedOver(fields, queried(query));
+  const destination = task?.submission.deliverTo?.destination;
+  if (destination !== undefined) typed.set("deliver_to", [destination]);
   const lostImages = JSON.stringify([parameters?.images, parameters?.image_with_roles]).includes('"inline"');
   return playgroundPage(c, await buildView(c, { choices, choice, typed, lostImages, runs: ids }));
 }

@@ -1,11 +1,13 @@
 /** The runs beside the form: refreshing and cancelling them; and the account's images for the tray. */
 
 import type { ConsoleContext } from "../context.ts";
+import { listFiles } from "../../db/files.ts";
 import { askGateway, nothingHere } from "../frame.tsx";
 import { taskImages, taskPrompt, readTasks, type TaskData } from "../answers.ts";
 import { Coloured } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { isGone, isOpen } from "../tasks/answers.ts";
+import { maxImageBytes } from "./images.ts";
 import { Balance, part } from "./page.tsx";
 import { Runs, State } from "./result.tsx";
 import { openPicture } from "./run.ts";
@@ -55,16 +57,47 @@ export async function cancelRuns(c: ConsoleContext): Promise<Response> {
 }
 
 const picturesShown = 24;
+/** The newest files, of which some are images. */
+const filesRead = 100;
 
-/** `GET /console/playground/pictures`: the newest images of the account, to choose from. */
+/** An image to choose: of a task (`task_…/0`), or a stored file by its id. */
+interface Pick {
+  from: string;
+  source: string;
+  name: string;
+}
+
+const Picks = ({ title, picks }: { title: string; picks: Pick[] }) =>
+  picks.length === 0 ? null : (
+    <section>
+      <h3>{title}</h3>
+      <ul class="picks">
+        {picks.slice(0, picturesShown).map(({ from, source, name }) => (
+          <li>
+            <button type="button" data-use={from} title={name}>
+              <img src={source} alt={name} loading="lazy" />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+
+/** `GET /console/playground/pictures`: the newest images of the account and its stored files, to choose from. */
 export async function pictures(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
   if (c.req.header("hx-request") === undefined) return c.redirect("/console/tasks?kind=image&status=completed", 303);
-  const answer = await askGateway(c, `/v1/tasks?kind=image&status=completed&limit=${picturesShown}`);
+  const [answer, stored] = await Promise.all([
+    askGateway(c, `/v1/tasks?kind=image&status=completed&limit=${picturesShown}`),
+    listFiles(c.env.DB, c.get("caller"), { limit: filesRead }, Date.now()),
+  ]);
   const tasks = answer.ok ? (await readTasks(answer)).data.filter((task) => !isGone(task)) : [];
   const images = tasks.flatMap((task) =>
-    taskImages(task).map(({ url }, at) => ({ from: `${task.id}/${at}`, url: url[0], prompt: taskPrompt(task) })),
+    taskImages(task).map(({ url: [source = ""] }, at) => ({ from: `${task.id}/${at}`, source, name: taskPrompt(task) ?? "" })),
   );
+  const files = stored
+    .filter(({ type, bytes }) => type.startsWith("image/") && bytes <= maxImageBytes)
+    .map(({ id, name }) => ({ from: id, source: `/console/files/${id}/content`, name: name ?? id }));
   return part(
     c,
     <>
@@ -74,19 +107,9 @@ export async function pictures(c: ConsoleContext): Promise<Response> {
           <Icon name="x" />
         </button>
       </header>
-      {images.length === 0 ? (
-        <p class="muted">{t("no_images_yet")}</p>
-      ) : (
-        <ul class="picks">
-          {images.slice(0, picturesShown).map(({ from, url, prompt }) => (
-            <li>
-              <button type="button" data-use={from} title={prompt}>
-                <img src={url} alt={prompt} loading="lazy" />
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      {images.length === 0 && files.length === 0 && <p class="muted">{t("no_images_yet")}</p>}
+      <Picks title={t("tasks")} picks={images} />
+      <Picks title={t("files")} picks={files} />
     </>,
   );
 }

@@ -1,5 +1,6 @@
-/** The tray: all images of a request, each with its role. The script of the page adds to it; without script there are plain inputs. */
+/** The tray: all images of a request, each with its role: chosen files, URLs, stored files of the account, images of its tasks. The script of the page adds to it; without script there are plain inputs. */
 
+import { fileDigest } from "../../base/file-id.ts";
 import { valueLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -8,6 +9,8 @@ import type { Field, Typed } from "./fields.ts";
 import { maxImageBytes } from "./images.ts";
 
 const pictureTypes = "image/png,image/jpeg,image/webp";
+/** A URL, or the id of a file. */
+const addressPattern = "https?://.+|file_.+";
 /** The number of inputs without script: more than three images at once are rare. */
 const plainRows = 3;
 
@@ -37,19 +40,25 @@ interface ItemProps {
   roles: string[];
 }
 
+/** Where the console shows an image of the account; undefined for an image on another host. */
+const ownSource = ({ url = "", task = "" }: Pick<ItemProps, "url" | "task">): string | undefined => {
+  if (task !== "") return `/console/playground/picture/${task}`;
+  return fileDigest(url) === undefined ? undefined : `/console/files/${url}/content`;
+};
+
 const Item = ({ at, url = "", task = "", role, roles }: ItemProps) => {
   const { t } = useAround();
-  const host = URL.parse(url)?.host ?? url;
+  const own = ownSource({ url, task });
   return (
     <li>
       <span class="shot">
-        {task === "" ? (
+        {own === undefined ? (
           <>
             <Icon name="globe" />
-            <span class="clip">{host}</span>
+            <span class="clip">{URL.parse(url)?.host ?? url}</span>
           </>
         ) : (
-          <img src={`/console/playground/picture/${task}`} alt={t("gallery_image")} />
+          <img src={own} alt={t(task === "" ? "file" : "gallery_image")} />
         )}
       </span>
       <input type="hidden" name={`pictures.${at}.url`} value={url} />
@@ -94,7 +103,15 @@ export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) =
         data-too-many={t("too_many_images", { most: field.most })}
         data-not-image={t("not_an_image")}
       >
-        <input class="in sm grow0" type="url" id="tray-url" placeholder="https://…" aria-label={t("add_image_url")} />
+        <input
+          class="in sm grow0"
+          inputmode="url"
+          id="tray-url"
+          placeholder="https://…"
+          pattern={addressPattern}
+          title={t("add_image_url")}
+          aria-label={t("add_image_url")}
+        />
         <button class="btn sm" type="button" data-add-url>
           {t("add")}
         </button>
@@ -119,9 +136,11 @@ export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) =
               <input type="file" name={`pictures.${at}`} accept={pictureTypes} aria-label={t("image_of", { number: at + 1 })} />
               <input
                 class="in sm"
-                type="url"
+                inputmode="url"
                 name={`pictures.${at}.url`}
                 placeholder="https://…"
+                pattern={addressPattern}
+                title={t("add_image_url")}
                 aria-label={t("address_of", { number: at + 1 })}
               />
               {field.roles.length > 0 && <Role roles={field.roles} at={at} role={field.roles[Math.min(at, field.roles.length - 1)]} />}

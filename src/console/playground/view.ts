@@ -2,6 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { findHelper } from "../billing/credit.tsx";
+import { listDestinations } from "../../db/destinations.ts";
 import { remaining } from "../../db/ledger.ts";
 import { type TaskData, taskPrompt, readTask, readTasks } from "../answers.ts";
 import { askGateway } from "../frame.tsx";
@@ -53,6 +54,8 @@ export interface View extends Required<Omit<Shown, "problem" | "runs">> {
   /** Sent with the form: the same key and values are one task. */
   key: string;
   videos: { id: string; title: string }[];
+  /** The names of the account's destinations. */
+  destinations: string[];
   runs: TaskData[];
   /** The newest tasks. */
   history: History;
@@ -76,7 +79,10 @@ export function listCandidates({ choices, choice, typed }: Pick<Shown, "choices"
 }
 
 /** The request of a model's form. */
-export const requestIn = ({ choice, fields, typed }: Candidate, images: Images) => toRequest(choice, buildBody(fields, typed, images));
+export function requestIn({ choice, fields, typed }: Candidate, images: Images): ReturnType<typeof toRequest> {
+  const destination = choice.action === "chat" ? "" : (typed.get("deliver_to")?.[0] ?? "");
+  return toRequest(choice, { ...buildBody(fields, typed, images), ...(destination !== "" && { deliver_to: { destination } }) });
+}
 
 /** The tasks with these ids; unknown ones and other accounts' are left out. */
 export async function readRuns(c: ConsoleContext, ids: string[]): Promise<TaskData[]> {
@@ -140,10 +146,11 @@ async function findWayOut(
 export async function buildView(c: ConsoleContext, shown: Shown): Promise<View> {
   const { choice, typed, images = new Map(), problem, problems = new Map<string, string[]>(), lostImages = false, runs = [] } = shown;
   const isChat = choice.action === "chat";
-  const [found, history, videos, balance] = await Promise.all([
+  const [found, history, videos, destinations, balance] = await Promise.all([
     readRuns(c, runs),
     isChat ? { tasks: [], previews: new Map() } : readHistory(c),
     readVideos(c, choice),
+    isChat ? [] : listDestinations(c.env.DB, c.get("account").id),
     left(c),
   ]);
   const candidates = listCandidates(shown);
@@ -163,6 +170,7 @@ export async function buildView(c: ConsoleContext, shown: Shown): Promise<View> 
     tooDear: await findWayOut(c, shown, amount, balance),
     key: typed.get("key")?.[0] ?? crypto.randomUUID(),
     videos,
+    destinations: destinations.map(({ name }) => name),
     runs: found,
     history,
   };

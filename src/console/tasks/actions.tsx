@@ -11,7 +11,7 @@ import { isGone, isOpen, type Refusal } from "./answers.ts";
 import { isRepeatable, lacksImages } from "./request.ts";
 import { describeFile } from "./result.tsx";
 
-export type FormName = "again" | "cancel" | "remix" | "character" | "callback";
+export type FormName = "again" | "cancel" | "remix" | "character" | "callback" | "delivery";
 
 /** An invalid form: the message, and the typed values. */
 export interface Refused {

@@ -42,13 +42,15 @@ async function receipt(c: ConsoleContext): Promise<Response> {
   });
 }
 
-/** Sends the task's callback again at once; the page then shows how it ends. */
-async function sendCallback(c: ConsoleContext): Promise<Response> {
-  const id = c.req.param("id") ?? "";
-  const answer = await askGateway(c, `${taskPath(id)}/callback`, { method: "POST" });
-  if (answer.ok) return c.redirect(`/console/tasks/${id}#callback`, 303);
-  return taskPage(c, id, { form: "callback", refusal: await readRefusal(answer), typed: () => "" });
-}
+/** Sends the task's callback, or delivers its files, again at once; the page then shows how it ends. */
+const sendAgain =
+  (what: "callback" | "delivery") =>
+  async (c: ConsoleContext): Promise<Response> => {
+    const id = c.req.param("id") ?? "";
+    const answer = await askGateway(c, `${taskPath(id)}/${what}`, { method: "POST" });
+    if (answer.ok) return c.redirect(`/console/tasks/${id}#${what}`, 303);
+    return taskPage(c, id, { form: what, refusal: await readRefusal(answer), typed: () => "" });
+  };
 
 export const tasks = new Hono<ConsoleEnvironment>()
   .use(signedIn)
@@ -60,7 +62,8 @@ export const tasks = new Hono<ConsoleEnvironment>()
   .get("/:id/download", (c) => download(c, [c.req.param("id")]))
   .get("/:id/receipt", receipt)
   .post("/:id/thumbnail", keepThumbnail)
-  .post("/:id/callback", sendCallback)
+  .post("/:id/callback", sendAgain("callback"))
+  .post("/:id/delivery", sendAgain("delivery"))
   .post(
     "/:id/cancel",
     form("cancel", (c, { id }) => askGateway(c, `/v1/tasks/${id}/cancel`, { method: "POST" })),

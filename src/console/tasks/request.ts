@@ -20,12 +20,13 @@ export const lacksImages = ({ parameters: { images = [], image_with_roles = [], 
 /** True if the whole request still exists. */
 export const isRepeatable = (submission: Submission) => !submission.isCut && !lacksImages(submission);
 
-/** The request body for the API. Records have the fields of `metadata` on the same level as others; the model's schema identifies them. */
-export async function toApiRequest(c: ConsoleContext, { kind, model, parameters, source }: Submission): Promise<ApiRequest> {
-  if (kind === "remix") return { path: `/v1/videos/${source?.taskId}/remix`, body: { model, ...parameters } };
-  if (parameters.input) return { path: "/v1/tasks", body: { model, ...parameters } };
+/** The request body for the API, to the same destination. A presigned URL was for one file. Records have the fields of `metadata` on the same level as others; the model's schema identifies them. */
+export async function toApiRequest(c: ConsoleContext, { kind, model, parameters, source, deliverTo }: Submission): Promise<ApiRequest> {
+  const given = { model, ...(deliverTo?.url === undefined && deliverTo && { deliver_to: deliverTo }) };
+  if (kind === "remix") return { path: `/v1/videos/${source?.taskId}/remix`, body: { ...given, ...parameters } };
+  if (parameters.input) return { path: "/v1/tasks", body: { ...given, ...parameters } };
   const entry = (await usableModels(c)).find(({ id }) => id === model);
-  return { path: kind === "image" ? "/v1/images/generations" : "/v1/videos/generations", body: { model, ...nested(parameters, entry) } };
+  return { path: kind === "image" ? "/v1/images/generations" : "/v1/videos/generations", body: { ...given, ...nested(parameters, entry) } };
 }
 
 function nested(parameters: object, entry: ModelEntry | undefined): object {

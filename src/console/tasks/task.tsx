@@ -22,6 +22,7 @@ import { Actions, HeadActions, type Refused } from "./actions.tsx";
 import { isGone, isOpen, readRefusal, saysFree, taskTitle, usableModels } from "./answers.ts";
 import { Attempts } from "./attempts.tsx";
 import { Callback, readTaskCallback } from "./callback.tsx";
+import { Delivery } from "./delivery.tsx";
 import { Details, Receipt, Timeline } from "./facts.tsx";
 import { Figures, readSubmissionAnswer } from "./figures.tsx";
 import { live } from "./live.ts";
@@ -29,13 +30,13 @@ import { Result } from "./result.tsx";
 import { sentCode } from "./sent.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
-/** The page refreshes itself for a callback whose next attempt is within this time. */
+/** The page refreshes itself for a callback or a delivery whose next attempt is within this time. */
 const soonMs = 15_000;
 
 /** When the page refreshes itself: while something happens, and once when its files expire. */
-function nextRenewal(task: TaskData, { callback }: Task): "every 2s" | "every 3s" | "expired" | undefined {
+function nextRenewal(task: TaskData, { callback, delivery }: Task): "every 2s" | "every 3s" | "expired" | undefined {
   if (isOpen(task)) return "every 2s";
-  if (callback?.state === "pending" && (callback.step?.at ?? 0) < Date.now() + soonMs) return "every 3s";
+  for (const one of [callback, delivery]) if (one?.state === "pending" && (one.step?.at ?? 0) < Date.now() + soonMs) return "every 3s";
   return task.expires_at !== undefined && !isGone(task) ? "expired" : undefined;
 }
 
@@ -177,6 +178,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
           <Figures record={record} cost={cost} first={first} typicalSeconds={catalog.named(task.model)?.typicalSeconds} />
           <Waterfall record={record} isAdmin={account.admin === 1} />
           {account.admin === 1 && <Attempts record={record} />}
+          <Delivery task={task} place={record.submission.deliverTo?.destination} />
           {callback && <Callback callback={callback} />}
           {await exchange(c, task, record.submission)}
         </div>

@@ -38,9 +38,9 @@ const views: Record<ViewName, { kinds: Submission["kind"][]; view: typeof generi
   character: { kinds: ["character"], view: characterView },
 };
 
-/** True if the files of a completed task have not been delivered yet: its answer still changes. */
-const isDelivering = ({ status, submission, delivery }: Task) =>
-  status === "completed" && submission.deliverTo !== undefined && (delivery?.state ?? "pending") === "pending";
+/** True if the files of a completed task have not been delivered: its answer still changes, also after a failure, which its owner may repeat. */
+const isUndelivered = ({ status, submission, delivery }: Task) =>
+  status === "completed" && submission.deliverTo !== undefined && delivery?.state !== "delivered";
 
 /** What has changed in the delivery. */
 const deliveryMark = ({ delivery }: Task) =>
@@ -60,6 +60,6 @@ export async function answerStatusQuery(
     etag: `W/"${task.status}-${progressAt(task, now)}-${task.finalAt ?? task.createdAt}${deliveryMark(task)}-${language}"`,
     text: JSON.stringify(view(task, await signLinks(task, base, secret), language, now)),
     retryAfter: isOver ? undefined : pollSeconds[task.submission.kind],
-    keptUntil: isOver && !isDelivering(task) ? Math.min(task.finalAt + recordMs(), now + keptMs) : undefined,
+    keptUntil: isOver && !isUndelivered(task) ? Math.min(task.finalAt + recordMs(), now + keptMs) : undefined,
   };
 }

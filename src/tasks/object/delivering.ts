@@ -42,11 +42,13 @@ async function deliverAndReport(task: CompletedTask, lease: string, record: Reco
   if (reported) record.commit(reported);
 }
 
-/** Writes the end of the delivery among the account's events, and begins its callback. Repeated by the alarm until it succeeds. */
+/** Writes the end of the delivery among the account's events and in its batch, and begins its callback. Repeated by the alarm until it succeeds. */
 export async function announceDelivery(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
-  const { accountId, callbackUrl } = task.submission;
+  const { accountId, callbackUrl, batch } = task.submission;
+  const outcome = deliveryOutcome(task.delivery!);
   try {
-    await env.WALLETS.getByName(accountId).noteDelivery(task.id, deliveryOutcome(task.delivery!));
+    await env.WALLETS.getByName(accountId).noteDelivery(task.id, outcome);
+    if (batch) await env.BATCHES.get(env.BATCHES.idFromString(batch.batch)).lineDelivered(batch.line, task.id, outcome);
     const hasReceiver = callbackUrl !== undefined || (await hasEndpoint(env.DB, accountId));
     if (record.task !== task) return; // the alarm repeats it
     const announced = deliveries.announced(task);

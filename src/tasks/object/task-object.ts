@@ -20,6 +20,7 @@ import * as steps from "./steps.ts";
 import { isChargedWhenCancelled } from "./upstream.ts";
 import { reportToWallet } from "./wallet-calls.ts";
 import * as afterEnd from "../transitions/after-end.ts";
+import { deliveryRepeated } from "../transitions/delivery.ts";
 import * as outcomes from "../transitions/outcomes.ts";
 import * as transitions from "../transitions/task.ts";
 import { isFinal, type Submission, type Task, type CallbackReport } from "../record.ts";
@@ -166,6 +167,20 @@ export class TaskObject extends DurableObject<Env> {
     const begun = this.#record.commit(callbacks.callbackBegun(task, Date.now()));
     await sendCallback(begun, this.env);
     return begun;
+  }
+
+  /**
+   * Delivers the files of a completed task at once, at its owner's request. null if the task does not exist, "open" if it is not final, "none"
+   * if nothing is to be delivered, "gone" if its files are deleted or about to be.
+   */
+  async repeatDelivery(question: Question): Promise<Answer | "open" | "none" | "gone" | null> {
+    const task = this.#ownedBy(question.accountId);
+    if (!task) return null;
+    if (!isFinal(task)) return "open";
+    if (task.status !== "completed" || !task.submission.deliverTo) return "none";
+    const repeated = deliveryRepeated(task, Date.now());
+    if (!repeated) return "gone";
+    return this.#answer(question, repeated === task ? task : this.#record.commit(repeated));
   }
 
   /**

@@ -38,6 +38,18 @@ export const deliveryBegun = <T extends FinalTask>(task: T, now: number): T =>
     ? { ...task, delivery: { state: "pending", step: { do: "wait", at: now }, failures: 0, attempts: [], files: [] } }
     : task;
 
+/**
+ * The owner requests the delivery at once: files that have arrived are sent again only if all have. Unchanged while an attempt runs or an end
+ * is announced. undefined if the files are about to be deleted.
+ */
+export function deliveryRepeated(task: CompletedTask, now: number): CompletedTask | undefined {
+  const { delivery } = task;
+  if (!delivery || delivery.step?.do === "delivering" || delivery.step?.do === "announce") return task;
+  const files = delivery.state === "delivered" ? [] : delivery.files;
+  const again = withStep({ ...task, delivery: { ...delivery, state: "pending", failures: 0, files } }, { do: "wait", at: now });
+  return attemptMs(again, now) > 0 ? again : undefined;
+}
+
 /** The files that have not arrived yet, by their names at the far end. */
 export function filesLeft({ result, delivery, submission }: CompletedTask): ReturnType<typeof listFiles> {
   const arrived = new Set(delivery?.files.map(({ name }) => name));

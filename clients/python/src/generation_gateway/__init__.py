@@ -21,9 +21,6 @@ from ._errors import (
     TaskFailedError as TaskFailedError,
     UnauthorizedError as UnauthorizedError,
 )
-from ._shared import (
-    BatchResult as BatchResult,
-)
 from ._sync import (
     Download as Download,
     Gateway as Gateway,

@@ -15,7 +15,6 @@ import httpx
 
 from ._errors import APIConnectionError, APITimeoutError, DeliveryFailedError, TaskFailedError, to_error
 from ._shared import (
-    BatchResult,
     Config,
     EventReader,
     Headers,
@@ -584,20 +583,24 @@ class AsyncBatches:
                 return batch
             await asyncio.sleep(3)
 
-    async def results(self, batch_id: str) -> AsyncIterator[BatchResult]:
+    async def results(self, batch_id: str) -> AsyncIterator[t.BatchResult]:
         """The results that are there, in the order of the input, while they arrive. A cut answer is continued."""
-        seen: set[str] = set()
+        # How often a line of each id was returned: two lines may have the same one, or none.
+        returned: dict[str | None, int] = {}
         cuts = 0
         while True:
+            seen: dict[str | None, int] = {}
             response = await self._http.open("GET", f"/v1/batches/{batch_id}/results")
             try:
                 async for line in response.aiter_lines():
                     if not line:
                         continue
                     result = to_result(line)
-                    if result["custom_id"] not in seen:
+                    own = result["custom_id"]
+                    seen[own] = seen.get(own, 0) + 1
+                    if seen[own] > returned.get(own, 0):
+                        returned[own] = seen[own]
                         yield result
-                    seen.add(result["custom_id"])
                 return
             except (httpx.HTTPError, ValueError) as error:
                 cuts += 1

@@ -10,28 +10,17 @@ import re
 import time
 import uuid
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict, TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 import httpx
 
 from ._errors import APIConnectionError, APIError, APITimeoutError
-from .generated.types import Task
+from .generated.types import BatchResult, Task
 
 log = logging.getLogger("generation_gateway")
 
 Headers = Mapping[str, str]
-
-
-class BatchResult(TypedDict):
-    """A line of a batch's results."""
-
-    custom_id: str
-    status: str
-    task: NotRequired[str]
-    response: NotRequired[Any]
-    error: NotRequired[dict[str, Any]]
-    cost: float
 
 
 T = TypeVar("T")

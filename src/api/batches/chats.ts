@@ -1,0 +1,105 @@
+/** The chats of a batch: held in the wallet, asked for while other lines go on, and settled also after a crash. */
+
+import { lanes } from "../../base/concurrency.ts";
+import { newChatId } from "../../base/ids.ts";
+import { retry } from "../../base/retry.ts";
+import { type Charge, toUnits } from "../../db/ledger.ts";
+import type { ReserveAnswer } from "../../wallet/limits.ts";
+import { askUnattended } from "../chat/unattended.ts";
+import { type CheckedChat, reserveChat } from "./chat-line.ts";
+import type { Line } from "./lines.ts";
+import type { BatchStore, HeldChat } from "./state.ts";
+import { toLineError } from "./submit-line.ts";
+
+/** How a chat ended: stored with its line, or to be asked again after some milliseconds. */
+export type ChatEnd = { status: "completed" | "failed"; charged: number } | { againAfterMs: number };
+
+export class BatchChats {
+  readonly #env: Env;
+  readonly #background: Pick<ExecutionContext, "waitUntil">;
+  readonly #store: BatchStore;
+  /** The lines that are chats and begin or run, by number; undefined before a chat is held. */
+  readonly #runs = new Map<number, Promise<void> | undefined>();
+
+  constructor(env: Env, background: Pick<ExecutionContext, "waitUntil">, store: BatchStore) {
+    this.#env = env;
+    this.#background = background;
+    this.#store = store;
+  }
+
+  has(n: number): boolean {
+    return this.#runs.has(n);
+  }
+
+  /** Runs `start` for a line if fewer chats run than may, else returns false. */
+  async inTurn(n: number, start: () => Promise<boolean>): Promise<boolean> {
+    if (this.#runs.size >= lanes) return false;
+    this.#runs.set(n, undefined);
+    try {
+      return await start();
+    } finally {
+      if (!this.#runs.get(n)) this.#runs.delete(n);
+    }
+  }
+
+  /** Notes that the chat of a line runs until `run` is over; then calls `after`. The object stays in memory meanwhile. */
+  follow(n: number, run: Promise<void>, after: () => void): void {
+    const followed = run.finally(() => {
+      this.#runs.delete(n);
+      after();
+    });
+    this.#runs.set(n, followed);
+    this.#background.waitUntil(followed);
+  }
+
+  async allEnded(): Promise<void> {
+    await Promise.all([...this.#runs.values()].filter((run) => run !== undefined));
+  }
+
+  /** Holds a chat's price. If it throws, the hold may exist; `settle` releases it. */
+  async hold(n: number, charge: Charge, held: number): Promise<ReserveAnswer> {
+    this.#store.putChat({ n, charge, held, charged: 0, outcome: "provider_error" });
+    const made = await reserveChat(this.#env, charge, held);
+    if (made.answer !== "reserved" && this.#store.batch) this.#store.deleteChat(charge.taskId);
+    return made;
+  }
+
+  /** Asks for a held chat, and stores its line's end, which is to be settled then. undefined if the line has ended otherwise. */
+  async ask(n: number, line: Line, chat: CheckedChat, charge: Charge, mayRepeat: () => boolean): Promise<ChatEnd | undefined> {
+    const { terms } = this.#store.current;
+    const { requestId, accountId } = terms;
+    const asker = { env: this.#env, background: this.#background, requestId, accountId, files: chat.files };
+    const { result, charged, outcome, attempts } = await askUnattended(asker, charge.taskId, chat);
+    if (!this.#store.batch || this.#store.hasLine(n)) return undefined;
+    const { held } = chat;
+    const ended = { n, charge, held, charged, outcome, attempts };
+    if ("error" in result && result.error.code === "unavailable" && charged === 0 && mayRepeat()) {
+      this.#store.putChat(ended);
+      // Counted until it is released; then the line has another id.
+      await this.settle((one) => one.charge.taskId === charge.taskId);
+      return { againAfterMs: 1000 * Math.min(result.error.retryAfter ?? 0, 60) };
+    }
+    const cost = { reserved: toUnits(held), charged: toUnits(charged), returned: toUnits(held - charged) };
+    const status = "answer" in result ? "completed" : "failed";
+    const found = "answer" in result ? { response: result.answer } : { error: toLineError(result.error, terms) };
+    const shown = terms.openAi && { openai: line.openAi };
+    this.#store.endChat(
+      { n, status, charged, result: JSON.stringify({ custom_id: line.customId, status, ...found, cost, ...shown }) },
+      ended,
+    );
+    return { status, charged };
+  }
+
+  /** Settles the chats that `isMeant` selects. Repeating is safe. Throws if a wallet does not answer. */
+  async settle(isMeant: (chat: HeldChat) => boolean): Promise<void> {
+    for (const chat of this.#store.chats().filter(isMeant)) {
+      const { n, charge, charged, outcome, held, attempts } = chat;
+      await retry("settle", charge.taskId, async () =>
+        this.#env.WALLETS.getByName(charge.accountId).settle(charge, charged, outcome, held, undefined, attempts),
+      );
+      if (!this.#store.batch) return;
+      this.#store.deleteChat(charge.taskId);
+      if (this.#store.assigned(n)?.[0] === charge.taskId && !this.#store.hasLine(n)) this.#store.reassign(n, newChatId());
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/** A task's delivery: where its files go, which have arrived, the outcome of each attempt, and the button that delivers them again. */
+
+import type { TaskData } from "../answers.ts";
+import { useAround } from "../parts/context.ts";
+import { TimeOfDay } from "../parts/date-time.tsx";
+import { BucketAnswer, DeliveryPill, isWaiting } from "../parts/delivery.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Table } from "../parts/table.tsx";
+import { isGone } from "./answers.ts";
+
+/** `place`: the destination of the request; undefined for a presigned URL. */
+export const Delivery = ({ task, place }: { task: TaskData; place: string | undefined }) => {
+  const { t } = useAround();
+  const { delivery } = task;
+  if (!delivery) return null;
+  const { status, files, attempts } = delivery;
+  const isLater = isWaiting(delivery);
+  return (
+    <section id="delivery">
+      <div class="sub">
+        <h2>{t("delivery")}</h2>
+        <DeliveryPill delivery={delivery} />
+        {!isGone(task) && (status !== "pending" || isLater) && (
+          <form method="post" action={`/console/tasks/${task.id}/delivery`} class="push">
+            <button class="btn sm">
+              <Icon name="again" />
+              {t(isLater ? "delivery_now" : "delivery_again")}
+            </button>
+          </form>
+        )}
+      </div>
+      <p class="muted">
+        {t("deliver_to")}: {place ?? t("delivery_to_url")}
+      </p>
+      {files.length > 0 && (
+        <ul class="plain-list" aria-label={t("delivery_files")}>
+          {files.map(({ url }) => (
+            <li>
+              <code class="id path">{url}</code>
+            </li>
+          ))}
+        </ul>
+      )}
+      {attempts.length > 0 && (
+        <div class="gap0">
+          <Table
+            label={t("delivery_attempts")}
+            columns={[
+              "#",
+              t("callback_result"),
+              { name: t("callback_took"), isNumber: true },
+              { name: t("callback_when"), isNumber: true },
+            ]}
+          >
+            {attempts.map((attempt, at) => (
+              <tr>
+                <th scope="row">{at + 1}</th>
+                <td>
+                  <BucketAnswer tried={attempt} />
+                </td>
+                <td class="num">{attempt.ms} ms</td>
+                <td class="num">
+                  <TimeOfDay ms={1000 * attempt.at} />
+                </td>
+              </tr>
+            ))}
+          </Table>
+        </div>
+      )}
+    </section>
+  );
+};
