@@ -192,7 +192,10 @@ export async function reconcile(c: AppContext): Promise<Response> {
   const which = readQuery(c, reconcileQuery);
   await requireRow(which.after, (place) => accounts.findRow(c.env.DB, place.replace(/\..*/, "")));
   if (which.account && !(await accounts.findRow(c.env.DB, which.account))) throw new ApiError("not_found");
-  return answer(c, { object: "reconciliation", ...(await operationsWorker(c).reconcile(new Objects(c.env), which)) });
+  return answer(c, {
+    object: "reconciliation",
+    ...(await operationsWorker(c).reconcile(new Objects(c.env), { ...which, by: operator(c) })),
+  });
 }
 
 export async function testAlert(c: AppContext): Promise<Response> {

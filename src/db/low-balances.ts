@@ -1,5 +1,7 @@
 /** The balances below which the owners of accounts get an e-mail, in D1. */
 
+import { type Act, type Actor, auditRowIfChanged } from "./audit-log.ts";
+
 /** An account whose settled balance has fallen below its threshold since its owners were last told. Millionths. */
 export interface LowBalance {
   accountId: string;
@@ -13,7 +15,8 @@ export const findThreshold = async (db: D1Database, accountId: string): Promise<
   null;
 
 /** Sets the threshold, or ends the e-mails (null). Another threshold can be reached again at once. */
-export async function setThreshold(db: D1Database, accountId: string, threshold: number | null): Promise<void> {
+export async function setThreshold(db: D1Database, by: Actor, accountId: string, threshold: number | null): Promise<void> {
+  const before = await findThreshold(db, accountId);
   const statement =
     threshold === null
       ? removeThreshold(db, accountId)
@@ -23,7 +26,13 @@ export async function setThreshold(db: D1Database, accountId: string, threshold:
              ON CONFLICT DO UPDATE SET threshold = excluded.threshold, told_at = NULL WHERE threshold <> excluded.threshold`,
           )
           .bind(accountId, threshold);
-  await statement.run();
+  const act: Act = {
+    act: "low_balance_changed",
+    target: accountId,
+    ...(before !== null && { before: { below: before / 1e6 } }),
+    ...(threshold !== null && { after: { below: threshold / 1e6 } }),
+  };
+  await db.batch([statement, auditRowIfChanged(db, accountId, by, act)]);
 }
 
 export const removeThreshold = (db: D1Database, accountId: string): D1PreparedStatement =>

@@ -1,6 +1,7 @@
 /** Reconciliation: settles held entries again, releases holds without a task, returns grants of lost storage, and makes again what a restored database lost: entries, and changes of accounts' access. */
 
 import { nextAccounts } from "../db/accounts.ts";
+import type { Actor } from "../db/audit-log.ts";
 import { endAllSessions } from "../db/erasure.ts";
 import type { WalletEntry } from "../wallet/book.ts";
 import type { Objects } from "../rpc/objects.ts";
@@ -12,6 +13,8 @@ export interface ReconcileOptions {
   account?: string | undefined;
   after?: string | undefined;
   restored?: RestoredDecision | undefined;
+  /** Who decides; the previous release does not say it. */
+  by?: Actor | undefined;
 }
 
 /** The number of accounts and open entries in one call. Each needs one or two calls to objects, and an invocation may make a thousand. */
@@ -25,7 +28,7 @@ const maxEntries = 200;
 export async function reconcile(
   env: Pick<OperationsBindings, "DB" | "ASSETS">,
   objects: Objects,
-  { account, after, restored: decision }: ReconcileOptions,
+  { account, after, restored: decision, by }: ReconcileOptions,
 ): Promise<Reconciliation> {
   const db = env.DB;
   const restored: RestoredAccount[] = [];
@@ -39,7 +42,7 @@ export async function reconcile(
     // Writes the object's settled entries to D1 and, if the database was restored, the entries that it lost.
     if (!isContinued) {
       await objects.auditWallet(accountId);
-      const lost = await settleRestored(env, objects, accountId, decision);
+      const lost = await settleRestored(env, objects, accountId, decision, by);
       if (lost) restored.push(lost);
     }
     const entries = (await openEntries(objects, accountId)).filter(({ taskId }) => !isContinued || taskId > lastTask);

@@ -5,6 +5,7 @@
 
 import { listChanges } from "../storage/change-log.ts";
 import { repeatStatements, validChanges, changeKeys, type AccountChange } from "../db/account-changes.ts";
+import { type Actor, auditRow } from "../db/audit-log.ts";
 import { endSessions } from "../db/erasure.ts";
 import { erase } from "./erase.ts";
 import type { Objects } from "../rpc/objects.ts";
@@ -18,6 +19,7 @@ export async function settleRestored(
   objects: Objects,
   accountId: string,
   decision: RestoredDecision | undefined,
+  by: Actor = { kind: "operator", id: null, address: null },
 ): Promise<RestoredAccount | undefined> {
   const restoredTo = await objects.restoredTo(accountId);
   if (restoredTo === null) return undefined;
@@ -29,7 +31,10 @@ export async function settleRestored(
   if (done) {
     // D1 gets a revision above that of every lost change, so that no replica with them is mistaken for newer.
     const given: AccountChange | undefined = done === "accept" ? { act: "accepted", restoredTo } : undefined;
-    await changeKeys(env.DB, objects, accountId, [], given);
+    const act = done === "accept" ? "restore_accepted" : "restore_replayed";
+    // The log of an erased account is empty.
+    const logged = isErased ? [] : [auditRow(env.DB, accountId, by, { act, target: accountId, after: { changes: changes.length } })];
+    await changeKeys(env.DB, objects, accountId, logged, given);
     await objects.decideRestored(accountId);
   }
   return { account: accountId, state: done === "replay" ? "replayed" : done ? "accepted" : "refused", changes: changes.map(describe) };

@@ -185,8 +185,8 @@ export class ConsoleApi extends SharedObjects {
   }
 
   /** Reconciles a share of all accounts, from the start or from a place in an earlier answer, with a decision about those that lost changes; undefined without the operations Worker. For admins. */
-  async reconcile(after: string | undefined, restored?: RestoredDecision): Promise<Reconciliation | undefined> {
-    return this.#env.OPERATIONS?.reconcile(new Objects(this.#env), { after, restored });
+  async reconcile(after: string | undefined, restored?: RestoredDecision, by?: Actor): Promise<Reconciliation | undefined> {
+    return this.#env.OPERATIONS?.reconcile(new Objects(this.#env), { after, restored, by });
   }
 
   /** Sends a test alert, and returns how each receiver took it; undefined without the operations Worker. For admins. */

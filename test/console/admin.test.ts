@@ -312,6 +312,8 @@ test("a task past its deadline is shown as stuck; ending it from its page return
   const log = vi.spyOn(console, "log");
   expect((await browser.ask(`${readPage(account)}/tasks/${id}/cancel`, {})).status).toBe(303);
   expect(lines(log)).toEqual([{ unit: "admin", by: operator.id, account: account.id, outcome: "task_cancelled", task: id }]);
+  const { body: logged } = await asAdmin(`/audit_log?account=${account.id}&act=task_cancelled`);
+  expect(logged.data).toMatchObject([{ actor: { kind: "user" }, target: { id } }]);
   expect(await readBalance(account)).toEqual({ quota: 1, used: 0, reserved: 0, remaining: 1 });
   expect(await sections()).toEqual([false, false, false]);
 });

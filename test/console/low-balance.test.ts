@@ -58,6 +58,9 @@ test("the owners are told once each time that the balance falls below their thre
   }
   expect((await browser.ask("/console/billing/low", { below: "3" })).status).toBe(303);
   expect(await browser.read("/console/billing")).toContain("E-mail below 3 USD");
+  await browser.ask("/console/billing/low", { below: "3" });
+  const log = await asAdmin(`/audit_log?account=${id}&act=low_balance_changed`);
+  expect(log.body.data, "once").toMatchObject([{ actor: { kind: "user", name: email }, before: null, after: { below: 3 } }]);
   await run();
   expect(box.sent).toEqual([]);
 

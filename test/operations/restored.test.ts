@@ -60,6 +60,10 @@ async function reconcile({ id }: Account, decision?: "replay" | "accept") {
   return body.restored as { account: string; state: string; changes: { change: string; id?: string }[] }[];
 }
 
+/** The entries of the audit log about decisions. */
+const decisions = async ({ id }: Account): Promise<{ act: string }[]> =>
+  (await asAdmin(`/audit_log?account=${id}`)).body.data.filter(({ act }: { act: string }) => act.startsWith("restore_"));
+
 /** An account with a second key, the database of now, then these changes, and the database of before. */
 async function restoredAfter(changes: (account: Account, second: { id: string; key: string }) => Promise<void>) {
   const account = await newAccount(100, 50);
@@ -109,12 +113,14 @@ test("the operator may accept the restored state; a second restore does not undo
   expect(await reconcile(account, "accept")).toMatchObject([{ state: "accepted", changes: [{ change: "key_deleted" }] }]);
   expect([await readStatus(account), await readStatus(second)]).toEqual([200, 200]);
   expect(await readAccount(account)).toMatchObject({ restored: false });
+  expect(await decisions(account)).toMatchObject([{ act: "restore_accepted", actor: { kind: "operator" }, after: { changes: 1 } }]);
   later(1);
   await wakeWallet(account);
   await restore(backup);
   later(1);
   expect(await readStatus(second)).toBe(401);
   expect(await reconcile(account, "replay")).toMatchObject([{ changes: [] }]);
+  expect(await decisions(account)).toMatchObject([{ act: "restore_replayed", after: { changes: 0 } }]);
   expect([await readStatus(account), await readStatus(second)]).toEqual([200, 200]);
 });
 

@@ -78,9 +78,15 @@ test.each([false, true])("Grok: a chat costs what it reports; streamed: %s", asy
   expect(booked).toBe(100_000);
 });
 
-test("Replicate: an own input costs the time of its machine", async () => {
-  await put("narrator", { ...speech, routes: [{ provider: "replicate", model: "minimax/speech-02-hd", cost: { run_second: 0.01 } }] });
-  expect(await costOf("/v1/tasks", { model: "narrator", input: { text: unique() } })).toEqual({ status: "completed", cost: 15_000 });
+test.each([
+  ["", "completed", 15_000],
+  ["[fails]", "failed", 15_000],
+  // Its maker has forgotten the work, and with it the time.
+  ["[removed]", "failed", null],
+])("Replicate: an own input costs the time of its machine %s", async (directive, status, cost) => {
+  const route = { provider: "replicate", model: "minimax/speech-02-hd", cost: { run_second: 0.01 }, bills_failures: true };
+  await put("narrator", { ...speech, routes: [route] });
+  expect(await costOf("/v1/tasks", { model: "narrator", input: { text: `${unique()} ${directive}` } })).toEqual({ status, cost });
 });
 
 test.each([

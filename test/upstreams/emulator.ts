@@ -39,6 +39,21 @@ export interface Call {
   body: string;
 }
 
+/** How accepted work ended, which decides what its maker bills. Work that nobody asks for is still made. */
+export interface End {
+  upstream: string;
+  prompt: string;
+  end: "made" | "failed" | "cancelled";
+}
+
+const ends = new Map<string, End>();
+
+/** Work was accepted, or has ended otherwise. */
+export const setEnd = (id: string, end: End): void => void ends.set(id, end);
+
+/** The ends of work with prompts that contain this. */
+export const endsOf = (match: string): End[] => [...ends.values()].filter(({ prompt }) => prompt.includes(match));
+
 const book: Entry[] = [];
 
 export const record = (entry: Entry): void => void book.push(entry);

@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { cloudflare } from "./cloudflare/index.ts";
 import { callsFor } from "./calls.ts";
-import { recorded } from "./emulator.ts";
+import { endsOf, recorded } from "./emulator.ts";
 import { fal } from "./fal/index.ts";
 import { openai } from "./openai/index.ts";
 import { modelark } from "./modelark/index.ts";
@@ -35,6 +35,7 @@ const app = new Hono()
     return new Response(makeFile(`[signed ${type}]`, kind === "video" ? kind : "image").bytes);
   })
   .get("/__calls", (c) => c.json(recorded(c.req.query("match") ?? "")))
+  .get("/__ends", (c) => c.json(endsOf(c.req.query("match") ?? "")))
   .get("/__callbacks", (c) => c.json(callsFor(c.req.query("match") ?? "", Number(c.req.query("at")))));
 for (const { name, app: upstream } of upstreams) app.route(`/${name}`, upstream);
 

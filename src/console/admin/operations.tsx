@@ -5,7 +5,7 @@ import { type Alert, listAlerts } from "../../db/alerts.ts";
 import type { Heartbeat } from "../../db/jobs.ts";
 import { log } from "../../base/log.ts";
 import type { RestoredAccount, RestoredDecision } from "../../rpc/operations.ts";
-import { readForm } from "../frame.tsx";
+import { actor, readForm } from "../frame.tsx";
 import { ClockTime, DateTime } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
 import { Note } from "../parts/note.tsx";
@@ -202,7 +202,7 @@ export async function reconcile(c: ConsoleContext): Promise<Response> {
   const form = await readForm(c);
   const [after, decision] = [form("after"), form("restored")];
   const restored = decision === "replay" || decision === "accept" ? decision : undefined;
-  const done = await c.env.API.reconcile(after === "" ? undefined : after, restored);
+  const done = await c.env.API.reconcile(after === "" ? undefined : after, restored, actor(c));
   log("admin", { by: c.get("account").id, outcome: "reconciled", ...(done && { settled: done.settled, returned: done.returned }) });
   return adminPage(
     c,

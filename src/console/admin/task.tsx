@@ -6,6 +6,8 @@ import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
+import { auditRow } from "../../db/audit-log.ts";
+import { actor } from "../frame.tsx";
 import { adminPage, askAs, note, notFound, Question } from "./frame.tsx";
 import { isStuck, toState } from "./task-state.ts";
 import { taskPath as toApiPath } from "../parts/ids.ts";
@@ -141,6 +143,8 @@ async function cancel(c: ConsoleContext) {
   if (status === 409) return confirmation(c, t("admin_ended_already"), 400);
   if (status !== 200) throw new Error(`cancelling answered ${status}`);
   note(c, "task_cancelled", accountId, { task: taskId });
+  // Behind the act, which is the task object's and not a row of D1.
+  await auditRow(c.env.DB, accountId, actor(c), { act: "task_cancelled", target: taskId }).run();
   return c.redirect(taskPath(c), 303);
 }
 

@@ -7,7 +7,7 @@ import { startOfDays } from "../../db/ledger-reports.ts";
 import { type ListedPayment, listPaid } from "../../db/payments.ts";
 import { listQuotaChanges, type QuotaChange } from "../../db/quota-changes.ts";
 import { isAtLeast } from "../access.ts";
-import { nothingHere, page, readForm, signedIn } from "../frame.tsx";
+import { actor, nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { readBalance, readSpent } from "../ledger.ts";
 import { useAround } from "../parts/context.ts";
 import { Note } from "../parts/note.tsx";
@@ -252,7 +252,7 @@ async function lowPosted(c: ConsoleContext) {
   const threshold = parseQuota(value);
   if (threshold === undefined || threshold === 0)
     return billingPage(c, { below: { value, problem: c.var.t("billing_bad_amount") }, status: 400 });
-  await setThreshold(c.env.DB, c.get("account").id, threshold);
+  await setThreshold(c.env.DB, actor(c), c.get("account").id, threshold);
   return c.redirect(path, 303);
 }
 

@@ -56,6 +56,7 @@ const kinds: Record<string, readonly ActName[]> = {
     "payment_returned",
     "payment_disputed",
     "top_up_changed",
+    "low_balance_changed",
     "code_created",
     "code_redeemed",
     "code_withdrawn",

@@ -93,7 +93,11 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
           throw laterFault(await parseRefusal(response, "poll"), true);
         }
         const prediction = await readJson<Prediction>(response);
-        if (isGone) continue;
+        if (isGone) {
+          // Nobody says any more how long it worked.
+          seconds = undefined;
+          continue;
+        }
         if (!prediction) throw new ProviderError("unreachable", "poll: not JSON");
         const { predict_time: time } = prediction.metrics ?? {};
         seconds = seconds !== undefined && typeof time === "number" ? seconds + time : undefined;

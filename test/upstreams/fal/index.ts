@@ -2,7 +2,7 @@
 
 import { type Context, Hono } from "hono";
 import { expectCalls } from "../calls.ts";
-import { Dropped, hasDirective, record } from "../emulator.ts";
+import { Dropped, hasDirective, record, setEnd } from "../emulator.ts";
 import { isEndpoint, type Violation, readViolations } from "./inputs.ts";
 import { publish } from "../files.ts";
 import { falKeys, providerKeys } from "../keys.ts";
@@ -78,6 +78,7 @@ export const fal = new Hono()
     record({ upstream: "fal", call: "cancel", prompt: request.prompt });
     if (request.result || hasDirective(request.prompt, "unstoppable")) return c.json({ status: "ALREADY_COMPLETED" }, 400);
     request.isCancelled = true;
+    setEnd(c.req.param("id"), { upstream: "fal", prompt: request.prompt, end: "cancelled" });
     return c.json({ status: "CANCELLATION_REQUESTED" }, 202);
   })
   .get("/:owner/:app/requests/:id", (c) => {
@@ -88,6 +89,8 @@ export const fal = new Hono()
     if (request.isCancelled) return text(c, 400, "Request was cancelled");
     if (hasDirective(prompt, "hiccup")) return c.text("upstream connect error", 500);
     if (hasDirective(prompt, "garbled")) return c.html("<p>One moment</p>");
+    const endsAs = (end: "made" | "failed") => setEnd(c.req.param("id"), { upstream: "fal", prompt, end });
+    endsAs("failed");
     if (violations.length > 0) return modelError(c, 422, violations);
     if (hasDirective(prompt, "moderated-later")) return modelError(c, 422, [moderated]);
     const image = { loc: ["body", "image_url"], msg: "Failed to download the file", type: "file_download_error" };
@@ -99,6 +102,7 @@ export const fal = new Hono()
     if (hasDirective(prompt, "timeout")) return requestError(c, 504, "request_timeout");
     if (hasDirective(prompt, "fails"))
       return modelError(c, 500, [{ loc: ["body"], msg: "Internal server error", type: "internal_server_error" }]);
+    endsAs("made");
     if (hasDirective(prompt, "empty")) return c.json({ images: [], seed: 1 });
     if (hasDirective(prompt, "private-file")) return c.json({ audio: { url: "http://169.254.169.254/latest/meta-data" } });
     if (hasDirective(prompt, "no-files")) return c.json({ images: [], transcript: "a quiet sea", words: [{ at: 0.5, word: "a" }] });
@@ -122,8 +126,12 @@ export const fal = new Hono()
     if (hasDirective(prompt, "wallet")) return text(c, 403, "User is locked. Reason: Exhausted balance.");
     if (hasDirective(prompt, "broken")) return text(c, 500, "Internal Server Error");
     if (hasDirective(prompt, "unavailable")) return requestError(c, 503, "runner_scheduling_failure");
-    if (hasDirective(prompt, "moderated")) return modelError(c, 422, [moderated]);
     const id = crypto.randomUUID();
+    if (hasDirective(prompt, "moderated")) {
+      setEnd(id, { upstream: "fal", prompt, end: "failed" });
+      return modelError(c, 422, [moderated]);
+    }
+    setEnd(id, { upstream: "fal", prompt, end: "made" });
     requests.set(id, { app, endpoint, prompt, input, violations: readViolations(endpoint, input), isCancelled: false });
     const { fal_webhook: url } = c.req.query();
     if (url !== undefined) {

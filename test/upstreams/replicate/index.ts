@@ -2,7 +2,7 @@
 
 import { type Context, Hono } from "hono";
 import { expectCalls } from "../calls.ts";
-import { Dropped, hasDirective, record } from "../emulator.ts";
+import { Dropped, hasDirective, record, setEnd } from "../emulator.ts";
 import { publish } from "../files.ts";
 import { providerKeys, replicateSecret } from "../keys.ts";
 import { type Input, readProblems, type ReplicateModel, replicateModels } from "./models.ts";
@@ -75,6 +75,7 @@ export const replicate = new Hono()
       return problem(c, 422, "Input validation failed", problems.map((line) => `- ${line}\n`).join(""), { invalid_fields: problems });
     const prediction = { ...newPrediction(name, input!, new URL(c.req.url).origin), ...(webhook !== undefined && { webhook }) };
     predictions.unshift(prediction);
+    setEnd(prediction.id, { upstream: "replicate", prompt, end: "made" });
     if (webhook !== undefined) {
       const ended = () => ({ ...prediction, status: "succeeded", output: "https://files.emulated.example/announced.mp4" });
       const bodies = { start: () => prediction, output: ended, logs: () => prediction, completed: ended } as Record<string, () => object>;
@@ -150,8 +151,16 @@ function newPrediction(model: string, input: Input, origin: string): Prediction 
   };
 }
 
-const end = (prediction: Prediction, outcome: Partial<Prediction>) =>
+function end(prediction: Prediction, outcome: Partial<Prediction>): Prediction {
   Object.assign(prediction, { completed_at: new Date().toISOString(), metrics: { predict_time: 1.5, total_time: 2 }, ...outcome });
+  const { id, input, status } = prediction;
+  setEnd(id, {
+    upstream: "replicate",
+    prompt: readPrompt(input),
+    end: status === "succeeded" ? "made" : status === "failed" ? "failed" : "cancelled",
+  });
+  return prediction;
+}
 
 /** The next state of a prediction: one poll further. */
 function advance(prediction: Prediction, model: ReplicateModel | undefined, files: string): void {

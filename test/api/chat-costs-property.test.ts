@@ -1,0 +1,159 @@
+/** Whatever routes a chat passes and wherever its answer ends: the booked costs are what the makers bill, and at least that where a maker reports nothing. */
+
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { afterEach, expect, test, vi } from "vitest";
+import worker from "../../src/worker.ts";
+import { chatsSettled, newAccount, wakeWallet } from "../support/gateway.ts";
+import { toEnv } from "../support/models.ts";
+import { capture } from "../providers/support.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+const question = "a question of the caller";
+
+/** Whole millionths for a token: no rounding, so that a maker's bill is plain arithmetic. */
+const amount = fc.integer({ min: 0, max: 9 });
+const cost = fc.oneof(
+  fc.constant(undefined),
+  fc.record({ input: amount, output: amount }),
+  fc.record({ input: amount, cached_input: amount, output: amount }),
+  fc.constant({ usd: 1 }),
+  fc.record({ input: amount, output: amount, usd: fc.constant(2) }),
+);
+/** What the maker counts: at most a token for each byte, and a part of the prompt from its cache. */
+const tokens = fc
+  .record({
+    prompt: fc.integer({ min: 1, max: question.length }),
+    cached: fc.nat(question.length),
+    words: fc.array(fc.constantFrom("a ", "long ", "語 ")),
+  })
+  .map(({ prompt, cached, words }) => ({ prompt, cached: Math.min(prompt, cached), words }));
+const route = fc.record({
+  cost,
+  bills: fc.boolean(),
+  tokens,
+  /** The maker's own account, in millionths of a dollar. */
+  dollars: fc.option(fc.nat(500), { nil: undefined }),
+  end: fc.constantFrom("fault", "limit", "refused", "made", "made", "made", "unreported", "broken", "broken after the report", "error"),
+});
+type Made = typeof route extends fc.Arbitrary<infer T> ? T : never;
+
+const usageOf = ({ tokens: { prompt, cached, words }, dollars }: Made) => ({
+  prompt_tokens: prompt,
+  completion_tokens: words.length,
+  total_tokens: prompt + words.length,
+  prompt_tokens_details: { cached_tokens: cached },
+  ...(dollars !== undefined && { cost_in_usd_ticks: dollars * 10_000 }),
+});
+
+/** The maker's answer. */
+function answer(one: Made, stream: boolean): Response {
+  const { end, tokens } = one;
+  if (end === "fault") return Response.json({ error: { code: "server_error" } }, { status: 500 });
+  if (end === "limit") return Response.json({ error: { code: "rate_limited" } }, { status: 429 });
+  if (end === "refused") return Response.json({ error: { code: "content_policy_violation" } }, { status: 422 });
+  const type = { headers: { "content-type": stream ? "text/event-stream" : "application/json" } };
+  if (end === "error") return new Response(`${stream ? "data: " : ""}${JSON.stringify({ error: { code: "server_error" } })}\n\n`, type);
+  const usage = end === "unreported" || end === "broken" ? undefined : usageOf(one);
+  const message = { role: "assistant", content: tokens.words.join("") };
+  const events = stream
+    ? [
+        ...tokens.words.map((content) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })),
+        ...(end === "broken" ? [] : [{ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }]),
+        ...(usage ? [{ choices: [], usage }] : []),
+      ].map((event) => `data: ${JSON.stringify(event)}\n\n`)
+    : [JSON.stringify({ choices: [{ index: 0, message, finish_reason: "stop" }], usage })];
+  const isBroken = end.startsWith("broken");
+  // A whole answer that breaks off has no report.
+  const parts = isBroken && !stream ? [events.join("").slice(0, -1)] : [...events, ...(isBroken || !stream ? [] : ["data: [DONE]\n\n"])];
+  const body = new ReadableStream({
+    pull(controller) {
+      const part = parts.shift();
+      if (part !== undefined) controller.enqueue(new TextEncoder().encode(part));
+      else if (isBroken) controller.error(new Error("broken off"));
+      else controller.close();
+    },
+  });
+  return new Response(body, type);
+}
+
+/** Ends before any answer. */
+const refusals = new Set(["fault", "limit", "refused", "error"]);
+
+/** What the maker bills in millionths; null if the route does not say what it costs, or only its report does and there is none. */
+function bill({ cost, bills, tokens: { prompt, cached, words }, dollars, end }: Made, isReported: boolean): number | null {
+  const hasAnswered = !refusals.has(end);
+  if (!hasAnswered && !bills) return 0;
+  if (cost === undefined) return null;
+  const { input = 0, cached_input, output = 0, usd } = cost as Record<string, number | undefined>;
+  if (usd !== undefined && isReported && dollars !== undefined) return usd * dollars;
+  if (usd !== undefined && (cost as { input?: number }).input === undefined) return null;
+  const fromCache = cached_input === undefined || !isReported ? 0 : cached;
+  return hasAnswered ? input * (prompt - fromCache) + (cached_input ?? 0) * fromCache + output * words.length : input * prompt;
+}
+
+const scenario = fc.record({
+  routes: fc.array(route, { minLength: 1, maxLength: 3 }),
+  stream: fc.boolean(),
+  /** The caller leaves after this many pieces of the answer. */
+  leavesAt: fc.option(fc.nat(4), { nil: undefined }),
+});
+
+test("the booked costs of a chat are what its makers bill", async () => {
+  capture();
+  const ends = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ routes, stream, leavesAt }) => {
+      const account = await newAccount();
+      const asked: Made[] = [];
+      const SANDBOX = {
+        fetch: async (_: string, { body }: { body: string }) => {
+          const one = routes[Number((JSON.parse(body) as { model: string }).model.slice(1))]!;
+          asked.push(one);
+          return answer(one, stream);
+        },
+      };
+      const sold = routes.map(({ cost: costs, bills }, at) => ({
+        provider: "sandbox",
+        model: `m${at}`,
+        bills_failures: bills,
+        ...(costs && { cost: costs }),
+      }));
+      const request = new Request("https://gateway.example/v1/chat/completions", {
+        method: "POST",
+        headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "textA-1", stream, messages: [{ role: "user", content: question }] }),
+      });
+      const context = createExecutionContext();
+      const vars = { SANDBOX: SANDBOX as unknown as Fetcher, ROUTES: { "textA-1": sold } };
+      const response = await worker.fetch(request, toEnv(vars), context);
+      const reader = response.body!.getReader();
+      let piece = 0;
+      while (piece++ !== leavesAt && (await reader.read().catch(() => undefined))?.done === false);
+      await reader.cancel().catch(() => undefined);
+      await waitOnExecutionContext(context);
+      await chatsSettled(account);
+      await wakeWallet(account);
+
+      const entry = await env.DB.prepare("SELECT cost, attempts FROM entry WHERE account_id = ?1")
+        .bind(account.id)
+        .first<{ cost: number | null; attempts: string }>();
+      const booked = JSON.parse(entry!.attempts) as [route: string, cost: number | null][];
+      expect(booked.map(([name]) => name)).toEqual(asked.map((one, at) => `${at} sandbox m${routes.indexOf(one)}`));
+      for (const [at, one] of asked.entries()) {
+        const isReported = one.end === "made" || (one.end === "broken after the report" && stream);
+        const [found, billed] = [booked[at]![1], bill(one, isReported)];
+        ends.add(`${one.end} ${stream} ${billed === null ? "unknown" : "known"}`);
+        const isFree = !one.bills && refusals.has(one.end);
+        if (isReported || isFree || billed === null) expect(found).toBe(billed);
+        else expect(found).toBeGreaterThanOrEqual(billed);
+      }
+      expect(entry!.cost).toBe(booked.every(([, one]) => one === null) ? null : booked.reduce((sum, [, one]) => sum + (one ?? 0), 0));
+    }),
+    { numRuns: 120 },
+  );
+  // Every end was reached, whole and streamed.
+  expect([...ends].filter((end) => end.endsWith(" known")).length).toBeGreaterThan(14);
+}, 120_000);
