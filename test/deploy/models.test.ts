@@ -17,8 +17,8 @@ const write = (name: string, content: string | object) =>
   writeFile(join(cloud.checkout, "models", name), typeof content === "string" ? content : JSON.stringify(content));
 const query = async (sql: string) => {
   const [id = ""] = cloud.account.databases.keys();
-  const [answer] = (await cloud.runtime.query(id, sql)) as { results: Record<string, unknown>[] }[];
-  return answer.results;
+  const answers = (await cloud.runtime.query(id, sql)) as { results: Record<string, unknown>[] }[];
+  return answers.flatMap(({ results }) => results);
 };
 const entries = async () =>
   (await query("SELECT id, entry FROM model ORDER BY revision")).map(({ id, entry }) => [id, JSON.parse(String(entry)) as unknown]);
