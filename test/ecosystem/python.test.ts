@@ -19,4 +19,10 @@ test("LiteLLM's proxy, with the configuration of its page", { timeout: 600_000 }
   expect(await runScript("litellm-proxy", "litellm_proxy.py", { CONFIG: config })).toBeGreaterThan(0.03);
 });
 
+// Some two gigabytes of packages, without those for models on graphics cards: it starts and serves without them.
+test("Open WebUI, with the variables of its page", { timeout: 1_800_000 }, async () => {
+  const [config = ""] = await readTexts("open-webui");
+  expect(await runScript("open-webui", "open_webui.py", { CONFIG: config })).toBeGreaterThan(0.03);
+});
+
 for (const environment of ["langchain", "litellm", "llamaindex"]) await testPages(environment);
