@@ -226,6 +226,7 @@ const summary = (env: Env, model: Model) => ({
   kind: model.family === "chat" ? "text" : model.family,
   built_in: builtInCatalog().all.some(({ id }) => id === model.id),
   state: model.state === "hidden" ? "hidden" : "live",
+  ...(model.title !== undefined && { title: model.title }),
   aliases: model.aliases,
   ...(!model.own && { like: model.like }),
   price: model.own ? shownRule(model.own.price) : shownPrice(model.price),

@@ -64,6 +64,7 @@ function toModelEntry(env: Env, model: Model) {
     created,
     owned_by: "gateway",
     kind: model.family,
+    ...(model.title !== undefined && { title: model.title }),
     aliases: model.aliases,
     parameters: own ? ownParameters(model, own) : (chat ?? image ?? video),
     price: own ? shownOwnPrice(own.price) : shownPrice(model.price),

@@ -46,6 +46,7 @@ function toModel(entry: Entry, base?: Model, isRemoved = false): Model {
   const { id, kind, body, aliases = [], price = {}, typical_seconds: typical, deadline_seconds: deadline, routes } = entry;
   const like = base?.like ?? (Object.hasOwn(bodies, id) ? id : likeOf(entry));
   const deadlineSeconds = deadline ?? base?.deadlineSeconds;
+  const title = entry.title ?? base?.title;
   const rule = toRule({ ...price });
   const own =
     typeof body === "object" && kind !== undefined && kind !== "text"
@@ -53,6 +54,7 @@ function toModel(entry: Entry, base?: Model, isRemoved = false): Model {
       : undefined;
   return {
     id,
+    ...(title !== undefined && { title }),
     family: base?.family ?? (kind === undefined || kind === "text" ? "chat" : kind),
     aliases: base?.aliases ?? aliases,
     like,

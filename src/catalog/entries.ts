@@ -39,6 +39,7 @@ export const entryFields = once(() =>
   z.object({
     id: z.optional(z.string()),
     kind: z.optional(z.enum(["text", "image", "video", "file"])),
+    title: z.optional(z.string().check(z.minLength(1), z.maxLength(80))),
     aliases: z.optional(z.array(z.string()).check(z.maxLength(16))),
     body: z.optional(z.union([z.string(), z.record(z.string(), z.unknown())])),
     price: z.optional(amounts()),

@@ -57,6 +57,8 @@ export interface Route {
 export interface Entry {
   id: string;
   kind?: "text" | "image" | "video" | "file" | undefined;
+  /** Its name for people; callers send `id`. */
+  title?: string | undefined;
   aliases?: string[] | undefined;
   /** `like:` and the id of the built-in model whose body it has, or the JSON Schema of the upstream's own input; absent for text. */
   body?: string | JsonSchema | undefined;
@@ -71,6 +73,7 @@ export interface Entry {
 
 export interface Model {
   id: string;
+  title?: string;
   family: Family;
   aliases: readonly string[];
   /** The built-in model whose body, limits and roles it has: for those models themselves their own id; empty for a model with its own input. */

@@ -197,6 +197,22 @@ test("the form keeps what it does not show, and the JSON shows what was typed in
   });
 });
 
+test("a title is written in the form, and callers and people see it beside the id", async () => {
+  await put("reef-text", text);
+  expect((await press(`${root}/reef-text`, "save", { title: " House <Llama> " })).status).toBe(303);
+  expect((await stored("reef-text")).entry).toEqual({ id: "reef-text", ...text, title: "House <Llama>" });
+  const { key } = await newAccount();
+  expect((await call("/v1/models/reef-text", { key })).body).toMatchObject({ id: "reef-text", title: "House <Llama>" });
+  expect((await call("/v1/models/imgA-4", { key })).body).not.toHaveProperty("title");
+  for (const path of [root, `${root}?q=llama`, "/console/models", "/console/models?q=llama&as=table", "/console/models/reef-text"])
+    expect(await browser.read(path)).toContain("House &lt;Llama&gt;");
+  const long = await press(`${root}/reef-text`, "save", { title: "x".repeat(81) });
+  expect([long.status, long.html.includes("80")]).toEqual([400, true]);
+  // The twelve of the interface may have one, too.
+  expect((await press(`${root}/imgA-4`, "save", { title: "Paintbrush" })).status).toBe(303);
+  expect((await call("/v1/models/imgA-4", { key })).body).toMatchObject({ title: "Paintbrush", price: { image: 0.03 } });
+});
+
 test("what a route costs is written in the form, and what is earned stands beside it and in the list", async () => {
   const route = { provider: "sandbox", model: "textA-1", cost: { input: 0.5, usd: 1 } };
   await put("reef-text", { ...text, routes: [route] });

@@ -121,6 +121,7 @@ const soldModel = z.strictObject({
   kind: z.enum(["text", "image", "video", "file"]),
   built_in: z.boolean(),
   state: z.enum(["live", "hidden"]),
+  title: z.optional(z.string()),
   aliases: z.array(z.string()),
   like: z.optional(
     z.string().check(z.describe("The built-in model whose body, limits and roles it has; absent for a model with its own input.")),

@@ -10,6 +10,7 @@ export const modelEntry = z.strictObject({
   created: time,
   owned_by: z.string(),
   kind: z.enum(["chat", "image", "video", "file"]),
+  title: z.optional(z.string().check(z.describe("Its name for people, if the operator gave it one."))),
   aliases: z.array(z.string()),
   parameters: jsonSchema.check(z.describe("JSON Schema of the model's own request body.")),
   actions: z.optional(

@@ -9,6 +9,7 @@ export const ModelFacts = ({ c, choice }: { c: ConsoleContext; choice: Choice })
   <div class="card">
     <Facts
       of={[
+        choice.title !== undefined && [c.var.t("admin_model_title"), choice.title],
         [c.var.t("usual_time"), usualTime(c.var.t, choice)],
         ...listPrices(c, choice),
         choice.aliases.length > 0 && [c.var.t("other_names"), choice.aliases.join(", ")],

@@ -102,7 +102,7 @@ const canDo = ({ can }: Shown, ability: Ability) => can.some((one) => one.abilit
 
 const isFound = (shown: Shown, { q, kind, can }: Asked): boolean => {
   const { choice, can: words } = shown;
-  const text = [choice.model, ...choice.aliases, ...words.map((one) => one.text)].join(" ").toLowerCase();
+  const text = [choice.model, choice.title ?? "", ...choice.aliases, ...words.map((one) => one.text)].join(" ").toLowerCase();
   return (
     (kind === undefined || shown.kind === kind) &&
     (can === undefined || canDo(shown, can)) &&
@@ -148,7 +148,7 @@ const Card = ({ of: shown }: { of: Shown }) => {
         </h3>
         <State of={shown} />
       </div>
-      <p class="meta">{can.map(({ text }) => text).join(", ")}</p>
+      <p class="meta">{[choice.title, can.map(({ text }) => text).join(", ")].filter(Boolean).join(" · ")}</p>
       <Facts
         of={[
           [
@@ -250,7 +250,7 @@ const Priced = ({ found, asked, amounts }: { found: Shown[]; asked: Asked; amoun
                   </a>{" "}
                   <State of={shown} />
                   <br />
-                  <span class="meta">{t(`model_group_${kind}`)}</span>
+                  <span class="meta">{[choice.title, t(`model_group_${kind}`)].filter(Boolean).join(" · ")}</span>
                 </th>
                 <td class="hide-s wrap meta">{can.map(({ text }) => text).join(", ") || "–"}</td>
                 <td class="hide-s wrap num">

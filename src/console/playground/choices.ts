@@ -12,6 +12,8 @@ export interface Choice {
   /** `vidA-2`, and `vidA-2:character` for another action of a model. */
   id: string;
   model: string;
+  /** Its name for people. */
+  title?: string | undefined;
   aliases: string[];
   action: Action;
   fields: Field[];
@@ -31,12 +33,13 @@ export const groups: readonly Action[] = ["chat", "image", "video", "character",
 export async function readChoices(c: ConsoleContext): Promise<Choice[]> {
   const [answer, catalog] = await Promise.all([askGateway(c, "/v1/models"), liveCatalog(c.env.DB)]);
   if (!answer.ok) throw new Error(`the models were refused: ${answer.status}`);
-  return (await readModels(answer)).flatMap(({ id, kind, aliases, parameters, actions, price, price_rule: priceRule }): Choice[] => {
+  return (await readModels(answer)).flatMap(({ id, kind, title, aliases, parameters, actions, price, price_rule: priceRule }): Choice[] => {
     const typicalSeconds = catalog.named(id)?.typicalSeconds ?? 0;
     return [
       {
         id,
         model: id,
+        title,
         aliases,
         action: kind,
         fields: priceRule ? toInputFields(parameters) : toFields(parameters),

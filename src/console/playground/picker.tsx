@@ -52,7 +52,7 @@ const Option = ({ choice, isChosen }: { choice: Choice; isChosen: boolean }) => 
       <span class="opt-m">
         <Icon name={icons[choice.action]} />
         <span>
-          <b>{choice.model}</b> <span class="meta num">{usualTime(t, choice)}</span>
+          <b>{choice.model}</b> <span class="meta num">{[choice.title, usualTime(t, choice)].filter(Boolean).join(" · ")}</span>
         </span>{" "}
         <span class="meta num end">
           {lines.map((line, at) => (

@@ -114,6 +114,7 @@ function readFields(field: Field, id: string, before: ShownEntry): ShownEntry {
       .filter(Boolean);
     entry = withField(entry, "aliases", aliases.length > 0 ? aliases : undefined);
   }
+  entry = withField(entry, "title", field("title").trim());
   for (const name of ["typical_seconds", "deadline_seconds"]) {
     const text = field(name);
     entry = withField(entry, name, text === "" ? undefined : toNumber(text));

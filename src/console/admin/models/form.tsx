@@ -352,9 +352,18 @@ export const FormFields = ({ editor }: { editor: Editor }) => {
             </div>
           )}
           <div class="halves">
+            <TextField
+              name="title"
+              label={t("admin_model_title")}
+              opt={t("admin_optional")}
+              value={plain("title")}
+              maxlength={80}
+              autocomplete="off"
+              error={errors("title")}
+            />
             <State value={typeof entry["state"] === "string" ? entry["state"] : (base?.state ?? "live")} />
-            {base && <p class="hint">{t("admin_model_built_in_hint")}</p>}
           </div>
+          {base && <p class="hint">{t("admin_model_built_in_hint")}</p>}
         </div>
       </Part>
       {!base && (

@@ -155,6 +155,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
                   {row.model.id}
                 </a>
                 <span class="meta">
+                  {row.model.title !== undefined && `${row.model.title} · `}
                   <Origin row={row} />
                 </span>
                 <span class="only-s">
@@ -197,8 +198,8 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
 };
 
 /** Whether a model is named by the text, or one of its routes. */
-const isFound = ({ model: { id, aliases, routes } }: Row, text: string) =>
-  [id, ...aliases, ...routes.flatMap(({ provider, model }) => [provider, model])].some((name) => name.toLowerCase().includes(text));
+const isFound = ({ model: { id, title = "", aliases, routes } }: Row, text: string) =>
+  [id, title, ...aliases, ...routes.flatMap(({ provider, model }) => [provider, model])].some((name) => name.toLowerCase().includes(text));
 
 /** `GET /console/admin/models?show=&q=` */
 export async function listModels(c: ConsoleContext) {
