@@ -20,6 +20,7 @@ import * as ready from "../../src/api/schema/ready.ts";
 import * as receipts from "../../src/api/schema/receipts.ts";
 import * as tasks from "../../src/api/schema/tasks.ts";
 import { nameParts } from "./parts.ts";
+import { requestTexts } from "./request-texts.ts";
 import { submissionSchemas } from "./submissions.ts";
 import { type JsonSchema, openRequest, tidy } from "./tidy.ts";
 
@@ -142,11 +143,20 @@ export function schemaComponents(): Record<string, object> {
         const isRequest = requests.has(schema);
         const { $schema: _, $id: __, ...rest } = { ...(isRequest ? taken : answers)[name] };
         if (isRequest) openRequest(rest);
+        addTexts(name, rest);
         return [name, rest];
       }),
     ),
     ...submissionSchemas(),
   });
+}
+
+function addTexts(name: string, { properties = {} }: { properties?: Record<string, JsonSchema> }): void {
+  for (const [field, description] of Object.entries(requestTexts[name] ?? {})) {
+    const property = properties[field];
+    if (!property) throw new Error(`scripts/openapi/request-texts.ts: ${name} has no field ${field}`);
+    property["description"] = description;
+  }
 }
 
 /** A reference to a named schema. Throws for one without a name. */

@@ -171,6 +171,7 @@ test("a batch counts the deliveries of its lines, also one that is repeated and 
   await setDestination(account);
   const to = (destination: string) => ({ deliver_to: { destination } });
   await setDestination(account, {}, "other");
+  await call("/v1/webhook", { key: account.key, method: "PUT", body: { url: "https://hooks.example.com/all" } });
   const id = await begin(account, { requests: [line("a"), line("b", to("other"))], ...to("shop") });
   expect(await show(account, id)).toMatchObject({ deliveries: { delivered: 0, failed: 0 } });
   expect((await run(account, id)).status).toBe("completed");
@@ -181,6 +182,8 @@ test("a batch counts the deliveries of its lines, also one that is repeated and 
   };
   await settle();
   expect(await show(account, id)).toMatchObject({ deliveries: { delivered: 1, failed: 1 } });
+  // The endpoint of the account hears of the batch only.
+  for (const task of tasks) expect((await call(`/v1/tasks/${task}/callback`, { key: account.key })).body).not.toHaveProperty("delivery");
   await forget(id);
   await setDestination(account, {}, "other");
   for (const task of tasks) await call(`/v1/tasks/${task}/delivery`, { key: account.key, method: "POST" });

@@ -34,9 +34,9 @@ export const destinationName = () =>
 export const deliverTo = once(() =>
   z
     .object({
-      url: z.optional(z.string().check(z.describe("A presigned https URL that takes one PUT; only for a task with one file."))),
-      destination: z.optional(destinationName().check(z.describe("The name of a destination of the account."))),
-      prefix: z.optional(keyPrefix().check(z.describe("Follows the destination's own prefix; the task's id follows it."))),
+      url: z.optional(z.string()),
+      destination: z.optional(destinationName()),
+      prefix: z.optional(keyPrefix()),
     })
     .check(
       z.refine(({ url, destination }) => (url === undefined) !== (destination === undefined), {
@@ -54,7 +54,7 @@ export const deliverTo = once(() =>
 export const destinationChange = once(() =>
   z.object({
     kind: z.literal("s3"),
-    endpoint: z.string().check(z.describe("The origin of the bucket's API, https: `https://s3.eu-central-1.amazonaws.com`.")),
+    endpoint: z.string(),
     bucket: z.string().check(
       z.refine((text) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text) && !text.includes(".."), { params: { rule: "bad_bucket" } }),
       z.meta({ pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$" }),
@@ -62,11 +62,10 @@ export const destinationChange = once(() =>
     region: z.string().check(
       z.refine((text) => /^[a-z0-9-]{1,64}$/.test(text), { params: { rule: "wrong_form" } }),
       z.meta({ pattern: "^[a-z0-9-]{1,64}$" }),
-      z.describe("`auto` for Cloudflare R2."),
     ),
     access_key_id: secretText(256),
     secret_access_key: secretText(1024),
-    prefix: z.optional(keyPrefix().check(z.describe("The beginning of every key."))),
+    prefix: z.optional(keyPrefix()),
   }),
 );
 /** Part of a credential: visible ASCII. */
@@ -125,15 +124,13 @@ export const newAccount = once(() =>
 export const newCodes = once(() =>
   z.object({
     count: z.int().check(z.gte(1), z.lte(500)),
-    amount: units(0.000001).check(z.describe("What each of them adds to the quota, in balance units.")),
+    amount: units(0.000001),
     expires_at: z.optional(inFuture()),
-    note: z.optional(z.string().check(z.maxLength(200), z.describe("Shown to the operator, and to those who redeem a code."))),
+    note: z.optional(z.string().check(z.maxLength(200))),
   }),
 );
 /** A payment that a person makes on a page of Stripe. */
-export const newPayment = once(() =>
-  z.object({ amount: units(0.000001).check(z.describe("What it adds to the quota, in balance units: a whole number of cents.")) }),
-);
+export const newPayment = once(() => z.object({ amount: units(0.000001) }));
 export const accountChange = once(() =>
   z.object({
     quota: z.optional(quota()),
@@ -168,7 +165,7 @@ export const keyChange = forCatalog((catalog) =>
   z.object({
     name: z.optional(keyName()),
     quota: z.optional(quota()),
-    paused: z.optional(z.boolean().check(z.describe("`true` refuses the key until it is `false` again."))),
+    paused: z.optional(z.boolean()),
     ...scopeFields(catalog),
   }),
 );
@@ -177,9 +174,9 @@ export const keyChange = forCatalog((catalog) =>
 export const newModelDraft = once(() =>
   z.object({
     maker: z.enum(schemaMakers),
-    model: z.string().check(z.minLength(1), z.maxLength(200), z.describe("The maker's id of the model.")),
-    id: z.optional(z.string().check(z.maxLength(64), z.describe("The id that callers will send; by default from the maker's id."))),
-    kind: z.optional(z.enum(["image", "video", "file"]).check(z.describe("What it makes; by default a guess from the maker's id."))),
+    model: z.string().check(z.minLength(1), z.maxLength(200)),
+    id: z.optional(z.string().check(z.maxLength(64))),
+    kind: z.optional(z.enum(["image", "video", "file"])),
   }),
 );
 
@@ -191,12 +188,10 @@ const isOrigin = (text: string) => /^https?:/.test(text) && URL.parse(text)?.ori
 /** A batch; exactly one of `input_file` and `requests`. */
 export const newBatch = once(() =>
   z.object({
-    input_file: z.optional(z.string().check(z.describe("The id of a file of JSON lines: at most 50,000 lines and 200 MiB."))),
-    requests: z.optional(
-      z.array(z.unknown()).check(z.minLength(1), z.maxLength(100), z.describe("The lines themselves: `{custom_id, endpoint, body}`.")),
-    ),
-    concurrency: z._default(z.int().check(z.gte(1), z.lte(100), z.describe("How many of its tasks may be open at once.")), 20),
-    callback_url: z.optional(z.string().check(z.describe("Called once, at the batch's end, in place of the account's endpoint."))),
+    input_file: z.optional(z.string()),
+    requests: z.optional(z.array(z.unknown()).check(z.minLength(1), z.maxLength(100))),
+    concurrency: z._default(z.int().check(z.gte(1), z.lte(100)), 20),
+    callback_url: z.optional(z.string()),
     reference: z.optional(referenceField()),
     deliver_to: z.optional(
       deliverTo().check(z.describe("Where the files of its tasks are delivered, unless a line's body says otherwise: a `destination`.")),
@@ -213,11 +208,9 @@ export const newToken = forCatalog(({ names, named }) =>
     kinds: z.optional(subset(taskKinds)),
     models: z.optional(subset(names.filter((name) => named(name)?.family !== "chat"))),
     origin: z.optional(z.string().check(z.refine(isOrigin, { params: { rule: "bad_origin" } }))),
-    characters: z.optional(
-      z.array(z.string()).check(z.maxLength(20), z.describe("Ids or usernames of the only characters that its prompts may mention.")),
-    ),
-    files: z.optional(z.array(z.string()).check(z.maxLength(20), z.describe("Ids of the only files that its bodies may name."))),
-    callback_url: z.optional(z.string().check(z.describe("Of its tasks, in place of the account's endpoint."))),
+    characters: z.optional(z.array(z.string()).check(z.maxLength(20))),
+    files: z.optional(z.array(z.string()).check(z.maxLength(20))),
+    callback_url: z.optional(z.string()),
     reference: z.optional(referenceField().check(z.describe("Of its tasks."))),
     expires_in: z.int().check(z.gte(60), z.lte(3600)),
   }),

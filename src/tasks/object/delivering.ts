@@ -49,7 +49,8 @@ export async function announceDelivery(task: FinalTask, record: RecordStore, env
   try {
     await env.WALLETS.getByName(accountId).noteDelivery(task.id, outcome);
     if (batch) await env.BATCHES.get(env.BATCHES.idFromString(batch.batch)).lineDelivered(batch.line, task.id, outcome);
-    const hasReceiver = callbackUrl !== undefined || (await hasEndpoint(env.DB, accountId));
+    // The account's endpoint gets one event for the whole batch.
+    const hasReceiver = callbackUrl !== undefined || (!batch && (await hasEndpoint(env.DB, accountId)));
     if (record.task !== task) return; // the alarm repeats it
     const announced = deliveries.announced(task);
     record.commit(hasReceiver ? deliveryCallbackBegun(announced, Date.now()) : announced);
