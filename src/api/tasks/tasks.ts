@@ -40,9 +40,7 @@ export async function repeatDelivery(c: AppContext, taskId: string): Promise<Res
   const done = id && (await c.env.TASKS.get(id).repeatDelivery(readQuestion(c, "generic")));
   if (!done) throw new ApiError("task_not_found");
   c.set("task", taskId);
-  if (done === "open") throw new ApiError("task_not_final");
-  if (done === "none") throw new ApiError("delivery_not_found");
-  if (done === "gone") throw new ApiError("asset_expired");
+  if (typeof done === "string") throw new ApiError(done);
   forgetAnswers(taskId);
   return answer(c, JSON.parse(done.text) as object);
 }

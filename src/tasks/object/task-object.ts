@@ -170,16 +170,16 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /**
-   * Delivers the files of a completed task at once, at its owner's request. null if the task does not exist, "open" if it is not final, "none"
-   * if nothing is to be delivered, "gone" if its files are deleted or about to be.
+   * Delivers the files of a completed task at once, at its owner's request. null if the task does not exist; a code if it is not final, if
+   * nothing is to be delivered, or if its files are deleted or about to be.
    */
-  async repeatDelivery(question: Question): Promise<Answer | "open" | "none" | "gone" | null> {
+  async repeatDelivery(question: Question): Promise<Answer | "task_not_final" | "delivery_not_found" | "asset_expired" | null> {
     const task = this.#ownedBy(question.accountId);
     if (!task) return null;
-    if (!isFinal(task)) return "open";
-    if (task.status !== "completed" || !task.submission.deliverTo) return "none";
+    if (!isFinal(task)) return "task_not_final";
+    if (task.status !== "completed" || !task.submission.deliverTo) return "delivery_not_found";
     const repeated = deliveryRepeated(task, Date.now());
-    if (!repeated) return "gone";
+    if (!repeated) return "asset_expired";
     return this.#answer(question, repeated === task ? task : this.#record.commit(repeated));
   }
 

@@ -20,13 +20,6 @@ export async function amountIn(place: Locator): Promise<number> {
   return exact;
 }
 
-/** The amounts in a page's large figures, by label. */
-async function figures(page: Page): Promise<Record<string, number>> {
-  const figures = await page.locator("dl.stat", { has: page.locator("data") }).all();
-  const read = figures.map(async (figure) => [await figure.locator("dt").innerText(), await amountIn(figure.locator("dd"))]);
-  return Object.fromEntries(await Promise.all(read)) as Record<string, number>;
-}
-
 /** The value of a fact, by its label. */
 export const fact = (page: Page, name: string): Locator =>
   page
@@ -34,9 +27,14 @@ export const fact = (page: Page, name: string): Locator =>
     .filter({ hasText: new RegExp(`^${name}$`) })
     .locator("xpath=following-sibling::dd[1]");
 
-/** The amounts that the usage page shows. */
+/** The amounts that the usage page shows: what is left, and in the small lines what is reserved and what was used since the beginning. */
 export async function balance(page: Page): Promise<{ remaining: number; reserved: number; used: number }> {
   await page.goto("/console/usage");
-  const { Remaining: remaining, Reserved: reserved, Used: used } = await figures(page);
-  return { remaining: remaining!, reserved: reserved!, used: used! };
+  const figure = (name: string) => page.locator("dl.stat", { has: page.locator("dt", { hasText: name }) });
+  const left = figure("Remaining");
+  return {
+    remaining: await amountIn(left.locator("dd")),
+    reserved: await amountIn(left.locator("small")),
+    used: await amountIn(figure("Spent").locator("small")),
+  };
 }

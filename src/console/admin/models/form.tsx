@@ -326,20 +326,20 @@ export const FormFields = ({ editor }: { editor: Editor }) => {
       <FieldProblems problems={problems.map(({ param, text }) => ({ field: toFieldName(param, names), label: param, text }))} />
       <Part title={t("admin_model_names")}>
         <div class="stack">
-          {!base && (
-            <div class="halves">
-              {isNew ? (
-                <TextField
-                  name="id"
-                  label={t("admin_model_id")}
-                  opt={t("admin_model_id_opt")}
-                  value={id}
-                  maxlength={64}
-                  autocomplete="off"
-                  spellcheck="false"
-                  error={errors("id")}
-                />
-              ) : null}
+          <div class="halves">
+            {isNew && !base && (
+              <TextField
+                name="id"
+                label={t("admin_model_id")}
+                opt={t("admin_model_id_opt")}
+                value={id}
+                maxlength={64}
+                autocomplete="off"
+                spellcheck="false"
+                error={errors("id")}
+              />
+            )}
+            {!base && (
               <TextField
                 name="aliases"
                 label={t("other_names")}
@@ -349,9 +349,7 @@ export const FormFields = ({ editor }: { editor: Editor }) => {
                 spellcheck="false"
                 error={errors("aliases")}
               />
-            </div>
-          )}
-          <div class="halves">
+            )}
             <TextField
               name="title"
               label={t("admin_model_title")}

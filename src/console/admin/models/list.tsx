@@ -142,7 +142,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
         { name: t("admin_model_margin"), isNumber: true, isExtra: true },
         { name: t("admin_model_runs"), isNumber: true, isExtra: true },
         { name: t("completed"), isNumber: true, isExtra: true },
-        { name: t("admin_model_routes_used"), isExtra: true },
+        { name: t("admin_routes"), isExtra: true },
       ]}
     >
       {rows.map((row) => (
@@ -184,12 +184,12 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
             {row.margin ? percentText(language, row.margin.completed / (row.margin.completed + row.margin.failed)) : "–"}
           </td>
           <td class="hide-s wrap">
-            {row.health.usable} / {row.health.routes.length}{" "}
-            <span class="meta">
+            {row.health.usable} / {row.health.routes.length}
+            <div class="meta">
               {[
                 ...new Set(row.health.routes.filter(({ state }) => ["used", "last"].includes(state)).map(({ route }) => route.provider)),
               ].join(", ")}
-            </span>
+            </div>
           </td>
         </tr>
       ))}
@@ -267,7 +267,9 @@ export async function listModels(c: ConsoleContext) {
       ) : (
         <Rows c={c} rows={rows} />
       )}
-      <p class="meta pt">{t("admin_models_live_soon")}</p>
+      <p class="meta pt">
+        {t("admin_models_days", { days: marginDays })} {t("admin_models_live_soon")}
+      </p>
       {removed.length > 0 && (
         <p class="meta">
           {t("admin_models_removed")}:{" "}
