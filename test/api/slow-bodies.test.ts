@@ -34,16 +34,18 @@ async function send(account: Account, body: string | ReadableStream, length?: nu
   return { status: response.status, headers: response.headers, body: (await response.json()) as any };
 }
 
-/** A body that sends its start and then nothing until the test ends it. */
+/** A body that sends its start and then nothing until the test ends it; `taken` once its start was read. */
 function stalled(start: string) {
   let end = () => {};
+  const { promise: taken, resolve } = Promise.withResolvers<void>();
   const stream = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(new TextEncoder().encode(start));
       end = () => controller.error(new Error("gone"));
     },
+    pull: () => resolve(),
   });
-  return { stream, end };
+  return { stream, end, taken };
 }
 
 const chats = "/v1/chat/completions";
@@ -53,7 +55,7 @@ const chat = (content: string) => JSON.stringify({ model: "textA-1", messages: [
 async function stall(accounts: Account[], count: number, body: string, to = path) {
   const uploads = accounts.flatMap((account) => Array.from({ length: count }, () => ({ account, ...stalled(body.slice(0, 90_000)) })));
   const answers = uploads.map(({ account, stream }) => send(account, stream, undefined, to));
-  await scheduler.wait(50);
+  await Promise.all(uploads.map(({ taken }) => taken));
   return async () => {
     for (const { end } of uploads) end();
     return (await Promise.all(answers)).map(({ status }) => status);

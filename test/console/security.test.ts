@@ -200,7 +200,8 @@ test("visitors are redirected to the sign-in page from every page that needs sig
   expect(await ownersRows()).toEqual(before);
 });
 
-test("other users' records are 404 for every method and input", async () => {
+// Every path of the console, some of them twice.
+test("other users' records are 404 for every method and input", { timeout: 120_000 }, async () => {
   const before = await ownersRows();
   const ending = new Set(["/console/sign-out", "/console/account/sessions/end"]);
   expect(routes.filter(({ path }) => isOnesOwn(path)).length).toBeGreaterThan(20);
