@@ -1,7 +1,8 @@
-/** What the fields of requests are for, by schema: texts that only the description needs are not in the gateway's script. */
+/** What the fields of requests, and under the empty name requests themselves, are for, by schema: texts that only the description needs are not in the gateway's script. */
 
 export const requestTexts: Record<string, Record<string, string>> = {
   DeliverTo: {
+    "": "Where the files are delivered once the task has completed: `url`, or `destination`.",
     url: "A presigned https URL that takes one PUT; only for a task with one file.",
     destination: "The name of a destination of the account.",
     prefix: "Follows the destination's own prefix; the task's id follows it.",
@@ -31,10 +32,12 @@ export const requestTexts: Record<string, Record<string, string>> = {
     requests: "The lines themselves: `{custom_id, endpoint, body}`.",
     concurrency: "How many of its tasks may be open at once.",
     callback_url: "Called once, at the batch's end, in place of the account's endpoint.",
+    deliver_to: "Where the files of its tasks are delivered, unless a line's body says otherwise: a `destination`.",
   },
   NewClientToken: {
     characters: "Ids or usernames of the only characters that its prompts may mention.",
     files: "Ids of the only files that its bodies may name.",
     callback_url: "Of its tasks, in place of the account's endpoint.",
+    reference: "Of its tasks.",
   },
 };

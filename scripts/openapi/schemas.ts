@@ -151,9 +151,9 @@ export function schemaComponents(): Record<string, object> {
   });
 }
 
-function addTexts(name: string, { properties = {} }: { properties?: Record<string, JsonSchema> }): void {
+function addTexts(name: string, schema: { properties?: Record<string, JsonSchema> }): void {
   for (const [field, description] of Object.entries(requestTexts[name] ?? {})) {
-    const property = properties[field];
+    const property = field === "" ? (schema as JsonSchema) : schema.properties?.[field];
     if (!property) throw new Error(`scripts/openapi/request-texts.ts: ${name} has no field ${field}`);
     property["description"] = description;
   }

@@ -53,8 +53,7 @@ function ownCost(own: OwnPrice | undefined, input: Parameters["input"], outputs:
 }
 
 /** The part of a cost that a report decides; undefined if the report lacks a measure that has a cost. */
-function reportedCost(cost: Omit<Cost, "usd">, { seconds, inputTokens, cachedTokens = 0, outputTokens }: MakerUsage): number | undefined {
-  const cached = cost.cached_input === undefined ? 0 : Math.min(cachedTokens, inputTokens ?? 0);
+function reportedCost(cost: Omit<Cost, "usd">, { seconds, inputTokens, cachedTokens, outputTokens }: MakerUsage): number | undefined {
   const measures: [amount: number | undefined, measure: number | undefined][] = [
     [cost.input, inputTokens],
     [cost.cached_input, inputTokens],
@@ -62,7 +61,5 @@ function reportedCost(cost: Omit<Cost, "usd">, { seconds, inputTokens, cachedTok
     [cost.run_second, seconds],
   ];
   if (measures.some(([amount, measure]) => amount !== undefined && measure === undefined)) return undefined;
-  const tokens =
-    chatPrice(cost, (inputTokens ?? 0) - cached, outputTokens ?? 0) + Math.ceil((cached * (cost.cached_input ?? 0)) / 1_000_000);
-  return tokens + Math.round((cost.run_second ?? 0) * (seconds ?? 0));
+  return chatPrice(cost, inputTokens ?? 0, outputTokens ?? 0, cachedTokens) + Math.round((cost.run_second ?? 0) * (seconds ?? 0));
 }

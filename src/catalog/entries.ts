@@ -60,6 +60,12 @@ const limited =
   });
 const oneOf = limited("not_one_of");
 const unknownField = limited("unknown_field");
+const outOfRange = (param: string, values: { minimum: number; maximum: number }): Violation => ({
+  param,
+  rule: "out_of_range",
+  values,
+  allowed: values,
+});
 const required = (param: string): Violation => ({ param, rule: "required" });
 
 /** What an entry is checked against: the models beside it, and the names of the providers. */
@@ -179,15 +185,22 @@ function requiredFields({ kind, body, price, routes }: Entry): Violation[] {
     : [...missing, oneOf("body", allowed)];
 }
 
-/** Every action must have a price, and every price must be exact in millionths. */
+/** Every action must have a price, and every price must be exact in millionths. A chat's hold is of tokens that are not cached, so cached ones cost at most as much. */
 function checkPrice({ price, state }: Entry, like: Model, base: Model | undefined): Violation[] {
   if (!price && !base) return [];
-  const known = Object.keys(like.price);
+  const names = Object.keys(like.price);
   // A built-in model that comes hidden and without a price gets one before it is sold.
   const given: Record<string, unknown> = { ...base?.price, ...price };
   const isUnsold = base?.state === "hidden" && state !== "live";
-  const missing = isUnsold ? [] : known.filter((name) => !name.endsWith("_x") && given[name] === undefined);
-  return [...missing.map((name) => required(`price.${name}`)), ...checkAmounts({ ...price }, "price", known)];
+  const missing = isUnsold ? [] : names.filter((name) => !name.endsWith("_x") && given[name] === undefined);
+  const amounts = { ...price } as Record<string, unknown>;
+  const maximum = amounts["input"] ?? (base?.price.input ?? 0) / 1e6;
+  const isDear = like.family === "chat" && Number(amounts["cached_input"]) > Number(maximum);
+  return [
+    ...missing.map((name) => required(`price.${name}`)),
+    ...checkAmounts(amounts, "price", like.family === "chat" ? [...names, "cached_input"] : names),
+    ...(isDear ? [outOfRange("price.cached_input", { minimum: 0, maximum: Number(maximum) })] : []),
+  ];
 }
 
 /** The cost of each route: what the model's price may be made of, or measures that the maker reports. None is required. */
@@ -203,9 +216,7 @@ const checkAmounts = (given: Record<string, unknown>, field: string, known: read
     if (!known.includes(name)) return [unknownField(param, known)];
     if (typeof amount !== "number") return [{ param, rule: "wrong_type", values: { expected: "number" } }];
     if (name.endsWith("_x"))
-      return Number.isSafeInteger(amount) && amount >= 1 && amount <= 100
-        ? []
-        : [{ param, rule: "out_of_range", values: { minimum: 1, maximum: 100 }, allowed: { minimum: 1, maximum: 100 } }];
+      return Number.isSafeInteger(amount) && amount >= 1 && amount <= 100 ? [] : [outOfRange(param, { minimum: 1, maximum: 100 })];
     const isExact = amount >= 0 && amount <= 1e6 && Math.abs(amount * 1e6 - Math.round(amount * 1e6)) < 1e-3;
     return isExact ? [] : [{ param, rule: "bad_price", allowed: { minimum: 0, maximum: 1e6 } }];
   });

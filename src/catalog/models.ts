@@ -19,15 +19,14 @@ export interface Price {
   second?: number;
   "1080p_x"?: number;
   character?: number;
-  /** per million tokens */
+  /** per million tokens; input tokens that the maker had cached cost `cached_input`, if there is one */
   input?: number;
+  cached_input?: number;
   output?: number;
 }
 
 /** Costs of a route in millionths: those of prices, and those of what the maker reports. */
 export interface Cost extends Price {
-  /** per million input tokens that the maker had cached; the others cost `input` */
-  cached_input?: number;
   /** per second that the maker's machine worked */
   run_second?: number;
   /** per dollar of the cost that the maker reports */

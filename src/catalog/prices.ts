@@ -20,20 +20,23 @@ export function taskPrice(price: Price, action: Exclude<Action, "chat" | "file">
 /** The price of one image. */
 const imagePrice = (price: Price, parameters: Parameters) => (price.image ?? 0) * (parameters.quality === "hd" ? (price.hd_x ?? 1) : 1);
 
-/** The price of a chat: tokens times millionths per million tokens, rounded up once to a whole millionth. */
-export const chatPrice = (price: Price, inputTokens: number, outputTokens: number) =>
-  Math.ceil((inputTokens * (price.input ?? 0) + outputTokens * (price.output ?? 0)) / 1_000_000);
+/** The price of a chat: tokens times millionths per million tokens, rounded up once to a whole millionth. `cachedTokens` are a part of the input's. */
+export function chatPrice(price: Price, inputTokens: number, outputTokens: number, cachedTokens = 0): number {
+  const { input = 0, cached_input: cached = input, output = 0 } = price;
+  return Math.ceil((inputTokens * input + Math.min(cachedTokens, inputTokens) * (cached - input) + outputTokens * output) / 1_000_000);
+}
 
 /** The price in `/v1/models`, in balance units. */
 export function shownPrice(price: Price): Record<string, number> {
   const units = (millionths: number) => millionths / 1_000_000;
-  const { image, hd_x, second, "1080p_x": factor1080p, character, input, output } = price;
+  const { image, hd_x, second, "1080p_x": factor1080p, character, input, cached_input: cached, output } = price;
   return {
     ...(image !== undefined && { image: units(image), image_hd: units(image * (hd_x ?? 1)) }),
     ...(second !== undefined && { second: units(second) }),
     ...(second !== undefined && factor1080p !== undefined && { second_1080p: units(second * factor1080p) }),
     ...(character !== undefined && { character: units(character) }),
     ...(input !== undefined && { input_million_tokens: units(input) }),
+    ...(cached !== undefined && { cached_input_million_tokens: units(cached) }),
     ...(output !== undefined && { output_million_tokens: units(output) }),
   };
 }
@@ -48,6 +51,7 @@ export function priceFromShown(shown: Record<string, number>): Price {
   if (shown["second_1080p"] !== undefined) price["1080p_x"] = factor("second_1080p", "second");
   if (shown["character"] !== undefined) price.character = millionths("character");
   if (shown["input_million_tokens"] !== undefined) price.input = millionths("input_million_tokens");
+  if (shown["cached_input_million_tokens"] !== undefined) price.cached_input = millionths("cached_input_million_tokens");
   if (shown["output_million_tokens"] !== undefined) price.output = millionths("output_million_tokens");
   return price;
 }

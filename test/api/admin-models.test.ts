@@ -60,6 +60,14 @@ test("a text model is sold a moment after it was added: listed, answered and cha
   expect(row).toMatchObject({ model: "gpt-6.1-sol", charged: 0.014 });
 });
 
+test("a text model may sell input tokens that its maker had cached for less", async () => {
+  const account = await newAccount();
+  const price = { ...text.price, cached_input: 100 };
+  expect((await put("gpt-6.1-sol", { ...text, price })).status).toBe(201);
+  const entry = (await call("/v1/models/gpt-6.1-sol", { key: account.key })).body;
+  expect(entry.price).toEqual({ input_million_tokens: 1_000, cached_input_million_tokens: 100, output_million_tokens: 2_000 });
+});
+
 test("a model like a built-in one has its body, limits and roles, and its own names, price and times", async () => {
   const account = await newAccount();
   await put("reef-video", like);
@@ -123,6 +131,9 @@ test.each<[name: string, id: string, entry: object, violations: string[]]>([
   ["a text model with a body", "new", { ...text, body: "like:textA-1" }, ["body"]],
   ["a price that is missing", "new", { ...text, price: { input: 1 } }, ["price.output"]],
   ["prices that cannot be charged", "new", { ...text, price: { input: -1, output: 0.000_000_1 } }, ["price.input", "price.output"]],
+  ["cached tokens that cost more than others", "new", { ...text, price: { ...text.price, cached_input: 1_001 } }, ["price.cached_input"]],
+  ["dearer cached tokens of a built-in model", "textA-1", { price: { cached_input: 3 } }, ["price.cached_input"]],
+  ["cached tokens of a video", "new", { ...like, price: { ...like.price, cached_input: 1 } }, ["price.cached_input"]],
   ["a price that the body does not have", "new", { ...text, price: { ...text.price, second: 1 } }, ["price.second"]],
   ["a factor that is no whole number", "new", { ...like, price: { second: 1, "1080p_x": 1.5 } }, ["price.1080p_x"]],
   [

@@ -89,7 +89,7 @@ function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTok
     hold: () => withSpan("reserve", spans, () => holdForChat(env, c.executionCtx, charge, held)),
     settle(usage) {
       caller.endWatch();
-      const charged = usage ? chatPrice(price, usage.promptTokens, usage.completionTokens) : 0;
+      const charged = usage ? chatPrice(price, usage.promptTokens, usage.completionTokens, usage.cachedTokens) : 0;
       const attempts = costs.attempts(usage);
       const settlement = {
         charge,

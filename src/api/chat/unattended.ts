@@ -39,7 +39,7 @@ export async function askUnattended(asker: Asker, id: string, order: ChatOrder):
   };
   const end = (result: EndedChat["result"]): EndedChat => ({
     result,
-    charged: usage ? chatPrice(price, usage.promptTokens, usage.completionTokens) : 0,
+    charged: usage ? chatPrice(price, usage.promptTokens, usage.completionTokens, usage.cachedTokens) : 0,
     outcome: usage ? "completed" : "provider_error",
     attempts: costs.attempts(usage),
   });

@@ -46,7 +46,6 @@ export const deliverTo = once(() =>
         path: ["prefix"],
         params: { rule: "not_together", values: { other: "url" } },
       }),
-      z.describe("Where the files are delivered once the task has completed: `url`, or `destination`."),
     ),
 );
 
@@ -193,9 +192,7 @@ export const newBatch = once(() =>
     concurrency: z._default(z.int().check(z.gte(1), z.lte(100)), 20),
     callback_url: z.optional(z.string()),
     reference: z.optional(referenceField()),
-    deliver_to: z.optional(
-      deliverTo().check(z.describe("Where the files of its tasks are delivered, unless a line's body says otherwise: a `destination`.")),
-    ),
+    deliver_to: z.optional(deliverTo()),
     ...maxCost(),
   }),
 );
@@ -211,7 +208,7 @@ export const newToken = forCatalog(({ names, named }) =>
     characters: z.optional(z.array(z.string()).check(z.maxLength(20))),
     files: z.optional(z.array(z.string()).check(z.maxLength(20))),
     callback_url: z.optional(z.string()),
-    reference: z.optional(referenceField().check(z.describe("Of its tasks."))),
+    reference: z.optional(referenceField()),
     expires_in: z.int().check(z.gte(60), z.lte(3600)),
   }),
 );

@@ -32,6 +32,10 @@ export const modelEntry = z.strictObject({
   ),
   price: z
     .record(z.string(), amount)
-    .check(z.describe("Balance units by what is counted: `image`, `second`, `character`, `input_million_tokens`, ...")),
+    .check(
+      z.describe(
+        "Balance units by what is counted: `image`, `second`, `character`, `input_million_tokens`, `cached_input_million_tokens`, ...",
+      ),
+    ),
 });
 export const modelList = z.strictObject({ object: z.literal("list"), data: z.array(modelEntry) });

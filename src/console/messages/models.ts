@@ -63,6 +63,7 @@ export default {
     model_price_second_1080p: "per second at 1080p",
     model_price_character: "per character",
     model_price_input_million_tokens: "per million input tokens",
+    model_price_cached_input_million_tokens: "per million cached input tokens",
     model_price_output_million_tokens: "per million output tokens",
   },
   zh: {
@@ -127,6 +128,7 @@ export default {
     model_price_second_1080p: "每秒（1080p）",
     model_price_character: "每个角色",
     model_price_input_million_tokens: "每百万输入词元",
+    model_price_cached_input_million_tokens: "每百万缓存输入词元",
     model_price_output_million_tokens: "每百万输出词元",
   },
   ko: {
@@ -191,6 +193,7 @@ export default {
     model_price_second_1080p: "1080p 초당",
     model_price_character: "캐릭터당",
     model_price_input_million_tokens: "입력 토큰 100만 개당",
+    model_price_cached_input_million_tokens: "캐시된 입력 토큰 100만 개당",
     model_price_output_million_tokens: "출력 토큰 100만 개당",
   },
   ja: {
@@ -255,6 +258,7 @@ export default {
     model_price_second_1080p: "1080p で 1 秒あたり",
     model_price_character: "キャラクター 1 体あたり",
     model_price_input_million_tokens: "入力 100 万トークンあたり",
+    model_price_cached_input_million_tokens: "キャッシュ済み入力 100 万トークンあたり",
     model_price_output_million_tokens: "出力 100 万トークンあたり",
   },
 };

@@ -13,6 +13,7 @@ export type PriceName =
   | "second_1080p"
   | "character"
   | "input_million_tokens"
+  | "cached_input_million_tokens"
   | "output_million_tokens";
 
 /** Prices with the unit of each, `["per image", "$0.03"]`, then the factors of an own input's fields, `["with sound: true", "× 2"]`. */

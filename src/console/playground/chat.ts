@@ -16,7 +16,7 @@ interface Delta {
 
 interface Chunk {
   choices?: { delta?: Delta }[];
-  usage?: { prompt_tokens: number; completion_tokens: number } | null;
+  usage?: { prompt_tokens: number; completion_tokens: number; prompt_tokens_details?: { cached_tokens?: number } | null } | null;
 }
 
 /** Chats are requested as streams, with the usage at the end. */
@@ -44,8 +44,9 @@ export async function* readAnswer({ price }: Pick<Choice, "price">, upstream: Re
       ended.text += said;
       if (said !== "") yield said;
       if (usage) {
-        const { prompt_tokens: input, completion_tokens: output } = usage;
-        ended.use = { input, output, cost: chatPrice(priceFromShown(price), input, output), ms: Date.now() - start };
+        const { prompt_tokens: input, completion_tokens: output, prompt_tokens_details: details } = usage;
+        const cost = chatPrice(priceFromShown(price), input, output, details?.cached_tokens);
+        ended.use = { input, output, cost, ms: Date.now() - start };
       }
     }
   } catch {

@@ -52,18 +52,16 @@ export const asObject = (value: unknown): ShownEntry =>
 /** The routes of an entry; empty if there are none. */
 export const routesOf = (entry: ShownEntry): ShownEntry[] => (Array.isArray(entry["routes"]) ? entry["routes"].map(asObject) : []);
 
-/** Names of prices: those of the model whose body it has, and what the entry has. */
-export const priceNames = (id: string, entry: ShownEntry): string[] => [
-  ...new Set([...Object.keys(likeModel(id, entry)?.price ?? {}), ...Object.keys(asObject(entry["price"]))]),
-];
+/** Names of prices: those of the model whose body it has, cached tokens of chats, and what the entry has. */
+export function priceNames(id: string, entry: ShownEntry): string[] {
+  const like = likeModel(id, entry);
+  const cached = like?.family === "chat" ? ["cached_input"] : [];
+  return [...new Set([...Object.keys(like?.price ?? {}), ...cached, ...Object.keys(asObject(entry["price"]))])];
+}
 
-/** Names of a route's cost: those of prices, cached tokens of chats, and what the route has. */
+/** Names of a route's cost: those of prices, and what the route has. */
 export const costNames = (id: string, entry: ShownEntry, route: ShownEntry): string[] => [
-  ...new Set([
-    ...priceNames(id, entry),
-    ...(likeModel(id, entry)?.family === "chat" ? ["cached_input"] : []),
-    ...Object.keys(asObject(route["cost"])),
-  ]),
+  ...new Set([...priceNames(id, entry), ...Object.keys(asObject(route["cost"]))]),
 ];
 
 /** Values that a form shows in a text field; others are changed as JSON alone. */
