@@ -82,12 +82,11 @@ export function stopAt(
 }
 
 /**
- * The `step`-th of all calls of these methods never answers, and no later one begins: as if the machine stopped there. With `isDone` it takes
- * effect first. `isDead` is true from then on; `revive` starts a new machine, whose calls answer.
+ * The `step`-th of all calls of these methods takes effect and never answers, and no later one begins: as if the machine stopped there. `isDead`
+ * is true from then on; `revive` starts a new machine, whose calls answer.
  */
 export function dieAt(
   step: number,
-  isDone: boolean,
   doors: readonly (readonly [target: Record<string, (...values: unknown[]) => Promise<unknown>>, method: string])[],
 ): { isDead: () => boolean; revive: () => void } {
   let calls = 0;
@@ -97,7 +96,7 @@ export function dieAt(
     return vi.spyOn(target, method).mockImplementation(async function (this: unknown, ...values: unknown[]) {
       if (!isDead && ++calls !== step) return original.apply(this, values);
       // A wallet's method makes calls itself, which belong to it.
-      if (!isDead && isDone) await original.apply(this, values);
+      if (!isDead) await original.apply(this, values);
       isDead = true;
       return new Promise(() => undefined);
     });
