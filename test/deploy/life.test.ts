@@ -258,7 +258,7 @@ test("a second environment shares nothing with the first", async () => {
       .bindings.filter(({ type }) => type === "ratelimit")
       .map(({ namespace_id: id }) => id);
   expect(counters("gateway-staging").filter((id) => counters("gateway").includes(id))).toEqual([]);
-  expect(new Set(secrets()).size).toBe(8);
+  expect(new Set(secrets()).size).toBe(10);
 });
 
 test("destroy needs the environment's name, deletes that environment with its data last, and leaves the other", async () => {
