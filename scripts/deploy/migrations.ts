@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { applyMigration, readMigration } from "../support/migrations.ts";
+import { applyMigrations as applyAll, readMigration } from "../support/migrations.ts";
 import type { CloudflareApi } from "./api.ts";
 import type { Run } from "./run.ts";
 import { writePrivate } from "./state.ts";
@@ -47,20 +47,20 @@ export async function applyMigrations(
 ) {
   const { name: database, path, migrationsDir, config } = migrated;
   const upload = join(folder, "migration.sql");
-  let calls = 0;
-  for (const file of files)
-    calls += await applyMigration(
-      file,
-      readMigration(await readFile(join(migrationsDir, file), "utf8")),
-      {
-        applied: () => appliedMigrations(api, path),
-        hasRow: async (query) => (await ask(api, path, query)).length > 0,
-        commit: async (statements) => {
-          await writePrivate(upload, `${statements.join(";\n")};\n`);
-          await run.wrangler("d1", "execute", database, "--remote", "--yes", "--file", upload, "-c", config);
-        },
+  const migrations = await Promise.all(
+    files.map(async (name) => ({ name, steps: readMigration(await readFile(join(migrationsDir, name), "utf8")) })),
+  );
+  const calls = await applyAll(
+    migrations,
+    {
+      applied: () => appliedMigrations(api, path),
+      hasRow: async (query) => (await ask(api, path, query)).length > 0,
+      commit: async (statements) => {
+        await writePrivate(upload, `${statements.join(";\n")};\n`);
+        await run.wrangler("d1", "execute", database, "--remote", "--yes", "--file", upload, "-c", config);
       },
-      signal,
-    );
+    },
+    signal,
+  );
   return calls > files.length ? `${calls} steps` : undefined;
 }

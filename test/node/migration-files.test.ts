@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { unstable_splitSqlQuery } from "wrangler";
-import { applyMigration, type MigratedDatabase, readMigration } from "../../scripts/support/migrations.ts";
+import { applyMigration, applyMigrations, type MigratedDatabase, readMigration } from "../../scripts/support/migrations.ts";
 import { cutImport, cutQuery } from "../deploy/d1-statements.ts";
 
 const folder = new URL("../../migrations/", import.meta.url);
@@ -129,6 +129,35 @@ test("a migration in steps continues after a run that broke off at any call, and
     expect(await database.applied()).toEqual(["0001_a.sql"]);
     db.close();
   }
+});
+
+test("a new database gets the migrations of one step together, whatever call breaks off, and a database in use one by one", async () => {
+  const migrations = files.map((name) => ({ name, steps: readMigration(read(name)) }));
+  const whole = new DatabaseSync(":memory:");
+  const { database, calls } = importing(whole);
+  const count = await applyMigrations(migrations, database);
+  expect([count, calls.length]).toEqual([calls.length, calls.length]);
+  expect(count).toBeLessThan(6);
+  expect(await database.applied()).toEqual(files);
+  const schema = "SELECT name, sql FROM sqlite_schema ORDER BY name";
+  for (let failAt = 1; failAt <= count; failAt++) {
+    const db = new DatabaseSync(":memory:");
+    const broken = importing(db);
+    broken.state.failAt = failAt;
+    await expect(applyMigrations(migrations, broken.database)).rejects.toThrow("D1 ended the call");
+    const applied = await broken.database.applied();
+    await applyMigrations(
+      migrations.filter(({ name }) => !applied.includes(name)),
+      broken.database,
+    );
+    expect(db.prepare(schema).all()).toEqual(whole.prepare(schema).all());
+    expect(await broken.database.applied()).toEqual(files);
+  }
+  const used = importing(new DatabaseSync(":memory:"));
+  await applyMigrations(migrations.slice(0, 1), used.database);
+  used.calls.length = 0;
+  await applyMigrations(migrations.slice(1), used.database);
+  expect(used.calls.length).toBeGreaterThanOrEqual(files.length - 1);
 });
 
 test("a step whose answer was lost is not applied again", async () => {
