@@ -64,7 +64,7 @@ const servedFiles: Plugin = {
   },
 };
 
-/** Tests of pages hash some hundred passwords, each for a third of a second: here at a thousandth of the cost, which has a test of its own (`test/node`). */
+/** Tests of pages hash some hundred passwords, each for a third of a second: here at a thousandth of the cost, which has a test of its own (`test/auth`). */
 const cheapPasswords: Plugin = {
   name: "cheap-passwords",
   transform: (code, id) => (id.endsWith("/auth/password-hash.ts") ? code.replace("2 ** 14", "2 ** 4") : null),

@@ -82,7 +82,7 @@ function answer(one: Made, stream: boolean): Response {
 /** Ends before any answer. */
 const refusals = new Set(["fault", "limit", "refused", "error"]);
 
-/** What the maker bills in millionths; null if the route does not say what it costs, or only its report does and there is none. */
+/** What the maker bills, in millionths; null if that cannot be known: the route has no cost, or its cost needs a report that did not come. */
 function bill({ cost, bills, tokens: { prompt, cached, words }, dollars, end }: Made, isReported: boolean): number | null {
   const hasAnswered = !refusals.has(end);
   if (!hasAnswered && !bills) return 0;
@@ -161,6 +161,7 @@ test("the booked costs of a chat are what its makers bill", async () => {
     }),
     { numRuns: 120 },
   );
-  // Nearly every end was reached, whole and streamed.
+  // Of the sixteen ends, whole and streamed, chance may miss one; whether its cost was known too is another chance.
+  expect(new Set([...ends].map((end) => end.replace(/ \w+$/, ""))).size).toBeGreaterThan(14);
   expect([...ends].filter((end) => end.endsWith(" known")).length).toBeGreaterThan(10);
 }, 120_000);
