@@ -4,10 +4,9 @@ import type { ConsoleContext } from "../context.ts";
 import { readCallback, type TaskCallback } from "../answers.ts";
 import { askGateway } from "../frame.tsx";
 import { AttemptResult, CallbackState } from "../parts/callback.tsx";
+import { AttemptTable } from "../parts/attempt-table.tsx";
 import { useAround } from "../parts/context.ts";
-import { TimeOfDay } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Table } from "../parts/table.tsx";
 
 /** The callback of a final task; undefined if it never had one and there is no URL to send it to. */
 export async function readTaskCallback(c: ConsoleContext, id: string): Promise<TaskCallback | undefined> {
@@ -37,32 +36,7 @@ export const Callback = ({ callback: { task, url, state, attempts, next_attempt_
           <code class="id">{url}</code>
         </p>
       )}
-      {attempts.length > 0 && (
-        <div class="gap0">
-          <Table
-            label={t("callback")}
-            columns={[
-              "#",
-              t("callback_result"),
-              { name: t("callback_took"), isNumber: true },
-              { name: t("callback_when"), isNumber: true },
-            ]}
-          >
-            {attempts.map((attempt, at) => (
-              <tr>
-                <th scope="row">{at + 1}</th>
-                <td>
-                  <AttemptResult attempt={attempt} />
-                </td>
-                <td class="num">{attempt.ms} ms</td>
-                <td class="num">
-                  <TimeOfDay ms={1000 * attempt.at} />
-                </td>
-              </tr>
-            ))}
-          </Table>
-        </div>
-      )}
+      <AttemptTable label={t("callback")} attempts={attempts} outcome={(attempt) => <AttemptResult attempt={attempt} />} />
     </section>
   );
 };

@@ -1,11 +1,10 @@
 /** A task's delivery: where its files go, which have arrived, the outcome of each attempt, and the button that delivers them again. */
 
 import type { TaskData } from "../answers.ts";
+import { AttemptTable } from "../parts/attempt-table.tsx";
 import { useAround } from "../parts/context.ts";
-import { TimeOfDay } from "../parts/date-time.tsx";
 import { BucketAnswer, DeliveryPill, isWaiting } from "../parts/delivery.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Table } from "../parts/table.tsx";
 import { isGone } from "./answers.ts";
 
 /** `place`: the destination of the request; undefined for a presigned URL. */
@@ -41,32 +40,7 @@ export const Delivery = ({ task, place }: { task: TaskData; place: string | unde
           ))}
         </ul>
       )}
-      {attempts.length > 0 && (
-        <div class="gap0">
-          <Table
-            label={t("delivery_attempts")}
-            columns={[
-              "#",
-              t("callback_result"),
-              { name: t("callback_took"), isNumber: true },
-              { name: t("callback_when"), isNumber: true },
-            ]}
-          >
-            {attempts.map((attempt, at) => (
-              <tr>
-                <th scope="row">{at + 1}</th>
-                <td>
-                  <BucketAnswer tried={attempt} />
-                </td>
-                <td class="num">{attempt.ms} ms</td>
-                <td class="num">
-                  <TimeOfDay ms={1000 * attempt.at} />
-                </td>
-              </tr>
-            ))}
-          </Table>
-        </div>
-      )}
+      <AttemptTable label={t("delivery_attempts")} attempts={attempts} outcome={(attempt) => <BucketAnswer tried={attempt} />} />
     </section>
   );
 };
