@@ -39,7 +39,7 @@ export interface Call {
   body: string;
 }
 
-/** How accepted work ended, which decides what its maker bills. Work that nobody asks for is still made. */
+/** How work that was accepted ended: its maker bills by that. Work ends by itself, also if nobody fetches its result. */
 export interface End {
   upstream: string;
   prompt: string;

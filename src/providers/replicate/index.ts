@@ -94,7 +94,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
         }
         const prediction = await readJson<Prediction>(response);
         if (isGone) {
-          // Nobody says any more how long it worked.
+          // How long it worked can no longer be learned.
           seconds = undefined;
           continue;
         }

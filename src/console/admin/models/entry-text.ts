@@ -15,6 +15,7 @@ const innerOrder = [
   "1080p_x",
   "character",
   "input",
+  "cached_input",
   "output",
   "provider",
   "model",
