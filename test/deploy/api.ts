@@ -94,6 +94,7 @@ export async function startApi(account: Account, runtime: Runtime): Promise<Emul
         if (scripted === "before") throw new Refusal(400, 9_999, "scripted fault");
         if (path.startsWith("/upload/")) {
           outgoing.setHeader("etag", `"${storeUpload(account, body)}"`);
+          if (scripted === "after") throw new Refusal(400, 9_999, "scripted fault after the effect");
           return answer(200, {});
         }
         checkAccess(account, incoming, path);
