@@ -3,7 +3,8 @@
 import { execFileSync } from "node:child_process";
 import { statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { bundleGateway, root } from "./build.ts";
+import { bundleGateway } from "./build.ts";
+import { root } from "../scripts/support/wrangler.ts";
 import { gatewayBindings, gatewayCalls } from "./calls.ts";
 import { type Comparison, compare, quantile } from "./comparison.ts";
 import { Client } from "./load.ts";

@@ -1,23 +1,7 @@
-/** Bundles a Worker as a deployment would, minified, without deploying it. */
+/** The gateway as production runs it, bundled without being deployed. */
 
-import { execFile } from "node:child_process";
-import { createRequire } from "node:module";
-import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-
-export const root = fileURLToPath(new URL("..", import.meta.url));
-
-const wranglerDir = dirname(createRequire(import.meta.url).resolve("wrangler/package.json"));
-const quiet = { CI: "true", WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", WRANGLER_WRITE_LOGS: "false" };
-
-/** Bundles the Worker of a wrangler.toml into `outDir`, or instead of it the script `entry` with its settings; returns the path of the script. */
-export async function bundle(configPath: string, main: string, outDir: string, entry?: string): Promise<string> {
-  const command = [join(wranglerDir, "wrangler-dist/cli.js"), "deploy", ...(entry === undefined ? [] : [entry])];
-  const options = ["--dry-run", "--minify", "--outdir", outDir, "-c", configPath];
-  await promisify(execFile)(process.execPath, ["--no-warnings", ...command, ...options], { cwd: root, env: { ...process.env, ...quiet } });
-  return join(outDir, basename(entry ?? main).replace(/\.ts$/, ".js"));
-}
+import { join } from "node:path";
+import { bundle } from "../scripts/support/bundles.ts";
 
 /** A bundled Worker. */
 export interface Bundled {

@@ -6,7 +6,8 @@ import { dirname, join } from "node:path";
 import type { V4WorkerOptions } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
 import { migrationNames, readMigration } from "../scripts/support/migrations.ts";
-import { type Bundled, root } from "./build.ts";
+import { type Bundled } from "./build.ts";
+import { root } from "../scripts/support/wrangler.ts";
 import { localLimit, outsideBucket } from "./plugins.ts";
 import { upstream } from "./upstream.ts";
 

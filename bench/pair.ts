@@ -1,7 +1,9 @@
 /** The gateway and the floor, both running and ready for load. */
 
 import { join } from "node:path";
-import { bundle, type Bundled, bundleGateway, type GatewayBundle, root } from "./build.ts";
+import { type Bundled, bundleGateway, type GatewayBundle } from "./build.ts";
+import { bundle } from "../scripts/support/bundles.ts";
+import { root } from "../scripts/support/wrangler.ts";
 import type { Side } from "./comparison.ts";
 import { floorCalls, gatewayBindings, gatewayCalls } from "./calls.ts";
 import { type Call, Client } from "./load.ts";

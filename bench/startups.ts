@@ -2,7 +2,7 @@
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bundle } from "./build.ts";
+import { bundle } from "../scripts/support/bundles.ts";
 import { quantile } from "./comparison.ts";
 import { type Startable, startMs } from "./startup.ts";
 import { makeTempDir } from "./temporary.ts";

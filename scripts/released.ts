@@ -5,7 +5,8 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
-import { bundle, root } from "../bench/build.ts";
+import { bundle } from "./support/bundles.ts";
+import { root } from "./support/wrangler.ts";
 import { type Released, releasedFile } from "./support/released.ts";
 
 const outDir = join(tmpdir(), `gateway-released-${process.pid}`);

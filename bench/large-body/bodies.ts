@@ -6,7 +6,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../build.ts";
+import { root } from "../../scripts/support/wrangler.ts";
 import { freshHeaders } from "../calls.ts";
 import { image, type LargeBody, noise, send, toBody, toDataUri, toJson } from "./client.ts";
 import { heapDuring } from "./heap.ts";

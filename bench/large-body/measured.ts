@@ -1,7 +1,8 @@
 /** The measured gateway of large bodies and files, with its bucket in this process, and the limits that it must keep. */
 
 import { join } from "node:path";
-import { bundle, root } from "../build.ts";
+import { bundle } from "../../scripts/support/bundles.ts";
+import { root } from "../../scripts/support/wrangler.ts";
 import { gatewayBindings } from "../calls.ts";
 import { Client } from "../load.ts";
 import { cpuUs, processesBelow } from "../process-tree.ts";

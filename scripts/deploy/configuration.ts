@@ -109,7 +109,6 @@ function derive(source: Configuration, part: Part, environment: string, choices:
     ...(source.vars && { vars: { ...source.vars, ...marks } }),
     name: rename(source.name ?? part.name),
     main: join(folder, source.main ?? ""),
-    minify: true,
     // A Worker has one public address: a domain of the operator, or workers.dev.
     workers_dev: isPublic && !hasDomain(domain),
     preview_urls: false,

@@ -9,6 +9,7 @@ import { ask, confirmed, openRun } from "./command.ts";
 import { type Deployment, deployment as build } from "./configuration.ts";
 import type { Choices, DeployOptions } from "./options.ts";
 import type { AdminClient } from "../support/admin-client.ts";
+import { keptBundles } from "../support/bundles.ts";
 import { toReason } from "../support/faults.ts";
 import { applyModels, modelsFolder, readModelFiles, readOldVariables, type WrittenEntry } from "../support/models.ts";
 import { applyMigrations } from "./migrations.ts";
@@ -35,8 +36,14 @@ export async function deploy(options: DeployOptions, environment: NodeJS.Process
     if (context.unmarked.length > 0) await adopted(context, options.isConfirmed);
     else if (!options.isConfirmed) await confirmed(signal);
     await writeState(context.folder, context.state);
+    // Before anything is changed: a mistake in the sources shows here.
+    const { workers } = context.deployment;
+    const scripts = await run.find(`bundle ${count(workers.length, "Worker")}`, async () => {
+      const configs = workers.map(({ part }) => part.config);
+      return [await keptBundles(configs, signal), undefined];
+    });
     await createMissing(context);
-    await deployWorkers(context);
+    await deployWorkers(context, scripts);
     await finish(context);
   });
 }
@@ -150,11 +157,17 @@ async function createMissing({ run, account, deployment, inventory, state, value
   }
 }
 
-async function deployWorkers({ run, account, deployment, inventory, state, values, folder, signal }: Context): Promise<void> {
+/** `scripts` are the Workers' bundles. */
+async function deployWorkers(
+  { run, account, deployment, inventory, state, values, folder, signal }: Context,
+  scripts: string[],
+): Promise<void> {
   await removeSecretsFiles(deployment.workers, folder);
   const configurations = new Map<string, { path: string; text: string }>();
-  for (const worker of deployment.workers)
-    configurations.set(worker.name, await writeConfiguration(worker, inventory.databases, givenTo(worker, values), state.choices, folder));
+  for (const [at, worker] of deployment.workers.entries()) {
+    const given = givenTo(worker, values);
+    configurations.set(worker.name, await writeConfiguration(worker, inventory.databases, given, state.choices, folder, scripts[at]));
+  }
   // Migrations run before any code that needs them, on a first deployment and on an upgrade.
   for (const { name, migrationsDir } of deployment.databases) {
     const files = inventory.pendingMigrations.get(name) ?? [];

@@ -1,8 +1,6 @@
 /** A deployment's state on this machine, under `.deploy/<name>/`: choices, the progress of an interrupted run, the operator's token. */
 
-import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { errorCode } from "../support/faults.ts";
@@ -53,43 +51,4 @@ export async function readText(path: string): Promise<string | undefined> {
     if (errorCode(error) === "ENOENT") return undefined;
     throw error;
   }
-}
-
-/** SHA-256 over the source files of the folder and over the texts: changes when a deployment would change something. */
-export async function digest(folder: string, ...texts: string[]): Promise<string> {
-  const hash = createHash("sha256");
-  for (const file of await sourceFiles(root, folder)) {
-    const text = await readText(join(root, file));
-    if (text !== undefined) hash.update(`${file}\0${text}`);
-  }
-  for (const text of texts) hash.update(`\0${text}`);
-  return hash.digest("hex");
-}
-
-/**
- * The files of a folder that git tracks or would track, relative to `root`; without git, all but those in folders whose names begin with a dot.
- * Others change while they are read: `npm start` in the same checkout keeps its temporary files in `.wrangler` beside the Workers.
- */
-export async function sourceFiles(root: string, folder: string): Promise<string[]> {
-  return (listedByGit(root, folder) ?? (await walk(root, folder))).sort();
-}
-
-function listedByGit(root: string, folder: string): string[] | undefined {
-  try {
-    const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", folder];
-    const files = execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).split("\0");
-    return files.length > 1 ? files.slice(0, -1) : undefined;
-  } catch {
-    // No git, or no checkout of it.
-    return undefined;
-  }
-}
-
-async function walk(root: string, folder: string): Promise<string[]> {
-  const files: string[] = [];
-  for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
-    const path = `${folder}/${entry.name}`;
-    if (!entry.name.startsWith(".")) files.push(...(entry.isDirectory() ? await walk(root, path) : [path]));
-  }
-  return files;
 }

@@ -6,31 +6,33 @@ import { type Worker, withDatabaseIds } from "./configuration.ts";
 import type { Choices } from "./options.ts";
 import type { Run } from "./run.ts";
 import { chosenVars, type Given } from "./secrets.ts";
-import { root } from "../support/wrangler.ts";
-import { digest, readText, writePrivate } from "./state.ts";
+import { bundledSettings } from "../support/bundles.ts";
+import { sourcesDigest } from "../support/sources.ts";
+import { writePrivate } from "./state.ts";
 
-/** Writes the configuration for wrangler, in which the operator's variables override the committed ones; returns its path. */
+/**
+ * Writes the configuration for wrangler, in which the operator's variables override the committed ones; returns its path. `script` is the
+ * bundle to deploy.
+ */
 export async function writeConfiguration(
   worker: Worker,
   ids: Map<string, string>,
   given: Given,
   choices: Choices,
   folder: string,
+  script?: string,
 ): Promise<{ path: string; text: string }> {
   const configuration = withDatabaseIds(worker.configuration, ids);
   const vars = { ...configuration.vars, ...chosenVars(worker, choices), ...given.vars };
   const path = join(folder, `${worker.part.name}.json`);
-  const text = `${JSON.stringify({ ...configuration, vars }, undefined, 2)}\n`;
+  const text = `${JSON.stringify({ ...configuration, ...(script !== undefined && bundledSettings(script)), vars }, undefined, 2)}\n`;
   await writePrivate(path, text);
   return { path, text };
 }
 
-/** A digest that changes with the Worker's code, the pages that the console serves, the packages, its configuration or the secrets to set. */
-export async function workerDigest(text: string, secrets: Record<string, string>): Promise<string> {
-  const files = await Promise.all(["CHANGELOG.md", "package-lock.json"].map((name) => readText(join(root, name))));
-  const pages = await digest("docs");
-  return digest("src", pages, ...files.map((file) => file ?? ""), text, JSON.stringify(secrets, Object.keys(secrets).sort()));
-}
+/** A digest that changes with what the Workers are made from, with this one's configuration, and with the secrets to set. */
+export const workerDigest = (text: string, secrets: Record<string, string>): Promise<string> =>
+  sourcesDigest(text, JSON.stringify(secrets, Object.keys(secrets).sort()));
 
 const secretsFile = ({ part }: Worker, folder: string) => join(folder, `${part.name}-secrets.json`);
 

@@ -2,9 +2,11 @@
 
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { parse } from "smol-toml";
+import { bundledSettings, keptBundles } from "./bundles.ts";
 import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-account.ts";
 import { AdminClient } from "./admin-client.ts";
 import { errorCode } from "./faults.ts";
@@ -73,21 +75,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await migrate(startScript(migrationScript, [stateDir], stateDir, environment), options.signal);
   const variablesFile = join(stateDir, "variables.env");
   await writeVariables(variablesFile, variables);
-  const own = {
+  const own: Record<string, Variables> = {
     console: { SIGNUP: "open", SIGNUP_QUOTA: String(demoQuota), AUTH_SECRET: await keptSecret(stateDir, "auth-secret") },
     "facades/openai": {},
     marks: JSON.parse(await keptSecret(stateDir, "test-certificate.json", async () => JSON.stringify(await newTestChain()))) as Variables,
     operations: {},
     payments: {},
   };
-  const configs = await Promise.all(Object.entries(own).map(([name, defaults]) => localConfig(name, stateDir, defaults, variables)));
-  const workers = [
-    "wrangler.toml",
-    "src/sandbox/wrangler.toml",
-    "src/facades/mcp/wrangler.toml",
-    "src/console/auth/wrangler.toml",
-    ...configs,
-  ].flatMap((path) => ["-c", path]);
+  const scripts = await keptBundles(folders.map(committed), options.signal);
+  const configs = await Promise.all(
+    folders.map((folder, at) => localConfig(folder, scripts[at] ?? "", stateDir, own[folder] && withOwn(folder, own[folder], variables))),
+  );
+  const workers = configs.flatMap((path) => ["-c", path]);
   const listen = ["--ip", host, "--port", String(port), "--inspector-port", "0", "--show-interactive-dev-session=false"];
   const local = ["--local", "--persist-to", stateDir, "--env-file", variablesFile];
   const wrangler = startWrangler(["dev", ...workers, ...listen, ...local], stateDir, environment);
@@ -115,18 +114,22 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** A Worker's local settings: `defaults`, and those of the variables that it reads. Wrangler passes variables only to the first of several Workers. */
-async function localConfig(name: string, stateDir: string, defaults: Variables, variables: Variables): Promise<string> {
-  const source = join(root, `src/${name}/wrangler.toml`);
-  const isOwn = ([variable]: [string, string]) => isDeclared(name, variable);
-  const own = Object.entries({ ...defaults, ...Object.fromEntries(Object.entries(variables).filter(isOwn)) });
-  let text = await readFile(source, "utf8");
-  for (const one of ["main", ...own.map(([variable]) => variable)]) text = text.replace(new RegExp(`^${one} = .*\n`, "m"), "");
-  const main = `main = ${JSON.stringify(join(dirname(source), "worker.ts"))}\n`;
-  const lines = own.map(([variable, value]) => `${variable} = ${JSON.stringify(value)}\n`);
-  const path = join(stateDir, `${name.replaceAll("/", "-")}.toml`);
-  const set = /^\[vars\]\n/m.test(text) ? text : `${text}\n[vars]\n`;
-  await writeFile(path, main + set.replace("[vars]\n", () => `[vars]\n${lines.join("")}`), { mode: 0o600 });
+/** The Workers' folders in `src`, the gateway first. */
+const folders = ["", "sandbox", "facades/mcp", "console/auth", "console", "facades/openai", "marks", "operations", "payments"];
+const committed = (folder: string) => (folder === "" ? "wrangler.toml" : `src/${folder}/wrangler.toml`);
+
+/** `defaults`, and those of the variables that the Worker reads. Wrangler passes variables only to the first of several Workers. */
+const withOwn = (folder: string, defaults: Variables, variables: Variables): Variables => ({
+  ...defaults,
+  ...Object.fromEntries(Object.entries(variables).filter(([name]) => isDeclared(folder, name))),
+});
+
+/** Writes a Worker's local configuration: the committed one with a bundled script and these variables. */
+async function localConfig(folder: string, script: string, stateDir: string, variables: Variables | undefined): Promise<string> {
+  const configuration = parse(await readFile(join(root, committed(folder)), "utf8"));
+  const vars = { ...(configuration["vars"] as Variables | undefined), ...variables };
+  const path = join(stateDir, `${folder === "" ? "gateway" : folder.replaceAll("/", "-")}.json`);
+  await writeFile(path, JSON.stringify({ ...configuration, ...bundledSettings(script), vars }), { mode: 0o600 });
   return path;
 }
 

@@ -12,7 +12,17 @@ import { Runtime } from "./runtime.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** The files of a checkout that a deployment reads. */
-const checkedOut = ["src", "docs", "CHANGELOG.md", "scripts", "migrations", "wrangler.toml", "package.json", "tsconfig.json"];
+const checkedOut = [
+  "src",
+  "docs",
+  "CHANGELOG.md",
+  "scripts",
+  "migrations",
+  "wrangler.toml",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+];
 
 /** The result of a command. */
 interface Ended {

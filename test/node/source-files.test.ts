@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { sourceFiles } from "../../scripts/deploy/state.ts";
+import { sourceFiles } from "../../scripts/support/sources.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "gateway-sources-"));
 afterAll(() => rm(folder, { recursive: true }));

@@ -1,11 +1,8 @@
 /** All Workers bundle like in a deployment, and the gateway's script stays small, because its size adds to every cold start. */
 
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { stat } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { keptBundles } from "../../scripts/support/bundles.ts";
 
 /** Some KB above the script of today. What counts is the start-up itself (`npm run bench -- startup`, at most 25 ms above an empty Worker). */
 const maxBytes = 559_000;
@@ -14,22 +11,11 @@ const maxBytes = 559_000;
  * add 500. The docs are a text beside the script.
  */
 const maxConsoleBytes = 1_800_000;
-const run = promisify(execFile);
-let folder = "";
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "gateway-build-"));
-});
-afterAll(() => rm(folder, { recursive: true }));
-
-/** Bundles a Worker like `wrangler deploy`; returns the size of its script in bytes. */
+/** The size of a Worker's bundled script in bytes. */
 async function bundle(config: string): Promise<number> {
-  const outdir = join(folder, config.replaceAll("/", "-"));
-  const options = ["deploy", "--dry-run", "--minify", "-c", config, "--outdir", outdir];
-  await run(process.execPath, ["node_modules/wrangler/bin/wrangler.js", ...options], {
-    env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
-  });
-  return (await stat(join(outdir, "worker.js"))).size;
+  const [script = ""] = await keptBundles([config]);
+  return (await stat(script)).size;
 }
 
 test("the gateway's script is at most 559 KB minified", async () => {

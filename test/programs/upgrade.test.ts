@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
-import { root } from "../../bench/build.ts";
+import { root } from "../../scripts/support/wrangler.ts";
 import { buildRevisions, live } from "../../scripts/lifetime/run.ts";
 import { HeldUpstream, stopped } from "./support/held-upstream.ts";
 import { type Message, MixedGateway } from "./support/mixed-gateway.ts";
