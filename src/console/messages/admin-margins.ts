@@ -51,7 +51,7 @@ export default {
     admin_margin: "利润率",
     admin_margin_revenue: "收入",
     admin_margin_cost: "成本",
-    admin_margin_ended: "任务与对话",
+    admin_margin_ended: "任务与聊天",
     admin_margin_completed: "{share} 已完成",
     admin_margin_uncosted: "{count} 次尝试的成本未知",
     admin_margin_uncosted_head: "成本未知",
@@ -65,7 +65,7 @@ export default {
     admin_margin_today: "今天",
     admin_margin_days: "{days} 天",
     admin_margin_none: "此期间没有结算",
-    admin_margin_none_hint: "任务或对话结束后即显示收入与成本。",
+    admin_margin_none_hint: "任务或聊天结束后即显示收入与成本。",
     admin_margin_hint: "按结算日（UTC）。成本为厂商对每次尝试的收费，以路由所填为准。成本未知的尝试会使利润率显得偏高。",
   },
   ko: {
