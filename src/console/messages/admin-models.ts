@@ -163,7 +163,7 @@ export default {
   zh: {
     admin_maker_add: "来自厂商",
     admin_maker: "厂商",
-    admin_maker_model: "厂商的模型 id",
+    admin_maker_model: "厂商的模型 ID",
     admin_maker_fetch: "获取其 schema",
     admin_maker_again: "重新获取 schema",
     admin_maker_hint: "向厂商请求该模型的输入 schema。条目将在编辑器中打开，为隐藏且无价格。您保存之前不会存储任何内容。",
@@ -319,7 +319,7 @@ export default {
   ko: {
     admin_maker_add: "제공자에서 추가",
     admin_maker: "제공자",
-    admin_maker_model: "제공자의 모델 id",
+    admin_maker_model: "제공자의 모델 ID",
     admin_maker_fetch: "스키마 가져오기",
     admin_maker_again: "스키마 다시 가져오기",
     admin_maker_hint:
@@ -478,7 +478,7 @@ export default {
   ja: {
     admin_maker_add: "提供元から追加",
     admin_maker: "提供元",
-    admin_maker_model: "提供元のモデル id",
+    admin_maker_model: "提供元のモデル ID",
     admin_maker_fetch: "スキーマを取得",
     admin_maker_again: "スキーマを再取得",
     admin_maker_hint:

@@ -55,7 +55,7 @@ export default {
     search_do_invite: "邀请成员",
     search_do_top_up: "充值",
     search_do_destination: "添加文件的投递目标",
-    search_do_csv: "下载费用 CSV",
+    search_do_csv: "下载扣费 CSV",
   },
   ko: {
     search: "검색",
@@ -83,7 +83,7 @@ export default {
     search_do_invite: "구성원 초대",
     search_do_top_up: "잔액 충전",
     search_do_destination: "파일 전달 대상 추가",
-    search_do_csv: "요금을 CSV로 내려받기",
+    search_do_csv: "청구 내역을 CSV로 다운로드",
   },
   ja: {
     search: "検索",
@@ -111,6 +111,6 @@ export default {
     search_do_invite: "メンバーを招待",
     search_do_top_up: "残高を追加",
     search_do_destination: "ファイルの配信先を追加",
-    search_do_csv: "料金を CSV でダウンロード",
+    search_do_csv: "請求を CSV でダウンロード",
   },
 };

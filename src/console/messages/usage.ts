@@ -194,7 +194,7 @@ export default {
     usage_of_key: "키 “{name}”",
     usage_newest: "최신",
     usage_older: "이전",
-    usage_csv: "{days}일간의 모든 청구, CSV",
+    usage_csv: "{days}일간의 모든 청구를 CSV로 다운로드",
     usage_last_week: "7일간 지출",
     usage_spent_in: "{days}일간 지출",
     usage_others: "기타",
