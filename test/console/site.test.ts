@@ -346,7 +346,7 @@ test("no part of a URL becomes markup in a public page or a header of its answer
   }
 });
 
-test("the film of a model has captions for its sound", async () => {
+test("the sample video on a model's page has captions for its sound", async () => {
   const text = await (await ask("/docs/models/vidA-2")).text();
   const [, path = ""] = /<track kind="captions"[^>]* src="([^"]+)"/.exec(text) ?? [];
   const captions = await ask(path, {});

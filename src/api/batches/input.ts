@@ -23,7 +23,7 @@ export class BatchInput {
   async read(offset: number, length: number): Promise<Uint8Array> {
     if (length <= 0) return new Uint8Array(0);
     const object = await openAsset(this.#bucket, batchInput(this.#store.current.terms.id), { offset, length });
-    if (!object) throw new Error("the input of the batch is gone");
+    if (!object) throw new Error("the input of the batch is not in the bucket");
     return new Uint8Array(await object.arrayBuffer());
   }
 
@@ -36,7 +36,7 @@ export class BatchInput {
     const [start, length] = place;
     if (page && page.bytes > maxPageBytes && start !== undefined && length !== undefined) return this.read(start, length);
     const line = (known ?? (page && (await this.#readPage(at, page))))?.[n % pageLines];
-    if (!line) throw new Error("a line of the input is gone");
+    if (!line) throw new Error(`line ${n + 1} of the batch is not in its input`);
     return line;
   }
 

@@ -111,7 +111,7 @@ async function parseMade(value: unknown, outputOf: (text: string) => Promise<Out
   const content = isFields(task["content"]) ? task["content"] : {};
   const [first] = Array.isArray(fields["images"]) ? (fields["images"] as unknown[]) : [];
   const text = [fields["image"], fields["video"], first, content["url"]].find((one) => typeof one === "string" && one !== "");
-  if (typeof text !== "string") throw new ProviderError("unclear", "run: nothing in the result");
+  if (typeof text !== "string") throw new ProviderError("unclear", "run: the answer has no image or video");
   if (/^https?:\/\//.test(text)) return { url: text };
   return { output: await outputOf(text) };
 }

@@ -45,7 +45,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     const refusal = parseLaterRefusal(step, response, body ?? {});
     if (refusal instanceof ProviderError) throw refusal;
     if (refusal) return { refusal };
-    if (!body) throw new ProviderError("unreachable", `${step}: no JSON`);
+    if (!body) throw new ProviderError("unreachable", `${step}: the answer is not JSON`);
     return { body };
   }
 
@@ -64,7 +64,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     async open() {
       const { body, refusal } = await look<Retrieved>("retrieve", `/v1/files/retrieve?file_id=${encodeURIComponent(id)}`);
       if (refusal) throw new ProviderError("unclear", "retrieve: the file is gone");
-      if (!body.file?.download_url) throw new ProviderError("unreachable", "retrieve: no URL");
+      if (!body.file?.download_url) throw new ProviderError("unreachable", "retrieve: the answer has no file.download_url");
       return outputAt(body.file.download_url).open();
     },
   });

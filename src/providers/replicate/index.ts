@@ -98,7 +98,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
           seconds = undefined;
           continue;
         }
-        if (!prediction) throw new ProviderError("unreachable", "poll: not JSON");
+        if (!prediction) throw new ProviderError("unreachable", "poll: the answer is not JSON");
         const { predict_time: time } = prediction.metrics ?? {};
         seconds = seconds !== undefined && typeof time === "number" ? seconds + time : undefined;
         switch (prediction.status) {
@@ -181,7 +181,7 @@ async function imageUrls(job: Job): Promise<string[]> {
   return urls;
 }
 
-/** Reads a URL or a list of URLs, which are requested without the token; small files may be data URIs. */
+/** Reads the files of a prediction: one URL or a list of them, downloaded without our token, or data URIs for small files. */
 function toOutputs(output: unknown): Output[] {
   return [output].flat().flatMap((file) => {
     if (typeof file !== "string") return [];

@@ -92,7 +92,7 @@ async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Su
     const refusal = response.ok ? undefined : await readRefusal(response, "start");
     const body = refusal ? undefined : await readJson<WireImages>(response);
     // The image may be generated and billed although the answer cannot be parsed: do not submit again.
-    if (!refusal && !Array.isArray(body?.data)) throw new ProviderError("unclear", "start: not an answer");
+    if (!refusal && !Array.isArray(body?.data)) throw new ProviderError("unclear", "start: the answer has no list data");
     usage = addUsage(usage, refusal?.usage ?? toUsage(body?.usage));
     if (refusal) return refusal;
     const data = body?.data ?? [];
