@@ -185,10 +185,11 @@ for (const language of otherLanguages)
     const stranger = await visitor({ viewport: { width: 360, height: 740 } });
     const member = await visitor({ viewport: { width: 360, height: 740 } });
     await signIn(member, gateway.account);
+    await stranger.goto("/");
+    for (const page of [stranger, member]) await speak(page, language);
     for (const path of [...paths, ...publicPaths]) {
       const page = paths.includes(path) ? member : stranger;
       await page.goto(path);
-      await speak(page, language);
       expect(await page.locator("html").getAttribute("lang"), path).toBe(language);
       // The checks run on each page: axe, and horizontal scrolling.
       expect(await page.locator("h1").count(), path).toBe(1);
