@@ -164,7 +164,7 @@ test("the playground with twenty results is smaller than 200 KB, images included
   expect(bytes).toBeLessThan(maxHistoryBytes);
 });
 
-test("a font that arrives late moves nothing", { timeout: 60_000 }, async ({ browser, gateway }) => {
+test("a font that arrives late moves nothing", async ({ browser, gateway }) => {
   for (const path of publicPaths) {
     const fresh = await browser.newContext({ baseURL: gateway.baseUrl, locale: "en-US" });
     const page = await fresh.newPage();
