@@ -213,6 +213,7 @@ export default {
     delivery_files: "Files in the bucket",
     delivery_attempts: "Attempts to deliver",
     delivery_counts: "{delivered} delivered, {failed} not",
+    delivery_coming: ", {count} to come",
   },
   zh: {
     batches: "批处理",
@@ -423,6 +424,7 @@ export default {
     delivery_files: "存储桶中的文件",
     delivery_attempts: "投递尝试",
     delivery_counts: "已投递 {delivered}，未投递 {failed}",
+    delivery_coming: "，待投递 {count}",
   },
   ko: {
     batches: "배치",
@@ -635,6 +637,7 @@ export default {
     delivery_files: "버킷의 파일",
     delivery_attempts: "전달 시도",
     delivery_counts: "전달 {delivered}개, 실패 {failed}개",
+    delivery_coming: ", 남음 {count}개",
   },
   ja: {
     batches: "バッチ",
@@ -847,5 +850,6 @@ export default {
     delivery_files: "バケット内のファイル",
     delivery_attempts: "配信の試行",
     delivery_counts: "配信済み {delivered} 件、未配信 {failed} 件",
+    delivery_coming: "、配信待ち {count} 件",
   },
 };
