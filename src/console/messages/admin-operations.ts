@@ -118,7 +118,7 @@ export default {
     admin_erased: "{email} 已抹除。",
     admin_erase_continues: "{email} 已抹除。其余任务和文件由定期检查在一小时内删除。",
     admin_erase_absent: "未抹除任何内容：未部署 operations Worker。",
-    admin_price_own: "由运营者设定；内置价：{price}",
+    admin_price_own: "由运营方设定；内置价：{price}",
     admin_optional: "可选",
   },
   ko: {
@@ -223,7 +223,7 @@ export default {
     admin_settled_again: "再精算",
     admin_holds_returned: "戻した予約額",
     admin_still_open: "実行中",
-    admin_moves: "入金と減額",
+    admin_moves: "入金と差し引き",
     admin_no_moves: "上限は変更されていません。",
     admin_moved_at: "日時",
     admin_moved: "変動",

@@ -148,7 +148,7 @@ export default {
     site_title: "텍스트, 이미지, 동영상을 위한 하나의 API, 내 Cloudflare 계정에서",
     site_lead:
       "오래 걸리는 일은 어떤 장애에도 사라지지 않는 작업으로 실행됩니다. 제공자가 실패하면 다음 제공자가 이어받습니다. 실패한 작업은 무료입니다.",
-    site_description: "텍스트, 이미지, 동영상, 캐릭터, 리믹스를 위한 HTTP API. 제출하고, 기다리고, 내려받으세요. 완료된 것만 과금됩니다.",
+    site_description: "텍스트, 이미지, 동영상, 캐릭터, 리믹스를 위한 HTTP API. 제출하고, 기다리고, 다운로드하세요. 완료된 것만 과금됩니다.",
     site_nav: "사이트",
     create_account: "계정 만들기",
     read_docs: "문서 읽기",

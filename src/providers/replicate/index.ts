@@ -5,6 +5,7 @@ import { fetchedKeys } from "../shared/callbacks.ts";
 import { countPredictions, imageOutputs, modelId, toInput, unsupportedField } from "./inputs.ts";
 import { leftBy, type Prediction } from "./lookup.ts";
 import {
+  blocked,
   type Accepted,
   type Failed,
   type Job,
@@ -108,7 +109,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
             outputs.push(...toOutputs(prediction.output));
             break;
           case "failed":
-            if (contentPolicy.test(toText(prediction.error))) failure = { status: "failed", code: "content_policy_violation" };
+            if (contentPolicy.test(toText(prediction.error))) failure = blocked;
             break;
           // "aborted" means that it reached its deadline before it started (replicate.com/docs, prediction lifecycle).
           case "canceled":

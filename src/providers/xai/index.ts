@@ -3,8 +3,8 @@
 import type { MakerUsage } from "../../base/maker-usage.ts";
 import { ask, jsonPost, laterFault, makeSeveral, outputAt, readJson, toFault } from "../shared/http.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
-import { type Accepted, type Failed, type Job, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
-import { blocked, isModerated, readChatFault, readRefusal } from "./errors.ts";
+import { blocked, type Accepted, type Failed, type Job, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import { isModerated, readChatFault, readRefusal } from "./errors.ts";
 import { imageBody, imagePath, unsupportedImage } from "./images.ts";
 import { addUsage, toUsage, type WireUsage } from "./usage.ts";
 import { unsupportedVideo, videoBody } from "./videos.ts";
