@@ -6,7 +6,7 @@ import { formatAmount, percentText } from "../amounts.ts";
 import { type Batch, readBatch } from "../answers.ts";
 import { askGateway, nothingHere, page } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
-import { Copy } from "../parts/copy.tsx";
+import { CopiedId } from "../parts/copy.tsx";
 import { ClockTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
@@ -269,13 +269,7 @@ const Details = ({ batch }: { batch: Batch }) => {
             [
               t("batch"),
               <span class="row end">
-                <code class="id" title={id}>
-                  {cutId(id)}
-                </code>
-                <span id="batch-id" hidden>
-                  {id}
-                </span>
-                <Copy of="batch-id" label={t("copy")} isIcon />
+                <CopiedId id={id} of="batch-id" name={t("batch")} />
               </span>,
             ],
           ]}
