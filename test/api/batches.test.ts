@@ -423,6 +423,23 @@ test("without balance the batch waits and goes on when there is some; after a da
   expect((await readResults(account, id)).filter(({ error }) => error?.code === "insufficient_quota")).toHaveLength(1);
 });
 
+test("a batch that waits a day for balance asks for it less and less often", async () => {
+  const account = await newAccount(0);
+  const id = await begin(account, { requests: lines(1) });
+  const asked = vi.spyOn(WalletObject.prototype, "reserve");
+  await wake(id);
+  const began = Date.now();
+  for (let turn = 0; turn < 220 && (await show(account, id)).status === "in_progress"; turn++) {
+    await wake(id);
+    const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+    vi.setSystemTime(Math.max(Date.now(), next ?? 0));
+    // Ten minutes after there is some balance the batch goes on.
+    expect(Date.now() - began).toBeLessThanOrEqual(86_400_000 + 600_000);
+  }
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { failed: 1 } });
+  expect(asked.mock.calls.length).toBeGreaterThan(50);
+});
+
 test("a day without balance is a day, also if the batch waits for open tasks in between", async () => {
   const account = await newAccount(0);
   const id = await begin(account, { requests: lines(2), concurrency: 2 });
