@@ -256,7 +256,7 @@ const Details = ({ batch }: { batch: Batch }) => {
   return (
     <aside>
       <section>
-        <h2>{t("batch_details")}</h2>
+        <h2>{t("task_details")}</h2>
         <Facts
           of={[
             input !== undefined && [t("batch_input"), file(input)],

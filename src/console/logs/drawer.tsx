@@ -66,7 +66,7 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
             <Icon name="out" />
             {t("logs_open")}
           </a>
-          <a class="btn icon ghost sm" href={list} aria-label={t("logs_close")} {...beside(list, "Escape")}>
+          <a class="btn icon ghost sm" href={list} aria-label={t("close")} {...beside(list, "Escape")}>
             <Icon name="x" />
           </a>
         </span>

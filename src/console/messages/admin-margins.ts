@@ -28,8 +28,6 @@ export default {
     admin_margin_by_account: "Account",
     admin_margin_by_day: "Day",
     admin_margin_period: "Period",
-    admin_margin_today: "Today",
-    admin_margin_days: "{days} days",
     admin_margin_none: "Nothing was settled in this time",
     admin_margin_none_hint: "Revenue and cost appear as soon as a task or chat has ended.",
     admin_margin_hint:
@@ -62,8 +60,6 @@ export default {
     admin_margin_by_account: "账户",
     admin_margin_by_day: "日期",
     admin_margin_period: "期间",
-    admin_margin_today: "今天",
-    admin_margin_days: "{days} 天",
     admin_margin_none: "此期间没有结算",
     admin_margin_none_hint: "任务或聊天结束后即显示收入与成本。",
     admin_margin_hint: "按结算日（UTC）。成本为厂商对每次尝试的收费，以路由所填为准。成本未知的尝试会使利润率显得偏高。",
@@ -95,8 +91,6 @@ export default {
     admin_margin_by_account: "계정",
     admin_margin_by_day: "날짜",
     admin_margin_period: "기간",
-    admin_margin_today: "오늘",
-    admin_margin_days: "{days}일",
     admin_margin_none: "이 기간에 정산된 것이 없습니다",
     admin_margin_none_hint: "작업이나 채팅이 끝나면 매출과 비용이 표시됩니다.",
     admin_margin_hint:
@@ -129,8 +123,6 @@ export default {
     admin_margin_by_account: "アカウント",
     admin_margin_by_day: "日",
     admin_margin_period: "期間",
-    admin_margin_today: "今日",
-    admin_margin_days: "{days} 日間",
     admin_margin_none: "この期間に精算されたものはありません",
     admin_margin_none_hint: "タスクやチャットが終わると売上と原価が表示されます。",
     admin_margin_hint:

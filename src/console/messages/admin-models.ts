@@ -103,7 +103,6 @@ export default {
     admin_route_short_ended: "Ended",
     admin_route_short_beside: "Not used",
     admin_route_provider: "Provider of route {number}",
-    admin_route_model: "Upstream model",
     admin_route_model_of: "Upstream model of route {number}",
     admin_route_retires: "Ends on",
     admin_route_retires_of: "Last day of route {number}",
@@ -158,7 +157,6 @@ export default {
       "It is not sold any more. Running tasks end as accepted, and its tasks can still be read. It can be rolled back.",
     admin_model_remove_built_in: "The model is as built in again: price, routes, state and times. It can be rolled back.",
     admin_model_try: "Try it",
-    admin_model_back: "Back to the models",
   },
   zh: {
     admin_maker_add: "来自厂商",
@@ -261,7 +259,6 @@ export default {
     admin_route_short_ended: "已停用",
     admin_route_short_beside: "未使用",
     admin_route_provider: "路由 {number} 的提供商",
-    admin_route_model: "上游模型",
     admin_route_model_of: "路由 {number} 的上游模型",
     admin_route_retires: "停用日",
     admin_route_retires_of: "路由 {number} 的停用日",
@@ -314,7 +311,6 @@ export default {
     admin_model_remove_own: "将不再提供。运行中的任务按接受时的条件完成，其任务仍可读取。可以回滚。",
     admin_model_remove_built_in: "模型将恢复为内置状态：价格、路由、状态和时间。可以回滚。",
     admin_model_try: "试用",
-    admin_model_back: "返回模型列表",
   },
   ko: {
     admin_maker_add: "제공자에서 추가",
@@ -418,7 +414,6 @@ export default {
     admin_route_short_ended: "종료됨",
     admin_route_short_beside: "사용 안 함",
     admin_route_provider: "경로 {number}의 제공자",
-    admin_route_model: "업스트림 모델",
     admin_route_model_of: "경로 {number}의 업스트림 모델",
     admin_route_retires: "종료일",
     admin_route_retires_of: "경로 {number}의 종료일",
@@ -473,7 +468,6 @@ export default {
       "더 이상 판매되지 않습니다. 실행 중인 작업은 접수된 대로 끝나고, 작업은 계속 읽을 수 있습니다. 롤백할 수 있습니다.",
     admin_model_remove_built_in: "모델이 기본 제공 상태(가격, 경로, 상태, 시간)로 돌아갑니다. 롤백할 수 있습니다.",
     admin_model_try: "사용해 보기",
-    admin_model_back: "모델 목록으로",
   },
   ja: {
     admin_maker_add: "提供元から追加",
@@ -577,7 +571,6 @@ export default {
     admin_route_short_ended: "終了",
     admin_route_short_beside: "不使用",
     admin_route_provider: "ルート {number} のプロバイダー",
-    admin_route_model: "上流モデル",
     admin_route_model_of: "ルート {number} の上流モデル",
     admin_route_retires: "終了日",
     admin_route_retires_of: "ルート {number} の終了日",
@@ -631,6 +624,5 @@ export default {
     admin_model_remove_own: "提供を終えます。実行中のタスクは受け付けたとおりに終わり、タスクは引き続き読めます。ロールバックできます。",
     admin_model_remove_built_in: "モデルは組み込みの価格・ルート・状態・時間に戻ります。ロールバックできます。",
     admin_model_try: "試す",
-    admin_model_back: "モデル一覧へ",
   },
 };

@@ -3,7 +3,6 @@
 export default {
   en: {
     billing: "Billing",
-    billing_balance: "Balance",
     billing_lasts: "lasts about {count} days",
     billing_course: "Balance over {days} days, between {low} and {high}",
     billing_short: "A refund or dispute took {amount} more than was left. Nothing new is accepted until this is covered.",
@@ -50,7 +49,6 @@ export default {
     billing_refunded: "Refunded",
     billing_refunded_part: "{amount} refunded",
     billing_disputed: "Disputed",
-    billing_receipt: "Receipt",
     billing_returned: "Dispute won or refund failed",
     billing_automatic: "Automatic top-up",
     billing_automatic_lead:
@@ -104,7 +102,6 @@ export default {
   },
   zh: {
     billing: "账单",
-    billing_balance: "余额",
     billing_lasts: "约可用 {count} 天",
     billing_course: "{days} 天内的余额，介于 {low} 与 {high} 之间",
     billing_short: "退款或争议扣除的金额比余额多 {amount}。补足之前不接受新任务。",
@@ -151,7 +148,6 @@ export default {
     billing_refunded: "已退款",
     billing_refunded_part: "已退款 {amount}",
     billing_disputed: "有争议",
-    billing_receipt: "收据",
     billing_returned: "争议已胜诉或退款失败",
     billing_automatic: "自动充值",
     billing_automatic_lead: "余额不足时用已保存的银行卡付款：每月不超过您允许的金额，付款失败一次即暂停。",
@@ -202,7 +198,6 @@ export default {
   },
   ko: {
     billing: "결제",
-    billing_balance: "잔액",
     billing_lasts: "약 {count}일 사용 가능",
     billing_course: "{days}일간의 잔액: {low} ~ {high}",
     billing_short: "환불 또는 이의 제기로 잔액보다 {amount} 더 차감되었습니다. 이 금액이 채워질 때까지 새 작업을 받지 않습니다.",
@@ -249,7 +244,6 @@ export default {
     billing_refunded: "환불됨",
     billing_refunded_part: "{amount} 환불됨",
     billing_disputed: "이의 제기됨",
-    billing_receipt: "영수증",
     billing_returned: "이의 제기 승소 또는 환불 실패",
     billing_automatic: "자동 충전",
     billing_automatic_lead:
@@ -302,7 +296,6 @@ export default {
   },
   ja: {
     billing: "お支払い",
-    billing_balance: "残高",
     billing_lasts: "約 {count} 日分",
     billing_course: "{days} 日間の残高：{low} から {high}",
     billing_short: "返金または異議申し立てにより、残高より {amount} 多く差し引かれました。補充されるまで新しいタスクは受け付けません。",
@@ -349,7 +342,6 @@ export default {
     billing_refunded: "返金済み",
     billing_refunded_part: "{amount} 返金済み",
     billing_disputed: "異議申し立て中",
-    billing_receipt: "領収書",
     billing_returned: "異議申し立てに勝訴、または返金失敗",
     billing_automatic: "自動チャージ",
     billing_automatic_lead:

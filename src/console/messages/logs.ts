@@ -60,7 +60,6 @@ export default {
     logs_slow: "{seconds} s and slower",
     logs_newer: "Newer request",
     logs_older: "Older request",
-    logs_close: "Close",
     logs_open: "Open",
   },
   zh: {
@@ -120,7 +119,6 @@ export default {
     logs_slow: "{seconds} 秒及以上",
     logs_newer: "较新的请求",
     logs_older: "较旧的请求",
-    logs_close: "关闭",
     logs_open: "打开",
   },
   ko: {
@@ -180,7 +178,6 @@ export default {
     logs_slow: "{seconds}초 이상",
     logs_newer: "더 최근 요청",
     logs_older: "더 이전 요청",
-    logs_close: "닫기",
     logs_open: "열기",
   },
   ja: {
@@ -240,7 +237,6 @@ export default {
     logs_slow: "{seconds} 秒以上",
     logs_newer: "新しいリクエスト",
     logs_older: "古いリクエスト",
-    logs_close: "閉じる",
     logs_open: "開く",
   },
 };
