@@ -58,7 +58,7 @@ async function within(what: string, event: Promise<string>): Promise<string> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), stepDeadlineMs);
   const failed = new Promise<never>((_, fail) => {
-    late.signal.addEventListener("abort", () => fail(new Error(`${what}: not within ${stepDeadlineMs / 1000} s`)));
+    late.signal.addEventListener("abort", () => fail(new Error(`${what}: did not happen within ${stepDeadlineMs / 1000} s`)));
     void running.script?.exited.then(() => fail(new Error(`${what}: the script had ended\n${running.script?.output()}`)));
   });
   return Promise.race([event, failed]).finally(() => clearTimeout(timer));

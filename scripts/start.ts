@@ -14,7 +14,8 @@ stopping.addEventListener("abort", () => void gateway?.stop());
 
 try {
   const port = Number(process.env["PORT"] || 8787);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`PORT is no port number: ${process.env["PORT"]}`);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error(`PORT must be a whole number from 0 to 65535, not ${process.env["PORT"]}`);
   const stateDir = process.env["STATE_DIR"] || ".wrangler/state";
   console.log("Starting the gateway ...");
   const env = await developerVariables(process.env);

@@ -22,7 +22,7 @@ import { createPayment } from "./api/account/payments.ts";
 import { createToken } from "./api/account/tokens.ts";
 import { showUsage } from "./api/account/usage.ts";
 import * as webhooks from "./api/account/webhooks.ts";
-import { cancelBatch, createBatch, downloadArchive, showBatch, showBatches, showResults } from "./api/batches/batches.ts";
+import { cancelBatch, createBatch, deliverBatch, downloadArchive, showBatch, showBatches, showResults } from "./api/batches/batches.ts";
 import { completeChat } from "./api/chat/chat.ts";
 import { estimate } from "./api/chat/estimates.ts";
 import { createFile, deleteFile, downloadFile, listFiles, showFile } from "./api/files/files.ts";
@@ -103,6 +103,7 @@ const routes: [method: string, path: string, handle: Handle][] = [
   ["GET", "/v1/batches", admitted("read", showBatches)],
   ["GET", "/v1/batches/:id", admitted("read", showBatch)],
   ["POST", "/v1/batches/:id/cancel", admitted("read", cancelBatch)],
+  ["POST", "/v1/batches/:id/delivery", admitted("submission", deliverBatch)],
   ["GET", "/v1/batches/:id/results", admitted("read", showResults)],
   ["GET", "/v1/batches/:id/files.zip", admitted("read", downloadArchive)],
   ["GET", "/v1/characters", admitted("read", listCharacters)],

@@ -63,7 +63,8 @@ async function storeAs(way: "signed" | "image" | "signed-image"): Promise<void> 
   const stored = gateway.bucket.files.get(way)?.bytes;
   const isLonger = way !== "image" && stored !== undefined && stored.length > original.length;
   if (answer !== String(stored?.length) || !(way === "image" || isLonger)) throw new Error(`${way}: ${answer}`);
-  if (way === "signed" && !stored?.subarray(0, original.length).equals(original)) throw new Error("the signed video is another");
+  if (way === "signed" && !stored?.subarray(0, original.length).equals(original))
+    throw new Error("the signed video does not begin with the bytes of the upstream's video");
   await sleep(50);
 }
 

@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- accounts`: CPU per chat of many accounts as a multiple of one account's: a hundred accounts that chat in turn, and a
- * thousand with one chat each after a quiet minute. Each case has a server of its own, whose work after the answers counts too: batches of
- * D1, the console's log of requests, grants that are returned. It takes ten minutes; `--quick` is a smoke run.
+ * thousand with one chat each, three times with a quiet minute between. Each case has a server of its own, whose work after the answers
+ * counts too: batches of D1, the console's log of requests, grants that are returned. It takes a quarter of an hour; `--quick` is a smoke run.
  */
 
 import { fork } from "node:child_process";
@@ -19,17 +19,19 @@ import { makeTempDir } from "../temporary.ts";
 import { toBody } from "./chats.ts";
 
 const isQuick = process.argv.includes("--quick");
-const rounds = isQuick ? 1 : 5;
+/** How often each of the thousand accounts chats, and the turns of the others between two of its chats. */
+const visits = 3;
+const rounds = isQuick ? 1 : 2;
 /** Longer than an isolate remembers a key: a turn's first look-ups are a small part of its chats. */
 const turnMs = isQuick ? 200 : 10_000;
 const coldAccounts = isQuick ? 20 : 1_000;
 const connections = 16;
 /** Longer than the gateway gathers the log of requests, and wallets what they write to D1. */
 const writtenMs = isQuick ? 1_000 : 11_000;
-/** Longer than a wallet keeps an unused grant. */
+/** Longer than an isolate keeps a key, an object stays in memory, and a wallet keeps an unused grant. */
 const quietMs = isQuick ? 1_000 : 75_000;
-/** The same for a wallet that has come back. */
-const returnedMs = isQuick ? 1_000 : 255_000;
+/** Longer than a wallet that has come back keeps it. */
+const returnedMs = isQuick ? 1_000 : 615_000;
 const rateLimit = 999_999_999;
 
 const memory = "/dev/shm";
@@ -76,20 +78,20 @@ async function open(accounts: number): Promise<Case> {
 }
 
 const readCpu = ({ server }: Case) => cpuUs(server.processes);
-const [one, hundred, cold] = [await open(1), await open(100), await open(coldAccounts)];
+const [one, hundred, cold] = [await open(1), await open(100), await open(coldAccounts + 100)];
 // Compiles the code of each server, and loads the wallets of those whose chats repeat.
 for (const { client, calls } of [one, hundred]) await client.run(calls, 4 * Math.max(100, calls.length));
-await cold.client.run(cold.calls, coldAccounts);
-await sleep(quietMs);
+await cold.client.run(cold.calls.splice(coldAccounts), 100);
+await sleep(writtenMs);
 
 const pair = [one, hundred] as const;
 /** CPU per chat of the one account, by round; and of the hundred as a multiple of it. */
 const costs: number[] = [];
 const ratios: number[] = [];
-for (let round = 0; round < rounds; round++) {
+async function compare(): Promise<void> {
   const before = [await readCpu(one), await readCpu(hundred)] as const;
   const chats = [0, 0] as [number, number];
-  for (const at of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+  for (const at of costs.length % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
     const { client, calls } = pair[at];
     chats[at] = (await client.run(calls, Infinity, turnMs)).length;
   }
@@ -99,18 +101,34 @@ for (let round = 0; round < rounds; round++) {
   costs.push(mine);
   ratios.push(others / mine);
 }
-const before = await readCpu(cold);
-await cold.client.run(cold.calls, coldAccounts);
+
+/** CPU per account of each of its chats with what follows it, and last of the return of what it still has of its grant. */
+const coldCosts: number[] = [];
+let before = await readCpu(cold);
+async function noteCold(): Promise<void> {
+  const now = await readCpu(cold);
+  coldCosts.push((now - before) / coldAccounts);
+  before = now;
+}
+for (let visit = 0; visit < visits; visit++) {
+  await cold.client.run(cold.calls, coldAccounts);
+  const until = performance.now() + quietMs;
+  for (let round = 0; round < rounds; round++) await compare();
+  await sleep(Math.max(0, until - performance.now()));
+  await noteCold();
+}
 await sleep(returnedMs);
-const coldCost = ((await readCpu(cold)) - before) / coldAccounts;
+await noteCold();
 
 const warm = quantile(costs, 0.5);
 const spread = `${quantile(ratios, 0.25).toFixed(2)}-${quantile(ratios, 0.75).toFixed(2)}`;
+const [first, second, third, returned] = coldCosts.map((cost) => (cost / warm).toFixed(2));
 console.log(`a chat of one account: ${warm.toFixed(0)} us of CPU over ${connections} connections`);
 console.log(`of a hundred accounts: ${quantile(ratios, 0.5).toFixed(2)} (${spread}) times that`);
 console.log(
-  `one chat of each of ${coldAccounts} accounts after a quiet minute: ${coldCost.toFixed(0)} us, ${(coldCost / warm).toFixed(2)} times`,
+  `each of ${coldAccounts} accounts after a quiet minute: its first chat ${first} times, the second ${second}, the third ${third}`,
 );
+console.log(`the return of its grant, once after its last chat: ${returned} times`);
 
 for (const { client, server } of [one, hundred, cold]) {
   client.close();

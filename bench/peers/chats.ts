@@ -55,8 +55,8 @@ function readText(answer: string, kind: Kind): string {
 export function checkAnswer(answer: string, kind: Kind): void {
   const text = readText(answer, kind);
   if (kind === "timed") {
-    if (readTimes(text).length !== chunks) throw new Error(`an answer with another number of times: ${text.slice(0, 100)}`);
+    if (readTimes(text).length !== chunks) throw new Error(`the answer has not ${chunks} times: ${text.slice(0, 100)}`);
     return;
   }
-  if (text !== words.join("")) throw new Error(`an answer with another text: ${text.slice(0, 100)}`);
+  if (text !== words.join("")) throw new Error(`the answer is not the text of the upstream: ${text.slice(0, 100)}`);
 }

@@ -64,7 +64,7 @@ async function makeClip(name: string, ratio: string, shortSide: number, path: st
 /** Waits for the end of ffmpeg; throws when it failed. */
 async function waitForEnd(encoder: ChildProcess): Promise<void> {
   await once(encoder, "close");
-  if (encoder.exitCode !== 0) throw new Error(`ffmpeg ended with ${encoder.exitCode}`);
+  if (encoder.exitCode !== 0) throw new Error(`ffmpeg ended with exit code ${encoder.exitCode}`);
 }
 
 function toRgb(canvas: Canvas, palette: Palette): Uint8Array {

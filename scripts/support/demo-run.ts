@@ -76,7 +76,7 @@ export class DemoRun {
       const { text, usage } = stream ? await this.#streamed(step, model, prompt) : await this.#options.api.chat(model, prompt);
       await this.#save(step, `${name}.txt`, new TextEncoder().encode(text));
       if (!text.trim()) step.fault("the answer is empty");
-      if (!usage) throw new Error("no usage was reported");
+      if (!usage) throw new Error("the answer has no usage");
       step.made.cost = chatCost(this.#options.prices, model, usage);
       if (step.made.cost <= 0) step.fault("it costs nothing");
       return text;

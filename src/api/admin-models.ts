@@ -11,7 +11,7 @@ import { shownPrice } from "../catalog/prices.ts";
 import { readCatalog } from "../current-catalog.ts";
 import { canonicalJson } from "../media/canonical-json.ts";
 import { listRevisions, type ModelRow, writeModel } from "../db/models.ts";
-import { ApiError, invalid, type Violation } from "../base/errors.ts";
+import { ApiError, invalid, refuse, type Violation } from "../base/errors.ts";
 import { fetchInputSchema, toDraftEntry } from "../providers/maker-schemas.ts";
 import { isOn, providerNamed, providerNames } from "../providers/index.ts";
 import { toRequest } from "../tasks/request.ts";
@@ -164,7 +164,7 @@ const withoutModel = (catalog: Catalog, id: string) => buildCatalog(catalog.revi
 /** The catalogue with this entry. Throws 400. */
 function checkedCatalog(env: Env, catalog: Catalog, id: string, raw: Record<string, unknown>): Catalog {
   const { entry, violations } = checkEntry(raw, id, { catalog, providers: providerNames });
-  if (violations.length > 0) throw new ApiError("invalid_request", { violations });
+  refuse(violations);
   const after = buildCatalog(catalog.revision, [...stored(catalog, id), { entry, isRemoved: false }]);
   const unserved = entry.routes
     ? findUnserved(
@@ -173,7 +173,7 @@ function checkedCatalog(env: Env, catalog: Catalog, id: string, raw: Record<stri
         after.all.find((model) => model.id === id)!,
       )
     : [];
-  if (unserved.length > 0) throw new ApiError("invalid_request", { violations: unserved });
+  refuse(unserved);
   return after;
 }
 

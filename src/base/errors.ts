@@ -104,5 +104,10 @@ export const budgetExceeded = (until = Date.now() + 60_000) =>
 export const invalid = (param: string, rule: string, values?: Violation["values"], allowed?: unknown) =>
   new ApiError("invalid_request", { violations: [{ param, rule, ...(values && { values }), ...(allowed !== undefined && { allowed }) }] });
 
+/** Throws 400 with these violations, if there are any. */
+export function refuse(violations: Violation[]): void {
+  if (violations.length > 0) throw new ApiError("invalid_request", { violations });
+}
+
 /** The reasons why a task failed (contract, section 2). */
 export type FailureCode = "content_policy_violation" | "provider_error" | "invalid_input" | "deadline_exceeded" | "cancelled";

@@ -7,7 +7,7 @@
 
 /** The version of messages about tasks and budget alerts. */
 export const messageVersion = 1;
-/** The version of messages with a settlement: code that does not know them would drop them, and puts off this version. */
+/** The version of messages with a settlement. Code of a release that does not know such messages would drop them; it postpones a message of this version. */
 export const settlementVersion = 2;
 /** The version of messages that a batch has ended, for the same reason. */
 export const batchVersion = 3;

@@ -2,11 +2,11 @@
 
 import type { ConsoleContext } from "./context.ts";
 
-/** A page of this console: path and query, or undefined for anything else, including the pages to sign in and out. */
+/** A page of this console or of the documentation: path and query, or undefined for anything else, including the pages to sign in and out. */
 export function pageOfConsole(c: ConsoleContext, text: string | undefined): string | undefined {
   const { origin } = new URL(c.req.url);
   const to = text === undefined || text === "" ? null : URL.parse(text, origin);
-  if (to?.origin !== origin || !/^\/console(\/|$)/.test(to.pathname)) return undefined;
+  if (to?.origin !== origin || !/^\/(console|docs)(\/|$)/.test(to.pathname)) return undefined;
   return /^\/console\/(sign-|forgot|reset|auth|login|language|theme|static)/.test(to.pathname) ? undefined : to.pathname + to.search;
 }
 

@@ -38,7 +38,7 @@ interface WalletAuditor {
 }
 
 interface State extends Omit<Audit, "isComplete" | "current"> {
-  /** The last account that was checked. */
+  /** The last account that was checked; the next slice begins behind it. */
   after: string;
   walk?: Walk | undefined;
   isComplete: boolean;

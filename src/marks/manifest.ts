@@ -58,7 +58,7 @@ export async function buildManifest(order: SignOrder, { certificates, key }: Cre
   if (order.bytes === undefined) return build(0, sign);
   const shortest = await build(minPadBytes, () => Promise.resolve(new Uint8Array(signatureBytes)));
   const pad = minPadBytes + order.bytes - shortest.length;
-  if (pad < minPadBytes) throw new Error(`the manifest has ${shortest.length} bytes and room for ${order.bytes}`);
+  if (pad < minPadBytes) throw new Error(`the manifest needs ${shortest.length} bytes, and the file has room for ${order.bytes}`);
   return build(pad, sign);
 }
 

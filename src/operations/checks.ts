@@ -1,5 +1,6 @@
 /** The checks that run every five minutes: each alert's stable name, and how its causes are found. */
 
+import type { AlertName } from "../base/alert-names.ts";
 import { databaseBytes } from "../db/archive.ts";
 import { audit } from "../db/audit.ts";
 import { badCallsSince } from "../db/recent-sums.ts";
@@ -30,30 +31,6 @@ const kindFails = { withinMs: [15 * minuteMs, 60 * minuteMs], ended: 10, share: 
 
 /** A route loses money if its attempts in this time cost more than callers paid for them: so many attempts, or so much more (millionths). */
 const routeLoses = { withinMs: 24 * 60 * minuteMs, calls: 10, loss: 1_000_000 };
-
-/** The names of alerts; each has a page in docs/operations.md. */
-export const alertNames = [
-  "tasks_past_deadline",
-  "holds_without_record",
-  "dead_letters",
-  "ledger_drift",
-  "database_size",
-  "archive_damaged",
-  "provider_unhealthy",
-  "provider_failing",
-  "model_unavailable",
-  "model_gone",
-  "model_refused",
-  "route_retiring",
-  "completion_low",
-  "queue_behind",
-  "route_loses_money",
-  "callbacks_failing",
-  "accounts_restored",
-  "certificate_ending",
-  "setting_wrong",
-] as const;
-export type AlertName = (typeof alertNames)[number];
 
 /** The certificate that signs files, as the gateway read it: when it ends (milliseconds) or what is wrong with it; undefined if it could not be read. */
 type Certificate = { ends: number } | { refused: string } | "unused" | undefined;

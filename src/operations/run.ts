@@ -7,7 +7,8 @@ import { writeHeartbeat } from "../db/jobs.ts";
 import { deleteOldRequests } from "../db/requests.ts";
 import { alert as logAlert } from "../base/log.ts";
 import { afterCheck, undelivered } from "./alert-state.ts";
-import { type AlertName, checks, type GatewayState } from "./checks.ts";
+import type { AlertName } from "../base/alert-names.ts";
+import { checks, type GatewayState } from "./checks.ts";
 import { deliver } from "./deliver.ts";
 import type { Objects } from "../rpc/objects.ts";
 

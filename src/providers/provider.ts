@@ -119,6 +119,10 @@ export type Succeeded = {
 };
 /** `provider_error` starts the next route; every other code ends the task. */
 export type Failed = { status: "failed"; code: FailureCode; usage?: MakerUsage };
+
+/** The upstream does not make this content. */
+export const blocked: Failed = { status: "failed", code: "content_policy_violation" };
+
 interface MadeCharacter {
   username: string;
   displayName: string;

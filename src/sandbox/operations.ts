@@ -15,7 +15,7 @@ export interface OperationRecord {
   order: Order;
   /** Milliseconds since 1970, like all times here. */
   createdAt: number;
-  /** The time at which it ends; null for never. */
+  /** When the work ends; null if it never does. */
   readyAt: number | null;
   /** The failure with which it ends; null for success. */
   failure: Failure | null;

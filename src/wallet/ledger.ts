@@ -24,8 +24,10 @@ const minuteMs = 60_000;
 const retryMs = 10_000;
 export const batchSize = 100;
 const maxAttempts = 5;
-/** An account that is used within this time after the return of its grant has come back. */
-const backMs = 1_800_000;
+/** An unused grant is returned after this time. */
+export const idleMs = 60_000;
+/** An account that is used again so soon has come back, and then keeps an unused grant for this time. */
+const againMs = 600_000;
 /** It is granted this many times what it holds first. */
 const timesAgain = 10;
 
@@ -131,7 +133,7 @@ export class WalletLedger {
       if (missing <= 0) return true;
       if (!this.#store.isStored) this.#store.save();
       const now = Date.now();
-      const again = this.hasComeBack(now) ? timesAgain * amount : 0;
+      const again = this.#hasComeBack(now) ? timesAgain * amount : 0;
       const ms = now - this.#demand.since;
       // Twice the demand since the last grant, until one lasts for a minute.
       const wanted = Math.max(missing, again, ms < minuteMs ? 2 * this.#demand.amount : ms < 2 * minuteMs ? this.#demand.amount : 0);
@@ -150,14 +152,20 @@ export class WalletLedger {
     this.#demand.amount += amount;
   }
 
-  /** True if the account was used at `usedAt` (milliseconds) soon after its grant was returned: it is probably used now and then. */
-  hasComeBack(usedAt: number): boolean {
-    return usedAt - (this.#store.state?.returnedAt ?? 0) < backMs;
+  /** When an unused grant is returned, in milliseconds. */
+  get idleAt(): number {
+    const { usedAt } = this.#store.book;
+    return usedAt + (this.#hasComeBack(usedAt) ? againMs : idleMs);
+  }
+
+  /** True if the account was used at `usedAt` (milliseconds) soon after the last use before: it will probably be used so again. */
+  #hasComeBack(usedAt: number): boolean {
+    return usedAt - (this.#store.state?.returnedAt ?? 0) < againMs;
   }
 
   /** Returns the unused grant to D1. */
-  async giveBackUnused(now: number): Promise<void> {
-    this.#store.loaded.returnedAt = now;
+  async giveBackUnused(): Promise<void> {
+    this.#store.loaded.returnedAt = this.#store.book.usedAt;
     await this.giveBack(this.#store.free());
   }
 
@@ -184,7 +192,7 @@ export class WalletLedger {
   #lowerUnused(): number {
     const { book, loaded: state } = this.#store;
     const unused = this.#store.free();
-    if (unused <= 0 || book.sums().held > 0 || state.isUnsure || state.isRestoring || this.hasComeBack(book.usedAt)) return 0;
+    if (unused <= 0 || book.sums().held > 0 || state.isUnsure || state.isRestoring || this.#hasComeBack(book.usedAt)) return 0;
     this.#lower(state.granted - unused);
     return unused;
   }
@@ -202,7 +210,9 @@ export class WalletLedger {
     this.#flushes++;
     state.used = account.used;
     state.flushedTo = to;
-    if (back > 0) state.returnedAt = Date.now();
+    // An account that has come back stays one while it is used.
+    const { usedAt } = this.#store.book;
+    if (back > 0 || this.#hasComeBack(usedAt)) state.returnedAt = usedAt;
     this.#store.book.forget(Date.now() - rememberMs);
     state.firstPage = this.#store.book.firstPage;
     if (adoptKeys(state, keys, true)) this.#store.isStored = false;

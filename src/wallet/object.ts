@@ -16,7 +16,7 @@ import { sendAlerts } from "./alerts.ts";
 import type { End, WalletBook, WalletEntry } from "./book.ts";
 import { holdEndsAt, WalletHolds } from "./holds.ts";
 import { type KeysCheck, WalletKeys } from "./keys.ts";
-import { batchSize, WalletLedger } from "./ledger.ts";
+import { batchSize, idleMs, WalletLedger } from "./ledger.ts";
 import { missingWindows, noteAlerts, ownerOf, refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./limits.ts";
 import type { ChatCall } from "./line.ts";
 import { OpenWaits } from "./open-waits.ts";
@@ -24,10 +24,6 @@ import { type QuotaChange, seenQuota, WalletStore } from "./state.ts";
 
 /** Settled entries reach D1 after this time at the latest. */
 const flushMs = 5_000;
-/** An unused grant is returned after this time. */
-const idleMs = 60_000;
-/** The same for an account that has come back (`WalletLedger.hasComeBack`). */
-const idleAgainMs = 240_000;
 const retryMs = 10_000;
 /** The maximum age of rows for refusing a hold. */
 const staleMs = 5_000;
@@ -346,7 +342,7 @@ export class WalletObject extends DurableObject<Env> {
         await this.#ledger.flushAll(true);
         if (this.#store.state?.isUnsure) await this.#ledger.certain();
         const free = this.#store.free();
-        if (free > 0 && now >= this.#idleAt()) await this.#ledger.giveBackUnused(now);
+        if (free > 0 && now >= this.#ledger.idleAt) await this.#ledger.giveBackUnused();
       });
       if ((await sendAlerts(this.env.NOTIFY, this.#store.state?.alerts ?? [])) > 0) this.#store.save();
       await this.#holds.ask(this.env.TASKS, this.#accountId, now);
@@ -375,12 +371,7 @@ export class WalletObject extends DurableObject<Env> {
     const flushAt = this.#book.outboxSize > 0 || state?.alerts.length ? now + flushMs : Infinity;
     const next = Math.min(flushAt, this.#holds.nextAt(now), this.#keys.nextAt(now));
     const isIdle = this.#store.free() > 0 || state?.isUnsure;
-    return isIdle ? Math.min(next, Math.max(this.#idleAt(), now + retryMs)) : next;
-  }
-
-  /** When an unused grant is returned, in milliseconds. */
-  #idleAt(): number {
-    return this.#book.usedAt + (this.#ledger.hasComeBack(this.#book.usedAt) ? idleAgainMs : idleMs);
+    return isIdle ? Math.min(next, Math.max(this.#ledger.idleAt, now + retryMs)) : next;
   }
 
   #failed(error: unknown): void {

@@ -51,7 +51,7 @@ export interface WalletState extends RowCopy {
   /** The oldest page that is loaded when the object starts, and the oldest that is stored. */
   firstPage: number;
   oldestPage: number;
-  /** When an unused grant was last returned, in milliseconds; 0 if never. */
+  /** The last use before an unused grant was returned, or the last written one of an account that has come back, in milliseconds; 0 without one. */
   returnedAt: number;
   /** True if a write may have taken effect although it did not answer: D1 may have granted more than `granted`. */
   isUnsure: boolean;

@@ -192,6 +192,105 @@ test("a batch counts the deliveries of its lines, also one that is repeated and 
   expect([...at[origin]!.objects.keys()].sort()).toEqual(tasks.map((task) => `${task}/1.png`).sort());
 });
 
+test("what was not delivered is delivered again with one request, whatever crashes or is repeated on the way", async () => {
+  const account = await newAccount();
+  const { at } = buckets([origin]);
+  await setDestination(account);
+  const id = await begin(account, { requests: lines(6), deliver_to: { destination: "shop" } });
+  expect((await run(account, id)).status).toBe("completed");
+  const used = (await readBalance(account)).used;
+  const tasks = (await readResults(account, id)).map(({ task }) => task!);
+  const settle = async (some = tasks) => {
+    for (const task of some) for (let step = 0; step < 3; step++) await alarm(task);
+  };
+  const again = async () => {
+    const answer = await call(`/v1/batches/${id}/delivery`, { key: account.key, method: "POST" });
+    expect([answer.status, answer.body.id]).toEqual([200, id]);
+    return answer.body.deliveries as { delivered: number; failed: number };
+  };
+  const puts = () => at[origin]!.requests.filter((request) => request.startsWith("PUT ")).length;
+  await settle(tasks.slice(0, 2));
+  await call("/v1/destinations/shop", { key: account.key, method: "DELETE" });
+  await settle(tasks.slice(2, 5));
+  expect(await show(account, id)).toMatchObject({ deliveries: { delivered: 2, failed: 3 } });
+  // The destination is still missing: they fail again, and what has arrived stays as it is.
+  expect(await again()).toEqual({ delivered: 2, failed: 0 });
+  await wake(id);
+  await settle(tasks.slice(2, 5));
+  expect(await show(account, id)).toMatchObject({ deliveries: { delivered: 2, failed: 3 } });
+  await wake(id);
+
+  await setDestination(account);
+  const before = puts();
+  // A task that does not answer counts as failed, and the others are asked; its answer may be lost only.
+  failOnce(TaskObject.prototype as never, "repeatDelivery", false);
+  await again();
+  await again();
+  vi.spyOn(BatchStore.prototype, "write").mockImplementationOnce(() => {
+    throw new Error("scripted fault");
+  });
+  await wake(id);
+  await forget(id);
+  vi.setSystemTime(Date.now() + 5_000);
+  await wake(id);
+  await settle();
+  expect(await show(account, id)).toMatchObject({ deliveries: { delivered: 5, failed: 1 } });
+  await wake(id);
+  await again();
+  await wake(id);
+  await settle();
+  expect(await show(account, id)).toMatchObject({ status: "completed", deliveries: { delivered: 6, failed: 0 } });
+  expect(puts() - before).toBe(4);
+  expect([...at[origin]!.objects.keys()].sort()).toEqual(tasks.map((task) => `${task}/1.png`).sort());
+  // Nothing is left to do, nothing costs anything, and the batch is removed in time.
+  await again();
+  await wake(id);
+  await settle();
+  expect(puts() - before).toBe(4);
+  expect((await readBalance(account)).used).toBe(used);
+  vi.setSystemTime(Date.now() + 8 * 86_400_000);
+  await wake(id);
+  expect((await call(`/v1/batches/${id}`, { key: account.key })).status).toBe(404);
+});
+
+test("deliveries of an account are repeated within its limit of submissions, and while the batch runs", async () => {
+  const account = await newAccount();
+  buckets([origin]);
+  await setDestination(account);
+  const id = await begin(account, { requests: lines(4), concurrency: 3, deliver_to: { destination: "shop" } });
+  await wake(id);
+  await wake(id);
+  for (const task of await openTasks(account)) await finish(account, task);
+  const asked = vi.spyOn(TaskObject.prototype, "repeatDelivery");
+  let left = 2;
+  const limit = async ({ key }: RateLimitOptions) => ({ success: key === `${account.id} deliveries` && left-- > 0 });
+  await runInDurableObject(stubOf(id), (object) => {
+    Object.assign(object, { env: { ...env, RATE_LIMITS: "on", ACCOUNT_SUBMISSIONS: { limit } } });
+  });
+  await call(`/v1/batches/${id}/delivery`, { key: account.key, method: "POST" });
+  await wake(id);
+  expect(asked).toHaveBeenCalledTimes(2);
+  left = 9;
+  vi.setSystemTime(Date.now() + 10_000);
+  await wake(id);
+  expect(asked).toHaveBeenCalledTimes(3);
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 4 } });
+});
+
+test("another account, a client token and an unknown batch get no delivery", async () => {
+  const [account, other] = [await newAccount(), await newAccount()];
+  const id = await begin(account, { requests: lines(1) });
+  const ask = async (key: string, batch: string) => (await call(`/v1/batches/${batch}/delivery`, { key, method: "POST" })).status;
+  expect(await ask(other.key, id)).toBe(404);
+  expect(await ask(account.key, "batch_none")).toBe(404);
+  const { body } = await call("/v1/tokens", { key: account.key, body: { tasks: 1, max_cost: 1, expires_in: 60 } });
+  expect(await ask(body.token, id)).toBe(403);
+  // A batch whose lines are delivered nowhere has nothing to do.
+  expect(await ask(account.key, id)).toBe(200);
+  const ended = await run(account, id);
+  expect([ended.status, ended.deliveries]).toEqual(["completed", undefined]);
+});
+
 test("files.zip has the files of completed lines under their custom_id", async () => {
   const account = await newAccount();
   const prompt = unique();
@@ -322,6 +421,23 @@ test("without balance the batch waits and goes on when there is some; after a da
   const ended = await run(account, id);
   expect(ended).toMatchObject({ status: "completed", counts: { completed: 3, failed: 1 } });
   expect((await readResults(account, id)).filter(({ error }) => error?.code === "insufficient_quota")).toHaveLength(1);
+});
+
+test("a batch that waits a day for balance asks for it less and less often", async () => {
+  const account = await newAccount(0);
+  const id = await begin(account, { requests: lines(1) });
+  const asked = vi.spyOn(WalletObject.prototype, "reserve");
+  await wake(id);
+  const began = Date.now();
+  for (let turn = 0; turn < 220 && (await show(account, id)).status === "in_progress"; turn++) {
+    await wake(id);
+    const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+    vi.setSystemTime(Math.max(Date.now(), next ?? 0));
+    // Ten minutes after there is some balance the batch goes on.
+    expect(Date.now() - began).toBeLessThanOrEqual(86_400_000 + 600_000);
+  }
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { failed: 1 } });
+  expect(asked.mock.calls.length).toBeGreaterThan(50);
 });
 
 test("a day without balance is a day, also if the batch waits for open tasks in between", async () => {

@@ -201,7 +201,7 @@ test("an estimate answers what the dry run on the body's own path answers, price
   expect(await readBalance(poor)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("an estimate ignores an idempotency key, counts as a read, and names every model of every kind", async () => {
+test("an estimate ignores an idempotency key and counts as a read; its error for an unknown model names the models of every kind", async () => {
   const account = await newAccount();
   const body = { model: "imgA-4", prompt: unique() };
   const headers = { "idempotency-key": unique() };

@@ -5,7 +5,7 @@ import { finishAtStripe, openStripe } from "./support/checkout.ts";
 import { measureWidth } from "./support/images.ts";
 import { expect, newPerson, test } from "./support/test.ts";
 
-test("a new user signs up, tops up 10 and has the first image in less than a minute", { timeout: 90_000 }, async ({ visitor, watch }) => {
+test("a new user signs up, tops up 10 and has the first image in less than a minute", async ({ visitor, watch }) => {
   const page = await visitor();
   await openStripe(page, watch);
   const { name, email, password } = newPerson();

@@ -55,7 +55,7 @@ test("a change shows a toast for five seconds; its button is busy meanwhile", as
   await toast.waitFor({ state: "detached" });
 });
 
-test("a lost connection shows one message until it is back; the page stays", { timeout: 60_000 }, async ({ signedIn, watch }) => {
+test("a lost connection shows one message until it is back; the page stays", async ({ signedIn, watch }) => {
   const page = await signedIn();
   await page.goto("/console/playground?model=imgA-4&prompt=Dunes+sandbox:slow");
   await page.locator("#run button[value=run]").click();

@@ -6,10 +6,9 @@ import { expect, test } from "./support/test.ts";
 import { makeTasks } from "./support/own-tasks.ts";
 import { measureWidth } from "./support/images.ts";
 
-const patience = { timeout: 120_000 };
 const image = (prompt: string, more: object = {}) => ({ model: "imgA-4", prompt, ...more });
 
-test("the lightbox moves from image to image by keys, and returns the focus", patience, async ({ signedIn, gateway, watch }) => {
+test("the lightbox moves from image to image by keys, and returns the focus", async ({ signedIn, gateway, watch }) => {
   const page = await signedIn();
   await makeTasks(gateway, page, [image("The first"), image("A pair", { n: 2 }), image("Refused sandbox:flag"), image("The last")]);
   await page.goto("/console/tasks");
@@ -42,7 +41,7 @@ test("the lightbox moves from image to image by keys, and returns the focus", pa
   expect(await page.locator(".tiles > li").count()).toBe(1);
 });
 
-test("selected tasks are downloaded as one archive, and deleted after a confirmation", patience, async ({ signedIn, gateway, watch }) => {
+test("selected tasks are downloaded as one archive, and deleted after a confirmation", async ({ signedIn, gateway, watch }) => {
   const page = await signedIn();
   const [first = "", second = "", third = ""] = await makeTasks(gateway, page, [image("One"), image("Two", { n: 2 }), image("Three")]);
   await page.goto("/console/tasks");
@@ -69,7 +68,7 @@ test("selected tasks are downloaded as one archive, and deleted after a confirma
   expect(await page.locator(".tiles > li").evaluateAll((tiles) => tiles.map(({ id }) => id))).toEqual([third]);
 });
 
-test("a video without a thumbnail gets one when it is first shown", patience, async ({ signedIn, gateway }) => {
+test("a video without a thumbnail gets one when it is first shown", async ({ signedIn, gateway }) => {
   const page = await signedIn();
   const [id = ""] = await makeTasks(gateway, page, [{ model: "vidB-3.1-fast", prompt: "Waves" }]);
   await page.goto("/console/tasks");
@@ -82,15 +81,13 @@ test("a video without a thumbnail gets one when it is first shown", patience, as
   await page.emulateMedia({ reducedMotion: "no-preference" });
   await thumbnail.hover();
   const video = page.locator(`#${id} video`);
-  await expect
-    .poll(() => video.evaluate((one: HTMLVideoElement) => one.muted && !one.paused && one.currentTime > 0), { timeout: 20_000 })
-    .toBe(true);
+  await expect.poll(() => video.evaluate((one: HTMLVideoElement) => one.muted && !one.paused && one.currentTime > 0)).toBe(true);
   await page.mouse.move(0, 0);
   await video.waitFor({ state: "detached" });
   await expect.poll(() => measureWidth(thumbnail)).toBe(480);
 });
 
-test("a page of 24 tasks is smaller than 1 MB, and no thumbnail larger than 40 KB", patience, async ({ signedIn, gateway }) => {
+test("a page of 24 tasks is smaller than 1 MB, and no thumbnail larger than 40 KB", async ({ signedIn, gateway }) => {
   const page = await signedIn();
   const sizes = ["1:1", "16:9", "9:16", "4:3"];
   await makeTasks(

@@ -11,7 +11,7 @@ test("the film plays by itself, muted and in a loop, until the button pauses it"
   const page = await visitor(motion);
   await page.goto("/");
   const film = page.locator("video");
-  await expect.poll(() => isPlaying(page), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => isPlaying(page)).toBe(true);
   expect(await film.evaluate(({ muted, loop, controls }: HTMLVideoElement) => [muted, loop, controls])).toEqual([true, true, false]);
   await page.getByRole("button", { name: "Pause the video" }).click();
   expect(await film.evaluate(({ paused }: HTMLVideoElement) => paused)).toBe(true);
@@ -83,7 +83,7 @@ const voidAtFoot = (page: Page) =>
     return height - Math.max(0, ...boxes.filter(({ top }) => top < height).map(({ bottom }) => Math.min(height, bottom)));
   }, windowHeight);
 
-test("each public page within 900 px of height shows that it continues", { timeout: 120_000 }, async ({ visitor }) => {
+test("each public page within 900 px of height shows that it continues", async ({ visitor }) => {
   for (const width of [1280, 390]) {
     const page = await visitor({ viewport: { width, height: windowHeight } });
     for (const path of ["/", "/docs", "/docs/tasks", "/docs/models", "/docs/models/vidA-2", "/docs/reference", "/status", "/verify"]) {
@@ -118,7 +118,7 @@ const maxLargestPaintMs = 1200;
 /** The best of these loads is used, because other processes slow down single ones. */
 const loads = 8;
 
-test("the largest paint of the landing page comes within 1.2 s", { timeout: 60_000 }, async ({ browser, gateway }) => {
+test("the largest paint of the landing page comes within 1.2 s", async ({ browser, gateway }) => {
   let best = Infinity;
   for (let load = 0; load < loads && best > maxLargestPaintMs; load++) {
     // A new browser with an empty cache.

@@ -27,31 +27,29 @@ test("a chosen language is kept, whatever the browser prefers", async ({ signedI
   }
 });
 
-test(
-  "the language can be changed while a task runs: the page stays, the task continues, and is cancelled in the new language",
-  { timeout: 60_000 },
-  async ({ signedIn }) => {
-    const page = await signedIn();
-    await page.goto("/console/playground");
-    await page.getByLabel("Model", { exact: true }).selectOption("imgB-4o-image");
-    await page.waitForURL("**/console/playground?model=imgB-4o-image");
-    await (await openMenu(page)).getByRole("link", { name: "한국어", exact: true }).click();
-    await page.getByRole("heading", { name: "플레이그라운드", exact: true }).waitFor();
-    expect(await page.locator("main select[name=model]").inputValue()).toBe("imgB-4o-image");
+test("the language can be changed while a task runs: the page stays, the task continues, and is cancelled in the new language", async ({
+  signedIn,
+}) => {
+  const page = await signedIn();
+  await page.goto("/console/playground");
+  await page.getByLabel("Model", { exact: true }).selectOption("imgB-4o-image");
+  await page.waitForURL("**/console/playground?model=imgB-4o-image");
+  await (await openMenu(page)).getByRole("link", { name: "한국어", exact: true }).click();
+  await page.getByRole("heading", { name: "플레이그라운드", exact: true }).waitFor();
+  expect(await page.locator("main select[name=model]").inputValue()).toBe("imgB-4o-image");
 
-    await page.locator("[name=prompt]").fill("천천히 sandbox:slow");
-    await page.locator("button[value=run]").click();
-    await page.waitForURL("**/console/playground?run=task_*");
-    const address = page.url();
-    await (await openMenu(page)).getByRole("link", { name: "日本語", exact: true }).click();
-    await page.locator("html[lang=ja]").waitFor();
-    expect(page.url()).toBe(address);
-    // The live part of the page is in the new language too.
-    const part = address.replace("?run=", "/runs/");
-    await page.waitForResponse((response) => response.url() === part && response.request().headers()["hx-request"] === "true");
-    await page.getByRole("status").getByText("処理中").waitFor();
-    await page.locator("#state button").click();
-    await page.locator("#result").getByText("請求はありません").waitFor();
-    expect(page.url()).toBe(address);
-  },
-);
+  await page.locator("[name=prompt]").fill("천천히 sandbox:slow");
+  await page.locator("button[value=run]").click();
+  await page.waitForURL("**/console/playground?run=task_*");
+  const address = page.url();
+  await (await openMenu(page)).getByRole("link", { name: "日本語", exact: true }).click();
+  await page.locator("html[lang=ja]").waitFor();
+  expect(page.url()).toBe(address);
+  // The live part of the page is in the new language too.
+  const part = address.replace("?run=", "/runs/");
+  await page.waitForResponse((response) => response.url() === part && response.request().headers()["hx-request"] === "true");
+  await page.getByRole("status").getByText("処理中").waitFor();
+  await page.locator("#state button").click();
+  await page.locator("#result").getByText("請求はありません").waitFor();
+  expect(page.url()).toBe(address);
+});

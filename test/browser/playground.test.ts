@@ -7,8 +7,6 @@ import { dropFile, measureWidth, withImage } from "./support/images.ts";
 import { tabTo } from "./support/keyboard.ts";
 import { expect, test } from "./support/test.ts";
 
-const patience = { timeout: 90_000 };
-
 const runButton = (page: Page) => page.locator("#run button[value=run]");
 const priceShown = (page: Page) => amountIn(runButton(page));
 const result = (page: Page) => page.locator("#result .shots img");
@@ -21,58 +19,57 @@ async function chooseModel(page: Page, model: string): Promise<void> {
   await page.locator(`#form[data-shown="${model}"]`).waitFor();
 }
 
-test(
-  "an image by drag and drop: the price updates while typing, what is typed survives another model and a refusal, the result appears in place",
-  patience,
-  async ({ signedIn, watch }) => {
-    const page = await signedIn();
-    await page.getByRole("link", { name: "Playground", exact: true }).click();
-    await page.getByLabel("Prompt").fill('It\'s a lighthouse, "made" of sand');
-    await withImage("the dunes.png", async (path) => {
-      await dropFile(page.locator("#tray .drop"), path);
-      const preview = page.getByRole("img", { name: "the dunes.png" });
-      await expect.poll(() => measureWidth(preview)).toBe(64);
-      await chooseModel(page, "imgC-3-pro-image-preview");
-      const one = await priceShown(page);
-      await choose(page, "Images to make", "2");
-      await expect.poll(() => priceShown(page)).toBe(2 * one);
-      await choose(page, "Quality", "HD");
-      await expect.poll(() => priceShown(page)).toBe(4 * one);
-      const price = 4 * one;
-      await page.locator("label.tab", { hasText: "Code" }).click();
-      await page.locator("#code-curl").getByText("base64 < 'the dunes.png'").waitFor();
-      await watch.look(page);
+test("an image by drag and drop: the price updates while typing, what is typed survives another model and a refusal, the result appears in place", async ({
+  signedIn,
+  watch,
+}) => {
+  const page = await signedIn();
+  await page.getByRole("link", { name: "Playground", exact: true }).click();
+  await page.getByLabel("Prompt").fill('It\'s a lighthouse, "made" of sand');
+  await withImage("the dunes.png", async (path) => {
+    await dropFile(page.locator("#tray .drop"), path);
+    const preview = page.getByRole("img", { name: "the dunes.png" });
+    await expect.poll(() => measureWidth(preview)).toBe(64);
+    await chooseModel(page, "imgC-3-pro-image-preview");
+    const one = await priceShown(page);
+    await choose(page, "Images to make", "2");
+    await expect.poll(() => priceShown(page)).toBe(2 * one);
+    await choose(page, "Quality", "HD");
+    await expect.poll(() => priceShown(page)).toBe(4 * one);
+    const price = 4 * one;
+    await page.locator("label.tab", { hasText: "Code" }).click();
+    await page.locator("#code-curl").getByText("base64 < 'the dunes.png'").waitFor();
+    await watch.look(page);
 
-      const prompt = await page.getByLabel("Prompt").inputValue();
-      expect(prompt).toBe('It\'s a lighthouse, "made" of sand');
-      await page.getByLabel("Prompt").fill("");
-      await runButton(page).click();
-      await page.locator("#form [data-focus]:focus").getByRole("link", { name: "Prompt" }).waitFor();
-      await watch.look(page);
-      await page.getByLabel("Prompt").fill(prompt);
-      await runButton(page).click();
-      await page.waitForURL("**/console/playground?run=task_*");
-      await page.evaluate(() => Object.assign(globalThis, { isSameDocument: true }));
-      await page.locator("#result progress").waitFor();
-      expect(await page.locator("#form [data-focus], #form [aria-invalid=true]").count()).toBe(0);
-      await watch.look(page);
-      await result(page).nth(1).waitFor({ timeout: 30_000 });
-      for (const image of await result(page).all()) await expect.poll(() => measureWidth(image)).toBeGreaterThan(0);
-      expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
-      expect(await amountIn(page.locator("#state"))).toBe(price);
-      expect(await amountIn(page.locator("#balance-side"))).toBe(100e6 - price);
-      await watch.look(page);
-      // The form is unchanged, with its image.
-      expect(await page.getByLabel("Prompt").inputValue()).toBe(prompt);
-      expect(await preview.count()).toBe(1);
-      await page.getByRole("link", { name: "Open task" }).click();
-      await page.waitForURL("**/console/tasks/task_*");
-      expect(await balance(page)).toEqual({ remaining: 100e6 - price, reserved: 0, used: price });
-    });
-  },
-);
+    const prompt = await page.getByLabel("Prompt").inputValue();
+    expect(prompt).toBe('It\'s a lighthouse, "made" of sand');
+    await page.getByLabel("Prompt").fill("");
+    await runButton(page).click();
+    await page.locator("#form [data-focus]:focus").getByRole("link", { name: "Prompt" }).waitFor();
+    await watch.look(page);
+    await page.getByLabel("Prompt").fill(prompt);
+    await runButton(page).click();
+    await page.waitForURL("**/console/playground?run=task_*");
+    await page.evaluate(() => Object.assign(globalThis, { isSameDocument: true }));
+    await page.locator("#result progress").waitFor();
+    expect(await page.locator("#form [data-focus], #form [aria-invalid=true]").count()).toBe(0);
+    await watch.look(page);
+    await result(page).nth(1).waitFor({ timeout: 30_000 });
+    for (const image of await result(page).all()) await expect.poll(() => measureWidth(image)).toBeGreaterThan(0);
+    expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
+    expect(await amountIn(page.locator("#state"))).toBe(price);
+    expect(await amountIn(page.locator("#balance-side"))).toBe(100e6 - price);
+    await watch.look(page);
+    // The form is unchanged, with its image.
+    expect(await page.getByLabel("Prompt").inputValue()).toBe(prompt);
+    expect(await preview.count()).toBe(1);
+    await page.getByRole("link", { name: "Open task" }).click();
+    await page.waitForURL("**/console/tasks/task_*");
+    expect(await balance(page)).toEqual({ remaining: 100e6 - price, reserved: 0, used: price });
+  });
+});
 
-test("images from the gallery and by URL have a role each, and can be removed", patience, async ({ visitor, gateway, watch }) => {
+test("images from the gallery and by URL have a role each, and can be removed", async ({ visitor, gateway, watch }) => {
   const page = await visitor();
   const { email, password } = gateway.account;
   await page.request.post("/console/sign-in", { form: { email, password }, headers: { origin: gateway.baseUrl } });
@@ -132,7 +129,7 @@ test("the same request as code: the copied text is the displayed text", async ({
   }
 });
 
-test("two models are compared for one price, side by side, and cancelled together", patience, async ({ signedIn, watch }) => {
+test("two models are compared for one price, side by side, and cancelled together", async ({ signedIn, watch }) => {
   const page = await signedIn();
   await page.goto("/console/playground?model=vidC-1-0-pro-fast&prompt=Foam+sandbox:slow");
   const one = await priceShown(page);
@@ -158,7 +155,7 @@ test("two models are compared for one price, side by side, and cancelled togethe
   expect(await balance(page)).toEqual({ remaining: 100e6, reserved: 0, used: 0 });
 });
 
-test("three compared models stand in one row on a wide window", patience, async ({ signedIn, watch }) => {
+test("three compared models stand in one row on a wide window", async ({ signedIn, watch }) => {
   const page = await signedIn({ viewport: { width: 1600, height: 900 } });
   await page.goto("/console/playground?model=vidC-1-0-pro-fast&prompt=Foam+sandbox:slow");
   await page.getByText("Compare models").click();
@@ -173,7 +170,7 @@ test("three compared models stand in one row on a wide window", patience, async 
   await page.locator("#state").getByText("3 of 3 done").waitFor();
 });
 
-test("without script: a model's form, its price, and an image from a file", patience, async ({ signedIn }) => {
+test("without script: a model's form, its price, and an image from a file", async ({ signedIn }) => {
   const page = await signedIn({ javaScriptEnabled: false });
   await page.goto("/console/playground");
   await page.getByLabel("Prompt").fill("A lighthouse, no script");
@@ -200,7 +197,7 @@ test("without script: a model's form, its price, and an image from a file", pati
   expect(await balance(page)).toEqual({ remaining: 100e6 - 3 * one, reserved: 0, used: 3 * one });
 });
 
-test("by keyboard only: a model, its form, a run that is cancelled, a run that is downloaded", patience, async ({ signedIn }) => {
+test("by keyboard only: a model, its form, a run that is cancelled, a run that is downloaded", async ({ signedIn }) => {
   const page = await signedIn();
   await tabTo(page, "nav a[href='/console/playground']");
   await page.keyboard.press("Enter");
@@ -237,41 +234,39 @@ test("by keyboard only: a model, its form, a run that is cancelled, a run that i
   await page.getByText("You cancelled this run.").waitFor();
 });
 
-test(
-  "a run has its place before the gateway answers, a refused one gives it back, and the tab shows the progress",
-  patience,
-  async ({ signedIn }) => {
-    const page = await signedIn();
-    await page.goto("/console/playground?model=imgA-4&prompt=A+harbour+sandbox:slow");
-    let answer = () => {};
-    await page.route("**/console/playground", async (route) => {
-      if (route.request().method() !== "POST" || !route.request().postData()?.includes('"do"\r\n\r\nrun')) return route.continue();
-      await new Promise<void>((resolve) => (answer = resolve));
-      await route.continue();
-    });
-    await choose(page, "Aspect ratio", "9:16");
-    await choose(page, "Images to make", "2");
-    await runButton(page).click();
-    await expect.poll(() => page.locator("#result .wait.r-9-16").count()).toBe(2);
-    expect(await page.locator("#result").innerText()).toContain("Sent");
-    answer();
-    await page.waitForURL("**/console/playground?run=task_*");
-    await expect.poll(() => page.title()).toMatch(/^\d+\s*% · /);
-    await page.locator("#state button").click();
-    await page.getByText("You cancelled this run.").waitFor();
-    await expect.poll(() => page.title()).not.toContain("%");
+test("a run has its place before the gateway answers, a refused one gives it back, and the tab shows the progress", async ({
+  signedIn,
+}) => {
+  const page = await signedIn();
+  await page.goto("/console/playground?model=imgA-4&prompt=A+harbour+sandbox:slow");
+  let answer = () => {};
+  await page.route("**/console/playground", async (route) => {
+    if (route.request().method() !== "POST" || !route.request().postData()?.includes('"do"\r\n\r\nrun')) return route.continue();
+    await new Promise<void>((resolve) => (answer = resolve));
+    await route.continue();
+  });
+  await choose(page, "Aspect ratio", "9:16");
+  await choose(page, "Images to make", "2");
+  await runButton(page).click();
+  await expect.poll(() => page.locator("#result .wait.r-9-16").count()).toBe(2);
+  expect(await page.locator("#result").innerText()).toContain("Sent");
+  answer();
+  await page.waitForURL("**/console/playground?run=task_*");
+  await expect.poll(() => page.title()).toMatch(/^\d+\s*% · /);
+  await page.locator("#state button").click();
+  await page.getByText("You cancelled this run.").waitFor();
+  await expect.poll(() => page.title()).not.toContain("%");
 
-    await page.getByLabel("Prompt").fill("");
-    await runButton(page).click();
-    await page.locator("#result .wait").first().waitFor();
-    answer();
-    await page.locator("#form [data-focus]:focus").waitFor();
-    await page.getByText("You cancelled this run.").waitFor();
-    expect(await page.locator("#result .wait").count()).toBe(0);
-  },
-);
+  await page.getByLabel("Prompt").fill("");
+  await runButton(page).click();
+  await page.locator("#result .wait").first().waitFor();
+  answer();
+  await page.locator("#form [data-focus]:focus").waitFor();
+  await page.getByText("You cancelled this run.").waitFor();
+  expect(await page.locator("#result .wait").count()).toBe(0);
+});
 
-test("a video that is done while the page is hidden is notified, once the user has agreed to it", patience, async ({ signedIn }) => {
+test("a video that is done while the page is hidden is notified, once the user has agreed to it", async ({ signedIn }) => {
   const page = await signedIn();
   await page.addInitScript(() => {
     const shown: string[] = [];
@@ -296,7 +291,7 @@ test("a video that is done while the page is hidden is notified, once the user h
     .toEqual(["Your video is done"]);
 });
 
-test("the playground shows earlier runs as thumbnails: it loads less than 200 KB of images", patience, async ({ visitor, gateway }) => {
+test("the playground shows earlier runs as thumbnails: it loads less than 200 KB of images", async ({ visitor, gateway }) => {
   const page = await visitor();
   const { email, password } = gateway.account;
   await page.request.post("/console/sign-in", { form: { email, password }, headers: { origin: gateway.baseUrl } });

@@ -3,7 +3,7 @@
 import { expect, test } from "./support/test.ts";
 import { makeTasks } from "./support/own-tasks.ts";
 
-test("a signed video plays to its end, with sound", { timeout: 120_000 }, async ({ signedIn, gateway }) => {
+test("a signed video plays to its end, with sound", async ({ signedIn, gateway }) => {
   const page = await signedIn();
   const [task = ""] = await makeTasks(gateway, page, [{ model: "vidA-2", prompt: "Waves on a beach" }]);
   await page.goto(`/console/tasks/${task}`);

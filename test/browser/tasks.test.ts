@@ -4,9 +4,7 @@ import { amountIn, balance, fact, millionths } from "./support/amounts.ts";
 import { expect, test } from "./support/test.ts";
 
 // A video takes six seconds, and each page is checked.
-const patience = { timeout: 120_000 };
-
-test("a video appears on its page, plays with sound, is remixed, and the remix is cancelled", patience, async ({ signedIn, watch }) => {
+test("a video appears on its page, plays with sound, is remixed, and the remix is cancelled", async ({ signedIn, watch }) => {
   const page = await signedIn();
   const start = await balance(page);
   expect(start).toEqual({ remaining: 100e6, reserved: 0, used: 0 });
@@ -29,7 +27,7 @@ test("a video appears on its page, plays with sound, is remixed, and the remix i
   await page.getByRole("button", { name: "Cancel the task" }).waitFor();
   expect(await amountIn(fact(page, "Reserved"))).toBe(price);
   const video = page.locator("#task video");
-  await video.waitFor({ timeout: 20_000 });
+  await video.waitFor();
   await watch.look(page);
   // The space key starts the player with sound, like a click.
   await video.press(" ");
@@ -42,9 +40,7 @@ test("a video appears on its page, plays with sound, is remixed, and the remix i
       sounds: element.captureStream().getAudioTracks().length,
       isHeard: element.webkitAudioDecodedByteCount > 0,
     }));
-  await expect
-    .poll(readPlayer, { timeout: 10_000 })
-    .toEqual({ isReady: true, isPlaying: true, width: 1280, height: 720, sounds: 1, isHeard: true });
+  await expect.poll(readPlayer).toEqual({ isReady: true, isPlaying: true, width: 1280, height: 720, sounds: 1, isHeard: true });
   expect(await page.locator("[data-countdown] strong").innerText()).toMatch(/23h 59m/);
 
   await page.getByRole("link", { name: "Remix", exact: true }).click();

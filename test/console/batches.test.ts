@@ -5,8 +5,8 @@ import { env } from "cloudflare:workers";
 import { unzipSync } from "fflate";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { toBatchObjectId } from "../../src/base/ids.ts";
-import { run as runBatch } from "../support/batches.ts";
-import { buckets } from "../support/bucket.ts";
+import { run as runBatch, wake as wakeBatch } from "../support/batches.ts";
+import { accessKeyId, buckets, secretAccessKey } from "../support/bucket.ts";
 import { type Account, alarm, asAdmin, call, finish, holdTime, script, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
@@ -337,6 +337,20 @@ test("a batch is delivered to a destination of the account, which its page names
   const [{ id: task }] = (await call("/v1/tasks", { key: account.key })).body.data;
   await call("/v1/destinations/shop", { key: account.key, method: "DELETE" });
   for (let step = 0; step < 3; step++) await alarm(task);
-  expect(await browser.read(begun)).toContain("0 delivered, 1 not");
+  const failed = await browser.read(begun);
+  expect(failed).toContain("0 delivered, 1 not");
   expect(await browser.read(`${begun}/lines`)).toMatch(/Completed.*Not delivered/s);
+  // One button delivers again what has failed.
+  expect(failed).toMatch(/id="delivery".*Deliver again/s);
+  const right = { ...bucket, access_key_id: accessKeyId, secret_access_key: secretAccessKey };
+  expect((await call("/v1/destinations/shop", { key: account.key, method: "PUT", body: right })).status).toBe(200);
+  expect((await browser.ask(`${begun}/delivery`, {})).headers.get("location")).toBe(`${begun}#delivery`);
+  expect(await browser.read(begun)).toMatch(/Deliver now.*0 delivered, 0 not, 1 to come/s);
+  await wakeBatch(body.data[0].id);
+  for (let step = 0; step < 3; step++) await alarm(task);
+  const delivered = await browser.read(begun);
+  expect(delivered).toContain("1 delivered, 0 not");
+  expect(delivered).not.toMatch(/Deliver (again|now)/);
+  const stranger = await person();
+  expect((await stranger.browser.ask(`${begun}/delivery`, {})).status).toBe(404);
 });

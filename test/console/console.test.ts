@@ -266,7 +266,9 @@ test("after signing in or up the requested page opens, and never a page outside 
   expect(field(refused)).toBe(wanted);
   expect(refused).toContain(`value="${person.email}"`);
   expect((await again.ask("/console/sign-in", { ...person, to })).headers.get("location")).toBe(wanted);
-  for (const other of ["https://evil.example/console", "//evil.example/console", "/v1/models", "/console/sign-in", "javascript:alert(1)"])
+  const docs = "/docs/reference/tasks/getTask";
+  expect((await again.ask("/console/sign-in", { ...person, to: docs })).headers.get("location")).toBe(docs);
+  for (const other of ["https://evil.example/console", "//evil.example/docs", "/v1/models", "/console/sign-in", "javascript:alert(1)"])
     expect((await again.ask("/console/sign-in", { ...person, to: other })).headers.get("location"), other).toBe("/console");
 });
 

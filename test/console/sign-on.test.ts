@@ -77,7 +77,7 @@ async function signIn(browser: Browser, user: ProviderUser): Promise<string> {
   return back.headers.get("location")!;
 }
 
-test("discovery, a challenge and a nonce lead to the provider, and back to the page that was wanted; no token is stored", async () => {
+test("signing in leads to the provider, with challenge and nonce, and back to the page that the user wanted; no token is stored", async () => {
   const browser = openBrowser({ SIGNUP: "open" });
   const page = await browser.ask("/console/sign-in");
   expect(page.headers.get("content-security-policy")).toContain(`form-action 'self' ${issuer};`);

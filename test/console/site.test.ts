@@ -346,7 +346,7 @@ test("no part of a URL becomes markup in a public page or a header of its answer
   }
 });
 
-test("the film of a model has captions for its sound", async () => {
+test("the sample video on a model's page has captions for its sound", async () => {
   const text = await (await ask("/docs/models/vidA-2")).text();
   const [, path = ""] = /<track kind="captions"[^>]* src="([^"]+)"/.exec(text) ?? [];
   const captions = await ask(path, {});
@@ -376,7 +376,8 @@ test("each operation has a page with its samples in three languages, its fields 
   expect(page).toMatch(/<details><summary>\d+ (fields|kinds)<\/summary>/);
   for (const status of ["200", "402", "429"]) expect(page).toMatch(new RegExp(`/>${status}</label>`));
   expect(page).toContain("insufficient_quota");
-  // A visitor is led to the sign-in, and nothing can be sent.
+  // A visitor is led to the sign-in, and from there back; nothing can be sent.
+  expect(page).toContain('href="/console/sign-in?to=%2Fdocs%2Freference%2Fgenerations%2FcreateImage"');
   expect(page).not.toContain("/console/try/");
   expect((await browser.ask("/docs/reference/generations/nothing")).status).toBe(404);
   expect((await browser.ask("/docs/reference/tasks/createImage")).status).toBe(404);
@@ -415,4 +416,8 @@ test("a user tries an operation at the price on its button; a stranger, a write 
   for (const id of ["deleteTask", "listAccounts", "getWebhookSecret", "nothing"])
     expect((await browser.ask(`/console/try/${id}`, {})).status).toBe(404);
   expect((await new Browser().ask("/console/try/listTasks", {})).status).toBe(303);
+  // The words of the page's script, which shows faults of the form: in the language of the page.
+  const task = await browser.read("/docs/reference/tasks/getTask?language=zh");
+  expect(task).toContain('data-missing="请填写此字段。"');
+  expect(task).toContain('data-lost="连接已断开，正在重试。"');
 });

@@ -46,7 +46,7 @@ test.for([
   expect(exit.mock.calls).toEqual([[status]]);
 });
 
-test("a run that ends is left alone", () => {
+test("a run that ends by itself is not ended by the reporter", () => {
   const { exit, reporter } = started("a");
   reporter.onTestModuleEnd(file("a"));
   reporter.onTestRunEnd();

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import runbook from "../../docs/operations.md?raw";
 import { endIncident, listAlerts, recordIncident } from "../../src/db/alerts.ts";
 import { toTaskId } from "../../src/base/ids.ts";
-import { alertNames } from "../../src/operations/checks.ts";
+import { alertNames } from "../../src/base/alert-names.ts";
 import { deliverTest } from "../../src/operations/deliver.ts";
 import Marks from "../../src/marks/worker.ts";
 import worker from "../../src/worker.ts";

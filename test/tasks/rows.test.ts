@@ -96,18 +96,18 @@ test("an image of 4 seconds that is polled, with that typical duration", async (
   expectCounts(context, "image, polled", await measureTasks(together, { ...submitting(images, image) }));
 });
 
-test("a chat", async (context) => {
+test("what a chat writes and calls", async (context) => {
   expectCounts(context, "chat", await measureChats(together, { isBusy: true }));
 });
 
-test("chats with the console's log of requests", async (context) => {
+test("what chats write and call with the console's log of requests", async (context) => {
   expectCounts(context, "chat, request log", await measureChats(together, { isBusy: true, logsRequests: true }));
 });
 
-test("a lone account's chat", async (context) => {
+test("what a lone account's chat writes and calls", async (context) => {
   expectCounts(context, "chat, lone account", await measureChats(1));
 });
 
-test("a lone account's chat with the console's log of requests", async (context) => {
+test("what a lone account's chat writes and calls with the console's log of requests", async (context) => {
   expectCounts(context, "chat, lone account, request log", await measureChats(1, { logsRequests: true }));
 });

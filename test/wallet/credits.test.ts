@@ -71,7 +71,7 @@ test.each(steps)("a crash %s: the repeat credits exactly once", async (_, stop) 
   await expectSound(account, [{ charge: held.charge, amount: 100 }]);
 });
 
-test.each([false, true])("a database that fails (%s: after the write) is asked again by the repeat, which credits once", async (isDone) => {
+test.each([false, true])("if the database fails (after the write: %s), a repeated credit counts once", async (isDone) => {
   const account = await newAccount(1);
   const one = newCredit(7);
   failOnce(bindings.database(), "batch", isDone);

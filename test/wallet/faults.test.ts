@@ -159,7 +159,7 @@ test.each(seeds)("seed %i", async (seed) => {
     for (const { charge } of anyOpen()) await wallet().settle(charge, 1, "completed");
     for (const task of anyOpen()) task.charged = Math.min(1, task.amount);
     for (let round = 0; round < 4; round++) {
-      vi.setSystemTime(Date.now() + 70_000);
+      vi.setSystemTime(Date.now() + 160_000); // longer together than an account that has come back keeps its grant
       await wake(account);
     }
     await expectSound(account, known.values());

@@ -73,7 +73,7 @@ test("entries that are written while something is held, or before they must be, 
   ]);
 });
 
-test("an account that comes back keeps a larger grant for four minutes: most of its chats wait for no D1 call, and each is written in four statements", async () => {
+test("an account that comes back keeps a larger grant for ten minutes: most of its chats wait for no D1 call, and each is written in four statements", async () => {
   const account = await newAccount(1);
   const known: Known[] = [];
   const batches = spyOn(bindings.database(), "batch");
@@ -94,7 +94,7 @@ test("an account that comes back keeps a larger grant for four minutes: most of 
     await wake(account);
     written.push(sizes());
     await crashWallet(account);
-    for (const seconds of [60, 60, 55]) {
+    for (const seconds of [240, 240, 110]) {
       pass(seconds);
       await wake(account);
     }
@@ -105,6 +105,13 @@ test("an account that comes back keeps a larger grant for four minutes: most of 
   pass(60);
   await wake(account);
   await expectFinal(account, known);
+  // Ten minutes after its last chat it has not come back: a kept grant would be returned before the next chat.
+  const charge = newCharge(account, "chat");
+  await openWallet(account).reserve(charge, 1_000, { deadline: Date.now() + 660_000 });
+  await openWallet(account).settle(charge, 400, "completed");
+  pass(5);
+  await wake(account);
+  await expectFinal(account, [...known, { charge, amount: 1_000, charged: 400 }]);
 });
 
 test("parallel reservations use a quota to the last millionth", async () => {

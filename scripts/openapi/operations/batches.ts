@@ -74,6 +74,20 @@ export const batches: Operations = {
     answers: { 200: answer("The batch.", batch, { batch: runningBatch }) },
     errors: ["not_found", "task_already_final"],
   },
+  "POST /v1/batches/{batch_id}/delivery": {
+    id: "repeatBatchDelivery",
+    tag: "delivery",
+    summary: "Deliver a batch's files again",
+    description:
+      "Delivers again the files of completed lines whose delivery has failed, and at once those that wait for their next attempt; what has arrived is not sent again. Line after line: at most 300 a minute, all batches of the account together. A repeat meanwhile changes nothing. `deliveries` shows how it goes.",
+    body: "none",
+    answers: {
+      200: answer("The batch.", batch, {
+        batch: { ...endedBatch, deliver_to: { destination: "shop" }, deliveries: { delivered: 958, failed: 0 } },
+      }),
+    },
+    errors: ["not_found"],
+  },
   "GET /v1/batches/{batch_id}/results": {
     id: "getBatchResults",
     tag: "batches",

@@ -4,7 +4,7 @@ import type { AppContext } from "../request/context.ts";
 import { charactersNamed, charactersWithIds } from "../../db/characters.ts";
 import { filesWithIds } from "../../db/files.ts";
 import { liveCatalog } from "../../current-catalog.ts";
-import { ApiError, type Violation } from "../../base/errors.ts";
+import { ApiError, refuse, type Violation } from "../../base/errors.ts";
 import { newClientToken, sha256Hex } from "../../base/ids.ts";
 import { retry } from "../../base/retry.ts";
 import { readFields } from "../request/body.ts";
@@ -36,7 +36,7 @@ export async function createToken(c: AppContext): Promise<Response> {
     known.some(({ id }) => id === file) ? [] : [{ param: `files[${at}]`, rule: "unknown_file" }],
   );
   const violations = [...receiver.violations, ...named.violations, ...unknown];
-  if (violations.length > 0) throw new ApiError("invalid_request", { violations });
+  refuse(violations);
   const expiresAt = 1000 * (Math.floor(Date.now() / 1000) + seconds);
   const id = TOKENS.newUniqueId();
   const token = newClientToken(id);

@@ -3,7 +3,7 @@
 import type { AppContext } from "../request/context.ts";
 import { allowsPrivateNetwork, ownHosts } from "../../config.ts";
 import { readWebhook, rotateSecret, setEndpoint } from "../../db/webhooks.ts";
-import { ApiError } from "../../base/errors.ts";
+import { ApiError, refuse } from "../../base/errors.ts";
 import { actor } from "../request/actor.ts";
 import { newId } from "../../base/ids.ts";
 import { post } from "../../tasks/consumer/notify.ts";
@@ -39,7 +39,7 @@ export const receiverRules = (c: AppContext) => ({
 export async function setWebhook(c: AppContext): Promise<Response> {
   const { url: text } = await readFields(c, webhookChange, ["url"]);
   const { url = null, violations } = text === null ? { violations: [] } : readReceiverUrl("url", text, receiverRules(c));
-  if (violations.length > 0) throw new ApiError("invalid_request", { violations });
+  refuse(violations);
   await setEndpoint(c.env, new Objects(c.env), actor(c), callerAccount(c), url);
   return answer(c, { url });
 }

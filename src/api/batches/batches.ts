@@ -1,7 +1,7 @@
 /** `/v1/batches`: beginning, listing, reading and cancelling batches, and their results. */
 
 import { inLanes } from "../../base/concurrency.ts";
-import { ApiError, invalid, type Violation } from "../../base/errors.ts";
+import { ApiError, invalid, refuse, type Violation } from "../../base/errors.ts";
 import { sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
 import { fileDigest } from "../../base/file-id.ts";
 import { retry } from "../../base/retry.ts";
@@ -13,7 +13,7 @@ import { canonicalJson } from "../../media/canonical-json.ts";
 import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
 import { readFields } from "../request/body.ts";
-import { type AppContext, assetBase } from "../request/context.ts";
+import { type AppContext, assetBase, type Handle } from "../request/context.ts";
 import { isOpenAi } from "../request/origin.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
 import { readReceiverUrl } from "../request/references.ts";
@@ -21,7 +21,7 @@ import { requireVariables } from "../request/variable-checks.ts";
 import { allowsPrivateNetwork, maxFileBytes, ownHosts } from "../../config.ts";
 import { newBatch } from "../schema/bodies.ts";
 import { pageQuery } from "../schema/queries.ts";
-import { listArchive } from "./archive.ts";
+import { listArchive, type ResultsPart } from "./archive.ts";
 import type { BatchTerms, OpenAiOrigin } from "./state.ts";
 import type { BatchView } from "./view.ts";
 
@@ -41,7 +41,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
     violations.push({ param: "requests", rule: "not_together", values: { other: "input_file" } });
   if (inputFile === undefined && requests === undefined)
     violations.push({ param: "input_file", rule: "one_of_required", values: { fields: "input_file, requests" } });
-  if (violations.length > 0) throw new ApiError("invalid_request", { violations });
+  refuse(violations);
 
   const key = readKey(c);
   const objectId =
@@ -150,13 +150,6 @@ function openBatch(c: AppContext, id: string) {
   return { batch: BATCHES.get(objectId), accountId, ownWallets };
 }
 
-export async function showBatch(c: AppContext, id: string): Promise<Response> {
-  const { batch, accountId, ownWallets } = openBatch(c, id);
-  const view = await batch.view(accountId, ownWallets);
-  if (!view) throw new ApiError("not_found");
-  return answer(c, view);
-}
-
 export async function showBatches(c: AppContext): Promise<Response> {
   const owner = c.get("caller");
   const { limit, after } = readQuery(c, pageQuery);
@@ -172,26 +165,41 @@ export async function showBatches(c: AppContext): Promise<Response> {
   );
 }
 
-export async function cancelBatch(c: AppContext, id: string): Promise<Response> {
+/** The handler that asks a batch for itself, or for a change. */
+const shown =
+  (ask: (batch: ReturnType<typeof openBatch>["batch"], ...owner: [string, string[]?]) => Promise<BatchView | "final" | null>): Handle =>
+  async (c, id) => {
+    const { batch, accountId, ownWallets } = openBatch(c, id);
+    const view = await ask(batch, accountId, ownWallets);
+    if (!view) throw new ApiError("not_found");
+    if (view === "final") throw new ApiError("task_already_final");
+    return answer(c, view);
+  };
+
+export const showBatch = shown((batch, ...owner) => batch.view(...owner));
+export const cancelBatch = shown((batch, ...owner) => batch.cancel(...owner));
+/** Delivers again what has not arrived. Answers before the tasks are asked. */
+export const deliverBatch = shown((batch, ...owner) => batch.deliverAgain(...owner));
+
+/** How the results of a batch are read, part by part, and the first part. */
+async function openResults(c: AppContext, id: string) {
   const { batch, accountId, ownWallets } = openBatch(c, id);
-  const view = await batch.cancel(accountId, ownWallets);
-  if (!view) throw new ApiError("not_found");
-  if (view === "final") throw new ApiError("task_already_final");
-  return answer(c, view);
+  const read = async (from: number): Promise<ResultsPart | null> => batch.results(accountId, from, ownWallets);
+  const first = await read(0);
+  if (!first) throw new ApiError("not_found");
+  return { first, read };
 }
 
 /** The results of the lines that have ended, in the order of the input, also while the batch runs. */
 export async function showResults(c: AppContext, id: string): Promise<Response> {
-  const { batch, accountId, ownWallets } = openBatch(c, id);
-  const first = await batch.results(accountId, 0, ownWallets);
-  if (!first) throw new ApiError("not_found");
+  const { first, read } = await openResults(c, id);
   const encoder = new TextEncoder();
-  let part: { text: string; next: number | undefined } | null = first;
+  let part: ResultsPart | null = first;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       if (part?.text) controller.enqueue(encoder.encode(part.text));
       if (part?.next === undefined) return controller.close();
-      part = await batch.results(accountId, part.next);
+      part = await read(part.next);
       // Removed meanwhile: what was sent must not look complete.
       if (!part) controller.error(new Error("the batch is gone"));
     },
@@ -201,12 +209,9 @@ export async function showResults(c: AppContext, id: string): Promise<Response> 
 
 /** The files of the lines that have completed and are not deleted yet, as one archive. */
 export async function downloadArchive(c: AppContext, id: string): Promise<Response> {
-  const { batch, accountId, ownWallets } = openBatch(c, id);
-  const first = await batch.results(accountId, 0, ownWallets);
-  if (!first) throw new ApiError("not_found");
+  const { first, read } = await openResults(c, id);
   const open = async (key: string) => (await openAsset(c.env.ASSETS, key))?.body;
-  const entries = listArchive(first, async (from) => batch.results(accountId, from), open);
-  return respond(c, zip(entries), 200, {
+  return respond(c, zip(listArchive(first, read, open)), 200, {
     "content-type": "application/zip",
     "content-disposition": `attachment; filename="${id}.zip"`,
     "cache-control": "private, no-store",

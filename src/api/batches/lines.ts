@@ -1,6 +1,6 @@
 /** The lines of a batch's input: found in bytes, parsed, and checked like a submission. */
 
-import { type ApiError, invalid, type Violation } from "../../base/errors.ts";
+import { ApiError, invalid, type Violation } from "../../base/errors.ts";
 import { parseObject } from "../request/body.ts";
 import type { SubmissionRequest } from "../submissions/submission.ts";
 
@@ -20,7 +20,14 @@ export interface Line {
   openAi?: unknown;
 }
 
-const endpoints = ["/v1/images/generations", "/v1/videos/generations", "/v1/videos/{id}/remix", "/v1/chat/completions", "/v1/tasks"];
+const remix = "/v1/videos/{id}/remix";
+const targets = new Map<unknown, Line["endpoint"]>([
+  ["/v1/images/generations", "image"],
+  ["/v1/videos/generations", "video"],
+  [remix, "remix"],
+  ["/v1/chat/completions", "chat"],
+  ["/v1/tasks", "task"],
+]);
 
 /**
  * The first lines of these bytes as offsets, at most `limit`, without those of white space only. The last line counts only if it ends with a
@@ -48,32 +55,19 @@ export function parseLine(bytes: Uint8Array, found: { customId: string | null })
   const isId = typeof customId === "string" && /^\P{Cc}{1,128}$/u.test(customId);
   if (isId) found.customId = customId;
   else violations.push({ param: "custom_id", rule: customId === undefined ? "required" : "bad_custom_id" });
-  const target = typeof path === "string" ? toTarget(path) : undefined;
-  if (!target)
+  const videoId = typeof path === "string" ? /^\/v1\/videos\/([\w-]+)\/remix$/.exec(path)?.[1] : undefined;
+  const endpoint = videoId !== undefined ? "remix" : path === remix ? undefined : targets.get(path);
+  if (!endpoint) {
+    const allowed = [...targets.keys()];
     violations.push({
       param: "endpoint",
       rule: path === undefined ? "required" : "not_one_of",
-      values: { allowed: endpoints.join(", ") },
-      allowed: endpoints,
+      values: { allowed: allowed.join(", ") },
+      allowed,
     });
+  }
   const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
   if (!isObject) violations.push({ param: "body", rule: body === undefined ? "required" : "wrong_type", values: { expected: "object" } });
-  if (!isId || !target || !isObject) throw toError(violations);
-  return { customId, ...target, path: path as string, body: body as Record<string, unknown>, openAi };
+  if (!isId || !endpoint || !isObject) throw new ApiError("invalid_request", { violations });
+  return { customId, endpoint, videoId, path: path as string, body: body as Record<string, unknown>, openAi };
 }
-
-function toTarget(path: string): Pick<Line, "endpoint" | "videoId"> | undefined {
-  if (path === "/v1/images/generations") return { endpoint: "image", videoId: undefined };
-  if (path === "/v1/videos/generations") return { endpoint: "video", videoId: undefined };
-  if (path === "/v1/chat/completions") return { endpoint: "chat", videoId: undefined };
-  if (path === "/v1/tasks") return { endpoint: "task", videoId: undefined };
-  const videoId = /^\/v1\/videos\/([\w-]+)\/remix$/.exec(path)?.[1];
-  return videoId === undefined ? undefined : { endpoint: "remix", videoId };
-}
-
-const toError = (violations: Violation[]): ApiError => {
-  const [first] = violations;
-  const error = invalid(first?.param ?? "line", first?.rule ?? "required");
-  error.violations.splice(0, 1, ...violations);
-  return error;
-};

@@ -1,11 +1,13 @@
 /** The batch object: its calls and its alarm, from the check of the lines to its end. Task objects report their ends to it. */
 
 import { DurableObject } from "cloudflare:workers";
+import { toObjectId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
 import { batchVersion } from "../../base/versions.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { deleteBatch } from "../../db/batches.ts";
 import type { DeliveryOutcome } from "../../db/delivery-events.ts";
+import { limitsRates } from "../../config.ts";
 import { inJurisdiction } from "../../jurisdiction.ts";
 import { batchPrefix, removeUnder } from "../../storage/assets.ts";
 import type { EndedLines, FailureGroup, LineQuery, LineReport } from "../../tasks/batch-line.ts";
@@ -20,6 +22,8 @@ import { type BatchView, toView } from "./view.ts";
 const keptMs = 7 * 86_400_000;
 /** The object wakes so often while lines are open: after a crash, and for an end whose report was lost. */
 const watchMs = 60_000;
+/** So many deliveries are repeated at once, and the next ones after this time: each may keep a bucket's connection and an object for minutes. */
+const repeats = { lines: 50, ms: 10_000 };
 
 export class BatchObject extends DurableObject<Env> {
   readonly #store: BatchStore;
@@ -128,6 +132,20 @@ export class BatchObject extends DurableObject<Env> {
     if (this.#store.batch && this.#store.assigned(n)?.[0] === taskId) this.#store.putDelivery(n, outcome);
   }
 
+  /**
+   * Delivers again, or at once, the files of completed lines that have not arrived: the alarm asks their tasks, line after line. Unchanged while
+   * it does so. null if the account has no such batch.
+   */
+  async deliverAgain(accountId: string, ownWallets?: string[]): Promise<BatchView | null> {
+    const batch = this.#ownedBy(accountId, ownWallets);
+    if (!batch) return null;
+    if (batch.deliverAgainFrom === undefined) {
+      this.#store.deliverAgain();
+      await this.ctx.storage.setAlarm(Date.now());
+    }
+    return this.#view(this.#store.current);
+  }
+
   /** Removes the batch of an account that is erased. */
   async erase(accountId: string): Promise<void> {
     const batch = this.#ownedBy(accountId);
@@ -137,22 +155,50 @@ export class BatchObject extends DurableObject<Env> {
 
   /** Runs what is due. Never throws, because the platform would drop the alarm after some retries. */
   override async alarm(): Promise<void> {
-    const { batch } = this.#store;
-    if (!batch) return;
     try {
+      const isDelivering = await this.#deliverNext();
+      const { batch } = this.#store;
+      if (!batch) return;
       if (batch.endedAt !== undefined) {
-        if (batch.endedAt + keptMs <= Date.now()) await this.#forget(batch);
-        else await this.ctx.storage.setAlarm(batch.endedAt + keptMs);
+        const until = batch.endedAt + keptMs;
+        if (until <= Date.now()) await this.#forget(batch);
+        else await this.ctx.storage.setAlarm(isDelivering ? Date.now() + repeats.ms : until);
         return;
       }
       if (batch.status === "validating") return await this.#check(batch);
       // Set before the work: a crash in it is followed by this alarm.
-      await this.ctx.storage.setAlarm(Date.now() + watchMs);
+      await this.ctx.storage.setAlarm(Date.now() + (isDelivering ? repeats.ms : watchMs));
       await this.#run.resume();
     } catch (error) {
-      alert("batch", { batch: batch.terms.id, outcome: "retry" }, error);
+      alert("batch", { batch: this.#store.batch?.terms.id, outcome: "retry" }, error);
       await this.ctx.storage.setAlarm(Date.now() + retryMs.fault);
     }
+  }
+
+  /** Asks the tasks of the next lines to deliver again; all batches of the account together within its limit of submissions. True if more are left. A crash repeats some, which changes nothing. */
+  async #deliverNext(): Promise<boolean> {
+    const { batch } = this.#store;
+    let from = batch?.deliverAgainFrom;
+    if (!batch || from === undefined) return false;
+    const { TASKS, ACCOUNT_SUBMISSIONS } = this.env;
+    const { accountId, base, language, id } = batch.terms;
+    const lines = this.#store.undelivered(from, repeats.lines);
+    for (const n of lines) {
+      if (limitsRates(this.env) && !(await ACCOUNT_SUBMISSIONS.limit({ key: `${accountId} deliveries` })).success) break;
+      const task = toObjectId(TASKS, this.#store.assigned(n)?.[0] ?? "");
+      const done = await (task && TASKS.get(task).repeatDelivery({ view: "generic", accountId, base, language }))?.catch(
+        (error: unknown) => {
+          alert("batch", { batch: id, outcome: "not_delivered" }, error);
+          return "asset_expired";
+        },
+      );
+      if (!this.#store.batch) return false;
+      if (done === "asset_expired") this.#store.failDelivery(n);
+      from = n + 1;
+    }
+    const isLeft = lines.length > 0;
+    this.#store.write({ ...this.#store.current, deliverAgainFrom: isLeft ? from : undefined });
+    return isLeft;
   }
 
   #ownedBy(accountId: string, ownWallets?: string[]): Batch | undefined {

@@ -354,7 +354,12 @@ export class BatchRun {
     const { terms } = this.#store.current;
     if (why === "conflict") return this.#refuse(lines, n, line, toLineError(new ApiError("idempotency_conflict"), terms));
     if (why === "insufficient" || why === "budget") {
-      if (this.#waitFor("balance")) await this.#wait(lines, Math.max(retryMs.balance, Math.min((until ?? 0) - Date.now(), 600_000)));
+      const now = Date.now();
+      if (this.#waitFor("balance")) {
+        // Thousands of batches of an empty account ask less and less often.
+        const waited = now - (this.#store.current.waiting?.balanceSince ?? now);
+        await this.#wait(lines, Math.max(retryMs.balance, Math.min(Math.max((until ?? 0) - now, waited / 10), 600_000)));
+      }
       return false;
     }
     if (why === "too_many") {

@@ -75,15 +75,17 @@ export interface Batch {
   results?: StoredFile | undefined;
   /** The usual seconds of the last line that began. */
   typicalSeconds?: number | undefined;
-  /** What all lines cost if none fails, in millionths, when they were checked; missing in batches of the previous release. */
+  /** What all lines cost if none fails, in millionths, when they were checked. */
   expected?: number | undefined;
+  /** The line from which on files are delivered again at the owner's request. */
+  deliverAgainFrom?: number | undefined;
 }
 
 /**
- * The id of a line's task, chosen before it is made, its price in millionths, the line's own id, and the place of its text in the input
- * (missing in batches of the previous release). null: the line was refused when it was checked.
+ * The id of a line's task, chosen before it is made, its price in millionths, the line's own id, and the place of its text in the input. null:
+ * the line was refused when it was checked.
  */
-export type Assigned = [taskId: string, price: number, customId: string, at?: number, bytes?: number] | null;
+export type Assigned = [taskId: string, price: number, customId: string, at: number, bytes: number] | null;
 
 export interface Page {
   n: number;
@@ -114,8 +116,6 @@ export class BatchStore {
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     this.#batch = storage.kv.get<Batch>("batch");
-    // A batch of the previous release has no such table.
-    if (this.#batch) this.#createDeliveries();
   }
 
   /** undefined before it is created, and after it is removed. */
@@ -139,6 +139,10 @@ export class BatchStore {
     if (this.current.stop === undefined) this.write({ ...this.current, stop: reason, waiting: undefined });
   }
 
+  #rows<Row extends Record<string, SqlStorageValue>>(sql: string, ...values: SqlStorageValue[]): Row[] {
+    return this.#storage.sql.exec<Row>(sql, ...values).toArray();
+  }
+
   remove(): Promise<void> {
     this.#batch = undefined;
     return this.#storage.deleteAll();
@@ -146,41 +150,53 @@ export class BatchStore {
 
   /** Creates the tables, or empties them: the check of the lines begins again after a crash. */
   clear(): void {
-    const { sql } = this.#storage;
-    sql.exec("CREATE TABLE IF NOT EXISTS page (n INTEGER PRIMARY KEY, first INTEGER, at INTEGER, bytes INTEGER, assigned TEXT)");
-    sql.exec("CREATE TABLE IF NOT EXISTS line (n INTEGER PRIMARY KEY, status TEXT, charged INTEGER, result TEXT)");
-    this.#createDeliveries();
-    sql.exec("DELETE FROM page");
-    sql.exec("DELETE FROM line");
-  }
-
-  #createDeliveries(): void {
-    this.#storage.sql.exec("CREATE TABLE IF NOT EXISTS delivery (n INTEGER PRIMARY KEY, outcome TEXT)");
+    this.#rows(
+      `CREATE TABLE IF NOT EXISTS page (n INTEGER PRIMARY KEY, first INTEGER, at INTEGER, bytes INTEGER, assigned TEXT);
+CREATE TABLE IF NOT EXISTS line (n INTEGER PRIMARY KEY, status TEXT, charged INTEGER, result TEXT);
+CREATE TABLE IF NOT EXISTS delivery (n INTEGER PRIMARY KEY, outcome TEXT);
+DELETE FROM page;
+DELETE FROM line`,
+    );
   }
 
   /** How the delivery of a line's files has ended, also when it was repeated. */
   putDelivery(n: number, outcome: DeliveryOutcome): void {
-    this.#storage.sql.exec("INSERT OR REPLACE INTO delivery VALUES (?, ?)", n, outcome);
+    this.#rows("INSERT OR REPLACE INTO delivery VALUES (?, ?)", n, outcome);
+  }
+
+  /** The delivery of a line's files could not be repeated. An end that was reported meanwhile stays. */
+  failDelivery(n: number): void {
+    this.#rows("INSERT OR IGNORE INTO delivery VALUES (?, 'delivery_failed')", n);
+  }
+
+  /** Files are delivered again from the first line on: failed deliveries count no longer. */
+  deliverAgain(): void {
+    this.#rows("DELETE FROM delivery WHERE outcome = 'delivery_failed'");
+    this.write({ ...this.current, deliverAgainFrom: 0 });
+  }
+
+  /** The completed lines from `from` on the end of whose delivery is not known. */
+  undelivered(from: number, limit: number): number[] {
+    return this.#rows<{ n: number }>(
+      "SELECT n FROM line WHERE n >= ? AND status = 'completed' AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.n = line.n) ORDER BY n LIMIT ?",
+      from,
+      limit,
+    ).map(({ n }) => n);
   }
 
   /** How many lines' files were delivered, and how many were not. */
   deliveries(): { delivered: number; failed: number } {
-    return this.#storage.sql
-      .exec<{ delivered: number; failed: number }>(
-        "SELECT count(*) FILTER (WHERE outcome = 'delivered') AS delivered, count(*) FILTER (WHERE outcome = 'delivery_failed') AS failed FROM delivery",
-      )
-      .one();
+    return this.#rows<{ delivered: number; failed: number }>(
+      "SELECT total(outcome = 'delivered') AS delivered, total(outcome <> 'delivered') AS failed FROM delivery",
+    )[0]!;
   }
 
   putPage({ n, first, at, bytes, assigned }: Page): void {
-    this.#storage.sql.exec("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", n, first, at, bytes, JSON.stringify(assigned));
+    this.#rows("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", n, first, at, bytes, JSON.stringify(assigned));
   }
 
   page(n: number): Page | undefined {
-    const [row] = this.#storage.sql.exec<Record<"n" | "first" | "at" | "bytes", number> & { assigned: string }>(
-      "SELECT * FROM page WHERE n = ?",
-      n,
-    );
+    const [row] = this.#rows<Record<"n" | "first" | "at" | "bytes", number> & { assigned: string }>("SELECT * FROM page WHERE n = ?", n);
     return row && { ...row, assigned: JSON.parse(row.assigned) as Assigned[] };
   }
 
@@ -192,8 +208,8 @@ export class BatchStore {
   /** Gives the line another task, or another price. */
   reassign(n: number, taskId: string, price?: number): void {
     const page = this.page(Math.floor(n / pageLines))!;
-    const [, before = 0, customId = "", ...place] = page.assigned[n % pageLines] ?? [];
-    page.assigned[n % pageLines] = [taskId, price ?? before, customId, ...place];
+    const [, before, ...rest] = page.assigned[n % pageLines]!;
+    page.assigned[n % pageLines] = [taskId, price ?? before, ...rest];
     this.putPage(page);
   }
 
@@ -205,7 +221,7 @@ export class BatchStore {
   }
 
   putLine({ n, status, charged, result }: EndedLine): void {
-    this.#storage.sql.exec("INSERT OR IGNORE INTO line VALUES (?, ?, ?, ?)", n, status, charged, result);
+    this.#rows("INSERT OR IGNORE INTO line VALUES (?, ?, ?, ?)", n, status, charged, result);
   }
 
   /** Written before the hold, and again with what is to be charged: after a crash nothing is held that this does not settle. */
@@ -231,42 +247,31 @@ export class BatchStore {
   }
 
   hasLine(n: number): boolean {
-    return this.#storage.sql.exec("SELECT 1 FROM line WHERE n = ?", n).toArray().length > 0;
+    return this.#rows("SELECT 1 FROM line WHERE n = ?", n).length > 0;
   }
 
   /** The numbers of the ended lines from `from` to before `to`. */
   endedLines(from: number, to: number): Set<number> {
-    return new Set(
-      this.#storage.sql
-        .exec<{ n: number }>("SELECT n FROM line WHERE n >= ? AND n < ?", from, to)
-        .toArray()
-        .map(({ n }) => n),
-    );
+    return new Set(this.#rows<{ n: number }>("SELECT n FROM line WHERE n >= ? AND n < ?", from, to).map(({ n }) => n));
   }
 
   /** How many lines ended, by status, and what they were charged. */
-  sums(): { completed: number; failed: number; charged: number } {
-    const rows = this.#storage.sql
-      .exec<{ status: string; lines: number; charged: number }>(
-        "SELECT status, count(*) AS lines, sum(charged) AS charged FROM line GROUP BY status",
-      )
-      .toArray();
-    const count = (status: string) => rows.find((row) => row.status === status)?.lines ?? 0;
-    return { completed: count("completed"), failed: count("failed"), charged: rows.reduce((sum, row) => sum + row.charged, 0) };
+  sums(): Record<"completed" | "failed" | "charged", number> {
+    return this.#rows<Record<"completed" | "failed" | "charged", number>>(
+      "SELECT total(status = 'completed') AS completed, total(status = 'failed') AS failed, total(charged) AS charged FROM line",
+    )[0]!;
   }
 
   /** The ended lines that match, in the order of the input or from its end, and whether there are more of them. */
   select({ status, code, after, limit, isNewest }: LineQuery): EndedLines {
-    const rows = this.#storage.sql
-      .exec<{ n: number; result: string; delivery: DeliveryOutcome | null }>(
-        `SELECT n, result, (SELECT outcome FROM delivery WHERE delivery.n = line.n) AS delivery FROM line WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR json_extract(result, '$.error.code') = ?2)
+    const rows = this.#rows<{ n: number; result: string; delivery: DeliveryOutcome | null }>(
+      `SELECT n, result, (SELECT outcome FROM delivery WHERE delivery.n = line.n) AS delivery FROM line WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR json_extract(result, '$.error.code') = ?2)
            AND (?3 IS NULL OR n > ?3) ORDER BY n ${isNewest ? "DESC" : "ASC"} LIMIT ?4`,
-        status ?? null,
-        code ?? null,
-        after ?? null,
-        limit + 1,
-      )
-      .toArray();
+      status ?? null,
+      code ?? null,
+      after ?? null,
+      limit + 1,
+    );
     return { lines: rows.slice(0, limit), hasMore: rows.length > limit };
   }
 

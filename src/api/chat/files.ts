@@ -1,6 +1,6 @@
 /** The account's files that a chat names in place of an image's URL: found when it is checked, and sent to its upstream as data URIs. */
 
-import { ApiError, invalid } from "../../base/errors.ts";
+import { ApiError, invalid, refuse } from "../../base/errors.ts";
 import type { Caller } from "../../db/callers.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
 import { openAsset } from "../../storage/assets.ts";
@@ -26,7 +26,7 @@ export async function findChatFiles(env: Env, caller: Caller, body: Record<strin
   const named = listNamed(body["messages"] as Message[]);
   if (named.length === 0) return none;
   const { files, violations } = await findFiles(env, caller, named);
-  if (violations.length > 0) throw new ApiError("invalid_request", { violations });
+  refuse(violations);
   const found: ChatFiles = new Map();
   for (const { id, param } of named) {
     const file = files.get(id);

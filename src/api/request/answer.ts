@@ -46,7 +46,7 @@ export const answerPlain = (c: AppContext, value: object, status = 200, headers:
 export const answer = (c: AppContext, value: object, status = 200, headers: Headers = {}): Response =>
   answerPlain(c, value, status, { "content-language": c.get("language"), vary: "Accept-Language", ...headers });
 
-/** Answers the question of browsers, sent without credentials, whether a page of another origin may make a request. */
+/** Answers a preflight, with which a browser asks, without credentials, whether a page of another origin may make a request. */
 export function answerPreflight(c: AppContext): Response {
   c.set("allowOrigin", "*");
   return respond(c, null, 204, {

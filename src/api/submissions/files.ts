@@ -49,7 +49,7 @@ export async function findFiles(
  */
 export async function copyFile({ DB, ASSETS }: Env, file: StoredFile, param: string, to: string): Promise<void> {
   if (await copyStored(ASSETS, file.object, to)) return;
-  // The bytes have moved if the same ones were uploaded again.
+  // If the caller uploaded the same bytes again, the file has another object of the bucket since it was found.
   const moved = await fileById(DB, { accountId: file.accountId }, file.id, Date.now());
   if (!moved || !(await copyStored(ASSETS, moved.object, to))) throw invalid(param, "unknown_file");
 }

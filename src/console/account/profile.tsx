@@ -13,7 +13,7 @@ const maxNameLength = 200;
 
 const canWrite = (c: ConsoleContext) => buildPost(c.env, new URL(c.req.url).origin) !== undefined;
 
-/** The forms. An address is changed by a link sent to the new one, so only where e-mail can be sent. */
+/** The forms for name and address. A new address is confirmed by a link sent to it, so that form needs e-mail. */
 export function profileSection(c: ConsoleContext) {
   const { t, user } = c.var;
   return (

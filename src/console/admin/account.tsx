@@ -91,7 +91,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
                 [t("admin_account"), <code class="id">{account.id}</code>],
                 [t("created"), <DateTime ms={account.createdAt} />],
                 [t("status"), t(account.disabled ? "admin_is_disabled" : "admin_is_enabled")],
-                [t("admin_role"), t(account.admin ? "admin_is_admin" : "admin_is_no_admin")],
+                [t("role"), t(account.admin ? "admin_is_admin" : "admin_is_no_admin")],
                 balance.budget !== null && [t("budget"), budgetLeft(c, balance.budget)],
                 balance.budget !== null && [t("budget_renews"), <DateTime ms={balance.budget.until} />],
                 [t("admin_person"), person === null ? t("admin_nobody_signs_in") : t("admin_signs_in", { email: person })],
@@ -99,11 +99,11 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
             />
           </div>
           <form method="post" action={`${path}/budget`} class="card stack">
-            <h2>{t("admin_change_budget")}</h2>
+            <h2>{t("budget_change")}</h2>
             <Problem text={refused.budget} />
             <BudgetFields c={c} budget={balance.budget} typed={refused.typedBudget} />
             <p>
-              <button class="btn">{t("admin_change_budget")}</button>
+              <button class="btn">{t("budget_change")}</button>
             </p>
           </form>
         </section>
@@ -150,7 +150,7 @@ async function readKeys(c: ConsoleContext, account: Account) {
     <Table
       label={t("api_keys")}
       columns={[
-        t("key_name"),
+        t("name"),
         { name: t("prefix"), isExtra: true },
         { name: t("quota"), isNumber: true, isExtra: true },
         { name: t("used"), isNumber: true },

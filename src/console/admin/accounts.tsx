@@ -52,7 +52,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
               placeholder={t("admin_search_hint")}
             />
           </div>
-          <button class="btn">{t("admin_find")}</button>
+          <button class="btn">{t("search")}</button>
         </form>
       </search>
       {rows.length === 0 ? (

@@ -1,6 +1,7 @@
 /** What needs the operator: active alerts, failing routes, stuck tasks, routes that end. Each line has the one button that mends it, or leads to where it is mended. */
 
 import type { Child } from "hono/jsx";
+import { alertNames } from "../../base/alert-names.ts";
 import type { Alert } from "../../db/alerts.ts";
 import type { Heartbeat } from "../../db/jobs.ts";
 import type { OpenTask } from "../../db/ledger-reports.ts";
@@ -68,28 +69,6 @@ const mendings: Record<string, Mending | ((cause: string | undefined, models: re
 export const verbText = (t: Translate, { verb = "open" }: Pick<Matter, "verb">) =>
   verb === "reconcile" ? t("admin_reconcile") : t(`admin_needs_${verb}`);
 
-const titles = [
-  "tasks_past_deadline",
-  "holds_without_record",
-  "dead_letters",
-  "ledger_drift",
-  "database_size",
-  "archive_damaged",
-  "provider_unhealthy",
-  "provider_failing",
-  "model_unavailable",
-  "model_gone",
-  "model_refused",
-  "route_retiring",
-  "completion_low",
-  "queue_behind",
-  "route_loses_money",
-  "callbacks_failing",
-  "accounts_restored",
-  "certificate_ending",
-  "setting_wrong",
-] as const;
-
 /** A line of the list. */
 export interface Matter {
   tone: "bad" | "warn";
@@ -141,7 +120,7 @@ export function useMatters({ alerts, heartbeat, routes, open, models, upstreams,
         ]
       : []),
     ...active.map(({ name, causes, beganAt }): Matter => {
-      const known = titles.find((title) => title === name);
+      const known = alertNames.find((one) => one === name);
       const title = known ? t(`admin_needs_${known}`) : name;
       const mending = mendings[name] ?? { path: `${root}#alerts` };
       const shown = causes.slice(0, 3).map((cause) => (cause.length > 44 ? `${cause.slice(0, 43)}…` : cause));

@@ -29,7 +29,7 @@ export async function adminAuditLog(c: ConsoleContext) {
         {last && (
           <p class="pager">
             <a class="btn sm push" href={`${path}?${buildQuery({ account, after: `${last.at}_${last.id}` })}`}>
-              {t("usage_older")}
+              {t("older")}
             </a>
           </p>
         )}

@@ -125,7 +125,7 @@ async function show(c: ConsoleContext) {
           <nav class="seg sm push" aria-label={t("admin_margin_period")}>
             {periods.map((one) => (
               <a href={`${path}?by=${group}&days=${one}`} aria-current={one === days ? "true" : undefined}>
-                {one === 1 ? t("admin_margin_today") : t("admin_margin_days", { days: one })}
+                {one === 1 ? t("today") : t("usage_days", { days: one })}
               </a>
             ))}
           </nav>

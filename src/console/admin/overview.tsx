@@ -102,7 +102,7 @@ const Ranges = ({ range }: { range: Range }) => {
   );
 };
 
-/** The one sentence for someone who must act, with the way there. */
+/** The first urgent matter in one sentence, with the link to the page where it is mended. */
 const Warning = ({ matters }: { matters: Matter[] }) => {
   const { t } = useAround();
   const worst = matters.find(({ tone }) => tone === "bad");

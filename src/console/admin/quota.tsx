@@ -81,7 +81,7 @@ export const Moves = ({ changes }: { changes: QuotaChange[] }) => {
       columns={[
         t("admin_moved_at"),
         { name: t("admin_moved"), isNumber: true },
-        { name: t("admin_moved_to"), isNumber: true },
+        { name: t("quota"), isNumber: true },
         t("admin_quota_reason"),
         { name: t("admin_moved_by"), isExtra: true },
       ]}

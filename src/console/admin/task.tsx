@@ -101,7 +101,7 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
   return rows;
 }
 
-/** The outcome of a route: attempts are stored in the order of the routes. */
+/** The outcome of the route at an index: a task has one attempt for each route that it has tried, in their order. */
 function describeFate(c: ConsoleContext, task: Task, at: number): string {
   const { t } = c.var;
   const { attempts, route } = task;

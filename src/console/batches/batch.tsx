@@ -6,7 +6,7 @@ import { formatAmount, percentText } from "../amounts.ts";
 import { type Batch, readBatch } from "../answers.ts";
 import { askGateway, nothingHere, page } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
-import { Copy } from "../parts/copy.tsx";
+import { CopiedId } from "../parts/copy.tsx";
 import { ClockTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
@@ -212,6 +212,34 @@ const Unread = ({ batch }: { batch: Batch }) => {
   );
 };
 
+/** How many lines' files have arrived, and the button that delivers the others again. Chats, which have no files, are not told apart. */
+const Deliveries = ({ batch }: { batch: Batch }) => {
+  const { t, language } = useAround();
+  const { id, counts, deliver_to: destination, deliveries } = batch;
+  if (!deliveries) return null;
+  const { delivered, failed } = deliveries;
+  const coming = destination && hasEnded(batch) ? Math.max(0, counts.completed - delivered - failed) : 0;
+  return (
+    <section id="delivery">
+      <div class="sub">
+        <h2>{t("delivery")}</h2>
+        {failed + coming > 0 && (
+          <form method="post" action={`/console/batches/${id}/delivery`} class="push">
+            <button class="btn sm">
+              <Icon name="again" />
+              {t(failed > 0 ? "delivery_again" : "delivery_now")}
+            </button>
+          </form>
+        )}
+      </div>
+      <p class="meta pt">
+        {t("delivery_counts", { delivered: countText(language, delivered), failed: countText(language, failed) })}
+        {coming > 0 && t("delivery_coming", { count: countText(language, coming) })}
+      </p>
+    </section>
+  );
+};
+
 const Details = ({ batch }: { batch: Batch }) => {
   const { t, language } = useAround();
   const {
@@ -223,44 +251,31 @@ const Details = ({ batch }: { batch: Batch }) => {
     input_file: input,
     results_file: results,
     deliver_to: delivery,
-    deliveries,
   } = batch;
   const file = (fileId: string) => <a href={`/console/files/${fileId}/content`}>{cutId(fileId)}</a>;
   return (
     <aside>
       <section>
-        <h2>{t("batch_details")}</h2>
+        <h2>{t("task_details")}</h2>
         <Facts
           of={[
             input !== undefined && [t("batch_input"), file(input)],
             [t("batch_lines"), counts.total === 0 ? "–" : countText(language, counts.total)],
             [t("batch_at_once"), String(concurrency)],
             delivery !== undefined && [t("deliver_to"), delivery.destination],
-            deliveries !== undefined && [
-              t("delivery"),
-              t("delivery_counts", {
-                delivered: countText(language, deliveries.delivered),
-                failed: countText(language, deliveries.failed),
-              }),
-            ],
             [t("batch_began"), <ClockTime ms={1000 * createdAt} />],
             endedAt !== undefined && [t("batch_ended"), <ClockTime ms={1000 * endedAt} />],
             results !== undefined && [t("batch_results_file"), file(results)],
             [
               t("batch"),
               <span class="row end">
-                <code class="id" title={id}>
-                  {cutId(id)}
-                </code>
-                <span id="batch-id" hidden>
-                  {id}
-                </span>
-                <Copy of="batch-id" label={t("copy")} isIcon />
+                <CopiedId id={id} of="batch-id" name={t("batch")} />
               </span>,
             ],
           ]}
         />
       </section>
+      <Deliveries batch={batch} />
       <section>
         <h2>{t("batch_at_end")}</h2>
         <p class="meta pt">{t("batch_at_end_text")}</p>

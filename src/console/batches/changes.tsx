@@ -38,13 +38,16 @@ export async function askToCancel(c: ConsoleContext, id: string) {
   );
 }
 
-/** `POST /console/batches/{id}/cancel`. A batch that has ended meanwhile is shown as it is. */
-export async function cancelBatch(c: ConsoleContext, id: string) {
-  const answer = await askGateway(c, `${batchPath(id)}/cancel`, { method: "POST" });
-  if (answer.status === 404) return nothingHere(c);
-  if (answer.ok || answer.status === 409) return c.redirect(`/console/batches/${id}`, 303);
-  return batchPage(c, id, (await readError(answer)).message, answer.status === 429 ? 429 : 500);
-}
+/** `POST /console/batches/{id}/cancel` and `/delivery`. A batch that has ended meanwhile is shown as it is. */
+export const changeBatch =
+  (what: "cancel" | "delivery") =>
+  async (c: ConsoleContext): Promise<Response> => {
+    const id = c.req.param("id") ?? "";
+    const answer = await askGateway(c, `${batchPath(id)}/${what}`, { method: "POST" });
+    if (answer.status === 404) return nothingHere(c);
+    if (answer.ok || answer.status === 409) return c.redirect(`/console/batches/${id}${what === "delivery" ? "#delivery" : ""}`, 303);
+    return batchPage(c, id, (await readError(answer)).message, answer.status === 429 ? 429 : 500);
+  };
 
 /** The input of failed lines as a stream of JSON lines; undefined if the account has no such batch. */
 async function openFailed(c: ConsoleContext, id: string, code: string | undefined): Promise<ReadableStream<Uint8Array> | undefined> {

@@ -7,7 +7,7 @@ import { readError, readFile } from "../answers.ts";
 import { askGateway, nothingHere, page, signedIn } from "../frame.tsx";
 import type { Language } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
-import { Copy } from "../parts/copy.tsx";
+import { CopiedId } from "../parts/copy.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
@@ -68,13 +68,7 @@ const Row = ({ file }: { file: StoredFile }) => {
       </td>
       <td class="num hide-s">
         <span class="row end">
-          <code class="id" title={id}>
-            {cutId(id)}
-          </code>
-          <span id={`id-${id}`} hidden>
-            {id}
-          </span>
-          <Copy of={`id-${id}`} label={t("file_copy", { name })} isIcon />
+          <CopiedId id={id} of={`id-${id}`} name={name} />
         </span>
       </td>
       <td class="num">

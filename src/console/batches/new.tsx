@@ -17,7 +17,7 @@ import { countText } from "./state.tsx";
 import { type TableProblem, toLines } from "./table.ts";
 
 const path = "/console/batches";
-/** Larger tables are made into JSON lines by a program. */
+/** The largest table that this page converts; users convert a larger one into JSON lines themselves. */
 const maxTableBytes = 16 * 1024 * 1024;
 const defaultConcurrency = 20;
 

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import type { ConsoleEnvironment } from "../context.ts";
 import { signedIn } from "../frame.tsx";
 import { batchPage } from "./batch.tsx";
-import { askToCancel, cancelBatch, downloadFailed, downloadFiles, downloadResults, repeatFailed } from "./changes.tsx";
+import { askToCancel, changeBatch, downloadFailed, downloadFiles, downloadResults, repeatFailed } from "./changes.tsx";
 import { linesPage } from "./lines.tsx";
 import { listBatches } from "./list.tsx";
 import { newBatch, startBatch, typeLines, uploadLines } from "./new.tsx";
@@ -22,5 +22,6 @@ export const batches = new Hono<ConsoleEnvironment>()
   .get("/:id/files.zip", (c) => downloadFiles(c, c.req.param("id")))
   .get("/:id/failed.jsonl", (c) => downloadFailed(c, c.req.param("id")))
   .get("/:id/cancel", (c) => askToCancel(c, c.req.param("id")))
-  .post("/:id/cancel", (c) => cancelBatch(c, c.req.param("id")))
+  .post("/:id/cancel", changeBatch("cancel"))
+  .post("/:id/delivery", changeBatch("delivery"))
   .post("/:id/repeat", (c) => repeatFailed(c, c.req.param("id")));

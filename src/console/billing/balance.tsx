@@ -30,7 +30,7 @@ export const Balance = ({ left, reserved, shortfall, lasts, course, since, child
   return (
     <section class="card" aria-labelledby="balance-title">
       <header>
-        <h2 id="balance-title">{t("billing_balance")}</h2>
+        <h2 id="balance-title">{t("balance")}</h2>
         {lasts !== undefined && <span class="meta push">{t("billing_lasts", { count: lasts })}</span>}
       </header>
       <p class="balance num">

@@ -79,7 +79,7 @@ const Pages = ({ isLater, older }: { isLater: boolean; older: string | undefined
       )}
       {older !== undefined && (
         <a class="btn sm push" href={`${path}?${older}`}>
-          {t("usage_older")}
+          {t("older")}
           <Icon name="right" />
         </a>
       )}

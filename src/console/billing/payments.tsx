@@ -44,7 +44,7 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
         t("billing_state"),
         { name: t("billing_paid_money"), isNumber: true },
         { name: t("billing_added"), isNumber: true, isExtra: true },
-        ...(receiptPath === undefined ? [] : [{ name: t("billing_receipt"), isNumber: true }]),
+        ...(receiptPath === undefined ? [] : [{ name: t("task_receipt"), isNumber: true }]),
       ]}
     >
       {payments.map((payment) => {
@@ -70,10 +70,10 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
                 <a
                   class="btn ghost sm"
                   href={`${receiptPath}/${payment.id}`}
-                  aria-label={`${t("billing_receipt")}: ${price(payment.money, payment.currency)}`}
+                  aria-label={`${t("task_receipt")}: ${price(payment.money, payment.currency)}`}
                 >
                   <Icon name="out" />
-                  <span class="hide-s">{t("billing_receipt")}</span>
+                  <span class="hide-s">{t("task_receipt")}</span>
                 </a>
               </td>
             )}

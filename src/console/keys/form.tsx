@@ -39,7 +39,7 @@ export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt
   const findError = (field: string) => (problem?.field === field ? problem.text : undefined);
   return (
     <>
-      <TextField name="name" label={t("key_name")} maxlength={200} value={typed?.("name") ?? name} error={findError("name")} required />
+      <TextField name="name" label={t("name")} maxlength={200} value={typed?.("name") ?? name} error={findError("name")} required />
       <TextField
         name="quota"
         label={t("quota")}

@@ -103,7 +103,7 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
     <Table
       label={t("api_keys")}
       columns={[
-        t("key_name"),
+        t("name"),
         { name: t("prefix"), isExtra: true },
         { name: t("quota"), isNumber: true },
         { name: t("used"), isNumber: true },

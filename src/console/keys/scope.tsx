@@ -80,7 +80,7 @@ export const ScopeFields = ({ c, scope = {}, typed, error }: FieldsOfScope) => {
         <Boxes
           id="models"
           filter={t("scope_filter")}
-          legend={t("scope_models")}
+          legend={t("models")}
           hint={t("scope_all")}
           choices={modelIds(c).map((id) => ({ name: `model-${id}`, value: id, text: id }))}
           chosen={models}

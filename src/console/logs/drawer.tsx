@@ -5,10 +5,11 @@ import type { RequestEntry } from "../../db/requests.ts";
 import { countAttempts } from "../../tasks/answers/receipt.ts";
 import { readTask } from "../answers.ts";
 import { askGateway } from "../frame.tsx";
+import { CopiedId } from "../parts/copy.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { CopyError, ErrorNote } from "../parts/error-note.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { cutId, taskPath } from "../parts/ids.ts";
+import { taskPath } from "../parts/ids.ts";
 import { Pill } from "../parts/status.tsx";
 import { Facts, Stats } from "../parts/table.tsx";
 import { readPreviews } from "../tasks/previews.ts";
@@ -65,7 +66,7 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
             <Icon name="out" />
             {t("logs_open")}
           </a>
-          <a class="btn icon ghost sm" href={list} aria-label={t("logs_close")} {...beside(list, "Escape")}>
+          <a class="btn icon ghost sm" href={list} aria-label={t("close")} {...beside(list, "Escape")}>
             <Icon name="x" />
           </a>
         </span>
@@ -97,7 +98,7 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
             [t("logs_time"), <DateTime ms={entry.at} />],
             entry.model !== undefined && [t("model"), entry.model],
             [t("task_key"), keyName],
-            [t("logs_request"), <code class="id">{cutId(entry.request)}</code>],
+            [t("logs_request"), <CopiedId id={entry.request} of="request-id" name={t("logs_request")} />],
           ]}
         />
       </section>

@@ -1,8 +1,7 @@
-/** Requests as table rows: time, method and path with the error, status, model, key, duration, cost and id. Each leads to its page. */
+/** Requests as table rows: time, method and path with the error, status, model, key, duration and cost. Each leads to its page. */
 
 import { isSubmission, type RequestEntry } from "../../db/requests.ts";
 import { type Language, t as sentence } from "../../messages/index.ts";
-import { Copy } from "../parts/copy.tsx";
 import { useAround } from "../parts/context.ts";
 import { dateText, TimeOfDay } from "../parts/date-time.tsx";
 import { cutId } from "../parts/ids.ts";
@@ -58,7 +57,6 @@ const Row = ({ entry, keyName, charge, isOpen, to }: RowProps) => {
   const error = outcome === "ok" ? failed : outcome;
   const reason = error === undefined ? charge?.rescue : `${error}: ${errorText(language, error, outcome === "ok" ? undefined : message)}`;
   const [method = "", place = ""] = path.split(" ");
-  const id = `request-${request}`;
   return (
     <tr id={`row-${request}`} aria-current={isOpen ? "true" : undefined}>
       <th scope="row">
@@ -90,17 +88,6 @@ const Row = ({ entry, keyName, charge, isOpen, to }: RowProps) => {
       </td>
       <td class="num hide-s">{duration(language, ms)}</td>
       <td class="num hide-s">{charge === undefined ? "–" : <Cost charge={charge} />}</td>
-      <td class="num hide-s">
-        <span class="row end">
-          <code class="id" title={request}>
-            {cutId(request)}
-          </code>
-          <span id={id} hidden>
-            {request}
-          </span>
-          <Copy of={id} label={t("logs_copy", { id: cutId(request) })} isIcon />
-        </span>
-      </td>
     </tr>
   );
 };
@@ -131,7 +118,6 @@ export const Requests = ({ entries, keyNames, charges, open, to }: RequestsProps
         { name: t("task_key"), isExtra: true },
         { name: t("callback_took"), isNumber: true, isExtra: true },
         { name: t("logs_cost"), isNumber: true, isExtra: true },
-        { name: t("logs_request"), isNumber: true, isExtra: true },
       ]}
     >
       {entries.map((entry) => (

@@ -41,7 +41,7 @@ export default {
     admin_ended_already: "The task is final. Its settlement is retried until it succeeds.",
   },
   zh: {
-    admin_open_hint: "已预留金额的任务（不含对话）。若截止时间或下一步骤已过而无结果，或记录已丢失，则任务卡住。",
+    admin_open_hint: "已预留金额的任务（不含聊天）。若截止时间或下一步骤已过而无结果，或记录已丢失，则任务卡住。",
     admin_span: "提交于",
     admin_days_1: "一天",
     admin_days_7: "一周",

@@ -97,7 +97,7 @@ export default {
     mail_invite_action: "接受邀请",
     mail_invite_subject: "{by} 邀请您加入 {host}",
     mail_invite:
-      "{by} 邀请您使用 {host}：在操作台中或通过一个 API，用 AI 生成图片、视频、角色和文字。\n\n请在一周内打开：\n\n{link}\n\n此链接只能使用一次，且仅限此地址。如果您不认识 {by}，请忽略此邮件。",
+      "{by} 邀请您使用 {host}：在试验场中或通过一个 API，用 AI 生成图片、视频、角色和文字。\n\n请在一周内打开：\n\n{link}\n\n此链接只能使用一次，且仅限此地址。如果您不认识 {by}，请忽略此邮件。",
   },
   ko: {
     email: "이메일",
@@ -180,7 +180,7 @@ export default {
     forgot_password: "パスワードをお忘れですか？",
     sign_in_with: "{login}",
     sign_in_sso: "シングルサインオン",
-    sign_on_only: "組織のアカウントでサインインしてください。",
+    sign_on_only: "組織のアカウントでログインしてください。",
     sign_in_passkey: "パスキーで続ける",
     no_account_yet: "アカウントをお持ちでない場合：",
     have_account: "アカウントをお持ちの場合：",

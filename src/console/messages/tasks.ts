@@ -122,7 +122,7 @@ export default {
     figure_typical: "通常 {time}",
     figure_runs: "已运行",
     figure_took_over: "{count} 个接替",
-    figure_one: "无需其他提供方",
+    figure_one: "无需其他提供商",
     figure_not_asked: "尚未请求",
     figure_returned: "已退回 {amount}",
     figure_held: "已预留 {amount}",

@@ -292,7 +292,7 @@ const Filters = ({ asked, all }: { asked: Asked; all: Shown[] }) => {
   );
   return (
     <div class="sub">
-      <nav class="chips" aria-label={t("site_kind")}>
+      <nav class="chips" aria-label={t("kind")}>
         {chip(undefined, t("any_kind"), among.length)}
         {kinds
           .filter((kind) => all.some((one) => one.kind === kind))

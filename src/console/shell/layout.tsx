@@ -59,7 +59,7 @@ const PageHead = ({ title, actions, lead }: { title: string; actions: Child; lea
 );
 
 /** Also carries the sentences that the script shows. */
-const Toasts = ({ toast }: { toast: string | undefined }) => {
+export const Toasts = ({ toast }: { toast?: string | undefined }) => {
   const { t } = useAround();
   return (
     <div

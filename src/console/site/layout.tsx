@@ -7,6 +7,7 @@ import { AroundContext } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Find } from "../search/find.tsx";
 import { balanceUnit, signup } from "../settings.ts";
+import { Toasts } from "../shell/layout.tsx";
 import { Languages } from "../shell/sidebar.tsx";
 import { themeCookie, parseTheme } from "../shell/theme.ts";
 import { hashedPath } from "../static-files.ts";
@@ -144,7 +145,7 @@ export function publicPage(c: ConsoleContext, page: PublicPage, status: 200 | 40
             <a href="/llms.txt">llms.txt</a>
             <Languages class="row push" language={language} t={t} isAnswer={false} />
           </footer>
-          <div class="toasts" aria-live="polite" />
+          <Toasts />
         </body>
       </AroundContext.Provider>
     </html>

@@ -15,7 +15,7 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
       class="fields"
       columns={[
         t("model"),
-        { name: t("site_kind"), isExtra: true },
+        { name: t("kind"), isExtra: true },
         t("site_price"),
         { name: t("typical_time"), isNumber: true, isExtra: true },
       ]}

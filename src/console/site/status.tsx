@@ -76,7 +76,7 @@ function page(c: ConsoleContext, { submissions, kinds }: Status): Response | Pro
   const { t, language } = c.var;
   const pill = (state: State) => <Pill {...looks[state]} text={t(`status_${state}`)} />;
   const percent = (rate: number) => percentText(language, rate);
-  const columns = [t("site_kind"), { name: t("status_completed"), isNumber: true }, { name: t("status_median"), isNumber: true }];
+  const columns = [t("kind"), { name: t("status_completed"), isNumber: true }, { name: t("status_median"), isNumber: true }];
   return docsPage(c, {
     title: t("status_page"),
     description: t("status_lead"),

@@ -7,6 +7,7 @@ import { mayOpen } from "../access.ts";
 import { formatAmount } from "../amounts.ts";
 import { askGateway, nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { withReturn } from "../return-to.ts";
 import { Html } from "./html.tsx";
 import * as api from "./openapi.ts";
 import { colouredJson } from "./prose.ts";
@@ -58,7 +59,7 @@ export async function tryForm(c: ConsoleContext, place: api.Place): Promise<Chil
   if (c.get("user") === undefined)
     return (
       <p class="meta" id="try">
-        <a href={`/console/sign-in?to=${encodeURIComponent("/console")}`}>{t("sign_in")}</a> {t("try_sign_in")}
+        <a href={withReturn("/console/sign-in", c.req.path)}>{t("sign_in")}</a> {t("try_sign_in")}
       </p>
     );
   if (!mayOpen(c.get("membership").role, "POST", "/console/try/any")) return null;

@@ -7,7 +7,7 @@ import type { TaskData } from "../answers.ts";
 import { formatAmount } from "../amounts.ts";
 import { fieldLabel, labelParts, valueLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
-import { Copy } from "../parts/copy.tsx";
+import { CopiedId } from "../parts/copy.tsx";
 import { taskCredentials } from "../parts/credential.tsx";
 import { ClockTime, TimeOfDay } from "../parts/date-time.tsx";
 import { cutId } from "../parts/ids.ts";
@@ -75,18 +75,7 @@ export const Details = ({ task, record, keyName }: { task: TaskData; record: Tas
           record.result?.kind === "video" && [t("pixels"), `${record.result.width} × ${record.result.height}`],
           credentials && [t("credential"), t(`credential_${credentials}`)],
           keyName !== undefined && [t("task_key"), keyName],
-          [
-            t("task"),
-            <>
-              <code class="id" title={task.id}>
-                {cutId(task.id)}
-              </code>
-              <span id="task-id" hidden>
-                {task.id}
-              </span>{" "}
-              <Copy of="task-id" label={`${t("copy")}: ${t("task")}`} isIcon />
-            </>,
-          ],
+          [t("task"), <CopiedId id={task.id} of="task-id" name={t("task")} />],
           expiresAt !== undefined && [
             t(isGone(task) ? "files_expired_at" : "files_expire_at"),
             isGone(task) ? (

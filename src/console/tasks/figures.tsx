@@ -57,7 +57,13 @@ export const Figures = ({ record, cost, first, typicalSeconds }: FiguresProps) =
         [
           t("figure_attempts"),
           attempts,
-          attempts === 0 ? t("figure_not_asked") : attempts === 1 ? t("figure_one") : t("figure_took_over", { count: attempts - 1 }),
+          attempts === 0
+            ? t("figure_not_asked")
+            : attempts > 1
+              ? t("figure_took_over", { count: attempts - 1 })
+              : record.status === "completed"
+                ? t("figure_one")
+                : undefined,
         ],
         [
           t("cost_charged"),

@@ -285,7 +285,7 @@ async function logPage(c: ConsoleContext) {
           <span class="meta">{t("audit_kept")}</span>
           {last && (
             <a class="btn sm push" href={pathWith(asked, { after: `${last.at}_${last.id}` })}>
-              {t("usage_older")}
+              {t("older")}
             </a>
           )}
         </p>

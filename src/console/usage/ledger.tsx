@@ -35,7 +35,7 @@ export const Ledger = ({ entries }: { entries: Entry[] }) => {
       label={t("usage_charges")}
       columns={[
         t("usage_submitted"),
-        { name: t("usage_kind"), isExtra: true },
+        { name: t("kind"), isExtra: true },
         t("model"),
         { name: t("task"), isExtra: true },
         { name: t("usage_key"), isExtra: true },

@@ -117,12 +117,12 @@ async function usagePage(c: ConsoleContext) {
             <p class="pager">
               {after && (
                 <a class="btn sm" href={`${pathWith(period, group)}#charges`}>
-                  {t("usage_newest")}
+                  {t("newest")}
                 </a>
               )}
               {last && (
                 <a class="btn sm push" href={`${pathWith(period, group, last)}#charges`}>
-                  {t("usage_older")}
+                  {t("older")}
                 </a>
               )}
             </p>

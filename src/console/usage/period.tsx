@@ -71,7 +71,7 @@ export const Periods = ({ period: { query, own, since, until }, more }: { period
           required
         />
         <p>
-          <button class="btn">{t("usage_show")}</button>
+          <button class="btn">{t("show")}</button>
         </p>
       </form>
     </>

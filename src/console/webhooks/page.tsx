@@ -67,7 +67,7 @@ const Secret = ({ secret, isShown }: { secret: string; isShown: boolean }) => {
         {t(isShown ? "webhook_hide" : "webhook_show")}
       </a>
       <a class="btn ghost sm" href={`${path}/rotate`}>
-        {t("webhook_rotate")}
+        {t("rotate")}
       </a>
     </div>
   );
@@ -88,7 +88,7 @@ const Endpoint = ({ url, deliveries, children }: { url: string; deliveries: Deli
             <button class="btn sm">{t("webhook_test")}</button>
           </form>
           <a class="btn sm" href={`${path}?change=yes`}>
-            {t("webhook_change")}
+            {t("change")}
           </a>
           <a class="btn ghost sm" href={`${path}/remove`}>
             {t("webhook_remove")}

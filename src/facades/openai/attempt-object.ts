@@ -62,7 +62,7 @@ export class AttemptObject extends DurableObject {
     this.#keep({ account, input });
   }
 
-  /** Stores a response that has ended, if its conversation is stored. */
+  /** Stores a response that has ended, unless its request had `store: false` (then `keepInput` was not called). */
   keepResponse(response: string): void {
     const stored = this.ctx.storage.kv.get<StoredResponse>("response");
     if (stored) this.#keep({ ...stored, response });

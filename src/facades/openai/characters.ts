@@ -40,7 +40,7 @@ export async function createCharacter(c: AppContext): Promise<Response> {
   });
   if (isDryRun(task)) return answerDryRun(c, task);
   const made = task.result?.data?.characters[0];
-  if (!made || task.completed_at === undefined) throw new Error("a completed character has no result");
+  if (!made || task.completed_at === undefined) throw new Error("the completed task of a character has no character in its result");
   return c.json(toCharacter(made.id, made.display_name, task.completed_at));
 }
 

@@ -2,7 +2,7 @@
 
 import type { JsonPath } from "../../media/json-scanner.ts";
 import { toFault } from "../shared/http.ts";
-import { type Failed, type Output, ProviderError } from "../provider.ts";
+import { blocked, type Failed, type Output, ProviderError } from "../provider.ts";
 
 /** The outputs of one call. */
 export type Made = { url: string } | { output: Output };
@@ -60,7 +60,7 @@ const classStatus = (name: string): number => (/^(?:[257]\d{3}|4\d\d)$/.test(nam
 /** Converts an error to a verdict or a fault. The error's text is not copied to messages, because it may repeat the prompt. */
 export function verdictOn({ code, message = "" }: Trouble, response?: { status: number; headers: Headers }): Failed | ProviderError {
   const name = toText(code) || (/\b(\d{3,5}|[a-z]+(?:_[a-z]+)+): /.exec(message)?.[1] ?? "");
-  if (contentCode.test(name) || contentCode.test(message)) return { status: "failed", code: "content_policy_violation" };
+  if (contentCode.test(name) || contentCode.test(message)) return blocked;
   const isHttpRefusal = response === undefined && /^4\d\d$/.test(name);
   const status = statuses[name] ?? (moneyCode.test(name) ? 402 : isHttpRefusal ? Number(name) : (response?.status ?? classStatus(name)));
   return toFault({ status, headers: response?.headers ?? new Headers() }, /^\w{1,40}$/.test(name) ? `run ${name}` : "run");
@@ -111,7 +111,7 @@ async function parseMade(value: unknown, outputOf: (text: string) => Promise<Out
   const content = isFields(task["content"]) ? task["content"] : {};
   const [first] = Array.isArray(fields["images"]) ? (fields["images"] as unknown[]) : [];
   const text = [fields["image"], fields["video"], first, content["url"]].find((one) => typeof one === "string" && one !== "");
-  if (typeof text !== "string") throw new ProviderError("unclear", "run: nothing in the result");
+  if (typeof text !== "string") throw new ProviderError("unclear", "run: the answer has no image or video");
   if (/^https?:\/\//.test(text)) return { url: text };
   return { output: await outputOf(text) };
 }

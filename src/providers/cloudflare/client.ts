@@ -67,7 +67,7 @@ export function bindingClient(ai: Pick<Ai, "run" | "models">): Client {
       try {
         const value = await call(model, toInput(body), signal);
         if (value instanceof ReadableStream) return toEventStream(value, body);
-        if (stream) throw new ProviderError("unclear", "chat: no stream");
+        if (stream) throw new ProviderError("unclear", "chat: the answer is not a stream");
         return Response.json(toCompletion(value, body));
       } catch (error) {
         if (error instanceof ProviderError) throw error;

@@ -88,7 +88,7 @@ async function startOwn(client: Client, job: Job, signal: AbortSignal): Promise<
   const { fields, kept } = answer;
   const made = readOwnAnswer(fields, { takesTexts: true, kept });
   // The call has ended, and is billed: another route must not repeat it.
-  if (made.status === "failed") throw new ProviderError("unclear", "run: nothing in the result");
+  if (made.status === "failed") throw new ProviderError("unclear", "run: the answer has no file in its result");
   const own = JSON.stringify({ own: fields });
   return { ...made, ...(kept.size === 0 && own.length <= maxOwnAnswer && { operation: own }) };
 }

@@ -20,7 +20,7 @@ function readBase(settings: Record<string, unknown> | undefined): string | undef
 /** The provider; `key` is sent to the address of each route that is used. */
 export function compatible(key: string): Provider {
   const headers: Record<string, string> = key === noKey ? {} : { authorization: `Bearer ${key}` };
-  const onlyChats = () => Promise.reject(new ProviderError("refused", "this provider has chats only"));
+  const onlyChats = () => Promise.reject(new ProviderError("refused", "the provider compatible has chats only"));
   return {
     name: "compatible",
     repeatable: false,
@@ -32,7 +32,7 @@ export function compatible(key: string): Provider {
     poll: onlyChats,
     async chat(request) {
       const base = readBase(request.settings);
-      if (base === undefined) throw new ProviderError("refused", "the route has no base_url");
+      if (base === undefined) throw new ProviderError("refused", "chat: settings.base_url of the route is missing or no http(s) URL");
       return chatAt(base, headers)(request);
     },
   };

@@ -62,7 +62,7 @@ export function fal({ key, baseUrl }: Config): Provider {
 
   const checkOrigin = (url: string) => {
     if (URL.canParse(url) && new URL(url).origin === origin) return;
-    throw new ProviderError("unclear", "the queue points to a foreign origin");
+    throw new ProviderError("unclear", "status_url, response_url or cancel_url is not at the host of FAL_BASE_URL");
   };
   /** Sends the key to the configured origin only, whatever URL an answer or a record contains. */
   const call = async (url: string, init: RequestInit = {}, headers: Record<string, string> = {}) => {
@@ -170,7 +170,7 @@ const failed = (code: Failed["code"]): Failed => ({ status: "failed", code });
 /** The URLs of an accepted request. If the answer does not contain them, they are built as in @fal-ai/client: from owner and app. */
 function requestUrls(submitted: Submitted, base: string, endpoint: string): Urls {
   const { request_id: id, status_url, response_url, cancel_url } = submitted;
-  if (!id && !(status_url && response_url)) throw new ProviderError("unclear", "the queue's answer names no request");
+  if (!id && !(status_url && response_url)) throw new ProviderError("unclear", "start: the answer has neither request_id nor URLs");
   const request = `${base}/${endpoint.split("/").slice(0, 2).join("/")}/requests/${id ?? ""}`;
   return { status: status_url ?? `${request}/status`, result: response_url ?? request, cancel: cancel_url ?? `${request}/cancel` };
 }

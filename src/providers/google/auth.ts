@@ -48,7 +48,7 @@ async function requestToken(account: string): Promise<string> {
 async function freshToken(account: string): Promise<{ token: string; seconds: number }> {
   const { uri, assertion } = await signAssertion(account).catch(() => {
     // Thrown without the cause, which could contain the key.
-    throw new ProviderError("account", "the service account's key cannot be used");
+    throw new ProviderError("account", "GOOGLE_SERVICE_ACCOUNT: its private_key cannot be used");
   });
   try {
     const body = new URLSearchParams({ grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion });

@@ -1,7 +1,7 @@
 /** Google's error answers: verdicts on the request, faults of the operator's account, and retry times. */
 
 import { toFault, readJson, laterFault } from "../shared/http.ts";
-import { type Failed, ProviderError } from "../provider.ts";
+import { blocked, type Failed, ProviderError } from "../provider.ts";
 
 /** `google.rpc.Status` as JSON. In the Interactions API `code` is a word. */
 interface Status {
@@ -53,7 +53,7 @@ export async function parseRefusal(response: Response, what: string): Promise<Re
 export async function refusedStart(response: Response, hasImages: boolean): Promise<Failed> {
   const { fault, isModeration, isImage } = await parseRefusal(response, "start");
   if (fault.account) throw fault;
-  if (isModeration) return { status: "failed", code: "content_policy_violation" };
+  if (isModeration) return blocked;
   if (isImage && hasImages) return { status: "failed", code: "invalid_input" };
   throw fault;
 }

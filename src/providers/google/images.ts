@@ -63,7 +63,7 @@ export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemin
     if (!response.ok || !response.body) return refusedStart(response, job.images.length > 0);
     const { value, outputOf } = await readKept<Answer>(response, job.keep, (path) => path.at(-1) === "data");
     // An image may have been generated and billed, but the answer cannot be parsed.
-    if (!value) throw new ProviderError("unclear", "start: not an answer");
+    if (!value) throw new ProviderError("unclear", "start: the answer is not a JSON object");
     const answer = value;
     return (
       (await findImage(answer, outputOf)) ?? { status: "failed", code: isBlocked(answer) ? "content_policy_violation" : "provider_error" }

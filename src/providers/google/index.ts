@@ -33,7 +33,11 @@ export function google({ gemini, vertex }: GoogleSettings): Provider {
   const accepted = (operation: string): { part: Part; handle: Handle } => {
     const handle = parseHandle(operation);
     const part = handle && parts[handle.part];
-    if (!part) throw new ProviderError("unreachable", "the part of the provider that accepted this is switched off");
+    if (!part)
+      throw new ProviderError(
+        "unreachable",
+        "GEMINI_API_KEY or GOOGLE_SERVICE_ACCOUNT, with which the work was accepted, is no longer set",
+      );
     return { part, handle };
   };
 
@@ -53,7 +57,8 @@ export function google({ gemini, vertex }: GoogleSettings): Provider {
 
     async start(job, signal) {
       const part = partFor(job.model);
-      if (!part) throw new ProviderError("refused", "the part of the provider for this model is switched off");
+      if (!part)
+        throw new ProviderError("refused", "start: GEMINI_API_KEY or GOOGLE_SERVICE_ACCOUNT, whichever the model needs, is not set");
       return part.start(job, signal);
     },
 

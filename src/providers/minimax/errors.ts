@@ -1,7 +1,7 @@
 /** MiniMax's refusals: codes come in the `base_resp` of an HTTP 200 (v1) or at the end of an error's message (v2). */
 
 import { laterFault, toFault } from "../shared/http.ts";
-import { type Failed, ProviderError } from "../provider.ts";
+import { blocked, type Failed, ProviderError } from "../provider.ts";
 
 /** The fields about a refusal in answers of both versions. All are optional. */
 export interface Refusable {
@@ -46,7 +46,7 @@ export function parseRefusal(
   const code = readCode(body);
   if (response.ok && code === undefined && !body.error) return undefined;
   // v2 uses 422 only for sensitive content.
-  if (isSensitive(code) || (code === undefined && response.status === 422)) return { status: "failed", code: "content_policy_violation" };
+  if (isSensitive(code) || (code === undefined && response.status === 422)) return blocked;
   // One code is used for every invalid request: only the message distinguishes an invalid image of the caller from a model that was
   // removed.
   const sentence = body.base_resp?.status_msg ?? body.error?.message ?? "";

@@ -6,7 +6,16 @@ import { ask, outputAt, readText } from "../shared/http.ts";
 import { parseLaterRefusal, readCode, isSensitive, type Refusable, parseRefusal } from "./errors.ts";
 import { toBody, isV2, unsupportedField } from "./request.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
-import { type Accepted, type Failed, type Output, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import {
+  blocked,
+  type Accepted,
+  type Failed,
+  type Output,
+  type Pending,
+  type Provider,
+  ProviderError,
+  type Succeeded,
+} from "../provider.ts";
 
 interface Created extends Refusable {
   task_id?: string;
@@ -26,8 +35,7 @@ interface Retrieved extends Refusable {
 }
 
 const failed: Failed = { status: "failed", code: "provider_error" };
-const failedBy = (code: string | undefined): Failed =>
-  isSensitive(code) ? { status: "failed", code: "content_policy_violation" } : failed;
+const failedBy = (code: string | undefined): Failed => (isSensitive(code) ? blocked : failed);
 
 /** `base` has no trailing slash. Operations are `v1/<task id>` or `v2/<task id>`. */
 export function minimax({ key, base }: { key: string; base: string }): Provider {
@@ -45,7 +53,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     const refusal = parseLaterRefusal(step, response, body ?? {});
     if (refusal instanceof ProviderError) throw refusal;
     if (refusal) return { refusal };
-    if (!body) throw new ProviderError("unreachable", `${step}: no JSON`);
+    if (!body) throw new ProviderError("unreachable", `${step}: the answer is not JSON`);
     return { body };
   }
 
@@ -64,7 +72,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     async open() {
       const { body, refusal } = await look<Retrieved>("retrieve", `/v1/files/retrieve?file_id=${encodeURIComponent(id)}`);
       if (refusal) throw new ProviderError("unclear", "retrieve: the file is gone");
-      if (!body.file?.download_url) throw new ProviderError("unreachable", "retrieve: no URL");
+      if (!body.file?.download_url) throw new ProviderError("unreachable", "retrieve: the answer has no file.download_url");
       return outputAt(body.file.download_url).open();
     },
   });

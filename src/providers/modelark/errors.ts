@@ -1,7 +1,7 @@
 /** ModelArk's error bodies, mapped to verdicts and faults. */
 
 import { toFault, readJson } from "../shared/http.ts";
-import { type Failed, ProviderError } from "../provider.ts";
+import { blocked, type Failed, ProviderError } from "../provider.ts";
 
 /** All fields are optional and nullable: the documentation promises none of them. */
 export interface WireError {
@@ -17,7 +17,7 @@ const accountCodes = new Set(["QuotaExceeded", "SetLimitExceeded"]);
  */
 export function toFailure(error: WireError | null | undefined): Failed | undefined {
   const code = String(error?.code ?? "");
-  if (code.includes("SensitiveContentDetected")) return { status: "failed", code: "content_policy_violation" };
+  if (code.includes("SensitiveContentDetected")) return blocked;
   if (code.startsWith("InvalidImageURL")) return { status: "failed", code: "invalid_input" };
   return undefined;
 }

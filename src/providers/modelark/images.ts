@@ -1,6 +1,5 @@
 /** Seedream: the capabilities of its versions, and the body of an image request. */
 
-import { wantsLabel } from "../shared/label.ts";
 import type { GenerationRequest } from "../provider.ts";
 
 /** The "2K" row of docs.byteplus.com/en/docs/ModelArk/1541523: 4.5 and 5.0 refuse sizes below 3,686,400 pixels. */
@@ -43,8 +42,8 @@ export const imageBody = (request: GenerationRequest, urls: string[]) => ({
   ...withWatermark(request),
 });
 
-/** The visible label "AI generated" in a corner. */
-export function withWatermark(request: GenerationRequest): { watermark?: boolean } {
-  const watermark = wantsLabel(request);
-  return watermark === undefined ? {} : { watermark };
+/** The visible label "AI generated" in a corner: the caller's choice, else the operator's. With `maker` nothing is sent, so that the maker's default holds. */
+export function withWatermark({ watermark, label }: GenerationRequest): { watermark?: boolean } {
+  if (watermark === undefined && label === "maker") return {};
+  return { watermark: watermark ?? label === "on" };
 }

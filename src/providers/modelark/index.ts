@@ -85,7 +85,7 @@ async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Su
     if (!response.ok) return readRefusal(response, "start", job.images.length > 0);
     const body = await readJson<WireImages>(response);
     // The image may be generated and billed although the answer cannot be parsed: do not submit again.
-    if (!body) throw new ProviderError("unclear", "start: not JSON");
+    if (!body) throw new ProviderError("unclear", "start: the answer is not JSON");
     const url = body.data?.find((image) => image?.url)?.url;
     return url ?? toFailure(body.data?.find((image) => image?.error)?.error ?? body.error) ?? ownFailure;
   });

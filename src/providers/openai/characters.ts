@@ -39,7 +39,7 @@ export async function startCharacter(
   );
   if (!response.ok) return readRefusal(response, "start");
   const made = await readJson<WireCharacter>(response);
-  if (typeof made?.id !== "string") throw new ProviderError("unclear", "start: no id");
+  if (typeof made?.id !== "string") throw new ProviderError("unclear", "start: the answer has no id");
   // Prompts must contain the upstream's name of the character.
   const named = [made.display_name, made.name].find((name) => typeof name === "string" && name !== "" && name.length <= 80);
   return { status: "succeeded", outputs, character: { ...character, ...(named && { displayName: named }), handle: made.id } };

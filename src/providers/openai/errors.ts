@@ -2,7 +2,7 @@
 
 import { contentCodes, moneyCodes } from "../shared/chat-errors.ts";
 import { toFault, readJson } from "../shared/http.ts";
-import { type Failed, ProviderError } from "../provider.ts";
+import { blocked, type Failed, ProviderError } from "../provider.ts";
 
 interface WireError {
   error?: { code?: string | number | null; type?: string | null; param?: string | null } | string | null;
@@ -27,7 +27,7 @@ async function parseRefusal(response: Response, what: string): Promise<Failed | 
   const code = typeof given === "string" && /^\w{1,60}$/.test(given) ? given : "";
   const param = typeof field === "string" ? field : "";
   const isRefusal = status >= 400 && status < 500 && status !== 401 && status !== 429;
-  if (isRefusal && contentCodes.has(code)) return { status: "failed", code: "content_policy_violation" };
+  if (isRefusal && contentCodes.has(code)) return blocked;
   if ((status === 400 || status === 422) && (isImageCode(code) || isInputParam(param))) return { status: "failed", code: "invalid_input" };
   const message = code ? `${what} (${code})` : what;
   if (moneyCodes.has(code)) return new ProviderError("account", `${message}: ${status}`);

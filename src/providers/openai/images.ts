@@ -67,7 +67,7 @@ export async function startImage(job: Job, signal: AbortSignal, { base, headers 
   // The answer broke off: the images that arrived completely are used.
   if (made === undefined && kept.length > 0) return { status: "succeeded", outputs: kept };
   // The images may be generated and billed although the answer cannot be parsed.
-  if (!Array.isArray(made?.data)) throw new ProviderError("unclear", "start: not an answer");
+  if (!Array.isArray(made?.data)) throw new ProviderError("unclear", "start: the answer has no list data");
   const outputs: Output[] = [];
   const urls: string[] = [];
   for (const image of made.data) {

@@ -75,7 +75,7 @@ export function openai({
       const { images } = read(operation);
       if (images) return outputsAt(images);
       const video = parseVideoOperation(operation);
-      if (!video) throw new ProviderError("unclear", "poll: not an operation");
+      if (!video) throw new ProviderError("unclear", "poll: the stored operation is not one of a video");
       return pollVideo(video, upstream);
     },
 

@@ -35,7 +35,7 @@ export async function startVideo(
   const response = await submit(job, facts, source, signal, upstream);
   if (!response.ok) return readRefusal(response, "start");
   const video = await readJson<WireVideo>(response);
-  if (typeof video?.id !== "string") throw new ProviderError("unclear", "start: no id");
+  if (typeof video?.id !== "string") throw new ProviderError("unclear", "start: the answer has no id");
   if (video.status === "failed") return toFailure(video);
   const operation: VideoOperation = { id: video.id, ...facts, ...(job.thumbnail && { thumbnail: true }) };
   return { status: "accepted", operation: JSON.stringify(operation) };
@@ -82,7 +82,7 @@ export async function pollVideo({ id, thumbnail }: VideoOperation, { base, heade
     throw laterFault(toFault(response, "poll"), true);
   }
   const video = await readJson<WireVideo>(response);
-  if (!video) throw new ProviderError("unreachable", "poll: not an answer");
+  if (!video) throw new ProviderError("unreachable", "poll: the answer is not JSON");
   if (video.status === "failed") return toFailure(video);
   if (video.status === "completed") {
     const still = thumbnail && { thumbnail: outputBehindKey(`${url}/content?variant=thumbnail`, headers) };

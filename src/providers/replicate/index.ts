@@ -5,6 +5,7 @@ import { fetchedKeys } from "../shared/callbacks.ts";
 import { countPredictions, imageOutputs, modelId, toInput, unsupportedField } from "./inputs.ts";
 import { leftBy, type Prediction } from "./lookup.ts";
 import {
+  blocked,
   type Accepted,
   type Failed,
   type Job,
@@ -98,7 +99,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
           seconds = undefined;
           continue;
         }
-        if (!prediction) throw new ProviderError("unreachable", "poll: not JSON");
+        if (!prediction) throw new ProviderError("unreachable", "poll: the answer is not JSON");
         const { predict_time: time } = prediction.metrics ?? {};
         seconds = seconds !== undefined && typeof time === "number" ? seconds + time : undefined;
         switch (prediction.status) {
@@ -108,7 +109,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
             outputs.push(...toOutputs(prediction.output));
             break;
           case "failed":
-            if (contentPolicy.test(toText(prediction.error))) failure = { status: "failed", code: "content_policy_violation" };
+            if (contentPolicy.test(toText(prediction.error))) failure = blocked;
             break;
           // "aborted" means that it reached its deadline before it started (replicate.com/docs, prediction lifecycle).
           case "canceled":
@@ -181,7 +182,7 @@ async function imageUrls(job: Job): Promise<string[]> {
   return urls;
 }
 
-/** Reads a URL or a list of URLs, which are requested without the token; small files may be data URIs. */
+/** Reads the files of a prediction: one URL or a list of them, downloaded without our token, or data URIs for small files. */
 function toOutputs(output: unknown): Output[] {
   return [output].flat().flatMap((file) => {
     if (typeof file !== "string") return [];

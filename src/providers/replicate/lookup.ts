@@ -16,7 +16,7 @@ export interface Prediction {
   created_at?: string | null;
   /** Seconds of its machine. */
   metrics?: { predict_time?: number | null } | null;
-  /** Declared by the types, not shown in the documentation's examples. */
+  /** The URL that the prediction's start asked Replicate to call. Replicate's types have it, the examples of its documentation do not. */
   webhook?: string | null;
 }
 

@@ -6,7 +6,7 @@ import { readChatFault } from "../shared/chat-errors.ts";
 import { sourceClip } from "../shared/clip.ts";
 import { fixedRatio } from "../shared/frames.ts";
 import { ask, toFault } from "../shared/http.ts";
-import { type Accepted, type Failed, type Job, type Output, type Provider, type Pending, type Succeeded } from "../provider.ts";
+import { blocked, type Accepted, type Failed, type Job, type Output, type Provider, type Pending, type Succeeded } from "../provider.ts";
 
 interface WireOutput {
   url: string;
@@ -67,7 +67,7 @@ export function sandbox(fetcher: Fetcher): Provider {
         job.kind === "character"
           ? await startCharacter(job, call, signal)
           : await call("/v1/operations", await operationRequest(job, signal));
-      if (response.status === 422) return { status: "failed", code: "content_policy_violation" };
+      if (response.status === 422) return blocked;
       if (!response.ok) throw toFault(response, "start");
       const operation = await response.json<WireOperation>();
       return {

@@ -27,7 +27,7 @@ export async function lookUp(
     throw toFault(response, "list of models");
   }
   const answer = await readJson<object>(response);
-  if (typeof answer !== "object" || answer === null) throw new ProviderError("unclear", "list of models: not an answer");
+  if (typeof answer !== "object" || answer === null) throw new ProviderError("unclear", "list of models: the answer is not a JSON object");
   return toListed(read(answer));
 }
 

@@ -2,7 +2,7 @@
 
 import { toChatFault } from "../shared/chat-errors.ts";
 import { readJson, toFault } from "../shared/http.ts";
-import { type Failed, ProviderError } from "../provider.ts";
+import { blocked, type Failed, ProviderError } from "../provider.ts";
 import { toUsage, type WireUsage } from "./usage.ts";
 
 /** `{code, error}` with sentences in both, or OpenAI's `{error: {message, code}}` (@ai-sdk/xai 5.0.12, `xai-error.ts`). */
@@ -26,8 +26,6 @@ const toText = ({ error }: WireError): string => (typeof error === "string" ? er
 
 /** True if an error's sentence says that the content was refused. */
 export const isModerated = (text: unknown): boolean => typeof text === "string" && moderated.test(text);
-
-export const blocked: Failed = { status: "failed", code: "content_policy_violation" };
 
 /** An error answer: whether the content was refused, and the fault if not. The upstream's text is not kept, because it names the account. */
 async function readError(response: Response, what: string): Promise<{ isBlocked: boolean; body: WireError; fault: ProviderError }> {

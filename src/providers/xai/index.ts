@@ -3,8 +3,8 @@
 import type { MakerUsage } from "../../base/maker-usage.ts";
 import { ask, jsonPost, laterFault, makeSeveral, outputAt, readJson, toFault } from "../shared/http.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
-import { type Accepted, type Failed, type Job, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
-import { blocked, isModerated, readChatFault, readRefusal } from "./errors.ts";
+import { blocked, type Accepted, type Failed, type Job, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import { isModerated, readChatFault, readRefusal } from "./errors.ts";
 import { imageBody, imagePath, unsupportedImage } from "./images.ts";
 import { addUsage, toUsage, type WireUsage } from "./usage.ts";
 import { unsupportedVideo, videoBody } from "./videos.ts";
@@ -92,7 +92,7 @@ async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Su
     const refusal = response.ok ? undefined : await readRefusal(response, "start");
     const body = refusal ? undefined : await readJson<WireImages>(response);
     // The image may be generated and billed although the answer cannot be parsed: do not submit again.
-    if (!refusal && !Array.isArray(body?.data)) throw new ProviderError("unclear", "start: not an answer");
+    if (!refusal && !Array.isArray(body?.data)) throw new ProviderError("unclear", "start: the answer has no list data");
     usage = addUsage(usage, refusal?.usage ?? toUsage(body?.usage));
     if (refusal) return refusal;
     const data = body?.data ?? [];

@@ -52,7 +52,7 @@ async function settle(task: FinalTask, record: RecordStore, env: Env): Promise<v
     const hasReceiver = submission.callbackUrl !== undefined || (!submission.batch && (await hasEndpoint(env.DB, submission.accountId)));
     const of = { ...logFields(task), key: submission.keyId, kind: submission.kind, submitted: createdAt };
     const isUnwanted = error === "cancelled" || error === "deadline_exceeded";
-    // Last, because a maker that is asked again does not know the work that it has stopped.
+    // Only after all steps above: if one of them fails, this function runs again, and a maker no longer knows work that it has stopped.
     const left = isUnwanted ? await stopUpstream(task, env) : undefined;
     if (!isUnwanted) await eraseUpstream(task, env);
     log("settle", { ...of, outcome: error ?? "completed", charged, ms: Date.now() - started });

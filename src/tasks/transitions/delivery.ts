@@ -4,7 +4,7 @@ import { listFiles } from "../files.ts";
 import type { CompletedTask, Delivery, DeliveryAttempt, DeliveryReport, FinalTask, Task } from "../record.ts";
 
 /** Milliseconds between attempts; the last one repeats until shortly before the files expire. */
-const deliveryDelaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 14_400_000];
+export const deliveryDelaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 14_400_000];
 /** The time limit of an attempt: for each file this, and its bytes at a quarter of a megabyte a second. */
 const fileMs = 30_000;
 const bytesPerMs = 250;

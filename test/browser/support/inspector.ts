@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 const world = "inspector";
 /** The attribute of a document that has been checked: clicks and typing wait for it. */
 const mark = "data-inspected";
-const patienceMs = 10_000;
+const patienceMs = 20_000;
 
 /** The results of an inspector, and checks on request. */
 export interface Inspector {

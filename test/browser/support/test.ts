@@ -48,7 +48,7 @@ export const test = base
         ...options,
       });
       contexts.push(context);
-      context.setDefaultTimeout(10_000);
+      context.setDefaultTimeout(20_000);
       const page = await context.newPage();
       await watch.over(page, { scripted: options.javaScriptEnabled ?? true });
       return page;

@@ -98,7 +98,7 @@ test.each([false, true])("the answer of a model with OpenAI's format is passed o
   else expect(body.choices[0].message.content).toBe("Hello there.");
 });
 
-test("a stream that breaks off breaks off for the caller, who is charged for what arrived", async () => {
+test("a stream that breaks off at the provider also breaks off for the caller, who is charged for what arrived", async () => {
   const { account, text } = await say("binding", `${unique()} [break]`, { stream: true });
   expect(text).toBe("broken");
   const { reserved, used } = await settledBalance(account);

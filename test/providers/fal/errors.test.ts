@@ -88,7 +88,7 @@ test("status, result and cancel URLs on a foreign origin are not requested", asy
   expect(addresses.filter((address) => address.includes("foreign"))).toEqual([]);
 });
 
-test("without URLs in the answer they are built like in the official client", async () => {
+test("if the answer to a start has no URLs, they are built as in the official client", async () => {
   const { data } = await generate(route(v4), images, image("[bare]"));
   expect(data.status).toBe("completed");
 });

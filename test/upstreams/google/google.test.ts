@@ -23,7 +23,7 @@ test.each(["v1", "v1beta"])("it generates an image (%s)", async (version) => {
   expect(Buffer.from(data!, "base64").subarray(1, 4).toString()).toBe("PNG");
 });
 
-test("it reports the reason for a refusal", async () => {
+test("a refusal has its reason: content, limit, key, field", async () => {
   const ask = (text: string, key?: string) => gemini("v1beta", key).models.generateContent({ model: "gemini-3-pro-image", contents: text });
   expect((await ask("[moderated]")).promptFeedback?.blockReason).toBe("PROHIBITED_CONTENT");
   await expect(ask("[limit]")).rejects.toMatchObject({ status: 429, message: expect.stringContaining("RetryInfo") });

@@ -39,7 +39,7 @@ type Field = (name: string) => string;
 /** What is typed: a number if it is one, else the text, which the gateway refuses by the field's name. */
 const toNumber = (text: string): number | string => (/^-?\d{1,12}(\.\d{1,12})?$/.test(text) ? Number(text) : text);
 
-/** The field with a value; without the field if nothing is typed. */
+/** The entry with this value of a field, or without the field if the value is empty. */
 const withField = (entry: ShownEntry, name: string, value: unknown): ShownEntry => {
   const { [name]: _, ...others } = entry;
   return value === undefined || value === "" ? others : { ...others, [name]: value };

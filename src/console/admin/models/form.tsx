@@ -195,7 +195,7 @@ const OwnRoute = ({ editor, routes, at, errors }: { editor: Editor; routes: Show
       />
       <TextField
         name={`routes.${at}.model`}
-        label={t("admin_route_model")}
+        label={t("upstream_model")}
         aria-label={t("admin_route_model_of", { number })}
         value={model}
         autocomplete="off"
