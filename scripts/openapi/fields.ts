@@ -21,6 +21,7 @@ export const fieldDescriptions: Record<string, string> = {
   "metadata.prompt_optimizer": "Let the maker rewrite the prompt.",
   from_task: "The id of a completed video task of the same account.",
   reference: "Your own name for the task: printable characters. Lists, webhooks and usage show it.",
+  store: "`false`: the prompt and the URLs of inputs are not kept after the task's end.",
   max_cost: "Balance units: a submission that would reserve more is refused.",
   messages: "The conversation so far.",
   stream: "Answer as server-sent events while the text is made.",

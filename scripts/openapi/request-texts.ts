@@ -1,5 +1,9 @@
 /** What the fields of requests, and under the empty name requests themselves, are for, by schema: texts that only the description needs are not in the gateway's script. */
 
+import { fieldDescriptions } from "./fields.ts";
+
+const { reference = "", store = "", max_cost: maxCost = "" } = fieldDescriptions;
+
 export const requestTexts: Record<string, Record<string, string>> = {
   DeliverTo: {
     "": "Where the files are delivered once the task has completed: `url`, or `destination`.",
@@ -7,6 +11,7 @@ export const requestTexts: Record<string, Record<string, string>> = {
     destination: "The name of a destination of the account.",
     prefix: "Follows the destination's own prefix; the task's id follows it.",
   },
+  OwnInputRequest: { reference, store, max_cost: maxCost },
   DestinationChange: {
     endpoint: "The origin of the bucket's API, https: `https://s3.eu-central-1.amazonaws.com`.",
     region: "`auto` for Cloudflare R2.",

@@ -2,12 +2,12 @@
 
 import type { Reporter, TestModule, TestSpecification, Vitest } from "vitest/node";
 
-/** How long a runtime may take to end after the last file: far longer than Vitest's own limits for it. */
-const patienceMs = 120_000;
+/** How long a runtime may take to end after the last file: three times as long as Vitest itself waits for one to close. */
+const patienceMs = 30_000;
 
 /**
  * Now and then a local Workers runtime never says that its last file is over, although that file's results have arrived, and Vitest waits
- * for it without a limit (seen with vitest 5.1.1, once in some whole runs on a loaded machine). The results are complete then: this prints
+ * for it without a limit (seen with vitest 5.1.1, in about every other whole run). The results are complete then: this prints
  * what failed and ends the process with the status that they give.
  */
 export class EndOfRun implements Reporter {

@@ -120,6 +120,8 @@ export type Succeeded = {
 /** `provider_error` starts the next route; every other code ends the task. */
 export type Failed = { status: "failed"; code: FailureCode; usage?: MakerUsage };
 
+/** The upstream failed by itself. */
+export const ownFailure: Failed = { status: "failed", code: "provider_error" };
 /** The upstream does not make this content. */
 export const blocked: Failed = { status: "failed", code: "content_policy_violation" };
 

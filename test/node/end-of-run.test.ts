@@ -40,7 +40,7 @@ test.for([
   vi.advanceTimersByTime(600_000);
   expect(exit).not.toHaveBeenCalled();
   reporter.onTestModuleEnd(file("b", ok));
-  vi.advanceTimersByTime(119_000);
+  vi.advanceTimersByTime(29_000);
   expect(exit).not.toHaveBeenCalled();
   vi.advanceTimersByTime(2000);
   expect(exit.mock.calls).toEqual([[status]]);

@@ -87,12 +87,11 @@ export class Checking {
       const { customId } = line;
       if (this.#ids.has(customId)) throw invalid("custom_id", "duplicate_custom_id");
       this.#ids.add(customId);
-      if (caller) {
-        const checked = await checkLine(this.#env, this.#background, this.#terms, caller, line, lookups);
-        const id = "chat" in checked ? newChatId() : toTaskId(this.#env.TASKS.newUniqueId());
-        assigned = [id, checked.price, customId, at, bytes.length];
-        this.#price += checked.price;
-      }
+      const checked = caller && (await checkLine(this.#env, this.#background, this.#terms, caller, line, lookups));
+      const id = checked && ("chat" in checked ? newChatId() : toTaskId(this.#env.TASKS.newUniqueId()));
+      // Without a caller the line is only refused, by its own id.
+      assigned = [id ?? "", checked?.price ?? 0, customId, at, bytes.length];
+      this.#price += assigned[1];
       this.#valid++;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;

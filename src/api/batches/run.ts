@@ -243,7 +243,6 @@ export class BatchRun {
     const { terms, stop } = this.#store.batch;
     const line = parseLine(text, { customId: null });
     if (stop !== undefined) return this.#refuse(lines, n, line, toStopError(stop, terms));
-    if (!assigned) throw new Error("a valid line has no task");
     const caller = await findCaller(this.#env, terms);
     if (!caller) {
       this.#store.stop("unauthorized");
@@ -256,7 +255,7 @@ export class BatchRun {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
       return this.#refuse(lines, n, line, toLineError(error, terms));
     }
-    return this.#hold(lines, n, line, checked, assigned[0]);
+    return this.#hold(lines, n, line, checked, assigned![0]);
   }
 
   /** Counts the line's price against the limit, then makes its task. Between the two nothing else runs. */

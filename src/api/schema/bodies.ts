@@ -82,7 +82,7 @@ const maxCost = () => ({ max_cost: z.optional(maxCostField()) });
 export const taskOptions = once(() =>
   z.object({
     reference: z.optional(referenceField()),
-    store: z.optional(z.boolean().check(z.describe("`false`: the prompt and the URLs of inputs are not kept after the task's end."))),
+    store: z.optional(z.boolean()),
     deliver_to: z.optional(deliverTo()),
     ...maxCost(),
   }),

@@ -2,7 +2,7 @@
 
 import type { JsonPath } from "../../media/json-scanner.ts";
 import { toFault } from "../shared/http.ts";
-import { blocked, type Failed, type Output, ProviderError } from "../provider.ts";
+import { ownFailure, blocked, type Failed, type Output, ProviderError } from "../provider.ts";
 
 /** The outputs of one call. */
 export type Made = { url: string } | { output: Output };
@@ -84,7 +84,7 @@ function toFailed(error: Fields): Failed {
   const verdict = verdictOn({ code: toText(error["code"]), message: toText(error["message"]) });
   // The operator's lack of money is not a verdict on the request.
   if (verdict instanceof ProviderError && verdict.account) throw verdict;
-  return verdict instanceof ProviderError ? { status: "failed", code: "provider_error" } : verdict;
+  return verdict instanceof ProviderError ? ownFailure : verdict;
 }
 
 /** The field names in which `parseMade` looks for a file, at any depth of the result. */

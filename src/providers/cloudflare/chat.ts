@@ -51,7 +51,7 @@ export function toCompletion(value: unknown, body: Record<string, unknown>): obj
   const answer: Answer = result.fields;
   if (Array.isArray(answer.choices)) return answer;
   if (answer.response === undefined && !answer.tool_calls?.length)
-    throw new ProviderError("unclear", "chat: the answer has neither response nor tool_calls");
+    throw new ProviderError("unclear", "chat: neither response nor tool_calls");
   const calls = answer.tool_calls?.length ? toToolCalls(answer.tool_calls).map(({ index: _index, ...call }) => call) : undefined;
   return {
     id: chatId(),

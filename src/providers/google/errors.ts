@@ -1,7 +1,7 @@
 /** Google's error answers: verdicts on the request, faults of the operator's account, and retry times. */
 
 import { toFault, readJson, laterFault } from "../shared/http.ts";
-import { blocked, type Failed, ProviderError } from "../provider.ts";
+import { ownFailure, blocked, type Failed, ProviderError } from "../provider.ts";
 
 /** `google.rpc.Status` as JSON. In the Interactions API `code` is a word. */
 interface Status {
@@ -62,7 +62,7 @@ export async function refusedStart(response: Response, hasImages: boolean): Prom
 export async function refusedPoll(response: Response): Promise<Failed> {
   const { status } = response;
   const { fault } = await parseRefusal(response, "poll");
-  if ((status === 400 || status === 404) && !fault.account) return { status: "failed", code: "provider_error" };
+  if ((status === 400 || status === 404) && !fault.account) return ownFailure;
   throw laterFault(fault, true);
 }
 

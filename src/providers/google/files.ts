@@ -3,7 +3,7 @@
 import { refusedPoll } from "./errors.ts";
 import type { GoogleSettings } from "./part.ts";
 import { ask, outputAt, outputBehindKey, readJson } from "../shared/http.ts";
-import { type Failed, type Output, type Pending, ProviderError, type Succeeded } from "../provider.ts";
+import { ownFailure, type Failed, type Output, type Pending, ProviderError, type Succeeded } from "../provider.ts";
 
 export function geminiFiles({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]>) {
   const headers = { "x-goog-api-key": key };
@@ -18,13 +18,13 @@ export function geminiFiles({ key, baseUrl }: NonNullable<GoogleSettings["gemini
       // The key was accepted a moment ago: here 403 means that the file does not exist any more.
       if ([400, 403, 404].includes(response.status)) {
         await response.body?.cancel();
-        return { status: "failed", code: "provider_error" };
+        return ownFailure;
       }
       if (!response.ok) return refusedPoll(response);
       const { state, sizeBytes } = (await readJson<{ state?: string; sizeBytes?: string | number }>(response)) ?? {};
       if (Number(sizeBytes) > 0) length = Number(sizeBytes);
       if (state === "PROCESSING") return { status: "pending", pollAfterMs: 2_000 };
-      if (state === "FAILED") return { status: "failed", code: "provider_error" };
+      if (state === "FAILED") return ownFailure;
     }
     return { status: "succeeded", outputs: [isOwn(uri) ? ownFile(uri, length) : outputAt(uri)] };
   }

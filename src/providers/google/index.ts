@@ -4,7 +4,7 @@ import { geminiImages } from "./images.ts";
 import { omniVideos } from "./omni.ts";
 import { veoVideos } from "./veo.ts";
 import { type GoogleSettings, type Handle, parseHandle, type Part } from "./part.ts";
-import { type Provider, ProviderError } from "../provider.ts";
+import { ownFailure, type Provider, ProviderError } from "../provider.ts";
 
 const geminiBaseUrl = "https://generativelanguage.googleapis.com";
 
@@ -33,11 +33,7 @@ export function google({ gemini, vertex }: GoogleSettings): Provider {
   const accepted = (operation: string): { part: Part; handle: Handle } => {
     const handle = parseHandle(operation);
     const part = handle && parts[handle.part];
-    if (!part)
-      throw new ProviderError(
-        "unreachable",
-        "GEMINI_API_KEY or GOOGLE_SERVICE_ACCOUNT, with which the work was accepted, is no longer set",
-      );
+    if (!part) throw new ProviderError("unreachable", "GEMINI_API_KEY or GOOGLE_SERVICE_ACCOUNT of the task is no longer set");
     return { part, handle };
   };
 
@@ -57,14 +53,13 @@ export function google({ gemini, vertex }: GoogleSettings): Provider {
 
     async start(job, signal) {
       const part = partFor(job.model);
-      if (!part)
-        throw new ProviderError("refused", "start: GEMINI_API_KEY or GOOGLE_SERVICE_ACCOUNT, whichever the model needs, is not set");
+      if (!part) throw new ProviderError("refused", "start: the model needs GEMINI_API_KEY or GOOGLE_SERVICE_ACCOUNT");
       return part.start(job, signal);
     },
 
     async poll(operation) {
       const { part, handle } = accepted(operation);
-      if (!part.poll) return { status: "failed", code: "provider_error" };
+      if (!part.poll) return ownFailure;
       return part.poll(handle);
     },
 

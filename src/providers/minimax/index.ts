@@ -7,6 +7,7 @@ import { parseLaterRefusal, readCode, isSensitive, type Refusable, parseRefusal 
 import { toBody, isV2, unsupportedField } from "./request.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import {
+  ownFailure,
   blocked,
   type Accepted,
   type Failed,
@@ -34,8 +35,7 @@ interface Retrieved extends Refusable {
   file?: { download_url?: string | null } | null;
 }
 
-const failed: Failed = { status: "failed", code: "provider_error" };
-const failedBy = (code: string | undefined): Failed => (isSensitive(code) ? blocked : failed);
+const failedBy = (code: string | undefined): Failed => (isSensitive(code) ? blocked : ownFailure);
 
 /** `base` has no trailing slash. Operations are `v1/<task id>` or `v2/<task id>`. */
 export function minimax({ key, base }: { key: string; base: string }): Provider {
@@ -64,7 +64,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     if (refusal) return refusal;
     if (body.status === "Fail") return failedBy(readCode(body));
     if (body.status !== "Success") return { status: "pending" };
-    return body.file_id ? { status: "succeeded", outputs: [toFileOutput(body.file_id)] } : failed;
+    return body.file_id ? { status: "succeeded", outputs: [toFileOutput(body.file_id)] } : ownFailure;
   }
 
   /** A video of v1 has only a short-lived URL, which is requested each time it is opened. */
@@ -83,12 +83,12 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     const { status, content, error } = body.task ?? {};
     switch (status) {
       case "succeeded":
-        return content?.url ? { status: "succeeded", outputs: [outputAt(content.url)] } : failed;
+        return content?.url ? { status: "succeeded", outputs: [outputAt(content.url)] } : ownFailure;
       case "failed":
         return failedBy(readCode({ error: error ?? null }));
       case "cancelled":
       case "expired":
-        return failed;
+        return ownFailure;
       default:
         return { status: "pending" };
     }

@@ -6,7 +6,16 @@ import { videoBody, unsupportedVideo } from "./videos.ts";
 import { imageBody, unsupportedImage } from "./images.ts";
 import { toFailure, readRefusal, type WireError } from "./errors.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
-import { type Accepted, type Failed, type Job, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import {
+  ownFailure,
+  type Accepted,
+  type Failed,
+  type Job,
+  type Pending,
+  type Provider,
+  ProviderError,
+  type Succeeded,
+} from "../provider.ts";
 
 interface WireImages {
   data?: ({ url?: string | null; error?: WireError | null } | null)[] | null;
@@ -26,7 +35,6 @@ type Handle = { task: string } | { urls: string[] };
 
 const makersBase = "https://ark.ap-southeast.bytepluses.com/api/v3";
 const tasks = "/contents/generations/tasks";
-const ownFailure: Failed = { status: "failed", code: "provider_error" };
 
 export function modelark({ key, base = makersBase }: { key: string; base?: string | undefined }): Provider {
   const call = (path: string, init: RequestInit = {}) =>

@@ -5,6 +5,7 @@ import { fetchedKeys } from "../shared/callbacks.ts";
 import { countPredictions, imageOutputs, modelId, toInput, unsupportedField } from "./inputs.ts";
 import { leftBy, type Prediction } from "./lookup.ts";
 import {
+  ownFailure,
   blocked,
   type Accepted,
   type Failed,
@@ -84,7 +85,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     async poll(operation): Promise<Pending | Succeeded | Failed> {
       const outputs: Output[] = [];
       let seconds: number | undefined = 0;
-      let failure: Failed = { status: "failed", code: "provider_error" };
+      let failure: Failed = ownFailure;
       const { ids, isOwn } = readOperation(operation);
       for (const id of ids) {
         const response = await call(predictionPath(id));

@@ -6,7 +6,17 @@ import { readChatFault } from "../shared/chat-errors.ts";
 import { sourceClip } from "../shared/clip.ts";
 import { fixedRatio } from "../shared/frames.ts";
 import { ask, toFault } from "../shared/http.ts";
-import { blocked, type Accepted, type Failed, type Job, type Output, type Provider, type Pending, type Succeeded } from "../provider.ts";
+import {
+  ownFailure,
+  blocked,
+  type Accepted,
+  type Failed,
+  type Job,
+  type Output,
+  type Provider,
+  type Pending,
+  type Succeeded,
+} from "../provider.ts";
 
 interface WireOutput {
   url: string;
@@ -80,7 +90,7 @@ export function sandbox(fetcher: Fetcher): Provider {
     async poll(id): Promise<Pending | Succeeded | Failed> {
       const response = await call(`/v1/operations/${id}`);
       // The work was accepted, and the sandbox has deleted its record.
-      if (response.status === 404) return { status: "failed", code: "provider_error" };
+      if (response.status === 404) return ownFailure;
       if (!response.ok) throw toFault(response, "poll");
       const operation = await response.json<WireOperation>();
       switch (operation.status) {

@@ -1,7 +1,7 @@
 /** Own inputs: the body as the caller wrote it, and the files and the rest of an answer of any shape. */
 
 import { checkPublicUrl } from "../../net/public-url.ts";
-import type { Failed, InputImage, Job, Output, Succeeded } from "../provider.ts";
+import { ownFailure, type Failed, type InputImage, type Job, type Output, type Succeeded } from "../provider.ts";
 import { outputAt, toOutput } from "./http.ts";
 import { jsonPieces, type Piece } from "./streamed-body.ts";
 
@@ -82,7 +82,7 @@ export function readOwnAnswer(answer: unknown, { open = outputAt, takesTexts = f
   };
   const left = rest(answer);
   const data = typeof left === "object" && left !== null && !Array.isArray(left) ? (left as Json) : left == null ? {} : { output: left };
-  if (outputs.length === 0 && Object.keys(data).length === 0) return { status: "failed", code: "provider_error" };
+  if (outputs.length === 0 && Object.keys(data).length === 0) return ownFailure;
   return { status: "succeeded", outputs, ...(Object.keys(data).length > 0 && { data }) };
 }
 

@@ -3,7 +3,17 @@
 import type { MakerUsage } from "../../base/maker-usage.ts";
 import { ask, jsonPost, laterFault, makeSeveral, outputAt, readJson, toFault } from "../shared/http.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
-import { blocked, type Accepted, type Failed, type Job, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import {
+  ownFailure,
+  blocked,
+  type Accepted,
+  type Failed,
+  type Job,
+  type Pending,
+  type Provider,
+  ProviderError,
+  type Succeeded,
+} from "../provider.ts";
 import { isModerated, readChatFault, readRefusal } from "./errors.ts";
 import { imageBody, imagePath, unsupportedImage } from "./images.ts";
 import { addUsage, toUsage, type WireUsage } from "./usage.ts";
@@ -37,7 +47,6 @@ interface Images {
 }
 
 const makersBase = "https://api.x.ai/v1";
-const ownFailure: Failed = { status: "failed", code: "provider_error" };
 
 export function xai({ key, base = makersBase }: { key: string; base?: string | undefined }): Provider {
   const headers = { authorization: `Bearer ${key}` };
