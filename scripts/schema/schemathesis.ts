@@ -53,16 +53,34 @@ export async function runSchemathesis(of: {
     "--warnings=off",
     "--generation-deterministic",
   ];
-  return run(of.program, ["--config-file", settings, "run", of.file, ...options], of.signal);
+  const ask = () => run(of.program, ["--config-file", settings, "run", of.file, ...options], of.signal);
+  const { code, output } = await ask();
+  if (code === 0 || !isOnlyLost(output)) return code;
+  console.log("Only connections inside wrangler dev were lost: the same requests once more.");
+  return (await ask()).code;
 }
 
-/** Runs a program with this process's output; returns its exit code. */
-function run(program: string, args: string[], signal: AbortSignal): Promise<number> {
+/**
+ * True if every failure is the text with which `wrangler dev` itself answers when its connection to the Worker closes, as after a body that
+ * the Worker did not read. The gateway's own errors are JSON.
+ */
+export function isOnlyLost(output: string): boolean {
+  const found = Number(/found (\d+) unique failures?/.exec(output)?.[1]);
+  return found === output.match(/`Error: Network connection lost\.`/g)?.length;
+}
+
+/** Runs a program, and prints its output; returns it with the exit code. */
+function run(program: string, args: string[], signal: AbortSignal): Promise<{ code: number; output: string }> {
   return new Promise((done, fail) => {
     // Local requests must not go through this machine's proxy.
     const env = { ...process.env, NO_PROXY: [process.env["NO_PROXY"], "127.0.0.1"].filter(Boolean).join(",") };
-    const child = spawn(program, args, { stdio: "inherit", env, signal, cwd: root });
+    const child = spawn(program, args, { stdio: ["inherit", "pipe", "inherit"], env, signal, cwd: root });
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      process.stdout.write(text);
+    });
     child.on("error", fail);
-    child.on("exit", (code) => done(code ?? 1));
+    child.on("close", (code) => done({ code: code ?? 1, output }));
   });
 }

@@ -18,7 +18,7 @@ const isWrite = (call: string) => !call.startsWith("GET ") && !call.endsWith("/q
 const readKind = (call: string) =>
   /^PUT |\/versions$/.test(call) ? call : call.replace(/gateway-(sandbox|auth|console|openai|mcp|marks|operations)/, "gateway");
 
-// About sixty deployments: five minutes alone, and more beside the other parts of `.ci/run`.
+// About sixty deployments: five minutes alone. A part of `.ci/nightly`.
 test("a deployment interrupted at each of its calls in turn ends like an uninterrupted one", async () => {
   const failed = new Set<string>();
   let broke = 0;
