@@ -8,7 +8,7 @@ import { sourcesDigest } from "./sources.ts";
 import { root, startWrangler } from "./wrangler.ts";
 
 const kept = join(root, "node_modules/.cache/bundles");
-const keptMs = 7 * 86_400_000;
+const keptMs = 30 * 86_400_000;
 
 /** Bundles the Worker of a wrangler.toml into `outDir`, minified, or instead of it the script `entry` with its settings; returns the path of the script. */
 export async function bundle(configPath: string, main: string, outDir: string, entry?: string, signal?: AbortSignal): Promise<string> {
@@ -36,14 +36,15 @@ export const bundledSettings = (script: string) => ({
 
 /** The scripts of the Workers of these wrangler.toml files, relative to the root: made unless their sources are those of a kept bundle. */
 export async function keptBundles(configs: string[], signal?: AbortSignal): Promise<string[]> {
-  const folder = join(kept, await sourcesDigest());
+  const digest = await sourcesDigest();
+  const folder = join(kept, digest);
   const scripts: string[] = [];
   const left = configs.entries();
   const makeNext = async () => {
     for (const [at, config] of left) scripts[at] = await keptBundle(config, folder, signal);
   };
   await Promise.all(Array.from({ length: availableParallelism() }, makeNext));
-  await removeOld();
+  await removeOld(digest);
   return scripts;
 }
 
@@ -60,10 +61,10 @@ async function keptBundle(config: string, folder: string, signal: AbortSignal | 
   return join(place, "worker.js");
 }
 
-/** Removes bundles that were made a week ago. */
-async function removeOld(): Promise<void> {
+/** Removes other bundles that were made a month ago; another program may do so at the same time. */
+async function removeOld(current: string): Promise<void> {
   for (const name of await readdir(kept)) {
-    const { mtimeMs } = await stat(join(kept, name));
-    if (Date.now() - mtimeMs > keptMs) await rm(join(kept, name), { recursive: true, force: true });
+    const made = (await stat(join(kept, name)).catch(() => undefined))?.mtimeMs;
+    if (name !== current && made !== undefined && Date.now() - made > keptMs) await rm(join(kept, name), { recursive: true, force: true });
   }
 }
