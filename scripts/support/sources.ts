@@ -49,7 +49,7 @@ async function walk(root: string, path: string): Promise<string[]> {
   return (await Promise.all(inside.map(({ name }) => walk(root, `${path}/${name}`)))).flat();
 }
 
-/** Undefined for a file that does not exist, and for a folder that is none. */
+/** Undefined if the path does not exist, or is a file that was read as a folder. */
 const orNothing = <T>(read: Promise<T>): Promise<T | undefined> =>
   read.catch((error: unknown) => {
     if (!["ENOENT", "ENOTDIR"].includes(String(errorCode(error)))) throw error;

@@ -39,7 +39,7 @@ export interface Call {
   body: string;
 }
 
-/** How work that was accepted ended: its maker bills by that. Work ends by itself, also if nobody fetches its result. */
+/** How accepted work ended, which is what its maker bills by. It ends even if nobody asks for its result. */
 export interface End {
   upstream: string;
   prompt: string;

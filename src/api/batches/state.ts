@@ -82,8 +82,8 @@ export interface Batch {
 }
 
 /**
- * The id of a line's task, chosen before it is made, its price in millionths, the line's own id, and the place of its text in the input. null:
- * the line was refused when it was checked.
+ * The id of a line's task, chosen before it is made, its price in millionths, the line's own id, and the place of its text in the input. The
+ * task's id is empty if the batch was stopped before the line was checked. null: the line was refused when it was checked.
  */
 export type Assigned = [taskId: string, price: number, customId: string, at: number, bytes: number] | null;
 
