@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { CrashingGateway } from "./soak/crashing-gateway.ts";
-import { Random } from "./support/random.ts";
 import { soak } from "./soak/run.ts";
 import { interruption } from "./support/program.ts";
 import { stopSignal } from "./support/stop-signal.ts";
@@ -53,7 +52,7 @@ async function run(directory: string, options: ReturnType<typeof readOptions>): 
   const log = (line: string) =>
     console.log(`[${((Date.now() - began) / 1000).toFixed(0).padStart(4)} s] ${line.replaceAll("\n", "\n         ")}`);
   log(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
-  const gateway = await CrashingGateway.start({ directory, random: new Random(seed - 1), signal: stopping });
+  const gateway = await CrashingGateway.start({ directory, signal: stopping });
   try {
     const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, log }), interruption(stopping)]);
     log(

@@ -5,15 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startGateway, type Gateway } from "../support/gateway.ts";
 import { claimPort } from "../support/port.ts";
 import { descendants, listProcesses, type Process } from "../support/processes.ts";
-import type { Random } from "../support/random.ts";
 import { errorCode } from "../support/faults.ts";
 import { LogKeeper } from "./log-keeper.ts";
-
-// Below the range of ephemeral ports: a client that connects to a port of that range while
-// the gateway is down may connect to itself, and then block the port.
-const lowestPort = 20_000;
-const highestPort = 29_999;
-const portAttempts = 20;
 
 /** One crash: when the gateway was killed, and when it answered again. */
 export interface Crash {
@@ -25,7 +18,6 @@ export interface Crash {
 export interface CrashingGatewayOptions {
   /** The directory of the state and the log. */
   directory: string;
-  random: Random;
   signal: AbortSignal;
 }
 
@@ -51,7 +43,7 @@ export class CrashingGateway {
   static async start(options: CrashingGatewayOptions): Promise<CrashingGateway> {
     // A killed runtime leaves temporary files: they are deleted with the run's directory.
     process.env["TMPDIR"] = options.directory;
-    const gateway = new CrashingGateway(options, await freePort(options.random));
+    const gateway = new CrashingGateway(options, await claimPort(0));
     await gateway.#start();
     return gateway;
   }
@@ -106,16 +98,6 @@ export class CrashingGateway {
     void gateway.exited.then(() => {
       if (this.#running === gateway) this.unaskedEnds++;
     });
-  }
-}
-
-async function freePort(random: Random): Promise<number> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await claimPort(random.int(lowestPort, highestPort - 1));
-    } catch (error) {
-      if (attempt === portAttempts) throw error;
-    }
   }
 }
 

@@ -1,22 +1,35 @@
 /** Local ports. */
 
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { errorCode } from "./faults.ts";
 
 /** The address of every listener: only reachable from this machine. */
 export const host = "127.0.0.1";
 
+// Below the ports that systems give to programs that ask for any: those of a killed gateway would be taken, or a client that connects to
+// one meanwhile may connect to itself and block it.
+const lowestPort = 20_000;
+const highestPort = 29_999;
+const attempts = 20;
+
 /** Returns the port if it is free, or any free one for 0. Otherwise another program's server could be mistaken for ours. */
 export async function claimPort(port: number): Promise<number> {
+  if (port !== 0) {
+    if (await isFree(port)) return port;
+    throw new Error(`Port ${port} is in use. Set PORT to another one.`);
+  }
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const any = randomInt(lowestPort, highestPort + 1);
+    if (await isFree(any)) return any;
+  }
+  throw new Error(`No free port between ${lowestPort} and ${highestPort}.`);
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   return new Promise((done, fail) => {
-    server.once("error", (error: unknown) =>
-      fail(errorCode(error) === "EADDRINUSE" ? new Error(`Port ${port} is in use. Set PORT to another one.`) : error),
-    );
-    server.listen(port, host, () => {
-      const address = server.address();
-      const chosen = typeof address === "object" && address ? address.port : port;
-      server.close(() => done(chosen));
-    });
+    server.once("error", (error: unknown) => (errorCode(error) === "EADDRINUSE" ? done(false) : fail(error)));
+    server.listen(port, host, () => server.close(() => done(true)));
   });
 }

@@ -17,7 +17,7 @@ export interface Box {
   height: number;
 }
 
-/** Distance in pixels from the border of a shape: negative inside. */
+/** Distance in pixels from the border of a shape: negative inside. At most twice as large as the way to the border along a row. */
 export type Distance = (x: number, y: number) => number;
 
 export function createCanvas(width: number, height: number): Canvas {
@@ -34,24 +34,36 @@ export function toTone(value: number): number {
  * Only pixels of `bounds` change.
  */
 export function fillShape(canvas: Canvas, bounds: Box, distance: Distance, paint: (below: number, x: number, y: number) => number): void {
+  const { tones } = canvas;
   const left = Math.max(0, Math.floor(bounds.x - 1));
   const right = Math.min(canvas.width, Math.ceil(bounds.x + bounds.width + 1));
   const top = Math.max(0, Math.floor(bounds.y - 1));
   const bottom = Math.min(canvas.height, Math.ceil(bounds.y + bounds.height + 1));
   for (let y = top; y < bottom; y++) {
     const row = y * canvas.width;
-    for (let x = left; x < right; x++) {
+    for (let x = left; x < right;) {
       const cover = 0.5 - distance(x + 0.5, y + 0.5);
-      if (cover <= 0) continue;
-      const below = canvas.tones[row + x] ?? 0;
-      const above = paint(below, x, y);
-      canvas.tones[row + x] = cover >= 1 ? above : below + (above - below) * cover;
+      // So many pixels are as this one: all outside, or all inside.
+      const until = Math.min(right, x + Math.max(1, (Math.abs(cover - 0.5) - 0.5) >> 1));
+      if (cover > 0) {
+        for (let at = x; at < until; at++) {
+          const below = tones[row + at] ?? 0;
+          const above = paint(below, at, y);
+          tones[row + at] = cover >= 1 ? above : below + (above - below) * cover;
+        }
+      }
+      x = until;
     }
   }
 }
 
+/** As `Math.hypot`, which takes ten times as long because it cannot overflow. */
+export function length(x: number, y: number): number {
+  return Math.sqrt(x * x + y * y);
+}
+
 export function circle(centreX: number, centreY: number, radius: number): Distance {
-  return (x, y) => Math.hypot(x - centreX, y - centreY) - radius;
+  return (x, y) => length(x - centreX, y - centreY) - radius;
 }
 
 /** Exact on the axes and close enough elsewhere for a smooth edge. */
@@ -59,8 +71,8 @@ export function ellipse(centreX: number, centreY: number, radiusX: number, radiu
   return (x, y) => {
     const u = (x - centreX) / radiusX;
     const v = (y - centreY) / radiusY;
-    const reach = Math.hypot(u, v);
-    const slope = Math.hypot(u / radiusX, v / radiusY);
+    const reach = length(u, v);
+    const slope = length(u / radiusX, v / radiusY);
     return slope === 0 ? -Math.min(radiusX, radiusY) : (reach * (reach - 1)) / slope;
   };
 }
@@ -71,7 +83,7 @@ export function roundedBox(box: Box, radius: number): Distance {
   return (x, y) => {
     const u = Math.abs(x - box.x - halfWidth) - halfWidth + radius;
     const v = Math.abs(y - box.y - halfHeight) - halfHeight + radius;
-    return Math.hypot(Math.max(u, 0), Math.max(v, 0)) + Math.min(Math.max(u, v), 0) - radius;
+    return length(Math.max(u, 0), Math.max(v, 0)) + Math.min(Math.max(u, v), 0) - radius;
   };
 }
 

@@ -1,6 +1,6 @@
 /** The motifs of the images, painted over a whole canvas. All of them loop: `phase` 0 and 1 look the same. */
 
-import { around, circle, fillShape, toTone, type Canvas } from "./canvas.ts";
+import { around, circle, fillShape, length, toTone, type Canvas } from "./canvas.ts";
 import { between, integerBetween, type Random } from "./random.ts";
 
 /** Paints every pixel; `phase` runs from 0 to 1 over one loop of a video and is 0 in an image. */
@@ -23,7 +23,7 @@ export const ridges: Scene = (canvas, random, phase) => {
   };
   const glow = short * 0.55;
   fillPixels(canvas, (x, y) => {
-    const near = Math.hypot(x - sun.x, y - sun.y) / glow;
+    const near = length(x - sun.x, y - sun.y) / glow;
     return 0.46 + 0.3 * (y / height / horizon) + 0.2 / (1 + near * near * 2.2);
   });
   fillShape(canvas, around(sun.x, sun.y, sun.radius), circle(sun.x, sun.y, sun.radius), () => 255);
@@ -79,7 +79,7 @@ export const orbs: Scene = (canvas, random, phase) => {
     const lit = random() * TURN;
     const [litX, litY] = [Math.cos(lit) / radius, Math.sin(lit) / radius];
     fillShape(canvas, around(x, y, radius * 1.5), circle(x, y, radius * 1.5), (below, px, py) => {
-      const fall = Math.max(0, 1 - Math.hypot(px - x, py - y) / (radius * 1.5));
+      const fall = Math.max(0, 1 - length(px - x, py - y) / (radius * 1.5));
       return below * (1 - 0.24 * fall * fall);
     });
     fillShape(canvas, around(x, y, radius), circle(x, y, radius), (below, px, py) => {
