@@ -187,9 +187,9 @@ const inProcess = (name: string, test: TestOptions, vite: ViteUserConfig) => ({
   extends: false as const,
   test: {
     name,
-    // More than the two cores of a CI machine: a test and its runtime wait for each other in turns.
-    maxWorkers: 4,
-    // Four files share two cores, so the duration of one test says little. Tests of speed have their own assertions.
+    // More than the two cores of a CI machine: a test and its runtime wait for each other in turns. Each more starts a runtime: nine seconds of CPU.
+    maxWorkers: 3,
+    // Three files share two cores, so the duration of one test says little. Tests of speed have their own assertions.
     testTimeout: 30_000,
     ...test,
   },

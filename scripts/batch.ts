@@ -1,6 +1,6 @@
 /**
- * `npm run tools -- batch`: a batch of images through the sandbox on a whole gateway that is killed on the way. Checks that every line was made
- * and charged once and that the results are whole and in order. Options: `--lines 300 --kills 3 --minutes 8`.
+ * `npm run tools -- batch`: a batch of chats and images, three chats for each image, through the sandbox on a whole gateway that is killed on
+ * the way. Checks that every line was made and charged once and that the results are whole and in order. Options: `--lines 300 --kills 3 --minutes 8`.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -21,7 +21,9 @@ const { values } = parseArgs({
 });
 const lines = Number(values.lines);
 const kills = Number(values.kills);
+/** The price of an image, which is also more than a chat is held at. */
 const price = 0.03;
+const isImage = (at: number) => at % 4 === 0;
 
 interface BatchAnswer {
   id: string;
@@ -34,7 +36,8 @@ interface BatchAnswer {
 interface ResultLine {
   custom_id: string;
   status: string;
-  task: string;
+  task?: string;
+  response?: { id: string };
   cost: { charged: number };
   error?: { code: string; message: string };
 }
@@ -67,11 +70,12 @@ async function run(signal: AbortSignal): Promise<void> {
   const { data } = (await (await ask("/admin/accounts", { headers: admin })).json()) as { data: { id: string }[] };
   await ask(`/admin/accounts/${data[0]?.id}`, { method: "PATCH", headers: admin, body: JSON.stringify({ add: lines * price }) });
 
-  const line = (at: number) => ({
-    custom_id: `line-${at}`,
-    endpoint: "/v1/images/generations",
-    body: { model: "imgA-4", prompt: `Picture ${at}` },
+  const image = (prompt: string) => ({ endpoint: "/v1/images/generations", body: { model: "imgA-4", prompt } });
+  const chat = (content: string) => ({
+    endpoint: "/v1/chat/completions",
+    body: { model: "textA-1-mini", messages: [{ role: "user", content }], max_tokens: 100 },
   });
+  const line = (at: number) => ({ custom_id: `line-${at}`, ...(isImage(at) ? image(`Picture ${at}`) : chat(`Question ${at}`)) });
   const input = Array.from({ length: lines }, (_, at) => `${JSON.stringify(line(at))}\n`).join("");
   const file = (await (await ask("/v1/files", { method: "POST", body: input })).json()) as { id: string };
   const began = Date.now();
@@ -105,15 +109,16 @@ async function run(signal: AbortSignal): Promise<void> {
     .split("\n")
     .map((text) => JSON.parse(text) as ResultLine);
   const isInOrder = results.every(({ custom_id: own }, at) => own === `line-${at}`);
-  const tasks = new Set(results.map(({ task }) => task));
+  const made = new Set(results.map(({ task, response }) => task ?? response?.id));
+  const hasPrice = ({ charged }: ResultLine["cost"], at: number) => (isImage(at) ? charged === price : charged > 0 && charged < price);
   const charged = results.reduce((sum, { cost }) => sum + Math.round(cost.charged * 1e6), 0) / 1e6;
   const balance = (await (await ask("/v1/balance")).json()) as { used_balance: number };
   const faults = [
     ...(results.length === lines ? [] : [`${results.length} results`]),
     ...(isInOrder ? [] : ["the results are not in order"]),
-    ...(tasks.size === lines ? [] : [`${tasks.size} tasks`]),
+    ...(made.size === lines ? [] : [`${made.size} tasks and chats`]),
     ...(results.every(({ status }) => status === "completed") ? [] : [`${batch.counts.failed} lines failed: ${failures(results)}`]),
-    ...(Math.abs(charged - lines * price) < 1e-6 ? [] : [`the results are charged ${charged}`]),
+    ...(results.every(({ cost }, at) => hasPrice(cost, at)) ? [] : ["a line has another price"]),
     ...(Math.abs(balance.used_balance - charged) < 1e-6 ? [] : [`the key was charged ${balance.used_balance} for ${charged}`]),
   ];
   console.log(`${lines} lines in ${seconds.toFixed(1)} s, ${(lines / seconds).toFixed(1)} a second, ${killed} kills, charged ${charged}`);

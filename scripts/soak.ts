@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { CrashingGateway } from "./soak/crashing-gateway.ts";
+import { countTroubles, linesAbout } from "./soak/log.ts";
 import { soak } from "./soak/run.ts";
 import { interruption } from "./support/program.ts";
 import { stopSignal } from "./support/stop-signal.ts";
@@ -56,12 +57,12 @@ async function run(directory: string, options: ReturnType<typeof readOptions>): 
   try {
     const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, log }), interruption(stopping)]);
     log(
-      `the gateway's log has: ${[...gateway.log.troubles()].map(([name, count]) => `${name} ${count}`).join(", ") || "nothing for the operator"}`,
+      `the gateway's log has: ${[...countTroubles(gateway.logFile)].map(([name, count]) => `${name} ${count}`).join(", ") || "nothing for the operator"}`,
     );
     for (const [index, fault] of faults.slice(0, shownFaults).entries()) {
       console.error(`✗ ${fault}`);
       const task = index < explainedFaults && /task_[\w-]+/.exec(fault)?.[0];
-      for (const line of task ? gateway.log.linesAbout(task) : []) console.error(`    ${line}`);
+      for (const line of task ? linesAbout(gateway.logFile, task) : []) console.error(`    ${line}`);
     }
     if (faults.length > shownFaults) console.error(`✗ and ${faults.length - shownFaults} more`);
     log(

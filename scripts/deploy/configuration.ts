@@ -8,7 +8,7 @@ import { declared } from "../support/variables.ts";
 import { root } from "../support/wrangler.ts";
 import { markPresets } from "./marks.ts";
 import type { Choices } from "./options.ts";
-import { type Part, parts } from "./parts.ts";
+import { gateway, type Part, parts } from "./parts.ts";
 import { Stop } from "./stop.ts";
 
 /** A wrangler.toml, parsed. */
@@ -50,7 +50,7 @@ export function deployment(environment: string, choices: Choices): Deployment {
   const isAsked = (part: Part) => (choices.with as readonly string[] | undefined)?.includes(part.name) ?? false;
   const chosen = parts.filter((part) => (part.isAsked ? isAsked(part) : !choices.without?.includes(part.partOf ?? part.name)));
   const left = new Set(parts.filter((part) => !chosen.includes(part)).map((part) => readConfiguration(part).name));
-  const name = named(parts.filter((part) => !part.isOptional).map((part) => readConfiguration(part).name)[0] ?? "", environment);
+  const name = named(readConfiguration(gateway).name ?? "", environment);
   const workers = chosen.map((part): Worker => {
     const derived = derive(readConfiguration(part), part, environment, choices, left);
     const configuration = { ...derived, vars: { ...derived.vars, [markName]: name } };

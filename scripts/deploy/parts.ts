@@ -1,15 +1,13 @@
 /** The parts of a deployment: the Workers in their order of deployment, and settings that wrangler.toml cannot contain. */
 
-/** A Worker of the deployment. Add an entry here for a new one; its queues, buckets and databases are read from its wrangler.toml. */
+/** A Worker of the deployment; its queues, buckets and databases are read from its wrangler.toml. */
 export interface Part {
   /** Its name in `--without`. */
   name: string;
   /** Its wrangler.toml, relative to the project's root. */
   config: string;
-  /** The file that declares its variables and secrets, relative to the project's root. */
+  /** The file that declares its variables and secrets, relative to the project's root; it need not exist. */
   declarations: string;
-  /** True if a deployment works without it. */
-  isOptional: boolean;
   /** True if only `--with` and its name deploy it: it needs something of the operator's. */
   isAsked?: true;
   /** The part that alone uses it: both are left out together, by that part's name. */
@@ -26,89 +24,45 @@ export interface Part {
 export const extras = ["ai", "media", "email", "payments"] as const;
 type Extra = (typeof extras)[number];
 
-/** In the order of deployment: a Worker comes after those that it binds, the one with the public address last. */
-export const parts: Part[] = [
-  {
-    name: "sandbox",
-    config: "src/sandbox/wrangler.toml",
-    declarations: "src/sandbox/env.d.ts",
-    isOptional: true,
-    madeSecrets: {},
-    extras: {},
-  },
-  {
-    name: "auth",
-    config: "src/console/auth/wrangler.toml",
-    declarations: "src/console/auth/env.d.ts",
-    isOptional: true,
-    partOf: "console",
-    madeSecrets: {},
-    extras: { email: { send_email: [{ name: "MAIL" }] } },
-  },
-  {
-    name: "console",
-    config: "src/console/wrangler.toml",
-    declarations: "src/console/env.d.ts",
-    isOptional: true,
-    madeSecrets: { AUTH_SECRET: "random" },
-    extras: { email: { send_email: [{ name: "MAIL" }] }, media: { media: { binding: "MEDIA" } } },
-  },
-  {
-    name: "openai",
-    config: "src/facades/openai/wrangler.toml",
-    declarations: "src/facades/openai/env.d.ts",
-    isOptional: true,
-    madeSecrets: {},
-    extras: {},
-  },
-  {
-    name: "mcp",
-    config: "src/facades/mcp/wrangler.toml",
-    declarations: "src/facades/mcp/env.d.ts",
-    isOptional: true,
-    madeSecrets: {},
-    extras: {},
-  },
-  {
-    name: "marks",
-    config: "src/marks/wrangler.toml",
-    declarations: "src/marks/env.d.ts",
-    isOptional: true,
-    madeSecrets: {},
-    extras: {},
-  },
-  {
-    name: "operations",
-    config: "src/operations/wrangler.toml",
-    declarations: "src/operations/env.d.ts",
-    isOptional: true,
-    madeSecrets: {},
-    extras: { email: { send_email: [{ name: "MAIL" }] } },
-    onFreePlan: { DATABASE_MAX_MB: "500", LEDGER_MAX_MB: "125" },
-  },
-  {
-    name: "payments",
-    config: "src/payments/wrangler.toml",
-    declarations: "src/payments/env.d.ts",
-    isOptional: true,
-    isAsked: true,
-    madeSecrets: {},
-    extras: {},
-  },
-  {
-    name: "gateway",
-    config: "wrangler.toml",
-    declarations: "src/env.d.ts",
-    isOptional: false,
-    madeSecrets: { ASSET_SIGNING_SECRET: "random", SEALING_KEY: "random", ADMIN_TOKEN: "random", RECEIPT_SIGNING_KEY: "ed25519" },
-    extras: { ai: { ai: { binding: "AI" } }, media: { media: { binding: "MEDIA" } } },
-  },
+const email = { send_email: [{ name: "MAIL" }] };
+const media = { media: { binding: "MEDIA" } };
+
+/** A Worker behind the gateway, which a deployment works without. */
+const behind = (name: string, folder: string, more: Partial<Part> = {}): Part => ({
+  name,
+  config: `${folder}/wrangler.toml`,
+  declarations: `${folder}/env.d.ts`,
+  madeSecrets: {},
+  extras: {},
+  ...more,
+});
+
+/** The one with the public address, which every deployment has. */
+export const gateway: Part = {
+  name: "gateway",
+  config: "wrangler.toml",
+  declarations: "src/env.d.ts",
+  madeSecrets: { ASSET_SIGNING_SECRET: "random", SEALING_KEY: "random", ADMIN_TOKEN: "random", RECEIPT_SIGNING_KEY: "ed25519" },
+  extras: { ai: { ai: { binding: "AI" } }, media },
+};
+
+/** Add an entry here for a new Worker, after those that it binds. */
+const others = [
+  behind("sandbox", "src/sandbox"),
+  behind("auth", "src/console/auth", { partOf: "console", extras: { email } }),
+  behind("console", "src/console", { madeSecrets: { AUTH_SECRET: "random" }, extras: { email, media } }),
+  behind("openai", "src/facades/openai"),
+  behind("mcp", "src/facades/mcp"),
+  behind("marks", "src/marks"),
+  behind("operations", "src/operations", { extras: { email }, onFreePlan: { DATABASE_MAX_MB: "500", LEDGER_MAX_MB: "125" } }),
+  behind("payments", "src/payments", { isAsked: true }),
 ];
 
+/** In the order of deployment: a Worker comes after those that it binds, the gateway last. */
+export const parts: Part[] = [...others, gateway];
+
 /** The names that `--without` knows. */
-export const leavable = parts
-  .filter(({ isOptional, isAsked, partOf }) => isOptional && !isAsked && partOf === undefined)
-  .map(({ name }) => name);
+export const leavable = others.filter(({ isAsked, partOf }) => !isAsked && partOf === undefined).map(({ name }) => name);
 
 /** Lifecycle rules by binding: the days after which the bucket deletes what a crash left behind under each prefix; see docs/deploy.md. Callers' files exist for seven days at most. */
 export const expiringPrefixes: Record<string, Record<string, number>> = { ASSETS: { "assets/": 1, "inputs/": 1, "files/": 8 } };

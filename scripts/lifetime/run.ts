@@ -1,14 +1,14 @@
 /** One lifetime of a deployment, decided by a seed: load, crashes, an upgrade, archive steps, a restored database, and a check of every unit at the end. */
 
-import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bundle } from "../support/bundles.ts";
+import { migrationNames } from "../support/migrations.ts";
 import { root } from "../support/wrangler.ts";
 import { MixedGateway, type Modules } from "../../test/programs/support/mixed-gateway.ts";
 import { Random } from "../support/random.ts";
-import { readReleased, type Released } from "../support/released.ts";
+import { bundledModules, readReleased, type Released } from "../support/released.ts";
 import { auditFaults, finalFaults, readEntries } from "./accounting.ts";
 import { Callers } from "./callers.ts";
 
@@ -26,23 +26,11 @@ export interface Revisions {
 }
 
 /** The bundles that a lifetime runs. */
-export async function buildRevisions(): Promise<Revisions> {
-  const build = async (config: string, main: string): Promise<Modules> => {
-    const folder = await mkdtemp(join(tmpdir(), "gateway-bundle-"));
-    try {
-      const script = await bundle(config, main, folder);
-      const names = (await readdir(folder)).filter((name) => /\.(?:js|txt)$/.test(name));
-      return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await readFile(join(script, "..", name), "utf8")])));
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  };
-  return {
-    released: await readReleased(),
-    gateway: await build("wrangler.toml", "src/worker.ts"),
-    operations: await build("src/operations/wrangler.toml", "worker.ts"),
-  };
-}
+export const buildRevisions = async (): Promise<Revisions> => ({
+  released: await readReleased(),
+  gateway: await bundledModules("wrangler.toml", "src/worker.ts"),
+  operations: await bundledModules("src/operations/wrangler.toml", "worker.ts"),
+});
 
 /** The counts of a lifetime, for its report. */
 export interface Lived {
@@ -159,7 +147,7 @@ class Lifetime {
   /** The migrations that the database does not have yet: those of the release, or all. */
   async #migrate(isOld: boolean): Promise<void> {
     const { migrations } = this.#revisions.released;
-    const all = (await readdir(join(root, "migrations"))).filter((name) => name.endsWith(".sql")).sort();
+    const all = await migrationNames(join(root, "migrations"));
     const missing = (isOld ? migrations : all).filter((name) => !this.#applied.includes(name));
     await this.gateway.migrate(missing);
     this.#applied.push(...missing);

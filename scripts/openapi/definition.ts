@@ -44,6 +44,16 @@ export interface Answer {
 /** An error code with its HTTP status on this path, if that differs from the code's default. */
 export type Failure = ErrorCode | { code: ErrorCode; status: number };
 
+/** The errors of everything that names a model and has a price. */
+export const ofPrice: Failure[] = [
+  "model_not_found",
+  "model_not_available",
+  "unsupported_parameter",
+  "cost_limit_exceeded",
+  "insufficient_quota",
+  "budget_exceeded",
+];
+
 export interface Operation {
   /** `operationId`: a suitable method name. */
   id: string;
@@ -71,14 +81,31 @@ export interface Operation {
 /** By method and path: `GET /v1/tasks/{task_id}`. */
 export type Operations = Record<string, Operation>;
 
+/** An operation among others of the same tag, unless it has its own. */
+export type Untagged = Omit<Operation, "tag"> & Partial<Pick<Operation, "tag">>;
+
+/** Operations with the tag that they share. */
+export const tagged = (tag: Tag, operations: Record<string, Untagged>): Operations =>
+  Object.fromEntries(Object.entries(operations).map(([name, operation]) => [name, { tag, ...operation }]));
+
+/** Operations of the admin API. */
+export const operators = (operations: Record<string, Omit<Untagged, "security">>): Operations =>
+  tagged("admin", Object.fromEntries(Object.entries(operations).map(([name, operation]) => [name, { ...operation, security: "admin" }])));
+
 /** A JSON answer or body. */
-export const json = (schema: z.ZodMiniType | BodyName, examples: Examples): Record<"application/json", Media> => ({
+export const json = (schema: NonNullable<Media["schema"]>, examples: Examples): Record<"application/json", Media> => ({
   "application/json": { schema, examples },
 });
 
 /** An answer with a JSON body; `headers` are those in addition to the ones of every answer. */
-export const answer = (description: string, schema: z.ZodMiniType, examples: Examples, headers?: HeaderName[]): Answer => ({
+export const answer = (description: string, schema: NonNullable<Media["schema"]>, examples: Examples, headers?: HeaderName[]): Answer => ({
   description,
   ...(headers && { headers }),
   content: json(schema, examples),
+});
+
+/** The answer to a request whose `If-None-Match` is right. */
+export const notModified = (...more: HeaderName[]): Answer => ({
+  description: "Nothing has changed since the answer with this `ETag`.",
+  headers: ["etag", "cache-control", ...more],
 });

@@ -1,12 +1,9 @@
-/** The gateway of a run with its processes: started, killed at once with all of them, restarted on its state. */
+/** The gateway of a run: started, killed at once with all of its processes, restarted on its state. */
 
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { startGateway, type Gateway } from "../support/gateway.ts";
 import { claimPort } from "../support/port.ts";
-import { descendants, listProcesses, type Process } from "../support/processes.ts";
-import { errorCode } from "../support/faults.ts";
-import { LogKeeper } from "./log-keeper.ts";
 
 /** One crash: when the gateway was killed, and when it answered again. */
 export interface Crash {
@@ -24,19 +21,23 @@ export interface CrashingGatewayOptions {
 /** A gateway that always uses the same address while it runs. */
 export class CrashingGateway {
   readonly baseUrl: string;
-  readonly log: LogKeeper;
+  /** The persistent state. */
+  readonly stateDir: string;
+  /** The log of all its lives: a process's last lines show why it ended. */
+  readonly logFile: string;
   readonly crashes: Crash[] = [];
   /** How many times it has ended unexpectedly. */
   unaskedEnds = 0;
-  readonly #options: CrashingGatewayOptions;
+  readonly #signal: AbortSignal;
   readonly #port: number;
   #running: Gateway | undefined;
 
-  private constructor(options: CrashingGatewayOptions, port: number) {
-    this.#options = options;
+  private constructor({ directory, signal }: CrashingGatewayOptions, port: number) {
+    this.#signal = signal;
     this.#port = port;
     this.baseUrl = `http://127.0.0.1:${port}`;
-    this.log = new LogKeeper(join(options.directory, "gateway.log"));
+    this.stateDir = join(directory, "state");
+    this.logFile = join(directory, "gateway.log");
   }
 
   /** Starts it for the first time. */
@@ -46,11 +47,6 @@ export class CrashingGateway {
     const gateway = new CrashingGateway(options, await claimPort(0));
     await gateway.#start();
     return gateway;
-  }
-
-  /** The directory of the persistent state. */
-  get stateDir(): string {
-    return join(this.#options.directory, "state");
   }
 
   /** True while it accepts requests. */
@@ -68,8 +64,7 @@ export class CrashingGateway {
     const running = this.#running;
     this.#running = undefined;
     this.crashes.push({ at: Date.now(), upAt: Number.POSITIVE_INFINITY });
-    await killDescendants();
-    await running?.stop();
+    await running?.kill();
   }
 
   /** Restarts it on the state after the crash; returns the crash. Throws if there was none. */
@@ -86,47 +81,16 @@ export class CrashingGateway {
     const running = this.#running;
     this.#running = undefined;
     await running?.stop();
-    this.log.close();
   }
 
   async #start(): Promise<void> {
-    const { signal } = this.#options;
-    const env = { RATE_LIMITS: "off" };
-    const gateway = await startGateway({ port: this.#port, stateDir: this.stateDir, env, quiet: true, signal });
-    this.log.follow(`life ${this.crashes.length + 1}`, () => gateway.log());
+    const onLine = (line: string) => appendFileSync(this.logFile, `${line}\n`);
+    onLine(`\n=== life ${this.crashes.length + 1} (${new Date().toISOString()})`);
+    const options = { port: this.#port, stateDir: this.stateDir, env: { RATE_LIMITS: "off" }, quiet: true, onLine, signal: this.#signal };
+    const gateway = await startGateway(options);
     this.#running = gateway;
     void gateway.exited.then(() => {
       if (this.#running === gateway) this.unaskedEnds++;
     });
   }
-}
-
-const goneWithinMs = 5_000;
-
-/** Kills every descendant of this process at once with SIGKILL, and waits until they have ended. Returns their number. */
-async function killDescendants(): Promise<number> {
-  const killed = descendants(process.pid).filter(({ isZombie }) => !isZombie);
-  for (const { pid } of killed) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch (error) {
-      // It ended together with its parent.
-      if (errorCode(error) !== "ESRCH") throw error;
-    }
-  }
-  for (const deadline = Date.now() + goneWithinMs; ; await sleep(50)) {
-    const left = survivors(killed);
-    if (left.length === 0) return killed.length;
-    if (Date.now() > deadline)
-      throw new Error(`still there after SIGKILL: ${left.map(({ pid, command }) => `${pid} ${command}`).join("; ")}`);
-  }
-}
-
-/** Orphans have a new parent: they are identified by their id and command. */
-function survivors(killed: readonly Process[]): Process[] {
-  const now = new Map(listProcesses().map((one) => [one.pid, one]));
-  return killed.filter(({ pid, command }) => {
-    const same = now.get(pid);
-    return same !== undefined && !same.isZombie && same.command === command;
-  });
 }

@@ -34,6 +34,8 @@ export interface GatewayOptions {
   models?: string;
   /** True does not print the running gateway's log. */
   quiet?: boolean;
+  /** Gets each line of the log from the start on, until the log is printed. */
+  onLine?: (line: string) => void;
   /** Aborts the start. */
   signal?: AbortSignal;
 }
@@ -90,6 +92,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const listen = ["--ip", host, "--port", String(port), "--inspector-port", "0", "--show-interactive-dev-session=false"];
   const local = ["--local", "--persist-to", stateDir, "--env-file", variablesFile];
   const wrangler = startWrangler(["dev", ...workers, ...listen, ...local], stateDir, environment);
+  const { onLine } = options;
+  if (onLine)
+    wrangler.forward((line) => {
+      onLine(line);
+      return undefined;
+    });
   const stop = async () => {
     await wrangler.stop();
     await rm(variablesFile, { force: true });

@@ -45,24 +45,26 @@ export async function newEnvironment(environment: string, signal?: AbortSignal):
 
 /** Installs packages for an interpreter. Modules are compiled when they are first imported, because most never are. */
 export async function install(interpreter: string, packages: string[], signal?: AbortSignal): Promise<void> {
-  const options = ["--python", interpreter, "--disable-pip-version-check", "install", "--quiet", "--no-compile"];
-  commonPip ??= makeCommonPip(signal);
-  await run(await commonPip, ["-m", "pip", ...options, ...packages], { signal, maxBuffer: 64 * 1024 * 1024 });
+  commonUv ??= makeCommonUv(signal);
+  await run(await commonUv, ["pip", "install", "--quiet", "--python", interpreter, ...packages], { signal, maxBuffer: 64 * 1024 * 1024 });
 }
 
-let commonPip: Promise<string> | undefined;
+/** 38 packages take 3 seconds, 1.1 of them of CPU; with pip 26 and 15.8. */
+const uv = "uv==0.13.9";
+let commonUv: Promise<string> | undefined;
 
-/** The interpreter of the environment whose pip installs for all others. */
-async function makeCommonPip(signal?: AbortSignal): Promise<string> {
-  const environment = join(shared, "pip");
+/** The program that installs for all environments, in one of its own. */
+async function makeCommonUv(signal?: AbortSignal): Promise<string> {
+  const environment = join(shared, uv.replace("==", "-"));
   if (!existsSync(environment)) {
     await mkdir(shared, { recursive: true });
-    const made = await mkdtemp(join(shared, "pip-"));
+    const made = await mkdtemp(join(shared, "uv-"));
     await venv([made], signal);
+    await run(programIn(made, "python"), ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", uv], { signal });
     // Another process may have created it in the meantime: the first one is used.
     await rename(made, environment).catch(() => rm(made, { recursive: true, force: true }));
   }
-  return programIn(environment, "python");
+  return programIn(environment, "uv");
 }
 
 async function venv(args: string[], signal?: AbortSignal): Promise<void> {

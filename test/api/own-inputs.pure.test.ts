@@ -1,7 +1,6 @@
 /** What of an own input is a file, and inputs that cannot be checked or priced in a short time. */
 
 import { expect, test } from "vitest";
-import { newFileId } from "../../src/base/ids.ts";
 import { parseOwnBody } from "../../src/catalog/own-body.ts";
 import { toRule } from "../../src/catalog/own-price.ts";
 
@@ -19,7 +18,7 @@ test.each(Object.keys(properties).filter((name) => name !== "prompt" && name !==
 });
 
 test("a text that is nothing but a file is one in every field; others are texts", () => {
-  const id = newFileId("A".repeat(43));
+  const id = `file_${"A".repeat(55)}`;
   expect(parse({ prompt: inline, style: ` ${id} ` }).files.map(({ at }) => at)).toEqual([["prompt"], ["style"]]);
   expect(parse({ prompt: `a picture of ${id}`, style: "data: none" }).files).toEqual([]);
   expect(parse({ style: id }, { style: { enum: [id] } }).files).toEqual([]);

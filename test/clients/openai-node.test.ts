@@ -27,7 +27,8 @@ async function poll(client: Now, id: string): Promise<Now.Video> {
   }
 }
 
-test.each(versions)("%s: a video is made, downloaded, remixed, listed and deleted", async (_, OpenAI) => {
+// Videos of the sandbox take seconds, in which the next test can begin.
+test.concurrent.each(versions)("%s: a video is made, downloaded, remixed, listed and deleted", async (_, OpenAI) => {
   const account = await newAccount();
   const client = new OpenAI(account);
   const { id } = await client.videos.create({ model: "sora-2", prompt: "A hare on a hill", seconds: "4", size: "1280x720" });
@@ -48,7 +49,7 @@ test.each(versions)("%s: a video is made, downloaded, remixed, listed and delete
   expect(await account.used()).toBe(0.8);
 });
 
-test.each(versions)("%s: images as URLs and as bytes, edits of files, a video from a file", async (_, OpenAI) => {
+test.concurrent.each(versions)("%s: images as URLs and as bytes, edits of files, a video from a file", async (_, OpenAI) => {
   const account = await newAccount();
   const client = new OpenAI(account);
   const { data: urls } = await client.images.generate({ model: "dall-e-3", prompt: "A hare", size: "1024x1792" });
@@ -64,6 +65,25 @@ test.each(versions)("%s: images as URLs and as bytes, edits of files, a video fr
   const { id } = await client.videos.create({ model: "sora-2", prompt: "The hare runs", input_reference: await file() });
   expect((await poll(client, id)).status).toBe("completed");
   expect(await account.used()).toBe(0.6);
+});
+
+test.concurrent("of 2026: a character is created from a video of the gateway, and used in another one", async () => {
+  const account = await newAccount();
+  const client = new Now(account);
+  const source = await poll(client, (await client.videos.create({ model: "sora-2", prompt: "A hare on a hill", seconds: "4" })).id);
+  const video = await toFile(await client.videos.downloadContent(source.id), "hare.mp4", { type: "video/mp4" });
+  const character = await client.videos.createCharacter({ name: "Harold the hare", video });
+  expect(character).toEqual({ id: expect.stringMatching(/^ch_/), created_at: expect.any(Number), name: "Harold the hare" });
+  expect(await client.videos.getCharacter(character.id!)).toEqual(character);
+  // The client sends fields that its types do not have, in its own format.
+  const fields = { model: "sora-2", prompt: "Harold the hare runs", seconds: "4" as const, characters: [{ id: character.id }] };
+  const { id, prompt } = await client.videos.create(fields);
+  expect(prompt).toMatch(/^@[\w.]+ runs$/);
+  expect((await poll(client, id)).status).toBe("completed");
+  expect(await account.used()).toBe(0.85);
+  await expect(client.videos.getCharacter("ch_unknown")).rejects.toBeInstanceOf(NotFoundError);
+  const broken = client.videos.createCharacter({ name: "Harold", video: await toFile(Buffer.from("no video"), "hare.mp4") });
+  await expect(broken).rejects.toMatchObject({ status: 400, param: "video" });
 });
 
 test.each(versions)("%s: a batch of images: its file, its results, its list, and another one that is cancelled", async (_, OpenAI) => {
@@ -110,25 +130,6 @@ test.each(versions)("%s: a batch of images: its file, its results, its list, and
   expect(files).toContain(file.id);
   expect(await client.files.delete(file.id)).toMatchObject({ id: file.id, deleted: true });
   await expect(client.files.retrieve(file.id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
-});
-
-test("of 2026: a character is created from a video of the gateway, and used in another one", async () => {
-  const account = await newAccount();
-  const client = new Now(account);
-  const source = await poll(client, (await client.videos.create({ model: "sora-2", prompt: "A hare on a hill", seconds: "4" })).id);
-  const video = await toFile(await client.videos.downloadContent(source.id), "hare.mp4", { type: "video/mp4" });
-  const character = await client.videos.createCharacter({ name: "Harold the hare", video });
-  expect(character).toEqual({ id: expect.stringMatching(/^ch_/), created_at: expect.any(Number), name: "Harold the hare" });
-  expect(await client.videos.getCharacter(character.id!)).toEqual(character);
-  // The client sends fields that its types do not have, in its own format.
-  const fields = { model: "sora-2", prompt: "Harold the hare runs", seconds: "4" as const, characters: [{ id: character.id }] };
-  const { id, prompt } = await client.videos.create(fields);
-  expect(prompt).toMatch(/^@[\w.]+ runs$/);
-  expect((await poll(client, id)).status).toBe("completed");
-  expect(await account.used()).toBe(0.85);
-  await expect(client.videos.getCharacter("ch_unknown")).rejects.toBeInstanceOf(NotFoundError);
-  const broken = client.videos.createCharacter({ name: "Harold", video: await toFile(Buffer.from("no video"), "hare.mp4") });
-  await expect(broken).rejects.toMatchObject({ status: 400, param: "video" });
 });
 
 test.each(versions)("%s: a client that times out and retries is charged once", async (_, OpenAI) => {

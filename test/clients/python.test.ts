@@ -7,7 +7,7 @@ const agents = ["pydantic-ai", "agents", "instructor", "agno"];
 
 installBefore(["openai-2026", "openai-2025", "c2pa", "s3-server", ...agents]);
 
-test.each(["openai-2026", "openai-2025"])("%s", { timeout: 600_000 }, async (environment) => {
+test.concurrent.each(["openai-2026", "openai-2025"])("%s", { timeout: 600_000 }, async (environment) => {
   // Two videos, two images, an edit, a video from an image, and the image whose request a client with a short timeout repeats. The cost of
   // chats is negligible beside it.
   expect(await runScript(environment, "openai_client.py")).toBeCloseTo(1.36, 2);

@@ -9,7 +9,7 @@ import { BufferSource, Input, MP4 } from "mediabunny";
 import { expect, onTestFinished, test } from "vitest";
 import { root } from "../../scripts/support/wrangler.ts";
 import { printed, runScript, survivors } from "./scripts-child.ts";
-import { descendants } from "../../scripts/support/processes.ts";
+import { descendants } from "./support/processes.ts";
 
 async function temporary(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "scripts-demo-rescue-"));

@@ -7,7 +7,7 @@ import { decode } from "fast-png";
 import { BufferSource, Input, MP4 } from "mediabunny";
 import { expect, onTestFinished, test } from "vitest";
 import { printed, runScript, survivors } from "./scripts-child.ts";
-import { descendants } from "../../scripts/support/processes.ts";
+import { descendants } from "./support/processes.ts";
 
 const files = [
   "character.png",

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/mini";
 import { claimPort } from "../../scripts/support/port.ts";
 import { printed, runScript, survivors, type RunningScript } from "./scripts-child.ts";
-import { descendants } from "../../scripts/support/processes.ts";
+import { descendants } from "./support/processes.ts";
 
 const startMs = 120_000;
 const apiKeyLine = /^API_KEY=(sk-\w+)$/m;

@@ -1,9 +1,10 @@
 /** An upgrade with running work: the released revision and this one share the state, with tasks in each state, and every task ends correctly. */
 
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
+import { migrationNames } from "../../scripts/support/migrations.ts";
 import { root } from "../../scripts/support/wrangler.ts";
 import { buildRevisions, live } from "../../scripts/lifetime/run.ts";
 import { HeldUpstream, stopped } from "./support/held-upstream.ts";
@@ -130,7 +131,7 @@ async function readEnded(seen: string[]): Promise<string[]> {
 
 test("tasks in each state end correctly while the Worker and its objects have different revisions", async () => {
   const { released, gateway: current } = await revisions;
-  const migrations = (await readdir(join(root, "migrations"))).filter((name) => name.endsWith(".sql")).sort();
+  const migrations = await migrationNames(join(root, "migrations"));
   const all = new Map<string, string>();
   const phases = [
     { worker: released.modules, objects: released.modules },

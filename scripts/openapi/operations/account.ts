@@ -3,7 +3,7 @@
 import { balance, characterList, usageList } from "../../../src/api/schema/account.ts";
 import { modelEntry, modelList } from "../../../src/api/schema/models.ts";
 import { pageQuery, usageQuery } from "../../../src/api/schema/queries.ts";
-import { answer, json, type Operation, type Operations } from "../definition.ts";
+import { answer, json, notModified, tagged, type Untagged } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
 const model = {
@@ -26,11 +26,8 @@ const model = {
   price: { image: 0.03, image_hd: 0.06 },
 };
 
-const notModified = { description: "Nothing has changed since the answer with this `ETag`.", headers: ["etag", "cache-control"] } as const;
-
-const balanceOperation = (id: string, summary: string, description: string): Operation => ({
+const balanceOperation = (id: string, summary: string, description: string): Untagged => ({
   id,
-  tag: "account",
   summary,
   description,
   answers: {
@@ -48,7 +45,7 @@ const balanceOperation = (id: string, summary: string, description: string): Ope
 const ofKey = "What the calling key has left and has used.";
 const ofAccount = "What the account has left and has used.";
 
-export const account: Operations = {
+export const account = tagged("account", {
   "GET /v1/models": {
     id: "listModels",
     tag: "models",
@@ -57,7 +54,7 @@ export const account: Operations = {
     headers: ["If-None-Match"],
     answers: {
       200: answer("Every model with a usable route.", modelList, { models: { object: "list", data: [model] } }, ["etag", "cache-control"]),
-      304: { ...notModified, headers: [...notModified.headers] },
+      304: notModified(),
     },
   },
   "GET /v1/models/{model}": {
@@ -67,7 +64,7 @@ export const account: Operations = {
     headers: ["If-None-Match"],
     answers: {
       200: answer("The model.", modelEntry, { model }, ["etag", "cache-control", "sunset"]),
-      304: { ...notModified, headers: [...notModified.headers, "sunset"] },
+      304: notModified("sunset"),
     },
     errors: [{ code: "model_not_found", status: 404 }],
   },
@@ -102,7 +99,6 @@ export const account: Operations = {
   ),
   "GET /v1/usage": {
     id: "getUsage",
-    tag: "account",
     summary: "Usage by day, model, key or reference",
     description: "What the account was charged, at most 92 days in one request. Days are in UTC.",
     query: usageQuery(),
@@ -121,4 +117,4 @@ export const account: Operations = {
     },
     violation: { param: "from", rule: "bad_date" },
   },
-};
+});

@@ -3,16 +3,14 @@
 import { codeList, codeSeries } from "../../../src/api/schema/admin.ts";
 import { newCodes } from "../../../src/api/schema/bodies.ts";
 import { codesQuery } from "../../../src/api/schema/queries.ts";
-import { answer, type Operation, type Operations } from "../definition.ts";
+import { answer, operators } from "../definition.ts";
 import * as example from "../examples/index.ts";
-
-const forOperator = (operation: Omit<Operation, "tag" | "security">): Operation => ({ ...operation, tag: "admin", security: "admin" });
 
 const given = { amount: 25, note: "Autumn fair" };
 const at = { created_at: 1_795_305_600, expires_at: 1_827_000_000 };
 
-export const adminCodes: Operations = {
-  "POST /admin/codes": forOperator({
+export const adminCodes = operators({
+  "POST /admin/codes": {
     id: "createCodes",
     summary: "Make prepaid codes",
     description:
@@ -33,8 +31,8 @@ export const adminCodes: Operations = {
       }),
     },
     violation: { param: "count", rule: "required" },
-  }),
-  "GET /admin/codes": forOperator({
+  },
+  "GET /admin/codes": {
     id: "listCodes",
     summary: "List prepaid codes",
     description: "In the order of their ids; `series` shows those of one request.",
@@ -53,13 +51,13 @@ export const adminCodes: Operations = {
         }),
       }),
     },
-  }),
-  "DELETE /admin/codes/{code}": forOperator({
+  },
+  "DELETE /admin/codes/{code}": {
     id: "revokeCode",
     summary: "Revoke prepaid codes",
     description: "A code, or every code of a series that was not redeemed.",
     body: "none",
     answers: { 204: { description: "None of them can be redeemed any more." } },
     errors: ["code_redeemed"],
-  }),
-};
+  },
+});

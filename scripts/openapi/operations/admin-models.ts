@@ -4,10 +4,8 @@ import { modelDraft, modelEntry, soldModels } from "../../../src/api/schema/admi
 import { modelRollback, newModelDraft } from "../../../src/api/schema/bodies.ts";
 import { modelChangeQuery } from "../../../src/api/schema/queries.ts";
 import { entryFields } from "../../../src/catalog/entries.ts";
-import { answer, type Operation, type Operations } from "../definition.ts";
+import { answer, operators } from "../definition.ts";
 import * as example from "../examples/index.ts";
-
-const forOperator = (operation: Omit<Operation, "tag" | "security">): Operation => ({ ...operation, tag: "admin", security: "admin" });
 
 const routes = [{ provider: "openai", model: "gpt-6.1-sol" }];
 const entry = { kind: "text", price: { input: 1.5, output: 6 }, routes };
@@ -36,20 +34,20 @@ const unknown = { code: "model_not_found", status: 404 } as const;
 const change =
   "`revision` is the one that the change is based on, as `GET` returned it. If the model was changed meanwhile, or has an entry and no `revision` is given, the answer is 409 and names the newest revision and each field that it changed. A change is live everywhere within ten seconds; accepted tasks keep their price and routes.";
 
-export const adminModels: Operations = {
-  "GET /admin/models": forOperator({
+export const adminModels = operators({
+  "GET /admin/models": {
     id: "listSoldModels",
     summary: "List models with prices and routes",
     description: "Also hidden ones.",
     answers: { 200: answer("All models.", soldModels, { models: example.page(sold) }) },
-  }),
-  "GET /admin/models/{model}": forOperator({
+  },
+  "GET /admin/models/{model}": {
     id: "getModelEntry",
     summary: "Show a model's entry",
     answers: { 200: entryAnswer("The operator's entry, the model as it is sold, and its revisions.") },
     errors: [unknown],
-  }),
-  "PUT /admin/models/{model}": forOperator({
+  },
+  "PUT /admin/models/{model}": {
     id: "putModelEntry",
     summary: "Add or change a model",
     description: `A text model needs \`price\` and \`routes\`; an image or video model also \`body\`. An entry with the id of a built-in model has only what differs: \`price\`, \`routes\`, \`state\`, times. \`body\` is \`like:\` and the id of a built-in model: its body, defaults and limits; or the JSON Schema of the upstream's own input, with a \`price\` that reads its fields (\`docs/models.md\`). \`price\` has balance units by what is counted, as in \`/v1/models\`; a name with \`_x\` is a factor: \`second\`, \`1080p_x\`. \`retires\` of a route is the day on which the maker ends the upstream model: from its beginning (UTC) the route is passed over. \`cost\` of a route is what an attempt costs you, by the names of prices, or by what the maker reports: \`input\`, \`cached_input\` and \`output\` tokens in millions, \`run_second\` of its machine, \`usd\` of its own cost report; \`bills_failures\` says that it bills failed and refused work too. \`first_without_images\` puts a route before the others for requests without images and characters. ${change}`,
@@ -80,8 +78,8 @@ export const adminModels: Operations = {
     answers: { 200: entryAnswer("The entry as it is now, or as it would be."), 201: entryAnswer("The first entry of this model.") },
     errors: ["conflict"],
     violation: { param: "price.input", rule: "required" },
-  }),
-  "DELETE /admin/models/{model}": forOperator({
+  },
+  "DELETE /admin/models/{model}": {
     id: "deleteModelEntry",
     summary: "Remove a model's entry",
     description: `A built-in model is as it was built in; another one is not sold any more. ${change}`,
@@ -89,8 +87,8 @@ export const adminModels: Operations = {
     body: "none",
     answers: { 204: { description: "The entry is removed." } },
     errors: ["conflict", unknown],
-  }),
-  "POST /admin/model_drafts": forOperator({
+  },
+  "POST /admin/model_drafts": {
     id: "draftModelEntry",
     summary: "Begin an entry with a maker's schema",
     description:
@@ -112,8 +110,8 @@ export const adminModels: Operations = {
       }),
     },
     violation: { param: "model", rule: "maker_no_schema" },
-  }),
-  "POST /admin/models/{model}/rollback": forOperator({
+  },
+  "POST /admin/models/{model}/rollback": {
     id: "rollBackModelEntry",
     summary: "Return to an earlier revision",
     description: `The earlier entry is checked again and becomes the newest revision. ${change}`,
@@ -122,5 +120,5 @@ export const adminModels: Operations = {
     answers: { 200: entryAnswer("The entry as it is now, or as it would be.") },
     errors: ["conflict", unknown],
     violation: { param: "revision", rule: "not_one_of" },
-  }),
-};
+  },
+});

@@ -4,35 +4,34 @@ import { account, accountList, audit, invitation, margins, reconciliation, testA
 import { accountChange, keyChange, newAccount, newKey } from "../../../src/api/schema/bodies.ts";
 import { apiKey, apiKeyList, newApiKey } from "../../../src/api/schema/keys.ts";
 import { accountsQuery, auditQuery, marginsQuery, reconcileQuery } from "../../../src/api/schema/queries.ts";
-import { answer, json, type Operation, type Operations } from "../definition.ts";
+import { answer, json, operators } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
-const forOperator = (operation: Omit<Operation, "tag" | "security">): Operation => ({ ...operation, tag: "admin", security: "admin" });
 const accountAnswer = (description: string) => ({ description, content: json(account, { account: example.account }) });
 const badQuota = { param: "quota", rule: "bad_amount" };
 
-export const admin: Operations = {
-  "POST /admin/accounts": forOperator({
+export const admin = operators({
+  "POST /admin/accounts": {
     id: "createAccount",
     summary: "Create an account",
     body: { schema: newAccount(), examples: { account: { email: "mara@shop.example", name: "Mara's shop", quota: 100 } } },
     answers: { 201: accountAnswer("The account.") },
     errors: ["conflict"],
     violation: badQuota,
-  }),
-  "GET /admin/accounts": forOperator({
+  },
+  "GET /admin/accounts": {
     id: "listAccounts",
     summary: "List accounts",
     description: "In the order of their ids.",
     query: accountsQuery(),
     answers: { 200: answer("A page of accounts.", accountList, { accounts: example.page(example.account) }) },
-  }),
-  "GET /admin/accounts/{account_id}": forOperator({
+  },
+  "GET /admin/accounts/{account_id}": {
     id: "getAccount",
     summary: "Show an account",
     answers: { 200: accountAnswer("The account.") },
-  }),
-  "PATCH /admin/accounts/{account_id}": forOperator({
+  },
+  "PATCH /admin/accounts/{account_id}": {
     id: "changeAccount",
     summary: "Change an account",
     description:
@@ -40,8 +39,8 @@ export const admin: Operations = {
     body: { schema: accountChange(), examples: { add: { add: 50 }, disable: { disabled: true } } },
     answers: { 200: accountAnswer("The account as it is now.") },
     violation: { param: "quota", rule: "below_use" },
-  }),
-  "DELETE /admin/accounts/{account_id}": forOperator({
+  },
+  "DELETE /admin/accounts/{account_id}": {
     id: "eraseAccount",
     summary: "Erase an account and its owner",
     description:
@@ -51,8 +50,8 @@ export const admin: Operations = {
       202: { description: "The account is erased. The files and records of its tasks are deleted within the next minutes." },
       204: { description: "The account is erased." },
     },
-  }),
-  "POST /admin/accounts/{account_id}/keys": forOperator({
+  },
+  "POST /admin/accounts/{account_id}/keys": {
     id: "createKey",
     summary: "Create an API key",
     description: "`models`, `kinds` and `max_open_tasks` narrow what it may be used for.",
@@ -71,13 +70,13 @@ export const admin: Operations = {
     },
     errors: ["too_many_keys"],
     violation: badQuota,
-  }),
-  "GET /admin/accounts/{account_id}/keys": forOperator({
+  },
+  "GET /admin/accounts/{account_id}/keys": {
     id: "listKeys",
     summary: "List an account's keys",
     answers: { 200: answer("All keys that are not deleted.", apiKeyList, { keys: example.page(example.apiKey) }) },
-  }),
-  "POST /admin/accounts/{account_id}/invitations": forOperator({
+  },
+  "POST /admin/accounts/{account_id}/invitations": {
     id: "inviteToAccount",
     summary: "Invite a user to an account",
     body: "none",
@@ -86,8 +85,8 @@ export const admin: Operations = {
         invitation: { url: "https://gateway.example/console/sign-up?invitation=Zk3mT8", expires_at: 1_795_910_400 },
       }),
     },
-  }),
-  "PATCH /admin/keys/{key_id}": forOperator({
+  },
+  "PATCH /admin/keys/{key_id}": {
     id: "changeKey",
     summary: "Change an API key",
     description:
@@ -102,15 +101,15 @@ export const admin: Operations = {
     },
     answers: { 200: answer("The key as it is now.", apiKey, { key: example.apiKey }) },
     violation: { param: "quota", rule: "below_use" },
-  }),
-  "DELETE /admin/keys/{key_id}": forOperator({
+  },
+  "DELETE /admin/keys/{key_id}": {
     id: "deleteKey",
     summary: "Delete an API key",
     description: "Requests with the key are refused everywhere within ten seconds.",
     body: "none",
     answers: { 204: { description: "The key is deleted." } },
-  }),
-  "GET /admin/audit": forOperator({
+  },
+  "GET /admin/audit": {
     id: "auditLedger",
     summary: "Compare balances with the ledger",
     description: "`drift` lists every account or key whose balance disagrees with the ledger; it is empty if all agree.",
@@ -127,8 +126,8 @@ export const admin: Operations = {
       }),
     },
     violation: { param: "account", rule: "wrong_form" },
-  }),
-  "GET /admin/margins": forOperator({
+  },
+  "GET /admin/margins": {
     id: "showMargins",
     summary: "Revenue, costs and margins",
     description:
@@ -151,8 +150,8 @@ export const admin: Operations = {
       },
     },
     violation: { param: "to", rule: "before_from" },
-  }),
-  "POST /admin/alerts/test": forOperator({
+  },
+  "POST /admin/alerts/test": {
     id: "testAlert",
     summary: "Send a test alert",
     description: "Sends an alert of the name `test` to `ALERT_WEBHOOK` and `ALERT_MAIL`.",
@@ -168,8 +167,8 @@ export const admin: Operations = {
         },
       }),
     },
-  }),
-  "POST /admin/reconcile": forOperator({
+  },
+  "POST /admin/reconcile": {
     id: "reconcile",
     summary: "Settle open entries again",
     description:
@@ -182,5 +181,5 @@ export const admin: Operations = {
       }),
     },
     violation: { param: "after", rule: "unknown_row" },
-  }),
-};
+  },
+});

@@ -2,7 +2,7 @@
 
 import { auditLog } from "../../../src/api/schema/audit-log.ts";
 import { adminAuditLogQuery, auditLogQuery } from "../../../src/api/schema/queries.ts";
-import { answer, type Operations } from "../definition.ts";
+import { answer, tagged } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
 const entry = {
@@ -17,10 +17,9 @@ const entry = {
   after: { budget: 5, window: "month" },
 };
 
-export const audit: Operations = {
+export const audit = tagged("account", {
   "GET /v1/audit_log": {
     id: "listAuditLog",
-    tag: "account",
     summary: "List the audit log",
     description:
       "Who did what in the account, when and from where, newest first. For keys of owners and admins, and keys that belong to the account. Entries cannot be changed, and are kept for 400 days unless the operator chooses another time.",
@@ -36,4 +35,4 @@ export const audit: Operations = {
     query: adminAuditLogQuery(),
     answers: { 200: answer("A page of the log.", auditLog, { log: example.page(entry) }) },
   },
-};
+});

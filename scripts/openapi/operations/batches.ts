@@ -3,7 +3,7 @@
 import { batch, batchList, batchResult } from "../../../src/api/schema/batches.ts";
 import { newBatch } from "../../../src/api/schema/bodies.ts";
 import { pageQuery } from "../../../src/api/schema/queries.ts";
-import { answer, type Operations } from "../definition.ts";
+import { answer, tagged } from "../definition.ts";
 
 const runningBatch = {
   id: "batch_3FKqS2mV0bWmXv7oLz5R1AqT8yHc4uJd9eKf0gLh2iM",
@@ -25,10 +25,9 @@ export const endedBatch = {
   results_file: "file_n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCggq3xT7mPz0kLw",
 };
 
-export const batches: Operations = {
+export const batches = tagged("batches", {
   "POST /v1/batches": {
     id: "createBatch",
-    tag: "batches",
     summary: "Begin a batch",
     description:
       "Runs up to 50,000 submissions. A line is `{custom_id, endpoint, body}`, where `endpoint` is `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix`, `/v1/chat/completions` or `/v1/tasks`. All lines are checked before one begins; one that is refused fails alone. `max_cost` is never exceeded: lines that would exceed it fail with `cost_limit_exceeded`. Without balance the batch waits, at most 24 hours.",
@@ -52,7 +51,6 @@ export const batches: Operations = {
   },
   "GET /v1/batches": {
     id: "listBatches",
-    tag: "batches",
     summary: "List batches",
     description:
       "The account's batches, newest first; for a member's key the member's own ones. A batch is kept for seven days after its end.",
@@ -61,14 +59,12 @@ export const batches: Operations = {
   },
   "GET /v1/batches/{batch_id}": {
     id: "getBatch",
-    tag: "batches",
     summary: "Show a batch",
     answers: { 200: answer("The batch.", batch, { running: runningBatch, ended: endedBatch }) },
     errors: ["not_found"],
   },
   "POST /v1/batches/{batch_id}/cancel": {
     id: "cancelBatch",
-    tag: "batches",
     summary: "Cancel a batch",
     description: "Nothing new begins, and queued tasks are cancelled. Running tasks end; then the batch is `cancelled`.",
     answers: { 200: answer("The batch.", batch, { batch: runningBatch }) },
@@ -90,7 +86,6 @@ export const batches: Operations = {
   },
   "GET /v1/batches/{batch_id}/results": {
     id: "getBatchResults",
-    tag: "batches",
     summary: "Download the results of a batch",
     description:
       "JSON lines in the order of the input, for the lines that have ended, also while the batch runs: `{custom_id, status, task?, response?, error?, cost}`.",
@@ -101,7 +96,6 @@ export const batches: Operations = {
   },
   "GET /v1/batches/{batch_id}/files.zip": {
     id: "getBatchFiles",
-    tag: "batches",
     summary: "Download the files of a batch",
     description:
       "One ZIP archive of the files of the lines that have completed, also while the batch runs. A file is called like the line's `custom_id` (characters that file names cannot have become `_`); several files of a line are numbered. Files that are deleted already, 24 hours after their task's end, are left out.",
@@ -110,4 +104,4 @@ export const batches: Operations = {
     },
     errors: ["not_found"],
   },
-};
+});

@@ -3,7 +3,7 @@
 import { eventList, taskCallback, webhook, webhookSecret, webhookTest } from "../../../src/api/schema/callbacks.ts";
 import { webhookChange } from "../../../src/api/schema/bodies.ts";
 import { eventsQuery } from "../../../src/api/schema/queries.ts";
-import { answer, type Operations } from "../definition.ts";
+import { answer, tagged } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
 const endpoint = { url: "https://shop.example/hooks/videos" };
@@ -12,11 +12,10 @@ const secret = answer("The secret; never cached.", webhookSecret, { secret: { se
 ]);
 const endpointAnswer = answer("The endpoint.", webhook, { set: endpoint, none: { url: null } });
 
-export const callbacks: Operations = {
-  "GET /v1/webhook": { id: "getWebhook", tag: "webhooks", summary: "Show the account's endpoint", answers: { 200: endpointAnswer } },
+export const callbacks = tagged("webhooks", {
+  "GET /v1/webhook": { id: "getWebhook", summary: "Show the account's endpoint", answers: { 200: endpointAnswer } },
   "PUT /v1/webhook": {
     id: "setWebhook",
-    tag: "webhooks",
     summary: "Set or remove the account's endpoint",
     description: "Gets the webhook of each task without a `callback_url`. `null` removes it.",
     body: { schema: webhookChange(), examples: { set: endpoint, remove: { url: null } } },
@@ -25,7 +24,6 @@ export const callbacks: Operations = {
   },
   "POST /v1/webhook/test": {
     id: "testWebhook",
-    tag: "webhooks",
     summary: "Send a test event",
     description: "Sends one signed event of the type `test` to the account's endpoint and returns the outcome.",
     body: "none",
@@ -39,13 +37,11 @@ export const callbacks: Operations = {
   },
   "GET /v1/webhook_secret": {
     id: "getWebhookSecret",
-    tag: "webhooks",
     summary: "Show the secret that signs webhooks",
     answers: { 200: secret },
   },
   "POST /v1/webhook_secret": {
     id: "rotateWebhookSecret",
-    tag: "webhooks",
     summary: "Rotate the secret that signs webhooks",
     description: "For 24 hours the previous secret signs too.",
     body: "none",
@@ -53,14 +49,12 @@ export const callbacks: Operations = {
   },
   "GET /v1/tasks/{task_id}/callback": {
     id: "getTaskCallback",
-    tag: "webhooks",
     summary: "Show a task's webhook",
     answers: { 200: answer("Its state and attempts.", taskCallback, { delivered: example.callback }) },
     errors: ["task_not_found"],
   },
   "POST /v1/tasks/{task_id}/callback": {
     id: "repeatTaskCallback",
-    tag: "webhooks",
     summary: "Send a task's webhook again",
     description: "Sends it at once; does not wait for the receiver's answer.",
     body: "none",
@@ -71,7 +65,6 @@ export const callbacks: Operations = {
   },
   "GET /v1/events": {
     id: "listEvents",
-    tag: "webhooks",
     summary: "List ended tasks",
     description:
       "Tasks of the last seven days in the order in which they ended, oldest first. Continue after the last `id` to miss none. `wait` holds an empty answer.",
@@ -79,4 +72,4 @@ export const callbacks: Operations = {
     answers: { 200: answer("A page of events.", eventList, { events: example.page(example.event) }) },
     errors: ["too_many_waits"],
   },
-};
+});

@@ -2,7 +2,7 @@
 
 import { destinationChange } from "../../../src/api/schema/bodies.ts";
 import { destination, destinationList, destinationTest } from "../../../src/api/schema/destinations.ts";
-import { answer, type Operations } from "../definition.ts";
+import { answer, tagged } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
 const given = {
@@ -17,24 +17,21 @@ const at = 1_795_305_600;
 const shown = { object: "destination", name: "shop", ...given, created_at: at, changed_at: at };
 const one = answer("The destination.", destination, { destination: shown });
 
-export const destinations: Operations = {
+export const destinations = tagged("delivery", {
   "GET /v1/destinations": {
     id: "listDestinations",
-    tag: "delivery",
     summary: "List destinations",
     description: "All of them, by name.",
     answers: { 200: answer("The account's destinations.", destinationList, { destinations: example.page(shown) }) },
   },
   "GET /v1/destinations/{destination}": {
     id: "getDestination",
-    tag: "delivery",
     summary: "Show a destination",
     answers: { 200: one },
     errors: ["destination_not_found"],
   },
   "PUT /v1/destinations/{destination}": {
     id: "setDestination",
-    tag: "delivery",
     summary: "Create or replace a destination",
     description: "The secret access key is sealed and never shown again. An account has at most 20 destinations.",
     body: {
@@ -47,7 +44,6 @@ export const destinations: Operations = {
   },
   "DELETE /v1/destinations/{destination}": {
     id: "deleteDestination",
-    tag: "delivery",
     summary: "Delete a destination",
     description: "Deliveries to it that have not ended fail with their next attempt.",
     answers: { 204: { description: "The destination is deleted." } },
@@ -55,7 +51,6 @@ export const destinations: Operations = {
   },
   "POST /v1/destinations/{destination}/test": {
     id: "testDestination",
-    tag: "delivery",
     summary: "Test a destination",
     description: "Writes, reads and deletes a small object there, and returns the outcome of each.",
     body: "none",
@@ -74,4 +69,4 @@ export const destinations: Operations = {
     },
     errors: ["destination_not_found"],
   },
-};
+});

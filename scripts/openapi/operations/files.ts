@@ -2,7 +2,7 @@
 
 import { file, fileList } from "../../../src/api/schema/files.ts";
 import { fileQuery, pageQuery } from "../../../src/api/schema/queries.ts";
-import { answer, type Operations } from "../definition.ts";
+import { answer, tagged } from "../definition.ts";
 
 const image = {
   id: "file_n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCggq3xT7mPz0kLw",
@@ -17,10 +17,9 @@ const image = {
 const ofContent = ["etag", "accept-ranges", "cache-control", "content-disposition", "repr-digest"] as const;
 const types = { "image/png": {}, "image/jpeg": {}, "image/webp": {}, "video/mp4": {}, "video/quicktime": {}, "application/jsonl": {} };
 
-export const files: Operations = {
+export const files = tagged("files", {
   "POST /v1/files": {
     id: "createFile",
-    tag: "files",
     summary: "Upload a file",
     description:
       "A PNG, JPEG or WebP image up to 10 MiB, an MP4 or MOV video up to 100 MiB, or JSON lines up to 200 MiB. Bodies of submissions take its `id` wherever they take the URL of an image or video. A submission copies the file, so that it may be deleted at once.",
@@ -32,7 +31,6 @@ export const files: Operations = {
   },
   "GET /v1/files": {
     id: "listFiles",
-    tag: "files",
     summary: "List files",
     description: "The account's files that have not expired, newest first.",
     query: pageQuery(),
@@ -40,14 +38,12 @@ export const files: Operations = {
   },
   "GET /v1/files/{file_id}": {
     id: "getFile",
-    tag: "files",
     summary: "Show a file",
     answers: { 200: answer("The file, without its bytes.", file, { image }) },
     errors: ["not_found"],
   },
   "GET /v1/files/{file_id}/content": {
     id: "getFileContent",
-    tag: "files",
     summary: "Download a file",
     headers: ["Range", "If-Range", "If-None-Match"],
     answers: {
@@ -59,10 +55,9 @@ export const files: Operations = {
   },
   "DELETE /v1/files/{file_id}": {
     id: "deleteFile",
-    tag: "files",
     summary: "Delete a file",
     description: "Its bytes are removed, unless another file of the account has the same.",
     answers: { 204: { description: "The file is deleted." } },
     errors: ["not_found"],
   },
-};
+});

@@ -2,7 +2,7 @@
 
 import { awaitedSubmission, dryRun } from "../../../src/api/schema/tasks.ts";
 import { submissionQuery } from "../../../src/api/schema/queries.ts";
-import { answer, type Failure, type Media, type Operation, type Operations } from "../definition.ts";
+import { answer, type Failure, type Media, ofPrice, tagged, type Untagged } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
 const estimatedImage = {
@@ -15,6 +15,8 @@ const estimatedImage = {
   metadata: example.imageSubmission.metadata,
 };
 
+const ofPrompt = { param: "prompt", rule: "too_long", values: { maximum: 1000 }, allowed: { maximum: 1000 } };
+
 /** Shared by all submissions. */
 const submit = (parts: {
   id: string;
@@ -26,9 +28,8 @@ const submit = (parts: {
   /** The answer to one that waited until its task was completed. */
   completed?: object;
   errors?: Failure[];
-}): Operation => ({
+}): Untagged => ({
   id: parts.id,
-  tag: "generations",
   summary: parts.summary,
   description: parts.description,
   security: "token",
@@ -36,28 +37,15 @@ const submit = (parts: {
   headers: ["Idempotency-Key", "Accept-Language"],
   body: parts.body,
   answers: {
-    200: {
-      description: "The task; with `wait` in its state when the wait is over; with `dry_run=true` its price.",
-      headers: ["location", "retry-after", "idempotent-replayed", "sunset"],
-      content: {
-        "application/json": {
-          schema: [awaitedSubmission, dryRun],
-          examples: {
-            ...parts.submitted,
-            ...(parts.completed && { completed: parts.completed }),
-            dry_run: estimatedImage,
-          },
-        },
-      },
-    },
+    200: answer(
+      "The task; with `wait` in its state when the wait is over; with `dry_run=true` its price.",
+      [awaitedSubmission, dryRun],
+      { ...parts.submitted, ...(parts.completed && { completed: parts.completed }), dry_run: estimatedImage },
+      ["location", "retry-after", "idempotent-replayed", "sunset"],
+    ),
   },
   errors: [
-    "model_not_found",
-    "model_not_available",
-    "unsupported_parameter",
-    "cost_limit_exceeded",
-    "insufficient_quota",
-    "budget_exceeded",
+    ...ofPrice,
     "idempotency_conflict",
     "content_policy_violation",
     "too_many_open_tasks",
@@ -65,12 +53,12 @@ const submit = (parts: {
     "token_exhausted",
     ...(parts.errors ?? []),
   ],
-  violation: { param: "prompt", rule: "too_long", values: { maximum: 1000 }, allowed: { maximum: 1000 } },
+  violation: ofPrompt,
 });
 
 const ofSource: Failure[] = ["task_not_found"];
 
-export const generations: Operations = {
+export const generations = tagged("generations", {
   "POST /v1/images/generations": submit({
     id: "createImage",
     summary: "Make images",
@@ -133,7 +121,6 @@ export const generations: Operations = {
   }),
   "POST /v1/estimates": {
     id: "createEstimate",
-    tag: "generations",
     summary: "Estimate a price",
     description:
       "Checks the body of a submission or chat and answers its price, or exactly the error that the submission would get. `model` says which of them it is; a remix names its video as `video_id`. It reserves, stores and sends nothing, counts as a read, and ignores `Idempotency-Key`. The same as `dry_run=true` on the path of the submission.",
@@ -149,18 +136,7 @@ export const generations: Operations = {
       },
     },
     answers: { 200: answer("The price.", dryRun, { image: estimatedImage }, ["sunset"]) },
-    errors: [
-      "model_not_found",
-      "model_not_available",
-      "unsupported_parameter",
-      "cost_limit_exceeded",
-      "context_length_exceeded",
-      "insufficient_quota",
-      "budget_exceeded",
-      "too_many_open_tasks",
-      "token_exhausted",
-      ...ofSource,
-    ],
-    violation: { param: "prompt", rule: "too_long", values: { maximum: 1000 }, allowed: { maximum: 1000 } },
+    errors: [...ofPrice, "context_length_exceeded", "too_many_open_tasks", "token_exhausted", ...ofSource],
+    violation: ofPrompt,
   },
-};
+});

@@ -2,13 +2,12 @@
 
 import { newToken } from "../../../src/api/schema/bodies.ts";
 import { clientToken, ownKey } from "../../../src/api/schema/keys.ts";
-import { answer, type Operations } from "../definition.ts";
+import { answer, tagged } from "../definition.ts";
 import * as example from "../examples/index.ts";
 
-export const keys: Operations = {
+export const keys = tagged("account", {
   "GET /v1/key": {
     id: "getKey",
-    tag: "account",
     summary: "Show the calling key",
     description: "Its name, its limits and what is left of them.",
     answers: { 200: answer("The key, without its secret.", ownKey, { key: example.ownKey }) },
@@ -16,7 +15,6 @@ export const keys: Operations = {
   },
   "POST /v1/tokens": {
     id: "createToken",
-    tag: "account",
     summary: "Create a client token",
     description:
       "The token can submit at most `tasks` tasks that reserve at most `max_cost` together, and read and cancel those. It stops working after `expires_in` seconds, or with the key that created it. With `origin`, only that site's pages may use it. Its submissions cannot set `callback_url` or `reference`, or mention characters that `characters` does not name. It has limits of its own: 10 submissions and 120 reads a minute; after three refused submissions each further one uses up a task.",
@@ -41,4 +39,4 @@ export const keys: Operations = {
     },
     violation: { param: "origin", rule: "bad_origin" },
   },
-};
+});

@@ -2,12 +2,11 @@
 
 import { paymentSession, stripeReceived } from "../../../src/api/schema/payments.ts";
 import { newPayment } from "../../../src/api/schema/bodies.ts";
-import { answer, type Operations } from "../definition.ts";
+import { answer, tagged } from "../definition.ts";
 
-export const payments: Operations = {
+export const payments = tagged("account", {
   "POST /v1/payments": {
     id: "createPayment",
-    tag: "account",
     summary: "Open a page to top up",
     description:
       "Returns the address of a page of Stripe on which a person pays. The balance rises when the payment has succeeded, also if it takes days. For keys of owners and admins, and keys that belong to the account. 404 where the operator takes no payments.",
@@ -38,4 +37,4 @@ export const payments: Operations = {
     errors: ["invalid_request", "not_found", "invalid_json", "body_too_slow", "body_too_large"],
     violation: { param: "stripe-signature", rule: "bad_stripe_signature" },
   },
-};
+});

@@ -4,12 +4,12 @@ import { anyTypes } from "../../../src/media/any-type.ts";
 import { errorAnswer } from "../../../src/api/schema/errors.ts";
 import { linksAnswer } from "../../../src/api/schema/links.ts";
 import { notReadyAnswer, okAnswer, readyAnswer, statusAnswer } from "../../../src/api/schema/ready.ts";
-import { answer, type Operation, type Operations } from "../definition.ts";
+import { answer, json, notModified, tagged, type Untagged } from "../definition.ts";
 
 const ofFile = ["etag", "accept-ranges", "repr-digest", "cache-control", "content-disposition", "access-control-allow-origin"] as const;
 const files = (...types: string[]) => Object.fromEntries(types.map((type) => [type, {}]));
 
-const file = (id: string, summary: string, ...types: string[]): Operation => ({
+const file = (id: string, summary: string, ...types: string[]): Untagged => ({
   id,
   tag: "assets",
   summary,
@@ -30,10 +30,9 @@ const file = (id: string, summary: string, ...types: string[]): Operation => ({
 
 const base = "https://gateway.example";
 
-export const service: Operations = {
+export const service = tagged("service", {
   "GET /": {
     id: "getLinks",
-    tag: "service",
     summary: "Show the entry points",
     description: "Links for programs. With `text/html` in `Accept` the answer is the landing page.",
     security: "none",
@@ -41,20 +40,17 @@ export const service: Operations = {
       200: {
         description: "Links to the API, its models and its documentation.",
         content: {
-          "application/json": {
-            schema: linksAnswer,
-            examples: {
-              links: {
-                object: "gateway",
-                api: `${base}/v1`,
-                models: `${base}/v1/models`,
-                health: `${base}/healthz`,
-                docs: `${base}/docs`,
-                openapi: `${base}/openapi.json`,
-                llms: `${base}/llms.txt`,
-              },
+          ...json(linksAnswer, {
+            links: {
+              object: "gateway",
+              api: `${base}/v1`,
+              models: `${base}/v1/models`,
+              health: `${base}/healthz`,
+              docs: `${base}/docs`,
+              openapi: `${base}/openapi.json`,
+              llms: `${base}/llms.txt`,
             },
-          },
+          }),
           "text/html": {},
         },
       },
@@ -64,14 +60,12 @@ export const service: Operations = {
   "GET /characters/{character_id}": file("getCharacterImage", "Download a character's image", "image/png", "image/jpeg", "image/webp"),
   "GET /healthz": {
     id: "getHealth",
-    tag: "service",
     summary: "Check that the gateway runs",
     security: "none",
     answers: { 200: answer("It runs.", okAnswer, { ok: { status: "ok" } }) },
   },
   "GET /status": {
     id: "getStatus",
-    tag: "service",
     summary: "Show the service status",
     description:
       "How the tasks and chats of all accounts ended in the last hour, by kind. With `text/html` in `Accept` the answer is a page. At most 30 seconds old.",
@@ -81,18 +75,15 @@ export const service: Operations = {
         description: "The status.",
         headers: ["cache-control"],
         content: {
-          "application/json": {
-            schema: statusAnswer,
-            examples: {
-              good: {
-                object: "status",
-                api: "operational",
-                submissions: "operational",
-                kinds: [{ kind: "image", completion_rate: 0.998, median_seconds: 7.3 }],
-                updated_at: 1_795_305_600,
-              },
+          ...json(statusAnswer, {
+            good: {
+              object: "status",
+              api: "operational",
+              submissions: "operational",
+              kinds: [{ kind: "image", completion_rate: 0.998, median_seconds: 7.3 }],
+              updated_at: 1_795_305_600,
             },
-          },
+          }),
           "text/html": {},
         },
       },
@@ -100,7 +91,6 @@ export const service: Operations = {
   },
   "GET /readyz": {
     id: "getReadiness",
-    tag: "service",
     summary: "Check database, bucket, objects and configuration",
     security: "none",
     answers: {
@@ -113,22 +103,16 @@ export const service: Operations = {
         },
         ["cache-control"],
       ),
-      503: {
-        description:
-          "`failing` names those that did not answer within five seconds, and `configuration` while a variable that submissions need is wrong (the log names it).",
-        headers: ["cache-control", "retry-after"],
-        content: {
-          "application/json": {
-            schema: [notReadyAnswer, errorAnswer],
-            examples: { not_ready: { status: "unavailable", failing: ["database"] } },
-          },
-        },
-      },
+      503: answer(
+        "`failing` names those that did not answer within five seconds, and `configuration` while a variable that submissions need is wrong (the log names it).",
+        [notReadyAnswer, errorAnswer],
+        { not_ready: { status: "unavailable", failing: ["database"] } },
+        ["cache-control", "retry-after"],
+      ),
     },
   },
   "GET /openapi.json": {
     id: "getDescription",
-    tag: "service",
     summary: "Show this description",
     security: "none",
     headers: ["If-None-Match"],
@@ -138,7 +122,7 @@ export const service: Operations = {
         headers: ["etag", "cache-control", "access-control-allow-origin"],
         content: { "application/json": {} },
       },
-      304: { description: "Nothing has changed since the answer with this `ETag`.", headers: ["etag", "cache-control"] },
+      304: notModified(),
     },
   },
-};
+});

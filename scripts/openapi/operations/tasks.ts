@@ -2,14 +2,13 @@
 
 import { characterStatus, taskAnswer, taskData, taskList, videoStatus } from "../../../src/api/schema/tasks.ts";
 import { statusQuery, tasksQuery } from "../../../src/api/schema/queries.ts";
-import { answer, type Examples, type Operation, type Operations } from "../definition.ts";
+import { answer, type Examples, notModified, tagged, type Untagged } from "../definition.ts";
 import type { ZodMiniType } from "zod/mini";
 import * as example from "../examples/index.ts";
 
 /** The three status queries differ only in their view. */
-const status = (id: string, summary: string, description: string, schema: ZodMiniType, examples: Examples): Operation => ({
+const status = (id: string, summary: string, description: string, schema: ZodMiniType, examples: Examples): Untagged => ({
   id,
-  tag: "tasks",
   summary,
   description,
   security: "token",
@@ -17,16 +16,15 @@ const status = (id: string, summary: string, description: string, schema: ZodMin
   headers: ["If-None-Match"],
   answers: {
     200: answer("The state of the task, with `Retry-After` until it is final.", schema, examples, ["etag", "cache-control", "retry-after"]),
-    304: { description: "Nothing has changed since the answer with this `ETag`.", headers: ["etag", "cache-control", "retry-after"] },
+    304: notModified("retry-after"),
   },
   errors: ["task_not_found", "too_many_waits"],
   violation: { param: "wait", rule: "not_one_of", values: { allowed: "1-60" }, allowed: { minimum: 1, maximum: 60 } },
 });
 
-export const tasks: Operations = {
+export const tasks = tagged("tasks", {
   "GET /v1/tasks": {
     id: "listTasks",
-    tag: "tasks",
     summary: "List tasks",
     description:
       "The account's tasks, newest first. A record is kept for seven days after the task's end. While `has_more` is true, the next page has " +
@@ -56,7 +54,6 @@ export const tasks: Operations = {
   ),
   "POST /v1/tasks/{task_id}/cancel": {
     id: "cancelTask",
-    tag: "tasks",
     summary: "Cancel a task",
     description: "The task ends as failed with `cancelled`. `cost` in the answer says what was charged.",
     security: "token",
@@ -80,7 +77,6 @@ export const tasks: Operations = {
   },
   "DELETE /v1/tasks/{task_id}": {
     id: "deleteTask",
-    tag: "tasks",
     summary: "Delete a task",
     description: "Removes the files and the record of a final task. What it cost stays in the ledger.",
     security: "token",
@@ -90,7 +86,6 @@ export const tasks: Operations = {
   },
   "GET /v1/tasks/{task_id}/events": {
     id: "streamTask",
-    tag: "tasks",
     summary: "Stream a task as server-sent events",
     description:
       "Events of the type `task` whose data is the task, from its current state to the final one. A comment is sent every 15 seconds. A stream lasts at most 15 minutes; then connect again with `Last-Event-ID`. It ends within 10 seconds after its key or token.",
@@ -106,4 +101,4 @@ export const tasks: Operations = {
     },
     errors: ["task_not_found", "too_many_waits"],
   },
-};
+});

@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 
-export interface Process {
+interface Process {
   pid: number;
   parent: number;
   /** Ended, but not yet reaped by its parent. */
@@ -23,7 +23,7 @@ export function descendants(ancestor: number): Process[] {
   return all.filter(({ pid, command }) => pid !== ancestor && found.has(pid) && !command.startsWith("ps "));
 }
 
-export function listProcesses(): Process[] {
+function listProcesses(): Process[] {
   const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,state=,args="], { encoding: "utf8", maxBuffer: 1 << 24 }).split("\n");
   return lines.flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line);
