@@ -49,6 +49,15 @@ export const isFinal = ({ status }: TaskData) => status === "completed" || statu
 /** The gateway's own path of a file by its signed URL. Path and signature are the same under each base URL of the operator. */
 export const filePath = (signedUrl: string) => signedUrl.replace(/^.*?(?=\/(?:assets|characters)\/)/, "");
 
+/** Those of these headers that a request has. */
+export const pickHeaders = ({ headers }: Request, names: string[]): Record<string, string> =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+
 /** Sends requests with the key and the language of its caller. */
 export class ApiClient {
   readonly #api: Pick<GatewayApi, "fetch">;
@@ -69,14 +78,11 @@ export class ApiClient {
     const url = new URL(path, this.#caller.url);
     const language = new URL(this.#caller.url).searchParams.get("language");
     if (language !== null) url.searchParams.set("language", language);
-    const own = ["authorization", "accept-language"].flatMap((name) => {
-      const value = this.#caller.headers.get(name);
-      return value === null ? [] : [[name, value] as const];
-    });
+    const own = pickHeaders(this.#caller, ["authorization", "accept-language"]);
     const answer = await this.#api.fetch(
       new Request(url, {
         method,
-        headers: { ...Object.fromEntries(own), ...(body !== undefined && { "content-type": "application/json" }), ...headers },
+        headers: { ...own, ...(body !== undefined && { "content-type": "application/json" }), ...headers },
         ...(body !== undefined && { body: body instanceof ReadableStream ? body : JSON.stringify(body) }),
       }),
     );

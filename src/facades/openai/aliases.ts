@@ -3,6 +3,7 @@
  * `aliases.json`. A name with one `*` is a rule: it maps all names of this form that have no alias of their own.
  */
 
+import { isFields } from "./form.ts";
 import type { AppEnv } from "./context.ts";
 import { builtInCatalog } from "../../catalog/catalog.ts";
 import { VariableError } from "../../base/variables.ts";
@@ -44,8 +45,7 @@ function parse(env: Bindings): Aliases {
   } catch {
     table = undefined;
   }
-  const isTable = typeof table === "object" && table !== null && !Array.isArray(table);
-  const entries = isTable ? Object.entries(table as object) : [["", undefined] as const];
+  const entries = isFields(table) ? Object.entries(table) : [["", undefined] as const];
   const isFine = ([name, model]: readonly [string, unknown]) =>
     name.split("*").length <= 2 && (model === "" || (typeof model === "string" && isModel(env, model)));
   if (!entries.every(isFine))

@@ -1,12 +1,13 @@
 /** `batches`: create, retrieve, list, cancel. The lines become those of `/v1/batches` before the batch begins. */
 
 import type { AppContext } from "./context.ts";
-import type { Batch, Page } from "../client.ts";
+import type { Batch } from "../client.ts";
 import { OpenAiError, refuse, refuseBody, refuseField, refuseLike, renameField } from "./errors.ts";
-import { type Fields, readFields } from "./form.ts";
+import { type Fields, isFields, readFields, toObject } from "./form.ts";
 import { toBody as toChatBody } from "./chat.ts";
 import { toImageLine } from "./images.ts";
 import { LongLineError, readInput } from "./lines.ts";
+import { answerList, readPage } from "./lists.ts";
 import { once } from "./once.ts";
 import { toBatch } from "./batch-view.ts";
 import { toResponseLine } from "./responses/responses.ts";
@@ -62,14 +63,14 @@ export async function createBatch(c: AppContext): Promise<Response> {
 
 /** OpenAI's limits. */
 function readMetadata(c: AppContext, given: unknown): Record<string, string> {
-  const entries = typeof given === "object" && given !== null && !Array.isArray(given) ? Object.entries(given) : undefined;
-  if (!entries) throw refuseField(c, "metadata", "wrong_type", { expected: "object" });
+  if (!isFields(given)) throw refuseField(c, "metadata", "wrong_type", { expected: "object" });
+  const entries = Object.entries(given);
   if (entries.length > 16) throw refuseField(c, "metadata", "too_big_list", { maximum: 16 });
   for (const [name, value] of entries) {
     if (typeof value !== "string") throw refuseField(c, `metadata.${name}`, "wrong_type", { expected: "string" });
     if (name.length > 64 || value.length > 512) throw refuseField(c, `metadata.${name}`, "too_long", { maximum: 512 });
   }
-  return Object.fromEntries(entries);
+  return Object.fromEntries(entries) as Record<string, string>;
 }
 
 /** Deletes the file of the converted lines. If this fails, it expires by itself. */
@@ -116,14 +117,12 @@ async function convert(c: AppContext, endpoint: string, { text, line }: { text: 
     } catch {
       throw refuseLike(c, 400, "invalid_json");
     }
-    if (typeof value !== "object" || value === null || Array.isArray(value)) throw refuseLike(c, 400, "invalid_json");
-    const { custom_id: customId, method, url, body } = value as Fields;
+    const { custom_id: customId, method, url, body } = toObject(c, value);
     if (typeof customId !== "string") throw refuseField(c, "custom_id", "required");
     if (method !== "POST") throw refuseField(c, "method", "not_one_of", { allowed: "POST" });
     if (url !== endpoint) throw refuseField(c, "url", "not_one_of", { allowed: endpoint });
-    if (typeof body !== "object" || body === null || Array.isArray(body))
-      throw refuseField(c, "body", "wrong_type", { expected: "object" });
-    const fields = Object.fromEntries(Object.entries(body as Fields).filter(([, item]) => item !== null));
+    if (!isFields(body)) throw refuseField(c, "body", "wrong_type", { expected: "object" });
+    const fields = toObject(c, body);
     const { path, convert: toLine, shown } = endpoints[endpoint]!;
     return { custom_id: customId, endpoint: path, body: await toLine(c, fields), openai: shown?.(fields) };
   } catch (error) {
@@ -146,8 +145,10 @@ export async function cancelBatch(c: AppContext): Promise<Response> {
 
 export async function listBatches(c: AppContext): Promise<Response> {
   const { limit = "20", after } = c.req.query();
-  const query = new URLSearchParams({ limit, ...(after !== undefined && { after }) });
-  const page = await c.var.gateway.read<Page<Batch>>(`/v1/batches?${query.toString()}`);
-  const data = page.data.map((batch) => toBatch(batch));
-  return c.json({ object: "list", data, has_more: page.has_more, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
+  const page = await readPage<Batch>(c, "/v1/batches", { limit, after });
+  return answerList(
+    c,
+    page,
+    page.data.map((batch) => toBatch(batch)),
+  );
 }

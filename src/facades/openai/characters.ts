@@ -6,7 +6,7 @@ import { builtInCatalog } from "../../catalog/catalog.ts";
 import { readVideoFacts } from "../../media/mp4.ts";
 import { resolveModel } from "./aliases.ts";
 import { OpenAiError, refuse, refuseField, refuseLike } from "./errors.ts";
-import { type Fields, isForm, sendForm } from "./form.ts";
+import { type Fields, isForm, readRange, sendForm } from "./form.ts";
 import { maxBodyBytes } from "./turns.ts";
 import { onceRead, WorkFailed } from "./once.ts";
 import { answerDryRun, awaitSubmitted, isDryRun, ownFields, withDryRun } from "./submission.ts";
@@ -75,19 +75,6 @@ async function toSubmission(c: AppContext, fields: Fields, file: Uint8Array[]): 
     ...(model.isAlias && { requested_model: model.asked }),
     ...ownFields(c, fields),
   };
-}
-
-/** A range of a file that consists of several pieces. */
-function readRange(file: Uint8Array[], offset: number, length: number): Uint8Array {
-  const range = new Uint8Array(length);
-  let start = 0;
-  for (const piece of file) {
-    const from = Math.max(offset - start, 0);
-    const to = Math.min(offset + length - start, piece.length);
-    if (from < to) range.set(piece.subarray(from, to), start + from - offset);
-    start += piece.length;
-  }
-  return range;
 }
 
 /** The caller's characters, newest first; further pages are read only as needed. */

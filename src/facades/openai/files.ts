@@ -1,21 +1,17 @@
 /** `files`: upload, list, retrieve, delete, download. The results of a batch are downloaded in OpenAI's format. */
 
 import type { AppContext } from "./context.ts";
-import type { Page } from "../client.ts";
+import { pickHeaders } from "../client.ts";
 import { findEndpoint, toOutput } from "./batch-results.ts";
 import { refuseField } from "./errors.ts";
+import { answerList, readPage } from "./lists.ts";
 import { splitId, type StoredFile, toFile } from "./file-view.ts";
 
 /** Forwards the form as it arrives. */
 export async function uploadFile(c: AppContext): Promise<Response> {
-  const { body, headers } = c.req.raw;
-  const sent = Object.fromEntries(
-    ["content-type", "content-length", "content-encoding"].flatMap((name) => {
-      const value = headers.get(name);
-      return value === null ? [] : [[name, value] as const];
-    }),
-  );
-  const stored = await c.var.gateway.read<StoredFile>("/v1/files", { method: "POST", headers: sent, ...(body && { body }) });
+  const { body } = c.req.raw;
+  const headers = pickHeaders(c.req.raw, ["content-type", "content-length", "content-encoding"]);
+  const stored = await c.var.gateway.read<StoredFile>("/v1/files", { method: "POST", headers, ...(body && { body }) });
   return c.json(toFile(stored));
 }
 
@@ -26,16 +22,9 @@ export async function listFiles(c: AppContext): Promise<Response> {
   const { limit = String(maxPage), after, order = "desc", purpose } = c.req.query();
   if (order !== "desc") throw refuseField(c, "order", "not_one_of", { allowed: "desc" });
   const size = /^\d+$/.test(limit) && Number(limit) > maxPage ? String(maxPage) : limit;
-  const query = new URLSearchParams({ limit: size, ...(after !== undefined && { after }) });
-  const page = await c.var.gateway.read<Page<StoredFile>>(`/v1/files?${query.toString()}`);
+  const page = await readPage<StoredFile>(c, "/v1/files", { limit: size, after });
   const data = page.data.map(toFile);
-  return c.json({
-    object: "list",
-    data: purpose === undefined ? data : data.filter((file) => file.purpose === purpose),
-    has_more: page.has_more,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-  });
+  return answerList(c, page, data, purpose === undefined ? data : data.filter((file) => file.purpose === purpose));
 }
 
 const readFile = (c: AppContext, id: string) => c.var.gateway.read<StoredFile>(`/v1/files/${encodeURIComponent(id)}`);

@@ -27,6 +27,8 @@ export const maxChatBytes = 10 * MiB;
 
 export type Fields = Record<string, unknown>;
 
+export const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+
 const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
 
 /** True if the request is a form, false if it is JSON. */
@@ -65,7 +67,7 @@ export function requireJson(c: AppContext, maxBytes: number): void {
 
 /** A body's fields; a null field counts as absent. Throws 400. */
 export function toObject(c: AppContext, value: unknown): Fields {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw refuseLike(c, 400, "invalid_json");
+  if (!isFields(value)) throw refuseLike(c, 400, "invalid_json");
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null));
 }
 
@@ -105,7 +107,7 @@ export function sendForm(c: AppContext, { path, identify, toRequest, ...rules }:
  */
 export function toImagesBody(c: AppContext, files: Form["files"], rest: object): Iterable<Uint8Array> {
   const types = files.map(({ name, content }) => {
-    const type = detectImageType(head(content));
+    const type = detectImageType(readRange(content, 0, IMAGE_TYPE_BYTES));
     if (!type) throw refuseField(c, name, "bad_image_format");
     return type;
   });
@@ -192,13 +194,15 @@ function paced(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   });
 }
 
-function head(content: Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(IMAGE_TYPE_BYTES);
-  let at = 0;
-  for (const chunk of content) {
-    bytes.set(chunk.subarray(0, IMAGE_TYPE_BYTES - at), at);
-    at += Math.min(chunk.length, IMAGE_TYPE_BYTES - at);
-    if (at === IMAGE_TYPE_BYTES) break;
+/** A range of a file that consists of several pieces; zeros after its end. */
+export function readRange(file: Uint8Array[], offset: number, length: number): Uint8Array {
+  const range = new Uint8Array(length);
+  let start = 0;
+  for (const piece of file) {
+    const from = Math.max(offset - start, 0);
+    const to = Math.min(offset + length - start, piece.length);
+    if (from < to) range.set(piece.subarray(from, to), start + from - offset);
+    start += piece.length;
   }
-  return bytes;
+  return range;
 }

@@ -2,12 +2,13 @@
 
 import type { AppContext } from "./context.ts";
 import { builtInCatalog } from "../../catalog/catalog.ts";
-import { type DryRun, filePath, type ModelEntry, type Page, type TaskData } from "../client.ts";
+import { type DryRun, filePath, type ModelEntry, type Page, pickHeaders, type TaskData } from "../client.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
 import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { sendLargeJson } from "./large-json.ts";
+import { answerList, readPage } from "./lists.ts";
 import { once, onceRead } from "./once.ts";
 import { answerDryRun, isDryRun, ownFields, toImageUrl, withDryRun } from "./submission.ts";
 import { isLarge } from "./turns.ts";
@@ -212,11 +213,8 @@ export async function downloadVideo(c: AppContext): Promise<Response> {
   if (!video) throw refuse(c, error ? 404 : 400, error ? "no_variant" : "video_not_ready", { task: id });
   const url = variant === "video" ? video.url[0] : variant === "thumbnail" ? video.thumbnail : undefined;
   if (url === undefined) throw refuse(c, 404, "no_variant");
-  const wanted = ["range", "if-range", "if-none-match"].flatMap((name) => {
-    const value = c.req.header(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  const file = await c.var.gateway.ask(filePath(url), { headers: Object.fromEntries(wanted) });
+  const headers = pickHeaders(c.req.raw, ["range", "if-range", "if-none-match"]);
+  const file = await c.var.gateway.ask(filePath(url), { headers });
   const answer = new Response(file.body, file);
   // Pages of every origin may read a signed link. This request has an API key, which does not belong into a page.
   for (const name of corsHeaders) answer.headers.delete(name);
@@ -226,14 +224,9 @@ export async function downloadVideo(c: AppContext): Promise<Response> {
 export async function listVideos(c: AppContext): Promise<Response> {
   const { limit = "20", after, order = "desc" } = c.req.query();
   if (order !== "desc" && order !== "asc") throw refuseField(c, "order", "not_one_of", { allowed: "asc, desc" });
-  const read = async (size: string, from: string | undefined) => {
-    const query = new URLSearchParams({ kind: "video", limit: size, ...(from !== undefined && { after: from }) });
-    return c.var.gateway.read<Page<TaskData>>(`/v1/tasks?${query.toString()}`);
-  };
+  const read: ReadPage = (size, from) => readPage<TaskData>(c, "/v1/tasks", { kind: "video", limit: size, after: from });
   const page = order === "desc" ? await read(limit, after) : await readOldest(c, read, limit, after);
-  const data = page.data.map(toVideo);
-  const lastId = page.next_after ?? data.at(-1)?.id ?? null;
-  return c.json({ object: "list", data, has_more: page.has_more, first_id: data[0]?.id ?? null, last_id: lastId });
+  return answerList(c, page, page.data.map(toVideo));
 }
 
 type ReadPage = (size: string, from: string | undefined) => Promise<Page<TaskData>>;

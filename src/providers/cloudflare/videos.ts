@@ -1,7 +1,7 @@
 /** Video models behind Cloudflare: the input of each family (cloudflare-docs `catalog-models/*.json`). */
 
 import { toUrl, toBase64, type Family, inTurn } from "./inputs.ts";
-import { fixedRatio, splitByRole } from "../shared/frames.ts";
+import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
 import type { GenerationRequest, InputImage, Job } from "../provider.ts";
 
@@ -9,9 +9,9 @@ const toSet = (...values: string[]) => new Set(values);
 const isLong = ({ prompt }: GenerationRequest, max: number) => prompt.length > max;
 
 /** The images of a job by role; those of its characters are references. */
-function frameImages({ images, characters }: Job): { first?: InputImage; last?: InputImage; references: InputImage[] } {
-  const all = [...images, ...characters.map(({ image }) => image)];
-  const { first, last, references } = splitByRole({ images, characters });
+function frameImages(job: Job): { first?: InputImage; last?: InputImage; references: InputImage[] } {
+  const all = allImages(job);
+  const { first, last, references } = splitByRole(job);
   const at = (index: number | undefined) => (index === undefined ? undefined : all[index]);
   const [firstImage, lastImage] = [at(first), at(last)];
   return {

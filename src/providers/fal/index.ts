@@ -1,6 +1,7 @@
 /** The fal queue (fal.ai/docs): submit, status, result, cancel. The inputs of each endpoint are in `families.ts`. */
 
 import { ask, toFault, readJson, laterFault, outputAt } from "../shared/http.ts";
+import { allImages } from "../shared/frames.ts";
 import { promptEndpoint, toPlan } from "./families.ts";
 import type { Plan } from "./plan.ts";
 import { lookUp } from "../shared/listed.ts";
@@ -150,7 +151,7 @@ export function fal({ key, baseUrl }: Config): Provider {
 function plannedCall(job: Job): { endpoint: string; pieces: Piece[] } {
   const plan = toPlan(job);
   if ("unsupported" in plan) throw new ProviderError("refused", `cannot honour ${plan.unsupported}`);
-  return { endpoint: plan.endpoint, pieces: toPieces(plan, [...job.images, ...job.characters.map(({ image }) => image)]) };
+  return { endpoint: plan.endpoint, pieces: toPieces(plan, allImages(job)) };
 }
 
 /** The JSON body: the plan's input, and its images as URLs or data URIs in their fields. */

@@ -8,17 +8,9 @@ import { isAboutContent, refusedPoll, refusedStart, parseRefusal } from "./error
 import { geminiFiles } from "./files.ts";
 import { type GoogleSettings, type Handle, parseHandle, type Part } from "./part.ts";
 import { ask, toFault, readJson, jsonPost, laterFault } from "../shared/http.ts";
-import { fixedRatio, splitByRole } from "../shared/frames.ts";
+import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
-import {
-  type Accepted,
-  type Failed,
-  type Output,
-  type Pending,
-  ProviderError,
-  type Succeeded,
-  type GenerationRequest,
-} from "../provider.ts";
+import { type Output, ProviderError, type GenerationRequest } from "../provider.ts";
 
 interface Interaction {
   id?: string | null;
@@ -44,10 +36,10 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
   return {
     unsupportedField,
 
-    async start(job, signal): Promise<Accepted | Failed> {
+    async start(job, signal) {
       const { model, size, duration, resolution } = job;
       const prompt = toPrompt(job);
-      const images = [...job.images, ...job.characters.map(({ image }) => image)];
+      const images = allImages(job);
       const earlier = job.kind === "remix" ? earlierHandle(job)?.name : undefined;
       const pieces = jsonPieces(
         images,
@@ -77,7 +69,7 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
       return { status: "accepted", operation: JSON.stringify({ part: "omni", name } satisfies Handle) };
     },
 
-    async poll(handle): Promise<Pending | Succeeded | Failed> {
+    async poll(handle) {
       const response = await ask(globalThis, at(handle), { headers });
       // An unknown id is 400 in this API, and 404 in others.
       if (!response.ok || !response.body) return refusedPoll(response);

@@ -5,10 +5,10 @@ import { withToken } from "./auth.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
 import { isAboutContent, refusedPoll, refusedStart } from "./errors.ts";
 import type { GoogleSettings, Handle, Part } from "./part.ts";
-import { fixedRatio, splitByRole } from "../shared/frames.ts";
+import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
 import { ask, toFault, readJson, jsonPost, laterFault } from "../shared/http.ts";
-import { type Accepted, type Failed, type Output, type Pending, ProviderError, type Succeeded } from "../provider.ts";
+import { type Failed, type Output, ProviderError } from "../provider.ts";
 
 interface Operation {
   done?: boolean | null;
@@ -45,9 +45,9 @@ export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSetting
       return watermark ? "metadata.watermark" : undefined;
     },
 
-    async start(job, signal): Promise<Accepted | Failed> {
+    async start(job, signal) {
       const { model, resolution } = job;
-      const images = [...job.images, ...job.characters.map(({ image }) => image)];
+      const images = allImages(job);
       const parameters = {
         sampleCount: 1,
         durationSeconds: seconds,
@@ -80,7 +80,7 @@ export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSetting
       return { status: "accepted", operation: JSON.stringify({ part: "veo", name, model } satisfies Handle) };
     },
 
-    async poll(handle): Promise<Pending | Succeeded | Failed> {
+    async poll(handle) {
       const response = await fetchOperation(handle);
       if (!response.ok || !response.body) return refusedPoll(response);
       const answer = await lookForVideo<Operation>(response.body);

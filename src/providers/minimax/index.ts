@@ -2,21 +2,12 @@
 
 import { parseJson } from "../../media/json-limits.ts";
 import { readUnsigned } from "../shared/callbacks.ts";
-import { ask, outputAt, readText } from "../shared/http.ts";
+import { bearerCall, outputAt, readText } from "../shared/http.ts";
 import { parseLaterRefusal, readCode, isSensitive, type Refusable, parseRefusal } from "./errors.ts";
 import { toBody, isV2, unsupportedField } from "./request.ts";
+import { allImages } from "../shared/frames.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
-import {
-  ownFailure,
-  blocked,
-  type Accepted,
-  type Failed,
-  type Output,
-  type Pending,
-  type Provider,
-  ProviderError,
-  type Succeeded,
-} from "../provider.ts";
+import { ownFailure, blocked, type Failed, type Output, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
 
 interface Created extends Refusable {
   task_id?: string;
@@ -39,11 +30,7 @@ const failedBy = (code: string | undefined): Failed => (isSensitive(code) ? bloc
 
 /** `base` has no trailing slash. Operations are `v1/<task id>` or `v2/<task id>`. */
 export function minimax({ key, base }: { key: string; base: string }): Provider {
-  const call = (path: string, init: RequestInit = {}) => {
-    const headers = new Headers(init.headers);
-    headers.set("authorization", `Bearer ${key}`);
-    return ask(globalThis, base + path, { ...init, headers });
-  };
+  const call = bearerCall(base, key);
 
   /** Requests the state of accepted work: the answer, or the verdict that it is lost. Throws retryable faults. */
   async function look<T extends Refusable>(step: string, path: string, isVerdict: (body: T) => boolean = () => false) {
@@ -103,10 +90,9 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     unsupportedField,
     labelSwitch: () => "switch",
 
-    async start(job, signal): Promise<Accepted | Failed> {
+    async start(job, signal) {
       const version = isV2(job.model) ? "v2" : "v1";
-      const images = [...job.images, ...job.characters.map(({ image }) => image)];
-      const pieces = jsonPieces(images, (urls) => ({
+      const pieces = jsonPieces(allImages(job), (urls) => ({
         ...toBody(job, urls),
         callback_url: job.callbackUrl,
       }));

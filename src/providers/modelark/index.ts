@@ -1,6 +1,7 @@
 /** BytePlus ModelArk (Volcengine Ark has the same API): Seedream images in the answer, Seedance videos as tasks. */
 
-import { ask, toFault, readJson, laterFault, outputAt, makeSeveral } from "../shared/http.ts";
+import { bearerCall, type Call, toFault, readJson, laterFault, outputAt, makeSeveral } from "../shared/http.ts";
+import { allImages } from "../shared/frames.ts";
 import { readUnsigned } from "../shared/callbacks.ts";
 import { videoBody, unsupportedVideo } from "./videos.ts";
 import { imageBody, unsupportedImage } from "./images.ts";
@@ -37,11 +38,7 @@ const makersBase = "https://ark.ap-southeast.bytepluses.com/api/v3";
 const tasks = "/contents/generations/tasks";
 
 export function modelark({ key, base = makersBase }: { key: string; base?: string | undefined }): Provider {
-  const call = (path: string, init: RequestInit = {}) =>
-    ask(globalThis, base + path, {
-      ...init,
-      headers: { ...(init.headers as Record<string, string> | undefined), authorization: `Bearer ${key}` },
-    });
+  const call = bearerCall(base, key);
 
   return {
     name: "modelark",
@@ -58,7 +55,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
       request.kind === "image" ? unsupportedImage(request) : request.kind === "video" ? unsupportedVideo(request) : "model",
     start: (job, signal) => (job.kind === "image" ? makeImages(job, call, signal) : startVideo(job, call, signal)),
 
-    async poll(operation): Promise<Pending | Succeeded | Failed> {
+    async poll(operation) {
       const handle = JSON.parse(operation) as Handle;
       if ("urls" in handle) return made(handle.urls);
       const response = await call(`${tasks}/${handle.task}`);
@@ -83,8 +80,6 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
   };
 }
 
-type Call = (path: string, init?: RequestInit) => Promise<Response>;
-
 async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Succeeded | Failed> {
   const pieces = jsonPieces(job.images, (urls) => imageBody(job, urls));
   const length = await measurePieces(pieces);
@@ -107,8 +102,7 @@ const made = (urls: string[]): Succeeded => ({
 });
 
 async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
-  const images = [...job.images, ...job.characters.map(({ image }) => image)];
-  const pieces = jsonPieces(images, (urls) => ({
+  const pieces = jsonPieces(allImages(job), (urls) => ({
     ...videoBody(job, urls),
     callback_url: job.callbackUrl,
   }));

@@ -1,21 +1,11 @@
 /** Replicate's predictions: created by model name, polled, cancelled; several images are several predictions with most models. */
 
-import { ask, toFault, readJson, laterFault, outputAt, toOutput, makeSeveral } from "../shared/http.ts";
+import { bearerCall, toFault, readJson, laterFault, outputAt, toOutput, makeSeveral } from "../shared/http.ts";
+import { allImages } from "../shared/frames.ts";
 import { fetchedKeys } from "../shared/callbacks.ts";
 import { countPredictions, imageOutputs, modelId, toInput, unsupportedField } from "./inputs.ts";
 import { leftBy, type Prediction } from "./lookup.ts";
-import {
-  ownFailure,
-  blocked,
-  type Accepted,
-  type Failed,
-  type Job,
-  type Output,
-  type Pending,
-  type Provider,
-  ProviderError,
-  type Succeeded,
-} from "../provider.ts";
+import { ownFailure, blocked, type Accepted, type Failed, type Job, type Output, type Provider, ProviderError } from "../provider.ts";
 import { readOwnAnswer, writeOwnInput } from "../shared/own-input.ts";
 import { lookUp } from "../shared/listed.ts";
 import { isSignedBy } from "./webhook.ts";
@@ -28,9 +18,7 @@ const maxInlineBytes = 10_000_000;
 const contentPolicy = /flagged|sensitive|\bE005\b|nsfw|content policy/i;
 
 export function replicate({ token, base = "https://api.replicate.com/v1" }: { token: string; base?: string | undefined }): Provider {
-  const authorization = `Bearer ${token}`;
-  const call = (path: string, { headers, ...init }: Omit<RequestInit, "headers"> & { headers?: Record<string, string> } = {}) =>
-    ask(globalThis, base + path, { ...init, headers: { ...headers, authorization } });
+  const call = bearerCall(base, token);
   const predictionPath = (id: string) => `/predictions/${encodeURIComponent(id)}`;
 
   /** Throws a retryable fault if the answer has no id: the prediction may have been created. */
@@ -63,9 +51,9 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     startTimeoutMs: (kind) => (kind === "image" ? 45_000 : 60_000),
     unsupportedField,
     imageOutputs,
-    lookUpModel: (model) => lookUp(`${base}/models/${model}`, { authorization }),
+    lookUpModel: (model) => lookUp(`${base}/models/${model}`, { authorization: `Bearer ${token}` }),
 
-    async start(job, signal): Promise<Accepted | Failed> {
+    async start(job, signal) {
       const { model, askedAt, callbackUrl } = job;
       const isOwn = job.input !== undefined;
       if (isOwn && !modelId.test(model)) throw new ProviderError("model", "start: the model's name is not owner/name");
@@ -82,7 +70,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     },
 
     /** Stops at the first prediction that has not ended: the following ones are polled later. */
-    async poll(operation): Promise<Pending | Succeeded | Failed> {
+    async poll(operation) {
       const outputs: Output[] = [];
       let seconds: number | undefined = 0;
       let failure: Failed = ownFailure;
@@ -164,7 +152,7 @@ async function parseRefusal(response: Response, step: string): Promise<ProviderE
 async function imageUrls(job: Job): Promise<string[]> {
   const urls: string[] = [];
   let inlineBytes = 0;
-  for (const image of [...job.images, ...job.characters.map((character) => character.image)]) {
+  for (const image of allImages(job)) {
     if (image.url !== undefined) {
       urls.push(image.url);
       continue;

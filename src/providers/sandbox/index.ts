@@ -6,17 +6,7 @@ import { readChatFault } from "../shared/chat-errors.ts";
 import { sourceClip } from "../shared/clip.ts";
 import { fixedRatio } from "../shared/frames.ts";
 import { ask, toFault } from "../shared/http.ts";
-import {
-  ownFailure,
-  blocked,
-  type Accepted,
-  type Failed,
-  type Job,
-  type Output,
-  type Provider,
-  type Pending,
-  type Succeeded,
-} from "../provider.ts";
+import { ownFailure, blocked, type Job, type Output, type Provider } from "../provider.ts";
 
 interface WireOutput {
   url: string;
@@ -72,7 +62,7 @@ export function sandbox(fetcher: Fetcher): Provider {
 
     refuses: (prompt) => prompt.includes("sandbox:reject"),
 
-    async start(job, signal): Promise<Accepted | Failed> {
+    async start(job, signal) {
       const response =
         job.kind === "character"
           ? await startCharacter(job, call, signal)
@@ -87,7 +77,7 @@ export function sandbox(fetcher: Fetcher): Provider {
       };
     },
 
-    async poll(id): Promise<Pending | Succeeded | Failed> {
+    async poll(id) {
       const response = await call(`/v1/operations/${id}`);
       // The work was accepted, and the sandbox has deleted its record.
       if (response.status === 404) return ownFailure;

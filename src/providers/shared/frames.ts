@@ -1,8 +1,11 @@
 /** The images of a request by their roles, which were resolved when the submission was checked. */
 
-import type { GenerationRequest } from "../provider.ts";
+import type { GenerationRequest, InputImage, Job } from "../provider.ts";
 
-/** Indexes into the request's images followed by the images of its characters, which are references. */
+/** The images of a job followed by those of its characters. */
+export const allImages = ({ images, characters }: Job): InputImage[] => [...images, ...characters.map(({ image }) => image)];
+
+/** Indexes into `allImages`; the images of characters are references. */
 export interface Frames {
   first?: number;
   last?: number;

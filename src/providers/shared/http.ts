@@ -45,6 +45,15 @@ export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: R
   }
 }
 
+/** Sends a request to a path of an upstream. */
+export type Call = (path: string, init?: Omit<RequestInit, "headers"> & { headers?: Record<string, string> }) => Promise<Response>;
+
+/** Requests below `base` with a bearer token, as `ask` sends them. */
+export const bearerCall =
+  (base: string, token: string): Call =>
+  (path, init = {}) =>
+    ask(globalThis, base + path, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } });
+
 /** Reads an answer's text. Throws a retryable fault if it breaks off; its status still shows whether the work was accepted. */
 export const readText = (response: Response): Promise<string> =>
   response.text().catch((error: unknown) => {
@@ -63,7 +72,7 @@ export async function readJson<T>(response: Response): Promise<T | undefined> {
 }
 
 /** Builds a POST request with a JSON body. */
-export const jsonPost = (body: unknown, headers: Record<string, string> = {}): RequestInit => ({
+export const jsonPost = (body: unknown, headers: Record<string, string> = {}) => ({
   method: "POST",
   headers: { "content-type": "application/json", ...headers },
   body: JSON.stringify(body),

@@ -1,7 +1,8 @@
 /** xAI: chats in OpenAI's format, Grok Imagine's images in the answer and its videos by polling. It bills requests whose content it refuses. */
 
 import type { MakerUsage } from "../../base/maker-usage.ts";
-import { ask, jsonPost, laterFault, makeSeveral, outputAt, readJson, toFault } from "../shared/http.ts";
+import { bearerCall, type Call, jsonPost, laterFault, makeSeveral, outputAt, readJson, toFault } from "../shared/http.ts";
+import { allImages } from "../shared/frames.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import {
   ownFailure,
@@ -49,9 +50,7 @@ interface Images {
 const makersBase = "https://api.x.ai/v1";
 
 export function xai({ key, base = makersBase }: { key: string; base?: string | undefined }): Provider {
-  const headers = { authorization: `Bearer ${key}` };
-  const call: Call = (path, init = {}) =>
-    ask(globalThis, base + path, { ...init, headers: { ...(init.headers as Record<string, string> | undefined), ...headers } });
+  const call = bearerCall(base, key);
 
   return {
     name: "xai",
@@ -67,7 +66,7 @@ export function xai({ key, base = makersBase }: { key: string; base?: string | u
       request.kind === "image" ? unsupportedImage(request) : request.kind === "video" ? unsupportedVideo(request) : "model",
     start: (job, signal) => (job.kind === "image" ? makeImages(job, call, signal) : startVideo(job, call, signal)),
 
-    async poll(operation): Promise<Pending | Succeeded | Failed> {
+    async poll(operation) {
       const handle = JSON.parse(operation) as Handle;
       if ("urls" in handle) return made(handle);
       const response = await call(`/videos/${encodeURIComponent(handle.request)}`);
@@ -87,8 +86,6 @@ export function xai({ key, base = makersBase }: { key: string; base?: string | u
     },
   };
 }
-
-type Call = (path: string, init?: RequestInit) => Promise<Response>;
 
 /** The maker makes several images of a prompt in one call, but only one of an edit. */
 async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Succeeded | Failed> {
@@ -120,8 +117,7 @@ const made = ({ urls, usage }: Images): Succeeded => ({
 });
 
 async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
-  const images = [...job.images, ...job.characters.map(({ image }) => image)];
-  const pieces = jsonPieces(images, (urls) => videoBody(job, urls));
+  const pieces = jsonPieces(allImages(job), (urls) => videoBody(job, urls));
   const length = await measurePieces(pieces);
   const response = await postPieces((init) => call("/videos/generations", init), pieces, { length, signal });
   if (!response.ok) return readRefusal(response, "start");

@@ -1,7 +1,7 @@
 /** Builds a response's output items from a chat's answer, whole or in pieces, and the streaming events for them. */
 
-import type { Fields } from "../form.ts";
-import { type ChatTool, isFields, toToolName } from "./tools.ts";
+import { type Fields, isFields } from "../form.ts";
+import { type ChatTool, toToolName } from "./tools.ts";
 
 /** An event without its `sequence_number`. */
 export type Event = { type: string } & Fields;

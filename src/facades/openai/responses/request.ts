@@ -2,8 +2,8 @@
 
 import type { AppContext } from "../context.ts";
 import { refuseField } from "../errors.ts";
-import type { Fields } from "../form.ts";
-import { applyChoice, type ChatTool, isFields, readTools, toFlatName } from "./tools.ts";
+import { type Fields, isFields } from "../form.ts";
+import { applyChoice, type ChatTool, readTools, toFlatName } from "./tools.ts";
 
 /** A message of a chat. */
 interface Message extends Fields {

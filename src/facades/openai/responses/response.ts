@@ -1,7 +1,6 @@
 /** Builds OpenAI's `response` object from the request and the result of the chat. */
 
-import type { Fields } from "../form.ts";
-import { isFields } from "./tools.ts";
+import { type Fields, isFields } from "../form.ts";
 
 type Status = "in_progress" | "completed" | "incomplete" | "failed";
 

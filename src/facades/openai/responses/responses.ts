@@ -6,13 +6,13 @@ import { resolveModel } from "../aliases.ts";
 import { refuseField, renameField, toError, withFieldRenamed } from "../errors.ts";
 import { sendChat } from "../chat.ts";
 import { isStream, translateEvents } from "../events.ts";
-import type { Fields } from "../form.ts";
+import { type Fields, isFields } from "../form.ts";
 import { isDryRun, reportDropped } from "../submission.ts";
 import { type Event, Output } from "./output.ts";
 import { toChat, toResponseParam } from "./request.ts";
 import { newResponse, type Outcome, toEnd } from "./response.ts";
 import { prepareToStore, readPrevious } from "./store.ts";
-import { applyChoice, type ChatTool, isFields, readTools } from "./tools.ts";
+import { applyChoice, type ChatTool, readTools } from "./tools.ts";
 
 /** Fields that change neither the kind of answer nor its price: accepted and not sent. */
 const dropped = [

@@ -2,9 +2,7 @@
 
 import type { AppContext } from "../context.ts";
 import { refuseField } from "../errors.ts";
-import type { Fields } from "../form.ts";
-
-export const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+import { type Fields, isFields } from "../form.ts";
 
 /** The name of a tool in a response. */
 interface ToolName {
