@@ -36,11 +36,32 @@ func (c *Client) CreateBatch(ctx context.Context, body NewBatch, options ...Call
 	return batch, err
 }
 
+// Batch returns a batch as it is now.
+func (c *Client) Batch(ctx context.Context, id string) (Batch, error) {
+	var batch Batch
+	err := c.Do(ctx, "GET", batchPath(id), nil, &batch)
+	return batch, err
+}
+
+// CancelBatch ends a batch: nothing new begins, and what runs ends.
+func (c *Client) CancelBatch(ctx context.Context, id string) (Batch, error) {
+	var batch Batch
+	err := c.Do(ctx, "POST", batchPath(id)+"/cancel", nil, &batch)
+	return batch, err
+}
+
+// DeliverBatch delivers again the files of completed lines that have not arrived. The batch's Deliveries tell how it goes.
+func (c *Client) DeliverBatch(ctx context.Context, id string) (Batch, error) {
+	var batch Batch
+	err := c.Do(ctx, "POST", batchPath(id)+"/delivery", nil, &batch)
+	return batch, err
+}
+
 // WaitBatch waits until the batch has ended.
 func (c *Client) WaitBatch(ctx context.Context, id string) (Batch, error) {
 	for {
-		var batch Batch
-		if err := c.Do(ctx, "GET", batchPath(id), nil, &batch); err != nil || batch.EndedAt != nil {
+		batch, err := c.Batch(ctx, id)
+		if err != nil || batch.EndedAt != nil {
 			return batch, err
 		}
 		if err := sleep(ctx, 3*time.Second); err != nil {

@@ -11,11 +11,18 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 )
 
-// Upload stores a file; its ID stands in place of a URL in every body.
-func (c *Client) Upload(ctx context.Context, source io.Reader) (StoredFile, error) {
+// Files is the path of files, for Do, List and Download: a file's bytes are at Files + "/" + its ID + "/content".
+const Files = "/v1/files"
+
+// Destinations is the path of buckets for deliveries, for Do and List.
+const Destinations = "/v1/destinations"
+
+// Upload stores a file; its ID stands in place of a URL in every body, and a batch takes one of JSON lines as InputFile.
+func (c *Client) Upload(ctx context.Context, source io.Reader, options ...CallOption) (StoredFile, error) {
 	var stored StoredFile
 	// Whole, because a repeat sends it again.
 	data, err := io.ReadAll(source)
@@ -23,7 +30,11 @@ func (c *Client) Upload(ctx context.Context, source io.Reader) (StoredFile, erro
 		return stored, err
 	}
 	headers := map[string]string{"Content-Type": "application/octet-stream"}
-	err = c.json(ctx, request{method: "POST", path: "/v1/files", body: data, headers: headers}, &stored)
+	query := url.Values{}
+	if given := toOptions(options); given.expiresIn > 0 {
+		query.Set("expires_in", strconv.Itoa(int(given.expiresIn.Seconds())))
+	}
+	err = c.json(ctx, request{method: "POST", path: Files, query: query, body: data, headers: headers}, &stored)
 	return stored, err
 }
 

@@ -22,12 +22,13 @@ const (
 // Remix is the path of a remix of the video of an earlier task.
 func Remix(videoID string) string { return "/v1/videos/" + url.PathEscape(videoID) + "/remix" }
 
-// CallOption of a submission or of a wait.
+// CallOption of a submission, an upload or a wait.
 type CallOption func(*callOptions)
 
 type callOptions struct {
 	key        string
 	deliverTo  *DeliverTo
+	expiresIn  time.Duration
 	onProgress func(Task)
 }
 
@@ -40,6 +41,9 @@ func OnProgress(call func(Task)) CallOption { return func(o *callOptions) { o.on
 
 // WithDelivery sends the files of the task to a bucket once it has completed. Generate waits until they are there.
 func WithDelivery(to DeliverTo) CallOption { return func(o *callOptions) { o.deliverTo = &to } }
+
+// WithExpiry sets how long an uploaded file is kept: an hour to seven days. A day by default.
+func WithExpiry(after time.Duration) CallOption { return func(o *callOptions) { o.expiresIn = after } }
 
 func toOptions(options []CallOption) callOptions {
 	result := callOptions{key: newKey()}
@@ -209,6 +213,13 @@ func (c *Client) Stream(ctx context.Context, id string) iter.Seq2[Task, error] {
 func (c *Client) Cancel(ctx context.Context, id string) (Task, error) {
 	var answer TaskAnswer
 	err := c.Do(ctx, "POST", taskPath(id)+"/cancel", nil, &answer)
+	return answer.Data, err
+}
+
+// Deliver delivers at once the files that have not arrived in the bucket, or all again. The task's Delivery tells how it goes.
+func (c *Client) Deliver(ctx context.Context, id string) (Task, error) {
+	var answer TaskAnswer
+	err := c.Do(ctx, "POST", taskPath(id)+"/delivery", nil, &answer)
 	return answer.Data, err
 }
 

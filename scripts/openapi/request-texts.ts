@@ -33,7 +33,7 @@ export const requestTexts: Record<string, Record<string, string>> = {
     kind: "What it makes; by default a guess from the maker's id.",
   },
   NewBatch: {
-    input_file: "The id of a file of JSON lines: at most 50,000 lines and 200 MiB.",
+    input_file: "The id of a file (file_...) of JSON lines: at most 50,000 lines and 200 MiB.",
     requests: "The lines themselves: `{custom_id, endpoint, body}`.",
     concurrency: "How many of its tasks may be open at once.",
     callback_url: "Called once, at the batch's end, in place of the account's endpoint.",

@@ -1,5 +1,6 @@
 /** The batches of each account in D1: only what their list needs. */
 
+import { hasRoom } from "./files.ts";
 import { isOwn, type Owner, toWallets } from "./callers.ts";
 
 export interface BatchRow {
@@ -13,7 +14,7 @@ export interface BatchRow {
 }
 
 /**
- * Lists a batch before its object exists, if its input and the account's files then have at most `maxBytes` together. False if they have
+ * Lists a batch before its object exists, if its input and the account's files then count at most `maxBytes` together. False if they count
  * more. Repeating is safe.
  */
 export async function insertBatch(
@@ -25,7 +26,7 @@ export async function insertBatch(
     db
       .prepare(
         `INSERT INTO batch (account_id, id, created_at, key_id, bytes, begins_at) SELECT ?1, ?2, ?3, ?4, ?5, ?3
-         WHERE coalesce((SELECT bytes FROM file_space WHERE account_id = ?1), 0) + ?5 <= ?6 ON CONFLICT DO NOTHING`,
+         WHERE ${hasRoom("?1", "?5", "?6")} ON CONFLICT DO NOTHING`,
       )
       .bind(accountId, id, createdAt, keyId, inputBytes, maxBytes),
     db.prepare("SELECT 1 FROM batch WHERE account_id = ?1 AND id = ?2").bind(accountId, id),

@@ -1,4 +1,4 @@
-/** Files that callers uploaded, in D1: rows with an expiry, and the sum of each account's bytes. */
+/** Files that callers uploaded, in D1: rows with an expiry, and the sum of what each account's files count. */
 
 import { isOwn, type Owner, toWallets } from "./callers.ts";
 
@@ -35,7 +35,20 @@ const selected = fields.map((field) => `${columns[field]} AS ${field}`).join();
 const sameBytes = (id: string) => `id >= substr(${id}, 1, 48) AND id < substr(${id}, 1, 48) || '~'`;
 
 /**
- * Adds a file, if the account's files then have at most `maxBytes` together and the account was not erased. All other files of the account with the same bytes move to the
+ * What a file or the input of a batch counts at least, however small it is: its row and its object cost the same. The triggers on both tables
+ * use the same number. 5 GiB are 81,920 of them, so that each line of the largest batch may name a file of its own.
+ */
+const minCountedBytes = 65_536;
+
+/** What the account `account` uses. The arguments are SQL. */
+const usedSpace = (account: string) => `coalesce((SELECT bytes + padding FROM file_space WHERE account_id = ${account}), 0)`;
+
+/** True if something of this size has room in the account's space. The arguments are SQL. */
+export const hasRoom = (account: string, bytes: string, maxBytes: string) =>
+  `${usedSpace(account)} + max(${bytes}, ${minCountedBytes}) <= ${maxBytes}`;
+
+/**
+ * Adds a file, if the account's files then count at most `maxBytes` together and the account was not erased. All other files of the account with the same bytes move to the
  * new object: then the newest file's object is never older than any of its files. Returns the objects that are no longer used; undefined if
  * the file does not fit. Exact in parallel: one transaction.
  */
@@ -47,7 +60,7 @@ export async function insertFile(db: D1Database, file: StoredFile, maxBytes: num
     db
       .prepare(
         `INSERT INTO file (${Object.values(columns).join()}) SELECT ${fields.map((_, at) => `?${at + 1}`).join()}
-         WHERE coalesce((SELECT bytes FROM file_space WHERE account_id = ?2), 0) + ?4 <= ?${fields.length + 1}
+         WHERE ${hasRoom("?2", "?4", `?${fields.length + 1}`)}
            AND EXISTS (SELECT 1 FROM account WHERE id = ?2 AND erased_at IS NULL) RETURNING object`,
       )
       .bind(...fields.map((field) => file[field]), maxBytes),
@@ -57,9 +70,12 @@ export async function insertFile(db: D1Database, file: StoredFile, maxBytes: num
   return added?.results.length === 1 ? (replaced?.results ?? []).map(({ object }) => object) : undefined;
 }
 
-/** The sum of the bytes of an account's files and of the inputs of its batches. */
+/** What an account's files and the inputs of its batches count towards its limit, in bytes. */
 export const usedFileBytes = async (db: D1Database, accountId: string): Promise<number> =>
-  (await db.prepare("SELECT bytes FROM file_space WHERE account_id = ?1").bind(accountId).first<number>("bytes")) ?? 0;
+  (await db
+    .prepare(`SELECT ${usedSpace("?1")} AS bytes`)
+    .bind(accountId)
+    .first<number>("bytes"))!;
 
 const readAll = async (statement: D1PreparedStatement): Promise<StoredFile[]> => (await statement.run<StoredFile>()).results;
 

@@ -39,7 +39,8 @@ export default {
   rate_limit_exceeded: "Too many requests. Try again later.",
   too_many_open_tasks: "This account or key has the maximum number of open tasks. Try again when one has ended.",
   too_many_waits: "This key or token has the maximum number of open event streams and waits. Try again when one has ended.",
-  too_many_files: "This account's files have reached its limit of bytes. Delete one first, or wait until one expires.",
+  too_many_files:
+    "This account's files have reached its limit of bytes; each counts at least 64 KiB. Delete one first, or wait until one expires.",
   internal_error: "Something went wrong on our side.",
   unavailable: "The service is busy. Try again in a few seconds.",
   // why a task failed

@@ -40,7 +40,7 @@ export default {
   rate_limit_exceeded: "请求过多，请稍后再试。",
   too_many_open_tasks: "该账户或密钥未结束的任务已达上限，请在有任务结束后再试。",
   too_many_waits: "该密钥或令牌打开的事件流和等待已达上限，请在有一个结束后再试。",
-  too_many_files: "该账户的文件总大小已达上限，请先删除一个文件，或等待文件过期。",
+  too_many_files: "该账户的文件总大小已达上限（每个文件至少按 64 KiB 计算），请先删除一个文件，或等待文件过期。",
   internal_error: "服务内部发生错误。",
   unavailable: "服务繁忙，请几秒后再试。",
   provider_error: "生成失败，未扣除费用。",

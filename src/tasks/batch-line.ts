@@ -31,9 +31,12 @@ export interface LineQuery {
   isNewest?: boolean;
 }
 
-/** `result` is the line of the results, as JSON; lines count from 0. `delivery`: how that of its files has ended. */
+/** The delivery of a line's files. */
+export type LineDelivery = "pending" | DeliveryOutcome;
+
+/** `result` is the line of the results, as JSON; lines count from 0. `delivery` is null for lines without one. */
 export interface EndedLines {
-  lines: { n: number; result: string; delivery?: DeliveryOutcome | null }[];
+  lines: { n: number; result: string; delivery?: LineDelivery | null }[];
   hasMore: boolean;
 }
 
@@ -41,7 +44,10 @@ export interface EndedLines {
 export interface FailureGroup {
   code: string;
   lines: number;
-  /** How many of them were valid, so that they may succeed another time, and their price in millionths. */
+  /** How many of them may succeed another time, because they were valid, or are not checked. */
   repeatable: number;
+  /** How many of these are not checked: their price is not known. */
+  unchecked: number;
+  /** The price of the valid ones, in millionths. */
   price: number;
 }

@@ -5,7 +5,19 @@ import { BatchStore } from "../../src/api/batches/state.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import { begin, line, price as imagePrice, readResults, run, show, stubOf, wake } from "../support/batches.ts";
 import { crash, failWalletOnce, stopAt } from "../support/faults.ts";
-import { type Account, asAdmin, call, holdTime, newAccount, readBalance, unique, upstreamCalls } from "../support/gateway.ts";
+import { buckets, origin, setDestination } from "../support/bucket.ts";
+import {
+  type Account,
+  alarm,
+  asAdmin,
+  call,
+  holdTime,
+  newAccount,
+  readBalance,
+  script,
+  unique,
+  upstreamCalls,
+} from "../support/gateway.ts";
 
 beforeEach(holdTime);
 afterEach(() => {
@@ -69,6 +81,36 @@ test("chats and images are lines of one batch: whole answers in the order of the
   for (let at = 0; at < 12; at++) expect(await upstreamCalls(`${word} ${at}.`)).toEqual(["chat"]);
   const balance = await readBalance(account);
   expect([balance.used, balance.reserved]).toEqual([expect.closeTo(12 * price + imagePrice, 9), 0]);
+});
+
+test("only lines with files count as deliveries: chats and failed lines have none, and a repeat is for the others", async () => {
+  const account = await newAccount();
+  const { at } = buckets([origin]);
+  await setDestination(account);
+  await setDestination(account, {}, "own");
+  const flagged = unique();
+  await script({ match: flagged, polls: [{ failed: "content_policy_violation" }] });
+  const own = line("own", { deliver_to: { destination: "own" } });
+  const requests = [...chats(unique(), 2), line("image"), line("flagged", { prompt: flagged }), own];
+  const id = await begin(account, { requests, deliver_to: { destination: "shop" } });
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ counts: { completed: 4, failed: 1 }, deliveries: { pending: 2, delivered: 0, failed: 0 } });
+  await call("/v1/destinations/own", { key: account.key, method: "DELETE" });
+  const tasks = (await readResults(account, id)).flatMap(({ task, status }) => (status === "completed" && task ? [task] : []));
+  expect(tasks).toHaveLength(2);
+  for (const task of tasks) for (let step = 0; step < 3; step++) await alarm(task);
+  expect((await show(account, id)).deliveries).toEqual({ pending: 0, delivered: 1, failed: 1 });
+  const again = await call(`/v1/batches/${id}/delivery`, { key: account.key, method: "POST" });
+  expect(again.body.deliveries).toEqual({ pending: 1, delivered: 1, failed: 0 });
+  expect(at[origin]!.objects.size).toBe(1);
+  // A batch without deliver_to counts those of its lines; one of chats alone has nothing to deliver.
+  const alone = await run(
+    account,
+    await begin(account, { requests: [...chats(unique(), 1), { ...own, body: { ...own.body, deliver_to: { destination: "shop" } } }] }),
+  );
+  expect(alone.deliveries).toEqual({ pending: 1, delivered: 0, failed: 0 });
+  const talk = await run(account, await begin(account, { requests: chats(unique(), 2), deliver_to: { destination: "shop" } }));
+  expect(talk.deliveries).toEqual({ pending: 0, delivered: 0, failed: 0 });
 });
 
 test("a chat beyond max_cost fails and costs nothing; a returned part of a hold is used again", async () => {

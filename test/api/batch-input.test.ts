@@ -95,29 +95,32 @@ test("a line longer than the check reads at once fails alone, and its page is re
 test("inputs of kept batches count for the account's files, and no longer once a batch is removed", async () => {
   const account = await newAccount();
   const used = async () =>
-    (await env.DB.prepare("SELECT bytes FROM file_space WHERE account_id = ?1").bind(account.id).first<number>("bytes")) ?? 0;
+    (await env.DB.prepare("SELECT bytes + padding AS bytes FROM file_space WHERE account_id = ?1")
+      .bind(account.id)
+      .first<number>("bytes")) ?? 0;
   const requests = lines(2);
   const id = await begin(account, { requests });
-  const bytes = requests.reduce((sum, one) => sum + JSON.stringify(one).length + 1, 0);
-  expect(await used()).toBe(bytes);
+  expect(await used()).toBe(65_536);
   const file = await upload(account, requests.map((one) => JSON.stringify(one)).join("\n"));
-  await env.DB.prepare("UPDATE file_space SET bytes = ?2 WHERE account_id = ?1")
-    .bind(account.id, 5 * 1024 ** 3 - 10)
+  await env.DB.prepare("UPDATE file_space SET bytes = bytes + ?2 WHERE account_id = ?1")
+    .bind(account.id, 5 * 1024 ** 3 - 3 * 65_536 + 1)
     .run();
   for (const body of [{ requests }, { input_file: file }]) {
     const refused = await call("/v1/batches", { key: account.key, body });
     expect([refused.status, refused.body.error.code]).toEqual([429, "too_many_files"]);
   }
   expect((await call("/v1/batches", { key: account.key })).body.data).toHaveLength(1);
-  await env.DB.prepare("UPDATE file_space SET bytes = ?2 WHERE account_id = ?1").bind(account.id, bytes).run();
+  await env.DB.prepare("UPDATE file_space SET bytes = bytes - ?2 WHERE account_id = ?1")
+    .bind(account.id, 5 * 1024 ** 3 - 3 * 65_536 + 1)
+    .run();
   await run(account, id);
   vi.setSystemTime(Date.now() + 7 * 86_400_000 + 1000);
   await wake(id);
-  // The results, which have expired, are removed with the expired files.
-  const results = await env.DB.prepare("SELECT coalesce(sum(bytes), 0) AS bytes FROM file WHERE account_id = ?1 AND id <> ?2")
-    .bind(account.id, file)
+  // The file and the results, which have expired, are removed with the expired files.
+  const files = await env.DB.prepare("SELECT sum(max(bytes, 65536)) AS bytes FROM file WHERE account_id = ?1")
+    .bind(account.id)
     .first<number>("bytes");
-  expect(await used()).toBe(results);
+  expect(await used()).toBe(files);
 });
 
 test("what a crash leaves of a batch that never began is removed after an hour", async () => {

@@ -173,8 +173,8 @@ test("a batch counts the deliveries of its lines, also one that is repeated and 
   await setDestination(account, {}, "other");
   await call("/v1/webhook", { key: account.key, method: "PUT", body: { url: "https://hooks.example.com/all" } });
   const id = await begin(account, { requests: [line("a"), line("b", to("other"))], ...to("shop") });
-  expect(await show(account, id)).toMatchObject({ deliveries: { delivered: 0, failed: 0 } });
-  expect((await run(account, id)).status).toBe("completed");
+  expect(await show(account, id)).toMatchObject({ deliveries: { pending: 0, delivered: 0, failed: 0 } });
+  expect(await run(account, id)).toMatchObject({ status: "completed", deliveries: { pending: 2, delivered: 0, failed: 0 } });
   await call("/v1/destinations/other", { key: account.key, method: "DELETE" });
   const tasks = (await readResults(account, id)).map(({ task }) => task!);
   const settle = async () => {
@@ -206,7 +206,7 @@ test("what was not delivered is delivered again with one request, whatever crash
   const again = async () => {
     const answer = await call(`/v1/batches/${id}/delivery`, { key: account.key, method: "POST" });
     expect([answer.status, answer.body.id]).toEqual([200, id]);
-    return answer.body.deliveries as { delivered: number; failed: number };
+    return answer.body.deliveries as Record<"pending" | "delivered" | "failed", number>;
   };
   const puts = () => at[origin]!.requests.filter((request) => request.startsWith("PUT ")).length;
   await settle(tasks.slice(0, 2));
@@ -214,7 +214,7 @@ test("what was not delivered is delivered again with one request, whatever crash
   await settle(tasks.slice(2, 5));
   expect(await show(account, id)).toMatchObject({ deliveries: { delivered: 2, failed: 3 } });
   // The destination is still missing: they fail again, and what has arrived stays as it is.
-  expect(await again()).toEqual({ delivered: 2, failed: 0 });
+  expect(await again()).toEqual({ pending: 4, delivered: 2, failed: 0 });
   await wake(id);
   await settle(tasks.slice(2, 5));
   expect(await show(account, id)).toMatchObject({ deliveries: { delivered: 2, failed: 3 } });
@@ -239,7 +239,7 @@ test("what was not delivered is delivered again with one request, whatever crash
   await again();
   await wake(id);
   await settle();
-  expect(await show(account, id)).toMatchObject({ status: "completed", deliveries: { delivered: 6, failed: 0 } });
+  expect(await show(account, id)).toMatchObject({ status: "completed", deliveries: { pending: 0, delivered: 6, failed: 0 } });
   expect(puts() - before).toBe(4);
   expect([...at[origin]!.objects.keys()].sort()).toEqual(tasks.map((task) => `${task}/1.png`).sort());
   // Nothing is left to do, nothing costs anything, and the batch is removed in time.

@@ -50,7 +50,7 @@ async function add(account: Account, body: ArrayBuffer | string): Promise<string
 
 const keysOf = async (account: Account) => (await env.ASSETS.list({ prefix: `files/${account.id}/` })).objects.map(({ key }) => key);
 const spaceOf = (account: Account) =>
-  env.DB.prepare("SELECT bytes FROM file_space WHERE account_id = ?1").bind(account.id).first<number>("bytes");
+  env.DB.prepare("SELECT bytes + padding AS bytes FROM file_space WHERE account_id = ?1").bind(account.id).first<number>("bytes");
 const remove = (account: Account, id: string) => call(`/v1/files/${id}`, { key: account.key, method: "DELETE" });
 const read = (account: Account, id: string) => call(`/v1/files/${id}/content`, { key: account.key });
 const makeVideo = async (account: Account) => {
@@ -95,7 +95,7 @@ test("the same bytes are stored once and each file counts; they stay until the l
   const [first, second] = [await add(account, bytes), await add(account, bytes)];
   expect(first).not.toBe(second);
   expect(await keysOf(account)).toHaveLength(1);
-  expect(await spaceOf(account)).toBe(200);
+  expect(await spaceOf(account)).toBe(2 * 65_536);
   expect((await remove(account, first)).status).toBe(204);
   expect((await remove(account, first)).status).toBe(404);
   expect((await read(account, first)).status).toBe(404);
@@ -160,16 +160,38 @@ test("a caller who disconnects in the middle leaves nothing", async () => {
 
 test("MAX_FILE_BYTES holds exactly for uploads in parallel; an expired file makes room", async () => {
   const account = await newAccount();
-  const vars = { MAX_FILE_BYTES: "450" };
-  const answers = await Promise.all(Array.from({ length: 8 }, () => upload(account, png(unique()), { vars, query: "?expires_in=3600" })));
+  const vars = { MAX_FILE_BYTES: "450000" };
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => upload(account, png(unique(), 100_000), { vars, query: "?expires_in=3600" })),
+  );
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 201, 201, 201, 429, 429, 429, 429]);
   const refused = answers.find(({ status }) => status === 429)!;
   expect(refused.body.error).toMatchObject({ type: "rate_limit_exceeded", code: "too_many_files" });
-  expect(await spaceOf(account)).toBe(400);
+  expect(await spaceOf(account)).toBe(400_000);
   expect(await keysOf(account)).toHaveLength(4);
   vi.setSystemTime(Date.now() + 3_600_000);
   expect((await upload(account, png(unique()), { vars })).status).toBe(201);
   expect(await keysOf(account)).toHaveLength(1);
+});
+
+test("a small file counts as 64 KiB: many of them are refused at the limit of bytes, and deleting one makes room for one", async () => {
+  const account = await newAccount();
+  const vars = { MAX_FILE_BYTES: String(3 * 65_536 + 65_535) };
+  const sizes = [9, 65_536, 100];
+  const ids = [];
+  for (const size of sizes) ids.push((await upload(account, png(unique(), size), { vars })).body.id as string);
+  const refuse = async () => {
+    const { status, body } = await upload(account, png(unique(), 9), { vars });
+    expect([status, body.error.code]).toEqual([429, "too_many_files"]);
+  };
+  await refuse();
+  // A file of more than 64 KiB counts by its bytes.
+  expect((await upload(account, png(unique(), 65_537), { vars: { MAX_FILE_BYTES: String(4 * 65_536) } })).status).toBe(429);
+  for (const id of ids) {
+    expect((await remove(account, id)).status).toBe(204);
+    expect((await upload(account, png(unique(), 9), { vars })).status).toBe(201);
+    await refuse();
+  }
 });
 
 test("expired files are gone at once, and their bytes with the next run of the checks", async () => {
@@ -184,7 +206,7 @@ test("expired files are gone at once, and their bytes with the next run of the c
   expect((await call(`/v1/files?after=${other.id}`, { key: account.key })).status).toBe(400);
   await expire(env, Date.now());
   expect(await keysOf(account)).toHaveLength(1);
-  expect(await spaceOf(account)).toBe(100);
+  expect(await spaceOf(account)).toBe(65_536);
   expect((await read(account, long)).status).toBe(200);
 });
 

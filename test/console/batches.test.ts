@@ -304,6 +304,43 @@ test("a cancelled batch goes on with the lines that were left, as a new batch wi
   expect((await browser.ask(`${path}/repeat`, { ...form, code: "none", key: "other" })).status).toBe(400);
 });
 
+test("lines that a cancelled batch had not checked are sent again over the page that shows their price", async () => {
+  const { browser, account } = await person();
+  const bucket = { kind: "s3", endpoint: "https://s3.example", bucket: "media", region: "eu", access_key_id: "a", secret_access_key: "b" };
+  expect((await call("/v1/destinations/shop", { key: account.key, method: "PUT", body: bucket })).status).toBe(200);
+  const requests = [line("one"), line("two", { n: 2 }), { custom_id: "misspelt" }];
+  const deliverTo = { destination: "shop", prefix: "spring/" };
+  const { body } = await call("/v1/batches", {
+    key: account.key,
+    body: { requests, reference: "Early", concurrency: 3, deliver_to: deliverTo },
+  });
+  const path = `${page}/${body.id}`;
+  await call(`/v1/batches/${body.id}/cancel`, { key: account.key, method: "POST" });
+  await run(account, path);
+  const html = await browser.read(path);
+  expect(html).toContain("Check these 2 and their price");
+  expect(html).toContain("2 of them were not checked");
+  for (const words of ["$0.00 </", "Repeat these", "all lines cost"]) expect(html).not.toContain(words);
+  const { body: ended } = await call(`/v1/batches/${body.id}`, { key: account.key });
+  expect([ended.status, ended.cost.expected, ended.cost.charged]).toEqual(["cancelled", undefined, 0]);
+  expect(valueOf(html, "price")).toBe("");
+  const review = (await browser.ask(`${path}/repeat`, { code: "", price: valueOf(html, "price"), key: valueOf(html, "key") })).headers.get(
+    "location",
+  )!;
+  expect(review).toMatch(/^\/console\/batches\/new\?file=file_/);
+  const shown = await browser.read(review);
+  expect(shown).toContain("Start · $0.09");
+  expect([valueOf(shown, "reference"), valueOf(shown, "max_cost"), valueOf(shown, "concurrency")]).toEqual(["Early (again)", "0.09", "3"]);
+  expect(shown).toMatch(/<option value="shop" selected/);
+  expect((await call("/v1/batches", { key: account.key })).body.data).toHaveLength(1);
+  const again = await start(browser, review, {
+    ...Object.fromEntries(["reference", "concurrency", "prefix"].map((name) => [name, valueOf(shown, name)])),
+    deliver_to: "shop",
+  });
+  const { body: batch } = await call(`/v1/batches/${again.split("/").at(-1)}`, { key: account.key });
+  expect(batch).toMatchObject({ reference: "Early (again)", concurrency: 3, deliver_to: deliverTo, cost: { limit: 0.09 } });
+});
+
 test("a batch of which no line could be read says why, line by line", async () => {
   const { browser, account } = await person();
   const { body } = await call("/v1/batches", { key: account.key, body: { requests: [{ custom_id: "x" }, { endpoint: images }] } });
@@ -316,7 +353,9 @@ test("a batch of which no line could be read says why, line by line", async () =
 
 test("a batch is delivered to a destination of the account, which its page names", async () => {
   const { browser, account } = await person();
-  const review = await uploadLines(browser, [line("one")]);
+  // A chat has no files.
+  const talk = { model: "textA-1", messages: [{ role: "user", content: "Hello" }], max_tokens: 50 };
+  const review = await uploadLines(browser, [line("one"), { custom_id: "talk", endpoint: "/v1/chat/completions", body: talk }]);
   expect(await browser.read(review)).not.toContain("Deliver to");
   const bucket = { kind: "s3", endpoint: "https://s3.example", bucket: "media", region: "eu", access_key_id: "a", secret_access_key: "b" };
   const { status } = await call("/v1/destinations/shop", { key: account.key, method: "PUT", body: bucket });
@@ -331,25 +370,38 @@ test("a batch is delivered to a destination of the account, which its page names
   const { body } = await call("/v1/batches", { key: account.key });
   expect(body.data[0].deliver_to).toEqual({ destination: "shop" });
   // Its page counts deliveries, and each line shows its own.
+  const deliveries = async (path: string) => {
+    const [, section = ""] = /id="delivery"(.*?)<\/section>/s.exec(await browser.read(path)) ?? [];
+    return ["Delivered", "Delivering", "Not delivered"].map((name) =>
+      Number(new RegExp(`<dt>${name}</dt><dd>(\\d+)</dd>`).exec(section)?.[1]),
+    );
+  };
   buckets(["https://s3.example"]);
   await runBatch(account, body.data[0].id);
-  expect(await browser.read(begun)).toContain("0 delivered, 0 not");
+  expect(await deliveries(begun)).toEqual([0, 1, 0]);
+  expect(await browser.read(begun)).toMatch(new RegExp(`href="${begun}/lines"[^>]*aria-label="[^"]*talk"`));
+  expect(await browser.read(`${begun}/lines`)).toMatch(/Completed.*Delivering/s);
   const [{ id: task }] = (await call("/v1/tasks", { key: account.key })).body.data;
   await call("/v1/destinations/shop", { key: account.key, method: "DELETE" });
   for (let step = 0; step < 3; step++) await alarm(task);
   const failed = await browser.read(begun);
-  expect(failed).toContain("0 delivered, 1 not");
+  expect(await deliveries(begun)).toEqual([0, 0, 1]);
   expect(await browser.read(`${begun}/lines`)).toMatch(/Completed.*Not delivered/s);
+  // The page follows what is on its way, and no longer.
+  const isFollowed = async () => (await browser.read(begun)).includes('hx-trigger="every 5s"');
+  expect(await isFollowed()).toBe(false);
   // One button delivers again what has failed.
   expect(failed).toMatch(/id="delivery".*Deliver again/s);
   const right = { ...bucket, access_key_id: accessKeyId, secret_access_key: secretAccessKey };
   expect((await call("/v1/destinations/shop", { key: account.key, method: "PUT", body: right })).status).toBe(200);
   expect((await browser.ask(`${begun}/delivery`, {})).headers.get("location")).toBe(`${begun}#delivery`);
-  expect(await browser.read(begun)).toMatch(/Deliver now.*0 delivered, 0 not, 1 to come/s);
+  expect(await browser.read(begun)).toContain("Deliver now");
+  expect(await isFollowed()).toBe(true);
+  expect(await deliveries(begun)).toEqual([0, 1, 0]);
   await wakeBatch(body.data[0].id);
   for (let step = 0; step < 3; step++) await alarm(task);
   const delivered = await browser.read(begun);
-  expect(delivered).toContain("1 delivered, 0 not");
+  expect(await deliveries(begun)).toEqual([1, 0, 0]);
   expect(delivered).not.toMatch(/Deliver (again|now)/);
   const stranger = await person();
   expect((await stranger.browser.ask(`${begun}/delivery`, {})).status).toBe(404);

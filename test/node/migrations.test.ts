@@ -158,6 +158,15 @@ test("each migration keeps earlier tables, columns and rows, and the previous ve
     expect(db.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
   }
   for (const [table, { rows }] of readAll(db)) expect(rows.size, `${table} needs a line in "writes"`).toBeGreaterThan(0);
+  // Rows from before 0021 too: it sums what small files count, which no earlier trigger did.
+  db.exec("DELETE FROM file WHERE account_id = 'acc_before_0006'; DELETE FROM batch WHERE account_id = 'acc_before_0021'");
+  const counted = db.prepare(`
+    SELECT account_id, bytes, padding, (SELECT count(*) FROM file f WHERE f.account_id = s.account_id) AS files,
+      (SELECT count(*) FROM batch b WHERE b.account_id = s.account_id AND b.bytes > 0) AS inputs FROM file_space s`);
+  for (const { account_id: id, files, inputs, ...space } of counted.all()) {
+    const count = Number(files) + Number(inputs);
+    expect(space, String(id)).toEqual({ bytes: 5 * count, padding: (65_536 - 5) * count });
+  }
   db.close();
 });
 
@@ -168,7 +177,8 @@ test("comments of migrations contain no quote, semicolon or word that starts a s
   for (const name of names) {
     const text = readFileSync(new URL(name, folder), "utf8");
     expect(text, name).not.toContain("\r");
-    const comments = [...text.matchAll(/--.*/g)].map(([comment]) => comment);
+    // The query of a repeated step is not in the text that D1 gets.
+    const comments = [...text.matchAll(/--(?! step while ).*/g)].map(([comment]) => comment);
     expect(
       comments.filter((comment) => /['"`;]/.test(comment) || starts.test(comment)),
       name,

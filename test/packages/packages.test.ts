@@ -123,6 +123,10 @@ const made = {
   batch: { status: "completed", lines: ["line-1 completed 0.03", "line-2 completed 0.03", "line-3 completed 0.03"], listed: 3, page: 2 },
   // A refused presigned URL fails the delivery, not the task.
   delivery: ["delivered", true, "completed"],
+  // Of a task and of a batch, to a bucket that refuses the first time.
+  redelivery: ["delivered", 1, 0, 1],
+  destination: ["pictures", ["own"], "destination_not_found"],
+  cancelled: "cancelled",
   estimate: ["video", 0.24],
   used: true,
   // Each fault hits two answers: one task, under one key.
@@ -262,7 +266,7 @@ test.concurrent("the Go client", async ({ skip }) => {
   await mkdir(join(cwd, "readme"));
   // The first block is a whole program, the others are statements at its end.
   const [program = "", ...statements] = await readmeBlocks("go", "go");
-  const imports = ["encoding/json", "errors", "net/url", "os"].map((name) => `"${name}"`).join("\n");
+  const imports = ["encoding/json", "errors", "net/url", "os", "time"].map((name) => `"${name}"`).join("\n");
   const whole = [program.replace("import (", `import (\n${imports}`).trimEnd().replace(/}$/, ""), ...statements, "}"];
   await writeFile(join(cwd, "readme/main.go"), whole.join("\n"));
   await run("go", ["mod", "tidy"], { cwd });
@@ -282,6 +286,10 @@ test.concurrent("the Go client", async ({ skip }) => {
     edited: "completed",
     batch: made.batch.lines,
     delivery: made.delivery,
+    redelivery: made.redelivery,
+    destination: made.destination,
+    cancelled: made.cancelled,
+    uploads: ["application/jsonl", 7200, 2, true],
     estimate: made.estimate,
     survived: { ...made.survived, page: ["completed", 1, 1] },
     listed: 5,

@@ -18,7 +18,7 @@ const page = "<!DOCTYPE html><html><title>Worker threw exception | Cloudflare</t
 /**
  * Starts a proxy. `PUT /faults/{fault}/{count}[/{pass}]` sets what happens to the next requests, after the first `pass` of them; `GET /faults`
  * returns the requests since then, as `METHOD path idempotency-key`. `PUT /bucket/{name}` stores a file like a presigned URL does, `GET` returns
- * it; the name `forbidden` is refused.
+ * it; the name `forbidden` is refused, and one that begins with `repaired` the first time.
  */
 export async function startProxy(gateway: string): Promise<Proxy> {
   let next: { fault: Fault; count: number; pass: number } = { fault: "drop", count: 0, pass: 0 };
@@ -53,7 +53,9 @@ export async function startProxy(gateway: string): Promise<Proxy> {
 async function keep(bucket: Map<string, Buffer>, name: string, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of asked) parts.push(part as Buffer);
-  if (name === "forbidden") return void answer.writeHead(403).end();
+  const isRefused = name === "forbidden" || (name.startsWith("repaired") && !bucket.has(name));
+  if (isRefused) bucket.set(name, Buffer.alloc(0));
+  if (isRefused) return void answer.writeHead(403).end();
   if (asked.method === "PUT") bucket.set(name, Buffer.concat(parts));
   answer.writeHead(bucket.has(name) ? 200 : 404).end(asked.method === "GET" ? bucket.get(name) : undefined);
 }

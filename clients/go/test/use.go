@@ -147,6 +147,60 @@ func main() {
 		log.Panic(err)
 	}
 
+	// Delivered again, to a bucket that refuses the first time: a task, and a line of a batch.
+	_, err = client.Generate(ctx, gateway.Images, still, to("repaired-task"))
+	var late *gateway.DeliveryFailedError
+	if !errors.As(err, &late) {
+		log.Panic(err)
+	}
+	redelivered := must(client.Deliver(ctx, late.Task.ID))
+	for redelivered.Delivery.Status == "pending" {
+		time.Sleep(200 * time.Millisecond)
+		redelivered = must(client.Task(ctx, late.Task.ID))
+	}
+	line := must(json.Marshal(map[string]any{"custom_id": "a", "endpoint": gateway.Images, "body": map[string]any{
+		"model": still.Model, "prompt": still.Prompt, "deliver_to": map[string]any{"url": proxy + "/bucket/repaired-line"}}}))
+	input := must(client.Upload(ctx, bytes.NewReader(line), gateway.WithExpiry(2*time.Hour)))
+	shipped := must(client.CreateBatch(ctx, gateway.NewBatch{InputFile: &input.ID}))
+	settle := func(count func(gateway.Batch) int64) int64 {
+		for {
+			if batch := must(client.Batch(ctx, shipped.ID)); batch.Deliveries != nil && count(batch) > 0 {
+				return count(batch)
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+	}
+	closed := settle(func(batch gateway.Batch) int64 { return batch.Deliveries.Failed })
+	repeated := must(client.DeliverBatch(ctx, shipped.ID)).Deliveries.Failed
+	opened := settle(func(batch gateway.Batch) int64 { return batch.Deliveries.Delivered })
+
+	// A bucket of the account: added, listed, removed. Files are listed, read and removed by the same calls.
+	shop := gateway.DestinationChange{Kind: "s3", Endpoint: "https://s3.eu-central-1.amazonaws.com", Region: "eu-central-1", Bucket: "pictures",
+		AccessKeyID: "a", SecretAccessKey: "b"}
+	var destination gateway.Destination
+	if err := client.Do(ctx, "PUT", gateway.Destinations+"/own", shop, &destination); err != nil {
+		log.Panic(err)
+	}
+	var destinations []string
+	for one, err := range gateway.List[gateway.Destination](ctx, client, gateway.Destinations, nil) {
+		destinations = append(destinations, must(one, err).Name)
+	}
+	if err := client.Do(ctx, "DELETE", gateway.Destinations+"/own", nil, nil); err != nil {
+		log.Panic(err)
+	}
+	removed := refusal(client.Do(ctx, "GET", gateway.Destinations+"/own", nil, nil))
+	inputPath := gateway.Files + "/" + input.ID
+	isKept := bytes.Equal(must(io.ReadAll(must(client.Download(ctx, inputPath+"/content")))), line)
+	files := 0
+	for one, err := range gateway.List[gateway.StoredFile](ctx, client, gateway.Files, nil) {
+		if id := must(one, err).ID; id == input.ID || id == uploaded.ID {
+			files++
+		}
+	}
+	if err := client.Do(ctx, "DELETE", inputPath, nil, nil); err != nil {
+		log.Panic(err)
+	}
+
 	var lines []any
 	for n := range 3 {
 		body := map[string]any{"model": "imgA-4", "prompt": "Line " + rand.Text()}
@@ -159,6 +213,10 @@ func main() {
 		one := must(result, err)
 		results = append(results, fmt.Sprintf("%s %s %v", one.ID(), one.Status, one.Cost.Charged))
 	}
+	films := []any{map[string]any{"custom_id": "film", "endpoint": gateway.Videos, "body": map[string]any{"model": "vidA-2", "prompt": rand.Text()}}}
+	cancelled := must(client.CreateBatch(ctx, gateway.NewBatch{Requests: &films}))
+	must(client.CancelBatch(ctx, cancelled.ID))
+	cancelled = must(client.WaitBatch(ctx, cancelled.ID))
 	price := must(client.Estimate(ctx, gateway.VidCRequest{Model: "vidC-1-0-pro-fast", Prompt: "Northern lights", Duration: gateway.Ptr(8)}))
 
 	// Whatever is lost, one submission makes one task.
@@ -286,6 +344,10 @@ func main() {
 		"edited":         edited.Status,
 		"batch":          results,
 		"delivery":       []any{delivered.Delivery.Status, bytes.Equal(stored, own), undelivered.Task.Status},
+		"redelivery":     []any{redelivered.Delivery.Status, closed, repeated, opened},
+		"destination":    []any{destination.Bucket, destinations, removed.Code},
+		"cancelled":      cancelled.Status,
+		"uploads":        []any{input.Type, input.ExpiresAt - input.CreatedAt, files, isKept},
 		"estimate":       []any{price.Kind, price.Price},
 		"survived":       survived,
 		"listed":         listed,

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import time
 import urllib.request
 import uuid
 from collections.abc import Callable
@@ -16,11 +17,13 @@ from generation_gateway import (
     AsyncGateway,
     BatchResult,
     DeliveryFailedError,
+    DestinationChange,
     Gateway,
     ImageRequest,
     InternalError,
     InvalidRequestError,
     ModelName,
+    NotFoundError,
     Task,
     TaskFailedError,
     UnauthorizedError,
@@ -107,6 +110,37 @@ def use(gateway: Gateway) -> dict[str, Any]:
     undelivered = caught(lambda: gateway.images.generate(still, deliver_to={"url": f"{PROXY}/bucket/forbidden"}))
     assert isinstance(undelivered, DeliveryFailedError), undelivered
 
+    # Delivered again, to a bucket that refuses the first time: a task, and a line of a batch, whose file is uploaded on the way.
+    late = caught(lambda: gateway.images.generate(still, deliver_to={"url": f"{PROXY}/bucket/repaired-task"}))
+    assert isinstance(late, DeliveryFailedError), late
+    redelivered = gateway.tasks.deliver(late.task["id"])
+    while redelivered.get("delivery", {}).get("status") == "pending":
+        time.sleep(0.2)
+        redelivered = gateway.tasks.retrieve(redelivered["id"])
+    line = {"custom_id": "a", "endpoint": "/v1/images/generations", "body": {**still, "deliver_to": {"url": f"{PROXY}/bucket/repaired-line"}}}
+    Path("lines.jsonl").write_text(json.dumps(line))
+    shipped = gateway.batches.create({"input_file": Path("lines.jsonl")})["id"]
+    while not (closed := gateway.batches.retrieve(shipped).get("deliveries", {}).get("failed")):
+        time.sleep(0.2)
+    repeated = gateway.batches.deliver(shipped).get("deliveries", {}).get("failed")
+    while not (delivered_lines := gateway.batches.retrieve(shipped).get("deliveries", {}).get("delivered")):
+        time.sleep(0.2)
+
+    # A bucket of the account: added, listed, removed.
+    bucket: DestinationChange = {
+        "kind": "s3",
+        "endpoint": "https://s3.eu-central-1.amazonaws.com",
+        "region": "eu-central-1",
+        "bucket": "pictures",
+        "access_key_id": "a",
+        "secret_access_key": "b",
+    }
+    destination = gateway.destinations.set("own", bucket)
+    destinations = [one["name"] for one in gateway.destinations.list()]
+    gateway.destinations.delete("own")
+    removed = caught(lambda: gateway.destinations.retrieve("own"))
+    assert isinstance(removed, NotFoundError), removed
+
     reference = str(uuid.uuid4())
     lines = [
         {
@@ -118,6 +152,8 @@ def use(gateway: Gateway) -> dict[str, Any]:
     ]
     batch = gateway.batches.wait(gateway.batches.create({"requests": lines})["id"])
     results: list[BatchResult] = list(gateway.batches.results(batch["id"]))
+    film = {"custom_id": "film", "endpoint": "/v1/videos/generations", "body": {"model": "vidA-2", "prompt": reference}}
+    cancelled = gateway.batches.wait(gateway.batches.cancel(gateway.batches.create({"requests": [film]})["id"])["id"])
     listed = [task for task in gateway.tasks.list(reference=reference, limit=2)]
     page = gateway.tasks.list(reference=reference, limit=2).page()
     estimate = gateway.estimate({"model": "vidC-1-0-pro-fast", "prompt": "Northern lights", "duration": 8})
@@ -148,6 +184,9 @@ def use(gateway: Gateway) -> dict[str, Any]:
             "page": len(page),
         },
         "delivery": [delivered.get("delivery", {}).get("status"), is_delivered, undelivered.task["status"]],
+        "redelivery": [redelivered.get("delivery", {}).get("status"), closed, repeated, delivered_lines],
+        "destination": [destination["bucket"], destinations, removed.code],
+        "cancelled": cancelled["status"],
         "estimate": [estimate["kind"], estimate["price"]],
         "used": gateway.account.balance()["used_balance"] > 0,
         "callback": verify_webhook(samples["secret"], samples["headers"], body)["type"],

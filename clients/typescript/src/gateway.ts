@@ -89,6 +89,9 @@ export class Gateway {
     cancel: async (id: string, options?: RequestOptions) =>
       (await this.http.json<t.TaskAnswer>("POST", `/v1/tasks/${part(id)}/cancel`, options)).data,
     delete: (id: string, options?: RequestOptions) => this.http.json<void>("DELETE", `/v1/tasks/${part(id)}`, options),
+    /** Delivers at once the files that have not arrived in the bucket, or all again. Returns the task, whose `delivery` tells how it goes. */
+    deliver: async (id: string, options?: RequestOptions) =>
+      (await this.http.json<t.TaskAnswer>("POST", `/v1/tasks/${part(id)}/delivery`, options)).data,
     receipt: (id: string, options?: RequestOptions) => this.http.json<t.ReceiptAnswer>("GET", `/v1/tasks/${part(id)}/receipt`, options),
     callback: (id: string, options?: RequestOptions) => this.http.json<t.TaskCallback>("GET", `/v1/tasks/${part(id)}/callback`, options),
     /**
@@ -126,10 +129,13 @@ export class Gateway {
   };
 
   readonly batches = {
-    create: (body: t.NewBatch, options?: SubmitOptions) => this.submit<t.Batch>("/v1/batches", body, options),
+    /** Begins a batch of `requests`, or of an uploaded file of JSON lines (`input_file`). */
+    create: (body: WithFiles<t.NewBatch>, options?: SubmitOptions) => this.submit<t.Batch>("/v1/batches", body, options),
     list: (query?: Query<t.ListBatchesData>, options?: RequestOptions) => this.list<t.Batch>("/v1/batches", query, options),
     retrieve: (id: string, options?: RequestOptions) => this.http.json<t.Batch>("GET", `/v1/batches/${part(id)}`, options),
     cancel: (id: string, options?: RequestOptions) => this.http.json<t.Batch>("POST", `/v1/batches/${part(id)}/cancel`, options),
+    /** Delivers again the files of completed lines that have not arrived. Returns the batch, whose `deliveries` tells how it goes. */
+    deliver: (id: string, options?: RequestOptions) => this.http.json<t.Batch>("POST", `/v1/batches/${part(id)}/delivery`, options),
     /** Waits until the batch has ended, whatever its status. */
     wait: async (id: string, { onProgress, ...options }: RequestOptions & { onProgress?: (batch: t.Batch) => void } = {}) => {
       for (;;) {

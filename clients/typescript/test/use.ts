@@ -89,6 +89,41 @@ const [own] = await gateway.tasks.download(delivered);
 const isDelivered = stored.length > 0 && Buffer.compare(stored, await own!.bytes()) === 0;
 const undelivered = await caught(gateway.images.generate(still, { deliverTo: { url: `${baseURL}/bucket/forbidden` } }));
 
+// Delivered again, to a bucket that refuses the first time: a task, and a line of a batch, whose file is uploaded on the way.
+const until = async <T>(read: () => Promise<T>, isReached: (value: T) => unknown) => {
+  for (;;) {
+    const value = await read();
+    if (isReached(value)) return value;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+};
+const toRepaired = (name: string) => ({ url: `${baseURL}/bucket/repaired-${name}` });
+const late = (await caught(gateway.images.generate(still, { deliverTo: toRepaired("task") }))) as DeliveryFailedError;
+await gateway.tasks.deliver(late.task.id);
+const redelivered = await until(
+  () => gateway.tasks.retrieve(late.task.id),
+  ({ delivery }) => delivery?.status !== "pending",
+);
+const line = { custom_id: "a", endpoint: "/v1/images/generations", body: { ...still, deliver_to: toRepaired("line") } };
+const { id: shipped } = await gateway.batches.create({ input_file: await toFile(JSON.stringify(line), "lines.jsonl") });
+const delivery = async () => (await gateway.batches.retrieve(shipped)).deliveries ?? { pending: 0, delivered: 0, failed: 0 };
+const closed = await until(delivery, ({ failed: count }) => count > 0);
+const repeated = (await gateway.batches.deliver(shipped)).deliveries;
+const open = await until(delivery, ({ delivered: count }) => count > 0);
+
+// A bucket of the account: added, listed, removed.
+const destination = await gateway.destinations.set("own", {
+  kind: "s3",
+  endpoint: "https://s3.eu-central-1.amazonaws.com",
+  region: "eu-central-1",
+  bucket: "pictures",
+  access_key_id: "a",
+  secret_access_key: "b",
+});
+const destinations = await gateway.destinations.list();
+await gateway.destinations.delete("own");
+const removed = (await caught(gateway.destinations.retrieve("own"))) as APIError;
+
 // Lists, batches, prices.
 const reference = crypto.randomUUID();
 const requests = [1, 2, 3].map((n) => ({
@@ -196,6 +231,8 @@ const { id: filmsId } = await gateway.batches.create({ requests: films });
 const pauseStarted = Date.now();
 const paused = (await caught(gateway.batches.wait(filmsId, { signal: pause.signal, onProgress: () => pause.abort() }))) as Error;
 const isPauseEnded = Date.now() - pauseStarted < 2500;
+await gateway.batches.cancel(filmsId);
+const cancelled = await gateway.batches.wait(filmsId);
 
 // A download that fails leaves the earlier file of that name as it was.
 writeFileSync("kept.png", "earlier");
@@ -236,6 +273,9 @@ console.log(
     files: { type: uploaded.type, isWhole, edited: edited.status },
     batch: { status: batch.status, lines, listed, page: page.data.length },
     delivery: [delivered.delivery?.status, isDelivered, undelivered instanceof DeliveryFailedError && undelivered.task.status],
+    redelivery: [redelivered.delivery?.status, closed.failed, repeated?.failed, open.delivered],
+    destination: [destination.bucket, destinations.map(({ name }) => name), removed.code],
+    cancelled: cancelled.status,
     estimate: [estimate.kind, estimate.price],
     used: used > 0,
     survived,

@@ -79,7 +79,7 @@ export const batches = tagged("batches", {
     body: "none",
     answers: {
       200: answer("The batch.", batch, {
-        batch: { ...endedBatch, deliver_to: { destination: "shop" }, deliveries: { delivered: 958, failed: 0 } },
+        batch: { ...endedBatch, deliver_to: { destination: "shop" }, deliveries: { pending: 40, delivered: 958, failed: 0 } },
       }),
     },
     errors: ["not_found"],

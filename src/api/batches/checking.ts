@@ -20,6 +20,8 @@ export interface Checked {
   total: number;
   /** The price of the valid lines, in millionths. */
   price?: number;
+  /** True if lines were only parsed: the price is not that of all. */
+  isPartial: boolean;
   faults: LineFault[];
 }
 
@@ -36,6 +38,7 @@ export class Checking {
   #page: Page | undefined;
   readonly #faults: LineFault[] = [];
   #valid = 0;
+  #unchecked = 0;
   #price = 0;
   /** The place is inside a line that is too long and refused already. */
   #isSkipping = false;
@@ -93,6 +96,7 @@ export class Checking {
       assigned = [id ?? "", checked?.price ?? 0, customId, at, bytes.length];
       this.#price += assigned[1];
       this.#valid++;
+      if (!checked) this.#unchecked++;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
       // An id that another line has names that line's result, too: the second line has none.
@@ -124,7 +128,7 @@ export class Checking {
     this.#putPage();
     const tooLong = isTooLong ? [toFault(this.#n, new ApiError("body_too_large"), this.#terms)] : [];
     const faults = [...tooLong, ...this.#faults].slice(0, maxFaults);
-    return { total: this.#n, faults, ...(this.#valid > 0 && !isTooLong && { price: this.#price }) };
+    return { total: this.#n, faults, isPartial: this.#unchecked > 0, ...(this.#valid > 0 && !isTooLong && { price: this.#price }) };
   }
 }
 

@@ -232,9 +232,9 @@ export class BatchObject extends DurableObject<Env> {
     if (!this.#store.batch) return;
     if (!checked) return this.ctx.storage.setAlarm(Date.now());
     this.#checking = undefined;
-    const { total, price, faults } = checked;
+    const { total, price, isPartial, faults } = checked;
     if (price === undefined) return this.#fail(faults);
-    this.#store.write({ ...this.#store.current, status: "in_progress", total, expected: price });
+    this.#store.write({ ...this.#store.current, status: "in_progress", total, expected: isPartial ? undefined : price });
     await this.ctx.storage.setAlarm(Date.now());
   }
 

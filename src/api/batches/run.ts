@@ -405,10 +405,10 @@ export class BatchRun {
   #endWithTask(lines: OpenLines, n: number, taskId: string, { status, charged, data }: LineReport): void {
     if (this.#store.hasLine(n)) return;
     const [, , customId = null] = this.#store.assigned(n) ?? [];
-    const response = JSON.parse(data) as { cost?: object; error?: object };
-    const { error, cost } = response;
+    const response = JSON.parse(data) as { cost?: object; error?: object; delivery?: object };
+    const { error, cost, delivery } = response;
     const result = JSON.stringify({ custom_id: customId, status, task: taskId, response, ...(error && { error }), cost });
-    this.#store.putLine({ n, status, charged, result });
+    this.#store.putLine({ n, status, charged, result, isDelivered: delivery !== undefined });
     lines.end(n, status, charged);
     this.#isAsked = true;
   }

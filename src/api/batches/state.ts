@@ -2,7 +2,7 @@
 
 import type { DeliveryOutcome } from "../../db/delivery-events.ts";
 import type { StoredFile } from "../../db/files.ts";
-import type { EndedLines, FailureGroup, LineQuery } from "../../tasks/batch-line.ts";
+import type { EndedLines, FailureGroup, LineDelivery, LineQuery } from "../../tasks/batch-line.ts";
 import type { Settlement } from "../../wallet/late-settlements.ts";
 import type { Language } from "../../messages/index.ts";
 
@@ -97,12 +97,20 @@ export interface Page {
   assigned: Assigned[];
 }
 
-/** An ended line. `result` is its line of the results. */
+/** An ended line. `result` is its line of the results; `isDelivered`: its files go to a bucket of the caller. */
 export interface EndedLine {
   n: number;
   status: "completed" | "failed";
   charged: number;
   result: string;
+  isDelivered?: boolean;
+}
+
+/** Lines by the delivery of their files. */
+export interface Deliveries {
+  pending: number;
+  delivered: number;
+  failed: number;
 }
 
 /** A chat that was held, and how it is settled: at nothing until it has ended. `n` is its line. */
@@ -166,29 +174,28 @@ DELETE FROM line`,
 
   /** The delivery of a line's files could not be repeated. An end that was reported meanwhile stays. */
   failDelivery(n: number): void {
-    this.#rows("INSERT OR IGNORE INTO delivery VALUES (?, 'delivery_failed')", n);
+    this.#rows("UPDATE delivery SET outcome = 'delivery_failed' WHERE n = ? AND outcome = 'pending'", n);
   }
 
-  /** Files are delivered again from the first line on: failed deliveries count no longer. */
+  /** Files are delivered again from the first line on: failed deliveries are pending again. */
   deliverAgain(): void {
-    this.#rows("DELETE FROM delivery WHERE outcome = 'delivery_failed'");
+    this.#rows("UPDATE delivery SET outcome = 'pending' WHERE outcome = 'delivery_failed'");
     this.write({ ...this.current, deliverAgainFrom: 0 });
   }
 
-  /** The completed lines from `from` on the end of whose delivery is not known. */
+  /** The completed lines from `from` on whose delivery has not ended. */
   undelivered(from: number, limit: number): number[] {
-    return this.#rows<{ n: number }>(
-      "SELECT n FROM line WHERE n >= ? AND status = 'completed' AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.n = line.n) ORDER BY n LIMIT ?",
-      from,
-      limit,
-    ).map(({ n }) => n);
+    return this.#rows<{ n: number }>("SELECT n FROM delivery WHERE n >= ? AND outcome = 'pending' ORDER BY n LIMIT ?", from, limit).map(
+      ({ n }) => n,
+    );
   }
 
-  /** How many lines' files were delivered, and how many were not. */
-  deliveries(): { delivered: number; failed: number } {
-    return this.#rows<{ delivered: number; failed: number }>(
-      "SELECT total(outcome = 'delivered') AS delivered, total(outcome <> 'delivered') AS failed FROM delivery",
-    )[0]!;
+  /** How many lines' files are on their way, have arrived, and have not; undefined if no ended line has files for a bucket. */
+  deliveries(): Deliveries | undefined {
+    const [sums] = this.#rows<{ [State in keyof Deliveries]: Deliveries[State] | null }>(
+      `SELECT sum(outcome = 'pending') AS pending, sum(outcome = 'delivered') AS delivered, sum(outcome = 'delivery_failed') AS failed FROM delivery`,
+    );
+    return sums?.pending === null ? undefined : (sums as Deliveries);
   }
 
   putPage({ n, first, at, bytes, assigned }: Page): void {
@@ -220,8 +227,10 @@ DELETE FROM line`,
     if ((this.assigned(n)?.[1] ?? 0) < price) this.reassign(n, taskId, price);
   }
 
-  putLine({ n, status, charged, result }: EndedLine): void {
+  putLine({ n, status, charged, result, isDelivered }: EndedLine): void {
     this.#rows("INSERT OR IGNORE INTO line VALUES (?, ?, ?, ?)", n, status, charged, result);
+    // The delivery may have ended before its task's end was reported.
+    if (isDelivered) this.#rows("INSERT OR IGNORE INTO delivery VALUES (?, 'pending')", n);
   }
 
   /** Written before the hold, and again with what is to be charged: after a crash nothing is held that this does not settle. */
@@ -264,7 +273,7 @@ DELETE FROM line`,
 
   /** The ended lines that match, in the order of the input or from its end, and whether there are more of them. */
   select({ status, code, after, limit, isNewest }: LineQuery): EndedLines {
-    const rows = this.#rows<{ n: number; result: string; delivery: DeliveryOutcome | null }>(
+    const rows = this.#rows<{ n: number; result: string; delivery: LineDelivery | null }>(
       `SELECT n, result, (SELECT outcome FROM delivery WHERE delivery.n = line.n) AS delivery FROM line WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR json_extract(result, '$.error.code') = ?2)
            AND (?3 IS NULL OR n > ?3) ORDER BY n ${isNewest ? "DESC" : "ASC"} LIMIT ?4`,
       status ?? null,
@@ -285,10 +294,11 @@ DELETE FROM line`,
       const at = Math.floor(n / pageLines);
       if (page?.n !== at) page = this.page(at);
       const assigned = page?.assigned[n % pageLines];
-      const group = groups.get(code ?? "") ?? { code: code ?? "", lines: 0, repeatable: 0, price: 0 };
+      const group = groups.get(code ?? "") ?? { code: code ?? "", lines: 0, repeatable: 0, unchecked: 0, price: 0 };
       group.lines++;
       if (assigned) {
         group.repeatable++;
+        if (assigned[0] === "") group.unchecked++;
         group.price += assigned[1];
       }
       groups.set(group.code, group);

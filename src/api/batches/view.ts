@@ -1,7 +1,7 @@
 /** A batch as its callers see it. */
 
 import { toUnits } from "../../db/ledger.ts";
-import type { Batch } from "./state.ts";
+import type { Batch, Deliveries } from "./state.ts";
 
 /** Lines by state, and amounts in millionths. */
 interface Sums {
@@ -10,7 +10,7 @@ interface Sums {
   failed: number;
   charged: number;
   reserved: number;
-  deliveries: { delivered: number; failed: number };
+  deliveries: Deliveries | undefined;
 }
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
@@ -36,7 +36,7 @@ export function toView(batch: Batch, { running, completed, failed, charged, rese
     ...(terms.reference !== undefined && { reference: terms.reference }),
     ...(terms.openAi && { openai: terms.openAi }),
     ...(terms.deliverTo && { deliver_to: terms.deliverTo }),
-    ...((terms.deliverTo || deliveries.delivered + deliveries.failed > 0) && { deliveries }),
+    ...((terms.deliverTo || deliveries) && { deliveries: deliveries ?? { pending: 0, delivered: 0, failed: 0 } }),
     ...(waiting && endedAt === undefined && { waiting_for: waiting.for }),
     ...(status === "in_progress" &&
       typicalSeconds !== undefined && { estimated_time: Math.ceil(left / terms.concurrency) * typicalSeconds }),

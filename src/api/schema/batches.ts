@@ -56,8 +56,10 @@ export const batch = z.strictObject({
   deliver_to: z.optional(z.strictObject({ destination: z.string(), prefix: z.optional(z.string()) })),
   deliveries: z.optional(
     z
-      .strictObject({ delivered: count, failed: count })
-      .check(z.describe("How many lines' files have arrived in the caller's bucket, and how many have not; others follow.")),
+      .strictObject({ pending: count, delivered: count, failed: count })
+      .check(
+        z.describe("Completed lines whose files are on their way to the caller's bucket, have arrived, and have not. Chats have no files."),
+      ),
   ),
   waiting_for: z.optional(z.enum(["balance", "open_tasks"]).check(z.describe("Why nothing begins at the moment."))),
   estimated_time: z.optional(count.check(z.describe("Seconds still expected."))),

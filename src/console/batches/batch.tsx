@@ -126,7 +126,7 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
   const { t, language } = c.var;
   const path = `/console/batches/${batch.id}`;
   const chosen = code === undefined ? groups : groups.filter((group) => group.code === code);
-  const sum = (key: "lines" | "repeatable" | "price") => chosen.reduce((total, group) => total + group[key], 0);
+  const sum = (key: "lines" | "repeatable" | "unchecked" | "price") => chosen.reduce((total, group) => total + group[key], 0);
   const query = code === undefined ? "" : `?code=${encodeURIComponent(code)}`;
   if (groups.length === 0) return null;
   return (
@@ -138,11 +138,14 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
           {hasEnded(batch) && sum("repeatable") > 0 && (
             <form method="post" action={`${path}/repeat`}>
               <input type="hidden" name="code" value={code ?? ""} />
-              <input type="hidden" name="price" value={String(sum("price"))} />
+              <input type="hidden" name="price" value={sum("unchecked") > 0 ? "" : String(sum("price"))} />
               <input type="hidden" name="key" value={crypto.randomUUID()} />
               <button class="btn sm">
                 <Icon name="again" />
-                {t("batch_repeat", { count: countText(language, sum("repeatable")), price: formatAmount(c, sum("price")) })}
+                {t(sum("unchecked") > 0 ? "batch_repeat_unpriced" : "batch_repeat", {
+                  count: countText(language, sum("repeatable")),
+                  price: formatAmount(c, sum("price")),
+                })}
               </button>
             </form>
           )}
@@ -175,6 +178,7 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
       </div>
       <p class="meta pt">
         {t("batch_failed_free")}{" "}
+        {hasEnded(batch) && sum("unchecked") > 0 && t("batch_unchecked", { count: countText(language, sum("unchecked")) })}{" "}
         {sum("lines") > lines.length && (
           <a href={`${path}/lines${query === "" ? "?status=failed" : `${query}&status=failed`}`}>
             {t("batch_all_lines", { count: countText(language, sum("lines")) })}
@@ -212,18 +216,17 @@ const Unread = ({ batch }: { batch: Batch }) => {
   );
 };
 
-/** How many lines' files have arrived, and the button that delivers the others again. Chats, which have no files, are not told apart. */
+/** How many lines' files are on their way, have arrived, and have not, and the button that delivers the others again. */
 const Deliveries = ({ batch }: { batch: Batch }) => {
   const { t, language } = useAround();
-  const { id, counts, deliver_to: destination, deliveries } = batch;
+  const { id, deliveries } = batch;
   if (!deliveries) return null;
-  const { delivered, failed } = deliveries;
-  const coming = destination && hasEnded(batch) ? Math.max(0, counts.completed - delivered - failed) : 0;
+  const { pending, delivered, failed } = deliveries;
   return (
     <section id="delivery">
       <div class="sub">
         <h2>{t("delivery")}</h2>
-        {failed + coming > 0 && (
+        {pending + failed > 0 && (
           <form method="post" action={`/console/batches/${id}/delivery`} class="push">
             <button class="btn sm">
               <Icon name="again" />
@@ -232,10 +235,13 @@ const Deliveries = ({ batch }: { batch: Batch }) => {
           </form>
         )}
       </div>
-      <p class="meta pt">
-        {t("delivery_counts", { delivered: countText(language, delivered), failed: countText(language, failed) })}
-        {coming > 0 && t("delivery_coming", { count: countText(language, coming) })}
-      </p>
+      <Facts
+        of={[
+          [t("delivery_delivered"), countText(language, delivered)],
+          [t("delivery_pending"), countText(language, pending)],
+          [t("delivery_failed"), countText(language, failed)],
+        ]}
+      />
     </section>
   );
 };
@@ -301,15 +307,16 @@ export async function batchPage(c: ConsoleContext, id: string, problem?: string,
       ])
     : [[], undefined, undefined];
   const name = batchName(batch);
+  const isDelivering = hasEnded(batch) && (batch.deliveries?.pending ?? 0) > 0;
   const hasResults = batch.counts.completed + batch.counts.failed > 0 && isStarted;
   return page(
     c,
     name,
     <div
       class="page"
-      {...(hasEnded(batch)
+      {...(hasEnded(batch) && !isDelivering
         ? { id: "batch" }
-        : live(code === undefined ? path : `${path}?code=${encodeURIComponent(code)}`, "batch", "every 3s"))}
+        : live(code === undefined ? path : `${path}?code=${encodeURIComponent(code)}`, "batch", isDelivering ? "every 5s" : "every 3s"))}
     >
       <div class="head titled">
         <a class="btn ghost icon sm" href="/console/batches" aria-label={t("batch_back")}>
@@ -359,7 +366,7 @@ export async function batchPage(c: ConsoleContext, id: string, problem?: string,
                   {t("batch_all_lines", { count: countText(language, batch.counts.completed + batch.counts.failed) })}
                 </a>
               </div>
-              <Reel lines={latest.lines} previews={await linePreviews(c, latest.lines)} />
+              <Reel lines={latest.lines} previews={await linePreviews(c, latest.lines)} path={`${path}/lines`} />
             </section>
           )}
           {!hasEnded(batch) && (

@@ -94,7 +94,7 @@ export async function downloadFiles(c: ConsoleContext, id: string) {
 
 /**
  * `POST /console/batches/{id}/repeat`: a batch of the failed lines, or of those with one reason, whose limit is the price that the button
- * named. The same form sent twice is one batch.
+ * named. The same form sent twice is one batch. Without a price, because some of the lines are not checked, they are shown with it first.
  */
 export async function repeatFailed(c: ConsoleContext, id: string) {
   const { t } = c.var;
@@ -105,15 +105,21 @@ export async function repeatFailed(c: ConsoleContext, id: string) {
   const price = Number(field("price"));
   const stored = await askGateway(c, "/v1/files", { method: "POST", headers: { "content-type": "application/jsonl" }, body: lines });
   if (!stored.ok) return batchPage(c, id, (await readError(stored)).message, stored.status === 429 ? 429 : 400);
-  const name = t("batch_again_name", { name: batchName(batch) });
+  const { id: file } = await readFile(stored);
+  const reference = longestName.exec(t("batch_again_name", { name: batchName(batch) }))?.[0];
+  if (field("price") === "") {
+    const { destination = "", prefix = "" } = batch.deliver_to ?? {};
+    const begun = { file, reference: reference ?? "", concurrency: String(batch.concurrency), deliver_to: destination, prefix };
+    return c.redirect(`/console/batches/new?${new URLSearchParams(begun)}`, 303);
+  }
   const begun = await askGateway(c, "/v1/batches", {
     method: "POST",
     headers: { ...json, ...(field("key") !== "" && { "idempotency-key": field("key") }) },
     body: JSON.stringify({
-      input_file: (await readFile(stored)).id,
+      input_file: file,
       concurrency: batch.concurrency,
       deliver_to: batch.deliver_to,
-      reference: longestName.exec(name)?.[0],
+      reference,
       ...(Number.isSafeInteger(price) && price > 0 && { max_cost: price / 1e6 }),
     }),
   });

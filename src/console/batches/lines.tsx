@@ -1,7 +1,7 @@
 /** The ended lines of a batch: a table with thumbnails in pages, the same rows on the batch's page, and its latest results as a strip. */
 
 import type { ConsoleContext } from "../context.ts";
-import type { LineQuery } from "../../tasks/batch-line.ts";
+import type { LineDelivery, LineQuery } from "../../tasks/batch-line.ts";
 import { readBatch, type TaskData } from "../answers.ts";
 import { askGateway, nothingHere, page } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
@@ -25,8 +25,8 @@ export interface Line {
   response?: TaskData;
   error?: { code: string; message: string; param?: string | null };
   cost: { charged: number };
-  /** How the delivery of its files has ended. */
-  delivery: "delivered" | "delivery_failed" | undefined;
+  /** The delivery of its files; undefined if they are delivered nowhere. */
+  delivery: LineDelivery | undefined;
 }
 
 /** Ended lines; undefined if the account has no such batch. */
@@ -94,7 +94,7 @@ export const LineRows = ({ lines, previews, label }: RowsProps) => {
               ) : (
                 <span class="row">
                   <StatusPill task={{ status }} />
-                  {delivery && <DeliveryPill delivery={{ status: delivery === "delivered" ? "delivered" : "failed" }} />}
+                  {delivery && <DeliveryPill delivery={{ status: delivery === "delivery_failed" ? "failed" : delivery }} />}
                 </span>
               )}
             </td>
@@ -115,8 +115,8 @@ export const LineRows = ({ lines, previews, label }: RowsProps) => {
   );
 };
 
-/** The latest results as small images, each with a link to its task. */
-export const Reel = ({ lines, previews }: Omit<RowsProps, "label">) => {
+/** The latest results as small images, each with a link to its task; a chat has none, and leads to the lines at `path`. */
+export const Reel = ({ lines, previews, path }: Omit<RowsProps, "label"> & { path: string }) => {
   const { t } = useAround();
   return (
     <ul class="reels">
@@ -125,9 +125,9 @@ export const Reel = ({ lines, previews }: Omit<RowsProps, "label">) => {
         const name = t("batch_result_of", { id: id ?? String(n + 1) });
         return (
           <li>
-            <a href={`/console/tasks/${task}`} title={id ?? undefined} aria-label={name}>
+            <a href={task === undefined ? path : `/console/tasks/${task}`} title={id ?? undefined} aria-label={name}>
               {preview?.image === undefined ? (
-                <Icon name={preview ? "film" : "clock"} />
+                <Icon name={task === undefined ? "chat" : preview ? "film" : "clock"} />
               ) : (
                 <img src={preview.image} alt="" loading="lazy" />
               )}

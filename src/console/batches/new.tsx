@@ -216,11 +216,13 @@ interface StartProps {
 const StartForm = ({ c, file, checked, destinations, typed }: StartProps) => {
   const { t } = useAround();
   const error = (name: string) => typed?.problems.find(({ field }) => field === name)?.text;
-  const value = (name: string, fallback: string) => typed?.field(name) ?? fallback;
+  // The address has what a batch was begun with whose lines are sent again.
+  const value = (name: string, fallback: string) => typed?.field(name) ?? c.req.query(name) ?? fallback;
   return (
     <form method="post" action={path} class="stack gap">
       <input type="hidden" name="file" value={file} />
       <input type="hidden" name="key" value={value("key", crypto.randomUUID())} />
+      <input type="hidden" name="prefix" value={value("prefix", "")} />
       <TextField
         name="reference"
         label={t("name")}
@@ -409,7 +411,9 @@ export async function startBatch(c: ConsoleContext): Promise<Response> {
     ...(limit !== null && { max_cost: limit / 1e6 }),
     ...(concurrency !== "" && { concurrency: Number.isFinite(Number(concurrency)) ? Number(concurrency) : concurrency }),
     ...(field("callback_url") !== "" && { callback_url: field("callback_url") }),
-    ...(field("deliver_to") !== "" && { deliver_to: { destination: field("deliver_to") } }),
+    ...(field("deliver_to") !== "" && {
+      deliver_to: { destination: field("deliver_to"), ...(field("prefix") !== "" && { prefix: field("prefix") }) },
+    }),
     ...(field("reference") !== "" && { reference: field("reference") }),
   };
   const answer = await askGateway(c, "/v1/batches", {

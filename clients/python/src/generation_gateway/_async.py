@@ -286,9 +286,12 @@ class _Submissions:
         self._http = http
 
     async def _submit(self, path: str, body: Any, idempotency_key: str | None, deliver_to: t.DeliverTo | None) -> t.Submission:
-        sent = {**await self._uploaded(body), **({"deliver_to": deliver_to} if deliver_to else {})}
-        submission: t.Submission = await self._http.json("POST", path, body=sent, headers=with_key(idempotency_key))
+        submission: t.Submission = await self._post(path, body, idempotency_key, deliver_to)
         return submission
+
+    async def _post(self, path: str, body: Any, idempotency_key: str | None, deliver_to: t.DeliverTo | None) -> Any:
+        sent = {**await self._uploaded(body), **({"deliver_to": deliver_to} if deliver_to else {})}
+        return await self._http.json("POST", path, body=sent, headers=with_key(idempotency_key))
 
     async def _uploaded(self, value: Any) -> Any:
         """A copy of a body in which ids of uploaded files have taken the place of files."""
@@ -381,15 +384,23 @@ class AsyncVideos(_Submissions):
 
 
 class AsyncCharacters(_Submissions):
-    async def create(self, body: t.CharacterRequest, *, idempotency_key: str | None = None) -> t.Submission:
+    async def create(
+        self, body: t.CharacterRequest, *, idempotency_key: str | None = None, deliver_to: t.DeliverTo | None = None
+    ) -> t.Submission:
         """Submits the making of a character from a video."""
-        return await self._submit("/v1/videos/generations", body, idempotency_key, None)
+        return await self._submit("/v1/videos/generations", body, idempotency_key, deliver_to)
 
     async def generate(
-        self, body: t.CharacterRequest, *, on_progress: OnProgress | None = None, idempotency_key: str | None = None
+        self,
+        body: t.CharacterRequest,
+        *,
+        on_progress: OnProgress | None = None,
+        idempotency_key: str | None = None,
+        deliver_to: t.DeliverTo | None = None,
     ) -> t.Task:
         """Makes a character from a video, and waits."""
-        return await self._finish(await self.create(body, idempotency_key=idempotency_key), on_progress, None)
+        submission = await self.create(body, idempotency_key=idempotency_key, deliver_to=deliver_to)
+        return await self._finish(submission, on_progress, deliver_to)
 
     def list(self, *, limit: int | None = None) -> AsyncList[t.SavedCharacter]:
         return AsyncList(self._http.list("/v1/characters", {"limit": limit}))
@@ -475,6 +486,11 @@ class AsyncTasks(_Submissions):
     async def delete(self, task_id: str) -> None:
         await self._http.json("DELETE", f"/v1/tasks/{task_id}")
 
+    async def deliver(self, task_id: str) -> t.Task:
+        """Delivers at once the files that have not arrived in the bucket, or all again. Returns the task, whose `delivery` tells how it goes."""
+        task: t.Task = (await self._http.json("POST", f"/v1/tasks/{task_id}/delivery"))["data"]
+        return task
+
     async def receipt(self, task_id: str) -> t.ReceiptAnswer:
         receipt: t.ReceiptAnswer = await self._http.json("GET", f"/v1/tasks/{task_id}/receipt")
         return receipt
@@ -551,15 +567,12 @@ class AsyncFiles:
         await self._http.json("DELETE", f"/v1/files/{file_id}")
 
 
-class AsyncBatches:
-    def __init__(self, http: _AsyncHttp) -> None:
-        self._http = http
-
+class AsyncBatches(_Submissions):
     async def create(
         self, body: t.NewBatch, *, idempotency_key: str | None = None, deliver_to: t.DeliverTo | None = None
     ) -> t.Batch:
-        sent = {**body, **({"deliver_to": deliver_to} if deliver_to else {})}
-        batch: t.Batch = await self._http.json("POST", "/v1/batches", body=sent, headers=with_key(idempotency_key))
+        """Begins a batch of `requests`, or of an uploaded file of JSON lines (`input_file`)."""
+        batch: t.Batch = await self._post("/v1/batches", body, idempotency_key, deliver_to)
         return batch
 
     def list(self, *, limit: int | None = None) -> AsyncList[t.Batch]:
@@ -571,6 +584,11 @@ class AsyncBatches:
 
     async def cancel(self, batch_id: str) -> t.Batch:
         batch: t.Batch = await self._http.json("POST", f"/v1/batches/{batch_id}/cancel")
+        return batch
+
+    async def deliver(self, batch_id: str) -> t.Batch:
+        """Delivers again the files of completed lines that have not arrived. Returns the batch, whose `deliveries` tells how it goes."""
+        batch: t.Batch = await self._http.json("POST", f"/v1/batches/{batch_id}/delivery")
         return batch
 
     async def wait(self, batch_id: str, *, on_progress: Callable[[t.Batch], None] | None = None) -> t.Batch:
