@@ -5,8 +5,8 @@
 
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { listen } from "../../scripts/support/port.ts";
 import { freshHeaders, readStatus, readTaskId } from "../calls.ts";
 import { image } from "./client.ts";
 import { heapDuring } from "./heap.ts";
@@ -43,10 +43,8 @@ async function startUpstream() {
       outgoing.end(answer);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `http://${await listen(server)}/v1`,
     bytes: answer.length,
     inputBytes: () => inputBytes,
     close: () => (server.close(), server.closeAllConnections()),

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../../scripts/support/port.ts";
 
 interface File {
   bytes: Buffer;
@@ -44,9 +44,7 @@ export async function startBucket(): Promise<Bucket> {
       response.destroy();
     });
   });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as AddressInfo;
-  return { address: `127.0.0.1:${port}`, files, close: () => (server.close(), server.closeAllConnections()) };
+  return { address: await listen(server), files, close: () => (server.close(), server.closeAllConnections()) };
 }
 
 async function answer(

@@ -4,10 +4,9 @@
  * taking turns. Then the memory of an isolate that signs one such video, and four at once. Exits 1 if a limit is exceeded; takes about five minutes at most.
  */
 
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { listen } from "../../scripts/support/port.ts";
 import { newTestChain } from "../../scripts/support/test-chain.ts";
 import { median, quantile } from "../comparison.ts";
 import { canReadCpu } from "../process-tree.ts";
@@ -41,9 +40,7 @@ const upstream = createServer(({ url: path }, response) => {
   const served = path === "/image" ? image : file;
   response.writeHead(200, { "content-length": served.length }).end(served);
 });
-upstream.listen(0, "127.0.0.1");
-await once(upstream, "listening");
-const from = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/`;
+const from = `http://${await listen(upstream)}/`;
 
 async function times(count: number, work: () => Promise<void>): Promise<void> {
   for (let at = 0; at < count; at++) await work();

@@ -31,7 +31,7 @@ interface Events {
 }
 
 /** Bodies of submissions, generated from the catalog. */
-export type BodyName = "ChatRequest" | "ImageRequest" | "VideoRequest" | "RemixRequest" | "TaskRequest" | "EstimateRequest";
+type BodyName = "ChatRequest" | "ImageRequest" | "VideoRequest" | "RemixRequest" | "TaskRequest" | "EstimateRequest";
 
 export interface Answer {
   description: string;

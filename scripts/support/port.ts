@@ -1,7 +1,8 @@
 /** Local ports. */
 
 import { randomInt } from "node:crypto";
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { errorCode } from "./faults.ts";
 
 /** The address of every listener: only reachable from this machine. */
@@ -24,6 +25,12 @@ export async function claimPort(port: number): Promise<number> {
     if (await isFree(any)) return any;
   }
   throw new Error(`No free port between ${lowestPort} and ${highestPort}.`);
+}
+
+/** Starts a server on any free port, and returns its address: host and port. */
+export async function listen(server: Server): Promise<string> {
+  await once(server.listen(0, host), "listening");
+  return `${host}:${(server.address() as AddressInfo).port}`;
 }
 
 async function isFree(port: number): Promise<boolean> {

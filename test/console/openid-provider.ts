@@ -5,9 +5,9 @@
 
 import { generateKeyPairSync, sign } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 import type { TestProject } from "vitest/node";
+import { listen } from "../../scripts/support/port.ts";
 
 /** A user at the provider. Tests send it as the cookie `user` of the provider, as JSON in Base64. */
 export interface ProviderUser {
@@ -36,8 +36,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const key = { ...privateKey.export({ format: "jwk" }), kid, alg: "RS256", use: "sig" };
   const users = new Map<string, ProviderUser>();
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = `http://${await listen(server)}`;
   const origin = "https://gateway.example";
   const provider = new Provider(issuer, {
     clients: [

@@ -4,11 +4,11 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { listen } from "../../scripts/support/port.ts";
 import { ImageFile } from "../../src/console/playground/image-file.ts";
 import { openaiSnippet } from "../../src/console/playground/openai-snippet.ts";
 import { type Language, shellQuoted, buildSnippets } from "../../src/console/playground/snippets.ts";
@@ -66,8 +66,7 @@ let base: string;
 let folder: string;
 
 beforeAll(async () => {
-  await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  base = `http://${await listen(server)}`;
   folder = await mkdtemp(join(tmpdir(), "snippets-"));
 });
 

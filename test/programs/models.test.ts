@@ -2,13 +2,13 @@
 
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { AdminClient } from "../../scripts/support/admin-client.ts";
 import { applyModels, readModelFiles, readOldVariables } from "../../scripts/support/models.ts";
+import { listen } from "../../scripts/support/port.ts";
 import { root } from "../../scripts/support/wrangler.ts";
 import { gateway } from "./support/account.ts";
 
@@ -98,9 +98,9 @@ async function startMaker(): Promise<string> {
     });
     response.end(JSON.stringify(isKnown ? { latest_version: { openapi_schema: { components: { schemas: { Input } } } } } : {}));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = await listen(server);
   onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return `http://${address}/v1`;
 }
 
 test("a maker's model becomes a file, which is refused until it has a price; every fault has its sentence and exit code", async () => {
