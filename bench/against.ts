@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { bundleGateway } from "./build.ts";
 import { root } from "../scripts/support/wrangler.ts";
 import { gatewayBindings, gatewayCalls } from "./calls.ts";
-import { type Comparison, compare, quantile } from "./comparison.ts";
+import { type Comparison, compare, median } from "./comparison.ts";
 import { Client } from "./load.ts";
 import { table } from "./report.ts";
 import { startServer } from "./server.ts";
@@ -65,10 +65,10 @@ for (let turn = 0; turn < 3; turn++) {
 
 console.log(table(results).replaceAll("floor", "other"));
 const [size, otherSize] = [statSync(here.script).size, statSync(there.script).size];
-const [startMs, otherStartMs] = [quantile(starts, 0.5), quantile(otherStarts, 0.5)];
+const [startMs, otherStartMs] = [median(starts), median(otherStarts)];
 console.log(`script ${size} bytes, other ${otherSize}: ${(size / otherSize).toFixed(3)}`);
 console.log(
   `started and first tasks made in ${startMs.toFixed(0)} ms, other ${otherStartMs.toFixed(0)}: ${(startMs / otherStartMs).toFixed(3)}`,
 );
-const ratios = [size / otherSize, startMs / otherStartMs, ...Object.values(results).map((result) => quantile(result.ratios, 0.5))];
+const ratios = [size / otherSize, startMs / otherStartMs, ...Object.values(results).map((result) => median(result.ratios))];
 if (ratios.some((ratio) => ratio > most)) process.exitCode = 1;

@@ -45,13 +45,15 @@ export function quantile(values: number[], part: number): number {
   return low + ((sorted[Math.ceil(at)] ?? low) - low) * (at % 1);
 }
 
+export const median = (values: number[]) => quantile(values, 0.5);
+
 /** Sends so many requests, the last of them before `forMs` have passed. */
 export async function takeTurn({ server, client, calls }: Side, requests: number, forMs?: number): Promise<Turn> {
   const [before, started] = [await cpuUs(server.processes), performance.now()];
   const latencies = await client.run(calls, requests, forMs);
   const seconds = (performance.now() - started) / 1000;
   const used = (await cpuUs(server.processes)) - before;
-  return { requests: latencies.length, cpu: used / latencies.length, p50: quantile(latencies, 0.5), rate: latencies.length / seconds };
+  return { requests: latencies.length, cpu: used / latencies.length, p50: median(latencies), rate: latencies.length / seconds };
 }
 
 /** Own, floor, own, floor, ... */

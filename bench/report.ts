@@ -1,11 +1,10 @@
 /** The table of results, and the gates that they must meet. */
 
-import { type Comparison, quantile } from "./comparison.ts";
+import { type Comparison, median, quantile } from "./comparison.ts";
 
 /** The maximum of CPU per request, as a multiple of the floor's. */
 const gate = 1.25;
 
-const median = (values: number[]) => quantile(values, 0.5);
 const header = ["", "ratio", "quartiles", "turns", "CPU us", "floor", "p50 ms", "floor", "requests/s", "floor"];
 
 function toRow(name: string, { own, floor, ratios }: Comparison): string[] {

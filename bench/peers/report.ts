@@ -1,11 +1,10 @@
 /** The tables of the comparison, in Markdown. */
 
-import { quantile, type Turn } from "../comparison.ts";
+import { median, quantile, type Turn } from "../comparison.ts";
 import { chunks } from "./chats.ts";
 import type { Delays } from "./delays.ts";
 import type { Load, Turns } from "./rounds.ts";
 
-const median = (values: number[]) => quantile(values, 0.5);
 const spread = (values: number[], digits: number) =>
   `${median(values).toFixed(digits)} (${quantile(values, 0.25).toFixed(digits)}-${quantile(values, 0.75).toFixed(digits)})`;
 

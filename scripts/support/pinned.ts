@@ -21,7 +21,8 @@ export function pinned(lines: string[], { rows, columns }: { rows: number; colum
 const unpinned = (rows: number): string => `${escape}r${escape}${rows};1H\r\n`;
 
 /** Pins lines at a terminal until the process ends; elsewhere does nothing. */
-export function pin(lines: string[], terminal: NodeJS.WriteStream = process.stdout): void {
+export function pin(lines: string[]): void {
+  const terminal = process.stdout;
   if (!terminal.isTTY) return;
   const draw = () => pinned(lines, terminal);
   const first = draw();

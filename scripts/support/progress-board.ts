@@ -10,13 +10,8 @@ export interface Step {
 
 /** A board with a line for each step, in the order of their start. */
 export class ProgressBoard {
-  readonly #out: NodeJS.WriteStream;
   readonly #lines: { name: string; status: string; progress: number; since: number; seconds: number }[] = [];
   #drawn = 0;
-
-  constructor(out: NodeJS.WriteStream = process.stdout) {
-    this.#out = out;
-  }
 
   /** Begins a step. */
   begin(name: string): Step {
@@ -25,8 +20,8 @@ export class ProgressBoard {
     const update = (status: string, progress: number) => {
       const changed = status !== line.status;
       Object.assign(line, { status, progress, seconds: (Date.now() - line.since) / 1000 });
-      if (this.#out.isTTY) this.#draw();
-      else if (changed) this.#out.write(`${name}: ${status} (${line.seconds.toFixed(1)} s)\n`);
+      if (process.stdout.isTTY) this.#draw();
+      else if (changed) process.stdout.write(`${name}: ${status} (${line.seconds.toFixed(1)} s)\n`);
     };
     return { update };
   }
@@ -37,7 +32,7 @@ export class ProgressBoard {
       return `${name.padEnd(24)} ${"█".repeat(filled)}${"░".repeat(barWidth - filled)} ${String(progress).padStart(3)}% ${seconds.toFixed(1)} s ${status}\x1b[K\n`;
     });
     // Moves to the first line of the last drawing, to draw over it.
-    this.#out.write((this.#drawn ? `\x1b[${this.#drawn}A` : "") + lines.join(""));
+    process.stdout.write((this.#drawn ? `\x1b[${this.#drawn}A` : "") + lines.join(""));
     this.#drawn = lines.length;
   }
 }

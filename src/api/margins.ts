@@ -1,23 +1,17 @@
 /** `GET /admin/margins`: what the operator earned and paid, by model, route, account or day. */
 
-import { invalid } from "../base/errors.ts";
 import { toUnits } from "../db/ledger.ts";
 import { type Margin, type MarginGroup, readMargins } from "../db/margins.ts";
 import { answer, respond } from "./request/answer.ts";
 import type { AppContext } from "./request/context.ts";
-import { readQuery } from "./request/query.ts";
+import { readQuery, toSpan } from "./request/query.ts";
 import { marginsQuery, toDate } from "./schema/queries.ts";
 
-const dayMs = 86_400_000;
-const defaultDays = 30;
 const maxDays = 366;
 
 export async function showMargins(c: AppContext): Promise<Response> {
-  const { from, to, group_by: group, format } = readQuery(c, marginsQuery);
-  const last = to ?? Math.floor(Date.now() / dayMs) * dayMs;
-  const first = from ?? last - (defaultDays - 1) * dayMs;
-  if (last < first) throw invalid("to", "before_from");
-  if (last - first >= maxDays * dayMs) throw invalid("to", "too_many_days", { maximum: maxDays - 1 }, { maximum: maxDays - 1 });
+  const { group_by: group, format, ...days } = readQuery(c, marginsQuery);
+  const { first, last } = toSpan(days, maxDays);
   const margins = await readMargins(c.env.DB, { first, last }, group);
   if (format === "csv")
     return respond(c, toCsv(group, margins), 200, {

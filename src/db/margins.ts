@@ -3,6 +3,7 @@
 import { readJob } from "./jobs.ts";
 import { ofAccount } from "./ledger.ts";
 import { settledSums } from "./settled-sums.ts";
+import type { Span } from "./usage.ts";
 
 const dayMs = 86_400_000;
 /** Entries are found by their submission: none is settled later than this after it, except after long faults. */
@@ -27,19 +28,13 @@ export interface Margin {
   uncosted: number;
 }
 
-/** The first and the last day, as their first milliseconds. */
-interface Days {
-  first: number;
-  last: number;
-}
-
 /**
  * Margins of the settlements of these days, by `group`: the highest revenue first, days in their order. Reads the sums, and of accounts also the
  * entries of the last days. At most `limit` groups; `model` leaves out other models, except by account.
  */
 export async function readMargins(
   db: D1Database,
-  { first, last }: Days,
+  { first, last }: Span,
   group: MarginGroup,
   { limit = -1, model }: { limit?: number; model?: string } = {},
 ): Promise<Margin[]> {

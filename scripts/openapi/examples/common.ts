@@ -24,4 +24,4 @@ export const urls = {
 };
 
 /** A page of a list. */
-export const page = (row: object, hasMore = false) => ({ object: "list", data: [row], has_more: hasMore });
+export const page = (row: object) => ({ object: "list", data: [row], has_more: false });

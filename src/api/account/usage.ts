@@ -8,22 +8,20 @@ import { ApiError, invalid } from "../../base/errors.ts";
 import { referencedUsage } from "../../storage/archived-usage.ts";
 import { settleAnswered } from "../../wallet/settlements.ts";
 import { answer, respond } from "../request/answer.ts";
-import { readQuery } from "../request/query.ts";
+import { readQuery, toSpan } from "../request/query.ts";
 import { toDate, usageQuery } from "../schema/queries.ts";
 import { focusTable } from "./focus.ts";
 
-const dayMs = 86_400_000;
 const maxDays = 92;
-const defaultDays = 30;
 /** The maximum number of tasks with a reference that one answer reads. */
 const maxReferenced = 20_000;
 
 export async function showUsage(c: AppContext): Promise<Response> {
-  const { from, to, group_by: group, format } = readQuery(c, usageQuery);
+  const { group_by: group, format, ...days } = readQuery(c, usageQuery);
   const { accountId, ownWallets } = c.get("caller");
   // References are read from the tasks of the whole account.
   if (ownWallets && group === "reference") throw new ApiError("key_scope");
-  const span = toSpan(from, to);
+  const span = toSpan(days, maxDays);
   // The balance shows a charge at once, so its usage must show it too.
   await settleAnswered(c.env, c.executionCtx, accountId);
   await c.env.WALLETS.getByName(accountId).writeEnded();
@@ -66,12 +64,3 @@ const toRow = (group: Column, used: Used) => ({
   completed: used.completed,
   failed: used.failed,
 });
-
-/** The period: the last 30 days by default, at most 92 days. */
-function toSpan(from: number | undefined, to: number | undefined): Span {
-  const last = to ?? Math.floor(Date.now() / dayMs) * dayMs;
-  const first = from ?? last - (defaultDays - 1) * dayMs;
-  if (last < first) throw invalid("to", "before_from");
-  if (last - first >= maxDays * dayMs) throw invalid("to", "too_many_days", { maximum: maxDays - 1 }, { maximum: maxDays - 1 });
-  return { first, last };
-}

@@ -1,9 +1,10 @@
-/** Validates query parameters, which are defined for each path in `schema/queries.ts`; answers of lists. */
+/** Validates query parameters, which are defined for each path in `schema/queries.ts`; spans of days, answers of lists. */
 
 import { type AppContext, hasQuery } from "./context.ts";
 import type * as z from "zod/mini";
 import { toViolations } from "../../catalog/parse.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
+import type { Span } from "../../db/usage.ts";
 
 /** The parameters of a request's query, checked; unknown ones are ignored. Throws 400, also for a known one that is repeated. */
 export function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => T): z.output<T> {
@@ -16,6 +17,18 @@ export function checkQuery<T extends z.ZodMiniType>(query: Record<string, unknow
   const result = schema().safeParse(query);
   if (!result.success) throw new ApiError("invalid_request", { violations: toViolations(result.error, query) });
   return result.data;
+}
+
+const dayMs = 86_400_000;
+const defaultDays = 30;
+
+/** The first and the last day of a query, as their first milliseconds: the last 30 days by default. Throws 400 for more than `maxDays`. */
+export function toSpan({ from, to }: { from?: number | undefined; to?: number | undefined }, maxDays: number): Span {
+  const last = to ?? Math.floor(Date.now() / dayMs) * dayMs;
+  const first = from ?? last - (defaultDays - 1) * dayMs;
+  if (last < first) throw invalid("to", "before_from");
+  if (last - first >= maxDays * dayMs) throw invalid("to", "too_many_days", { maximum: maxDays - 1 }, { maximum: maxDays - 1 });
+  return { first, last };
 }
 
 /** Refuses an `after` without a row in the list, which would otherwise look like the end of the list. `find` returns something truthy if the row exists. Throws 400. */

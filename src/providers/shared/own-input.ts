@@ -15,15 +15,14 @@ export async function writeOwnInput(job: Pick<Job, "input" | "images">, read: (i
 }
 
 /** The JSON body of an own input, with the bytes of its files as data URIs at their places. */
-export const ownPieces = (job: Pick<Job, "input" | "images">, wrap: (input: Json) => Json = (input) => input): Piece[] =>
-  jsonPieces(
-    job.images.filter(({ at }) => at),
-    (values) => {
-      const input = structuredClone({ ...job.input }) as Json;
-      job.images.filter(({ at }) => at).forEach(({ at = [] }, index) => put(input, at, values[index]));
-      return wrap(input);
-    },
-  );
+export function ownPieces({ images, ...job }: Pick<Job, "input" | "images">): Piece[] {
+  const files = images.filter(({ at }) => at);
+  return jsonPieces(files, (values) => {
+    const input = structuredClone({ ...job.input }) as Json;
+    for (const [index, { at = [] }] of files.entries()) put(input, at, values[index]);
+    return input;
+  });
+}
 
 function put(input: Json, at: readonly (string | number)[], value: unknown): void {
   const parent = at.slice(0, -1).reduce<unknown>((found, step) => (found as Record<string | number, unknown>)[step], input);
@@ -32,8 +31,6 @@ function put(input: Json, at: readonly (string | number)[], value: unknown): voi
 
 /** How a maker's answers name files. */
 interface Reading {
-  /** Opens a file at a URL; by default without credentials. */
-  open?: (url: string) => Output;
   /** True if a text that is a whole URL is a file of this maker: other makers name files only in objects with a `url`. */
   takesTexts?: boolean;
   /** Texts that stand for files which are already stored. */
@@ -44,13 +41,13 @@ interface Reading {
  * The verdict of an answer to an own input: every file, and `data` with the rest. URLs that are no files are left out of it, because
  * they are the maker's, and so are addresses that are not public, which a caller's text could have named. Failed if nothing is left.
  */
-export function readOwnAnswer(answer: unknown, { open = outputAt, takesTexts = false, kept }: Reading = {}): Succeeded | Failed {
+export function readOwnAnswer(answer: unknown, { takesTexts = false, kept }: Reading = {}): Succeeded | Failed {
   const outputs: Output[] = [];
   const toFile = (text: string, name: unknown): void => {
     const inline = /^data:([\w.+/-]*)[^,]{0,100};base64,/i.exec(text.slice(0, 200));
     const url = inline ? undefined : checkPublicUrl(text, { allowPrivate: false, ownHosts: [] });
     if (!inline && !(url instanceof URL)) return;
-    const output = inline ? fromData(text.slice(inline[0].length), inline[1] ?? "") : open((url as URL).href);
+    const output = inline ? fromData(text.slice(inline[0].length), inline[1] ?? "") : outputAt((url as URL).href);
     const called = typeof name === "string" ? name : url instanceof URL ? url.pathname : "";
     if (output) outputs.push(Object.assign(output, { name: called.slice(-100), ...(url instanceof URL && { url: url.href }) }));
   };
