@@ -1,7 +1,12 @@
 -- Each file, and the input of each batch, counts as at least 64 KiB: a row and an object of one byte cost as much as larger ones.
 
--- What small files count beyond their bytes. NULL: of an account whose rows the second step has not summed yet.
-ALTER TABLE file_space ADD COLUMN padding INTEGER CHECK (padding >= 0);
+-- What small files count beyond their bytes.
+ALTER TABLE file_space ADD COLUMN padding INTEGER NOT NULL DEFAULT 0 CHECK (padding >= 0);
+
+-- In the same step as the triggers, so that no file is added between them. A row an account, and files exist for seven days at most.
+UPDATE file_space SET padding =
+    (SELECT coalesce(sum(max(0, 65536 - file.bytes)), 0) FROM file WHERE file.account_id = file_space.account_id)
+    + (SELECT coalesce(sum(max(0, 65536 - batch.bytes)), 0) FROM batch WHERE batch.account_id = file_space.account_id AND batch.bytes > 0);
 
 DROP TRIGGER file_added;
 CREATE TRIGGER file_added AFTER INSERT ON file BEGIN
@@ -24,9 +29,3 @@ DROP TRIGGER batch_removed;
 CREATE TRIGGER batch_removed AFTER DELETE ON batch WHEN OLD.bytes > 0 BEGIN
   UPDATE file_space SET bytes = bytes - OLD.bytes, padding = padding - max(0, 65536 - OLD.bytes) WHERE account_id = OLD.account_id;
 END;
-
--- step while SELECT 1 FROM file_space WHERE padding IS NULL LIMIT 1
-UPDATE file_space SET padding =
-    (SELECT coalesce(sum(max(0, 65536 - file.bytes)), 0) FROM file WHERE file.account_id = file_space.account_id)
-    + (SELECT coalesce(sum(max(0, 65536 - batch.bytes)), 0) FROM batch WHERE batch.account_id = file_space.account_id AND batch.bytes > 0)
-  WHERE account_id IN (SELECT account_id FROM file_space WHERE padding IS NULL LIMIT 100);

@@ -112,6 +112,7 @@ export const consolePages: ConsolePage[] = [
   { name: "batch-running", as: "demo", reach: startSlowBatch },
   { name: "batch-cancel", as: "demo", reach: (page) => startSlowBatch(page).then(() => press(page, 'main a[href$="/cancel"]')) },
   { name: "batch-ended", as: "demo", reach: endBatch },
+  { name: "batch-delivery", as: "demo", reach: deliverBatch },
   { name: "batch-lines", as: "demo", reach: (page) => endBatch(page).then(() => page.goto(`${page.url()}/lines`)) },
   { name: "batches", as: "demo", reach: (page) => endBatch(page).then(() => page.goto("/console/batches")) },
   { name: "files", as: "demo", reach: at("/console/files") },
@@ -297,10 +298,11 @@ async function pasteLines(page: Page, text: string): Promise<void> {
 }
 
 /** Begins a batch of pasted lines: afterwards the browser is on its page. */
-export async function startBatch(page: Page, text: string, name: string): Promise<void> {
+export async function startBatch(page: Page, text: string, name: string, destination?: string): Promise<void> {
   await pasteLines(page, text);
   await page.locator("[name=reference]").fill(name);
   await page.locator("[name=concurrency]").fill("4");
+  if (destination !== undefined) await page.locator("[name=deliver_to]").selectOption(destination);
   await submit(page);
   await page.waitForURL("**/console/batches/batch_*");
 }
@@ -315,6 +317,14 @@ async function startSlowBatch(page: Page): Promise<void> {
 /** A batch that has ended, with failed lines. */
 async function endBatch(page: Page): Promise<void> {
   await startBatch(page, mixedTable, "Tea fields");
+  await page.locator('#batch .pill[data-s="good"]').first().waitFor({ timeout: 60_000 });
+}
+
+/** A batch that has ended, and whose bucket does not answer. */
+async function deliverBatch(page: Page): Promise<void> {
+  await fillDestination(page, { name: "closed", endpoint: "https://127.0.0.1:9" });
+  await submit(page);
+  await startBatch(page, mixedTable, "Tea fields", "closed");
   await page.locator('#batch .pill[data-s="good"]').first().waitFor({ timeout: 60_000 });
 }
 

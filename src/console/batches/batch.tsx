@@ -109,7 +109,7 @@ const Spending = ({ batch }: { batch: Batch }) => {
         </ul>
       </div>
       <MoneyMeter batch={batch} />
-      <p class="meta pt">{t(limit === null ? "batch_no_limit_hint" : "batch_mark_hint")}</p>
+      {(limit ?? expected) !== undefined && <p class="meta pt">{t(limit === null ? "batch_no_limit_hint" : "batch_mark_hint")}</p>}
     </>
   );
 };
