@@ -7,7 +7,7 @@ import { removeThreshold } from "./low-balances.ts";
 import { ofAccount } from "./ledger.ts";
 import { eraseCards, eraseCustomer } from "./payments.ts";
 import { eraseReasons } from "./quota-changes.ts";
-import { eraseRequests } from "./requests.ts";
+import { eraseRequests } from "./request-pages.ts";
 
 /** An incomplete erasure. `at` and `taskId` identify the last of the account's entries whose task has been erased. */
 export interface Erasure {

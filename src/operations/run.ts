@@ -4,7 +4,7 @@ import { type Alert, listAlerts, writeAlert, deleteIncidents } from "../db/alert
 import { deleteOldSums } from "../db/recent-sums.ts";
 import { foldSettled } from "../db/settled-sums.ts";
 import { writeHeartbeat } from "../db/jobs.ts";
-import { deleteOldRequests } from "../db/requests.ts";
+import { deleteOldRequests } from "../db/request-pages.ts";
 import { alert as logAlert } from "../base/log.ts";
 import { afterCheck, undelivered } from "./alert-state.ts";
 import type { AlertName } from "../base/alert-names.ts";

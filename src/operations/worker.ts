@@ -2,7 +2,7 @@
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
-import { type LoggedRequest, type RequestPage, writeRequestPages, writeRequests } from "../db/requests.ts";
+import { type LoggedRequest, type RequestPage, writeRequestPages, writeRequests } from "../db/request-pages.ts";
 import type { GatewayState } from "./checks.ts";
 import { deliverTest } from "./deliver.ts";
 import type { Actor } from "../db/audit-log.ts";

@@ -2,7 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { type LoggedRequest, readRequests, type RequestFilter, type RequestPage, writeRequests } from "../../src/db/requests.ts";
+import { type LoggedRequest, type RequestPage, writeRequests } from "../../src/db/request-pages.ts";
+import { readRequests, type RequestFilter } from "../../src/db/requests.ts";
 import { runOnce } from "../operations/support.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, call, newAccount, unique } from "../support/gateway.ts";

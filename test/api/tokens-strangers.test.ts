@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { insertCharacter } from "../../src/db/characters.ts";
 import { newId, sha256Hex, toTokenObjectId } from "../../src/base/ids.ts";
-import type { RequestEntry, RequestPage } from "../../src/db/requests.ts";
+import type { RequestEntry, RequestPage } from "../../src/db/request-pages.ts";
 import { png } from "../media/images.ts";
 import { bindings } from "../support/faults.ts";
 import { type Account, type Answer, asAdmin, call, finish, holdTime, newAccount, readBalance, submit, unique } from "../support/gateway.ts";

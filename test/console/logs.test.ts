@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { writeEntries } from "../../src/db/grants.ts";
-import { writeRequests } from "../../src/db/requests.ts";
+import { writeRequests } from "../../src/db/request-pages.ts";
 import { asAdmin } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 

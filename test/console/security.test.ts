@@ -6,7 +6,7 @@ import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { insertConversation } from "../../src/db/conversations.ts";
-import { writeRequests } from "../../src/db/requests.ts";
+import { writeRequests } from "../../src/db/request-pages.ts";
 import { pages } from "../../src/console/pages.tsx";
 import { asAdmin, call, complete, holdTime, submit, unique } from "../support/gateway.ts";
 import { hashedPath } from "../../src/console/static-files.ts";

@@ -3,7 +3,8 @@
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { toResponseParam } from "../../src/facades/openai/responses/request.ts";
-import { readRequests, type RequestPage } from "../../src/db/requests.ts";
+import type { RequestPage } from "../../src/db/request-pages.ts";
+import { readRequests } from "../../src/db/requests.ts";
 import { call, newAccount, settledBalance } from "../support/gateway.ts";
 import { v1 } from "./support.ts";
 

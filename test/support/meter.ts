@@ -4,7 +4,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { statusLogShare } from "../../src/config.ts";
-import type { RequestPage } from "../../src/db/requests.ts";
+import type { RequestPage } from "../../src/db/request-pages.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import type { Operations } from "../../scripts/support/operations.ts";

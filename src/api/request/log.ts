@@ -2,7 +2,7 @@
 
 import type { AppContext } from "./context.ts";
 import { keepsRequests } from "../../config.ts";
-import { type LoggedRequest, RequestPages } from "../../db/requests.ts";
+import { type LoggedRequest, RequestPages } from "../../db/request-pages.ts";
 import { alert } from "../../base/log.ts";
 import { wholeRequest } from "./origin.ts";
 

@@ -3,7 +3,8 @@
 import { isChatId } from "../../base/ids.ts";
 import type { ConsoleContext } from "../context.ts";
 import { readCharges, type TaskCharge } from "../../db/ledger-reports.ts";
-import { isSubmission, type RequestEntry } from "../../db/requests.ts";
+import type { RequestEntry } from "../../db/request-pages.ts";
+import { isSubmission } from "../../db/requests.ts";
 import { parseAttempts } from "../../db/settled-sums.ts";
 
 /** True if the request named or made a task; a chat has no page. */

@@ -1,7 +1,7 @@
 /** A request beside the list: its figures, where its time went, what it made, what was sent, or its error with what to do. */
 
 import type { ConsoleContext } from "../context.ts";
-import type { RequestEntry } from "../../db/requests.ts";
+import type { RequestEntry } from "../../db/request-pages.ts";
 import { countAttempts } from "../../tasks/answers/receipt.ts";
 import { readTask } from "../answers.ts";
 import { askGateway } from "../frame.tsx";

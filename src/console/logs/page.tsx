@@ -3,16 +3,8 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { listKeys } from "../../db/api-keys.ts";
-import {
-  countRequests,
-  type Facet,
-  keptDays,
-  readRequests,
-  type RequestCounts,
-  type RequestEntry,
-  type RequestFilter,
-  results,
-} from "../../db/requests.ts";
+import { keptDays, type RequestEntry } from "../../db/request-pages.ts";
+import { countRequests, type Facet, readRequests, type RequestCounts, type RequestFilter, results } from "../../db/requests.ts";
 import { page, signedIn } from "../frame.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";

@@ -1,6 +1,7 @@
 /** Requests as table rows: time, method and path with the error, status, model, key, duration and cost. Each leads to its page. */
 
-import { isSubmission, type RequestEntry } from "../../db/requests.ts";
+import type { RequestEntry } from "../../db/request-pages.ts";
+import { isSubmission } from "../../db/requests.ts";
 import { type Language, t as sentence } from "../../messages/index.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText, TimeOfDay } from "../parts/date-time.tsx";
