@@ -187,7 +187,7 @@ const inProcess = (name: string, test: TestOptions, vite: ViteUserConfig) => ({
   extends: false as const,
   test: {
     name,
-    // More than the two cores of a CI machine: a test and its runtime wait for each other in turns. Each more starts a runtime: nine seconds of CPU.
+    // More than the two cores of a CI machine: a test and its runtime wait for each other in turns. Each one more is a runtime that loads all modules.
     maxWorkers: 3,
     // Three files share two cores, so the duration of one test says little. Tests of speed have their own assertions.
     testTimeout: 30_000,

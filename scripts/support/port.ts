@@ -8,8 +8,8 @@ import { errorCode } from "./faults.ts";
 /** The address of every listener: only reachable from this machine. */
 export const host = "127.0.0.1";
 
-// Below the ports that systems give to programs that ask for any: those of a killed gateway would be taken, or a client that connects to
-// one meanwhile may connect to itself and block it.
+// Below the ports that a system gives to connections and to programs that ask for any. While a killed gateway is down, another program could
+// get a port of those, and a client that tries it could be connected to itself.
 const lowestPort = 20_000;
 const highestPort = 29_999;
 const attempts = 20;

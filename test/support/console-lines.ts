@@ -1,6 +1,6 @@
 /**
- * What the tested code logs: kept in memory, and printed if its test fails. A line that is printed at once is a message to the process
- * that runs the tests: a twentieth of a run's CPU.
+ * What the tested code logs: kept in memory, and printed if its test fails. Each line that is printed is a message to the process that runs
+ * the tests, which shows only those of failures anyway.
  */
 
 import { afterEach } from "vitest";

@@ -39,7 +39,7 @@ export interface Call {
   body: string;
 }
 
-/** How accepted work ended, which is what its maker bills by. It ends even if nobody asks for its result. */
+/** How a piece of work ended that a maker has accepted; the maker bills by this. Work also ends if nobody asks for its result. */
 export interface End {
   upstream: string;
   prompt: string;

@@ -43,7 +43,7 @@ export function fillShape(canvas: Canvas, bounds: Box, distance: Distance, paint
     const row = y * canvas.width;
     for (let x = left; x < right;) {
       const cover = 0.5 - distance(x + 0.5, y + 0.5);
-      // So many pixels are as this one: all outside, or all inside.
+      // The pixels up to there are like this one: all outside, or all inside.
       const until = Math.min(right, x + Math.max(1, (Math.abs(cover - 0.5) - 0.5) >> 1));
       if (cover > 0) {
         for (let at = x; at < until; at++) {
@@ -57,7 +57,7 @@ export function fillShape(canvas: Canvas, bounds: Box, distance: Distance, paint
   }
 }
 
-/** As `Math.hypot`, which takes ten times as long because it cannot overflow. */
+/** As `Math.hypot`, whose care for overflows takes most of the time of a drawing. */
 export function length(x: number, y: number): number {
   return Math.sqrt(x * x + y * y);
 }
