@@ -341,6 +341,16 @@ test("a batch of which no line can be read fails and names lines", async () => {
   expect(await readResults(account, id)).toEqual([]);
 });
 
+test("a batch of which no line can be read ends, however long the names and the messages of its errors are", async () => {
+  const account = await newAccount();
+  const record = Object.fromEntries(Array.from({ length: 1_025 }, (_, at) => [at, 0]));
+  const bad = (id: string) => line(id, { ["n".repeat(300_000)]: record });
+  const ended = await run(account, await begin(account, { requests: [bad("a"), bad("b")] }));
+  expect(ended).toMatchObject({ status: "failed" });
+  expect(ended.errors).toMatchObject([{ line: 1, param: "n".repeat(64) }, { line: 2 }]);
+  expect(JSON.stringify(ended).length).toBeLessThan(2_000);
+});
+
 test("requests that are refused: no input, two inputs, unknown or other files, limits", async () => {
   const account = await newAccount();
   const param = async (body: object) => {
