@@ -388,6 +388,20 @@ test("an idempotency key begins a batch once", async () => {
   expect((await run(account, first.body.id)).counts.total).toBe(2);
 });
 
+test("of two requests at once with one idempotency key and other lines, the second changes nothing of the first one's batch", async () => {
+  const account = await newAccount();
+  const send = (requests: object[]) => call("/v1/batches", { key: account.key, body: { requests }, headers: { "idempotency-key": "k" } });
+  const first = await send(lines(3));
+  // The second request looked the key up before the first one's batch existed.
+  vi.spyOn(BatchObject.prototype, "find").mockResolvedValueOnce(null);
+  expect((await send([line("other"), line("another")])).status).toBe(409);
+  const { id } = first.body;
+  const stored = (await env.ASSETS.list({ prefix: `batches/${id}/` })).objects;
+  expect(stored).toHaveLength(1);
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { total: 3, completed: 3 } });
+  expect((await readResults(account, id)).map(({ custom_id: own }) => own)).toEqual(["line-0", "line-1", "line-2"]);
+});
+
 test("max_cost is never passed: lines that would pass it fail and cost nothing", async () => {
   const account = await newAccount();
   const id = await begin(account, { requests: [...lines(6), line("dear", { n: 4 })], max_cost: 0.1, concurrency: 2 });
