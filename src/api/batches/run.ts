@@ -71,6 +71,8 @@ export class BatchRun {
   async resume(): Promise<void> {
     const lines = await this.load();
     await this.#askOverdue(lines);
+    // After a crash, and for tasks that were being made when the batch was cancelled.
+    if (this.#store.current.stop === "cancelled") await this.cancelQueued();
     await this.#chats.settle(({ n }) => this.#store.hasLine(n));
     this.#pump();
     await this.#pumping;
