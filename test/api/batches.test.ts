@@ -618,6 +618,28 @@ test("the object loses its memory at every step: each line is made and charged o
     expect((await upstreamCalls(`${word} ${at}.`)).filter((name) => name === "start").length).toBeLessThanOrEqual(1);
 });
 
+test("a task that does not answer after a crash of the batch's object leaves no line of the others uncounted", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(3) });
+  await wake(id);
+  await wake(id);
+  failOnce(BatchObject.prototype as never, "lineEnded", false, 3);
+  for (const task of await openTasks(account)) await finish(account, task);
+  await crash(stubOf(id));
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object below
+  const original = TaskObject.prototype.lineReport;
+  let asked = 0;
+  vi.spyOn(TaskObject.prototype, "lineReport").mockImplementation(async function (this: TaskObject, account) {
+    if (asked++ === 0) throw new Error("scripted fault");
+    await scheduler.wait(100);
+    return original.call(this, account);
+  });
+  await wake(id);
+  await scheduler.wait(20);
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 3 } });
+});
+
 test("lost answers of tasks and lost reports of their ends make nothing twice", async () => {
   const account = await newAccount();
   const word = unique();
