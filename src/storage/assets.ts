@@ -21,7 +21,9 @@ export const assetPrefix = (taskId: string) => `assets/${taskId}/`;
 export const inputPrefix = (taskId: string) => `inputs/${taskId}/`;
 /** What belongs to a batch; its object removes it. */
 export const batchPrefix = (id: string) => `batches/${id}/`;
-export const batchInput = (id: string) => `${batchPrefix(id)}input`;
+/** Requests with one idempotency key have one batch: each input has a key of its own, so that a request that is refused changes nothing of it. */
+export const batchInput = ({ id, fingerprint = "" }: { id: string; fingerprint?: string | undefined }) =>
+  `${batchPrefix(id)}input${fingerprint}`;
 /** Parts of a body that is still arriving. Below the inputs, whose lifecycle rule removes what a crash leaves. */
 export const spoolPrefix = (id: string) => inputPrefix(`arriving-${id}`);
 export const characterPicture = (characterId: string) => `characters/${characterId}`;
@@ -163,12 +165,6 @@ export const storeBytes = (bucket: R2Bucket, key: string, bytes: Uint8Array, typ
 export const openAsset = (bucket: R2Bucket, key: string, range?: R2Range) => bucket.get(key, range ? { range } : undefined);
 
 export const describeAsset = (bucket: R2Bucket, key: string) => bucket.head(key);
-
-/** Copies a file: a character's image must remain when its task's assets are deleted. */
-export async function copyAsset(bucket: R2Bucket, asset: Asset, to: string): Promise<void> {
-  const object = await bucket.get(asset.key);
-  if (object) await bucket.put(to, await object.arrayBuffer(), { httpMetadata: { contentType: asset.type } });
-}
 
 /** Copies a file of any size as a stream. False if it does not exist. */
 export async function copyStored(bucket: R2Bucket, from: string, to: string): Promise<boolean> {

@@ -7,12 +7,13 @@ import * as fc from "fast-check";
 import { unzipSync } from "fflate";
 import worker from "../../src/worker.ts";
 import { BatchObject } from "../../src/api/batches/object.ts";
+import { BatchRun } from "../../src/api/batches/run.ts";
 import { BatchStore } from "../../src/api/batches/state.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { buckets, origin, setDestination } from "../support/bucket.ts";
 import { begin, forget, images, line, lines, openTasks, price, readResults, run, show, stubOf, wake } from "../support/batches.ts";
-import { bindings, failOnce } from "../support/faults.ts";
+import { bindings, crash, failOnce } from "../support/faults.ts";
 import { toObjectId } from "../../src/base/ids.ts";
 import {
   alarm,
@@ -341,6 +342,16 @@ test("a batch of which no line can be read fails and names lines", async () => {
   expect(await readResults(account, id)).toEqual([]);
 });
 
+test("a batch of which no line can be read ends, however long the names and the messages of its errors are", async () => {
+  const account = await newAccount();
+  const record = Object.fromEntries(Array.from({ length: 1_025 }, (_, at) => [at, 0]));
+  const bad = (id: string) => line(id, { ["n".repeat(300_000)]: record });
+  const ended = await run(account, await begin(account, { requests: [bad("a"), bad("b")] }));
+  expect(ended).toMatchObject({ status: "failed" });
+  expect(ended.errors).toMatchObject([{ line: 1, param: "n".repeat(64) }, { line: 2 }]);
+  expect(JSON.stringify(ended).length).toBeLessThan(2_000);
+});
+
 test("requests that are refused: no input, two inputs, unknown or other files, limits", async () => {
   const account = await newAccount();
   const param = async (body: object) => {
@@ -376,6 +387,20 @@ test("an idempotency key begins a batch once", async () => {
   expect([again.status, again.body.id, again.headers.get("idempotent-replayed")]).toEqual([201, first.body.id, "true"]);
   expect((await send({ requests: lines(1) })).status).toBe(409);
   expect((await run(account, first.body.id)).counts.total).toBe(2);
+});
+
+test("of two requests at once with one idempotency key and other lines, the second changes nothing of the first one's batch", async () => {
+  const account = await newAccount();
+  const send = (requests: object[]) => call("/v1/batches", { key: account.key, body: { requests }, headers: { "idempotency-key": "k" } });
+  const first = await send(lines(3));
+  // The second request looked the key up before the first one's batch existed.
+  vi.spyOn(BatchObject.prototype, "find").mockResolvedValueOnce(null);
+  expect((await send([line("other"), line("another")])).status).toBe(409);
+  const { id } = first.body;
+  const stored = (await env.ASSETS.list({ prefix: `batches/${id}/` })).objects;
+  expect(stored).toHaveLength(1);
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { total: 3, completed: 3 } });
+  expect((await readResults(account, id)).map(({ custom_id: own }) => own)).toEqual(["line-0", "line-1", "line-2"]);
 });
 
 test("max_cost is never passed: lines that would pass it fail and cost nothing", async () => {
@@ -558,6 +583,21 @@ test("cancelling: nothing new begins, queued tasks are cancelled, the rest fails
   expect((await readBalance(account)).used).toBeCloseTo(price);
 });
 
+test("a batch whose object crashes right after it was cancelled cancels its queued tasks all the same", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(3), concurrency: 2 });
+  await wake(id);
+  await wake(id);
+  expect(await openTasks(account)).toHaveLength(2);
+  failOnce(BatchRun.prototype as never, "cancelQueued");
+  expect((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
+  await crash(stubOf(id));
+  await wake(id);
+  expect(await openTasks(account)).toEqual([]);
+  expect(await run(account, id)).toMatchObject({ status: "cancelled", counts: { completed: 0, failed: 3 } });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
+});
+
 test("the object loses its memory at every step: each line is made and charged once", async () => {
   const account = await newAccount();
   const word = unique();
@@ -576,6 +616,28 @@ test("the object loses its memory at every step: each line is made and charged o
   expect((await readBalance(account)).used).toBeCloseTo(40 * price);
   for (let at = 0; at < 40; at++)
     expect((await upstreamCalls(`${word} ${at}.`)).filter((name) => name === "start").length).toBeLessThanOrEqual(1);
+});
+
+test("a task that does not answer after a crash of the batch's object leaves no line of the others uncounted", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(3) });
+  await wake(id);
+  await wake(id);
+  failOnce(BatchObject.prototype as never, "lineEnded", false, 3);
+  for (const task of await openTasks(account)) await finish(account, task);
+  await crash(stubOf(id));
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object below
+  const original = TaskObject.prototype.lineReport;
+  let asked = 0;
+  vi.spyOn(TaskObject.prototype, "lineReport").mockImplementation(async function (this: TaskObject, account) {
+    if (asked++ === 0) throw new Error("scripted fault");
+    await scheduler.wait(100);
+    return original.call(this, account);
+  });
+  await wake(id);
+  await scheduler.wait(20);
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 3 } });
 });
 
 test("lost answers of tasks and lost reports of their ends make nothing twice", async () => {
