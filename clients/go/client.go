@@ -85,7 +85,12 @@ func (c *Client) With(change func(*Options)) *Client {
 
 // Do makes any call: a path of the API, a body (nil for none), and where its answer goes (nil to drop it).
 func (c *Client) Do(ctx context.Context, method, path string, body, answer any) error {
-	return c.json(ctx, request{method: method, path: path, body: body}, answer)
+	r := request{method: method, path: path, body: body}
+	// Of the same key, so that a repeat is not another task.
+	if r.isOnce = method == http.MethodPost; r.isOnce {
+		r.headers = map[string]string{"Idempotency-Key": newKey()}
+	}
+	return c.json(ctx, r, answer)
 }
 
 type request struct {

@@ -263,6 +263,20 @@ func main() {
 		})
 	}
 	quick := func(options *gateway.Options) { options.Timeout = 700 * time.Millisecond }
+	// What has no key of its own is done once too.
+	mine := rand.Text()
+	fault("lost")
+	if err := proxied.Do(ctx, "POST", gateway.Images, gateway.ImageRequest{Model: "imgA-4", Prompt: mine, Reference: &mine}, nil); err != nil {
+		log.Panic(err)
+	}
+	count := 0
+	for task, err := range gateway.List[gateway.Task](ctx, client, "/v1/tasks", url.Values{"reference": {mine}}) {
+		must(task, err)
+		count++
+	}
+	if count != 1 {
+		log.Panicf("made %d times", count)
+	}
 	fault("delay")
 	slow := impatient(quick).Do(ctx, "GET", "/v1/models", nil, nil)
 	fault("html", 9)

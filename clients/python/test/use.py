@@ -216,6 +216,7 @@ def behind_proxy(direct: Gateway) -> dict[str, Any]:
     hello: Any = {"model": "textA-1-mini", "messages": [{"role": "user", "content": "Hello"}]}
     cut_chat = caught(lambda: proxied.chat.completions.create(hello))
     chats = len(requests_seen())
+    once(direct, proxied)
     fault("delay")
     slow = caught(lambda: Gateway(PROXY, timeout=0.3, max_retries=0).models.list())
     fault("html", 9)
@@ -248,6 +249,19 @@ def behind_proxy(direct: Gateway) -> dict[str, Any]:
         "slow": isinstance(slow, APITimeoutError),
         "gone": [gone.status, gone.code is None, "1101" in str(gone.body)],
     }
+
+
+def once(direct: Gateway, proxied: Gateway) -> None:
+    """What has no key of its own is done once too, and a name never leads to another path."""
+    fault("cut")
+    assert isinstance(caught(proxied.webhook.rotate_secret), APIConnectionError)
+    assert len(requests_seen()) == 1
+    mine = str(uuid.uuid4())
+    fault("lost")
+    proxied.request("POST", "/v1/images/generations", body={"model": "imgA-4", "prompt": mine, "reference": mine})
+    assert len(direct.tasks.list(reference=mine).page()) == 1
+    for name in ("../webhook_secret", "a/b?c#d", ".", ""):
+        assert isinstance(caught(lambda name=name: direct.files.retrieve(name)), NotFoundError), name
 
 
 def keep(proxied: Gateway, task: Task) -> tuple[Exception, bool]:

@@ -36,7 +36,8 @@ export interface WaitOptions extends RequestOptions {
 export type GenerateOptions = SubmitOptions & WaitOptions;
 
 type Query<Data extends { query?: unknown }> = Omit<NonNullable<Data["query"]>, "after">;
-const part = encodeURIComponent;
+/** A name as one part of a path: it never leads to another path, as dots or nothing would. */
+const part = (name: string) => encodeURIComponent(/^\.*$/.test(name) ? "-" : name);
 
 /** A client of the gateway. */
 export class Gateway {
@@ -183,14 +184,18 @@ export class Gateway {
     set: (url: string | null, options?: RequestOptions) => this.http.json<t.Webhook>("PUT", "/v1/webhook", { ...options, body: { url } }),
     test: (options?: RequestOptions) => this.http.json<t.WebhookTest>("POST", "/v1/webhook/test", options),
     secret: (options?: RequestOptions) => this.http.json<t.WebhookSecret>("GET", "/v1/webhook_secret", options),
-    rotateSecret: (options?: RequestOptions) => this.http.json<t.WebhookSecret>("POST", "/v1/webhook_secret", options),
+    /** A new secret; the one until now signs too for a day. Not repeated after a cut: a second rotation would end it. */
+    rotateSecret: (options?: RequestOptions) =>
+      this.http.json<t.WebhookSecret>("POST", "/v1/webhook_secret", { ...options, isRepeatable: false }),
     /** The ends of tasks in the last seven days. */
     events: (query?: Query<t.ListEventsData>, options?: RequestOptions) => this.list<t.EndEvent>("/v1/events", query, options),
   };
 
   /** Any other call: a path of the API with its method. */
   request<T>(method: string, path: string, options?: RequestOptions & { query?: object; body?: object }): Promise<T> {
-    return this.http.json<T>(method, path, options);
+    if (method.toUpperCase() !== "POST") return this.http.json<T>(method, path, options);
+    // Of the same key, so that a repeat is not another task.
+    return this.http.json<T>(method, path, { ...options, ...withKey(options ?? {}), isRepeatable: false });
   }
 
   /** A file by its link, or a path of this gateway. */

@@ -8,6 +8,7 @@ import {
   file,
   Gateway,
   InvalidRequestError,
+  NotFoundError,
   TaskFailedError,
   TimeoutError,
   toFile,
@@ -186,6 +187,16 @@ const isSame = Buffer.compare(await several[1]!.bytes(), pngs[1]!) === 0 && seve
 await fault("cut", 1);
 const cutChat = await caught(proxied.chat.completions.create({ model: "textA-1-mini", messages: [{ role: "user", content: "Hello" }] }));
 const chats = (await log()).length;
+// What has no key of its own is done once too, and a name never leads to another path.
+await fault("cut", 1);
+const rotated = [(await caught(proxied.webhook.rotateSecret())) instanceof ConnectionError, (await log()).length];
+if (String(rotated) !== "true,1") throw new Error(`rotated: ${String(rotated)}`);
+const mine = crypto.randomUUID();
+await fault("lost", 1);
+await proxied.request("POST", "/v1/images/generations", { body: { model: "imgA-4", prompt: mine, reference: mine } });
+if ((await gateway.tasks.list({ reference: mine }).page()).data.length !== 1) throw new Error("made twice");
+for (const name of ["../webhook_secret", ".", ""])
+  if (!((await caught(gateway.tasks.wait(name))) instanceof NotFoundError)) throw new Error(`found: ${name}`);
 await fault("delay", 1);
 const slow = await caught(proxied.models.list({ timeout: 300, maxRetries: 0 }));
 await fault("html", 9);

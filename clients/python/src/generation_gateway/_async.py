@@ -22,6 +22,7 @@ from ._shared import (
     file_name,
     is_final,
     log,
+    part,
     pause_before_reconnection,
     pause_before_repeat,
     present,
@@ -305,7 +306,7 @@ class _Submissions:
         task = await _wait(self._http, submission["id"], on_progress)
         while deliver_to and task.get("delivery", {}).get("status") == "pending":
             await asyncio.sleep(2)
-            task = (await self._http.json("GET", f"/v1/tasks/{task['id']}"))["data"]
+            task = (await self._http.json("GET", f"/v1/tasks/{part(task['id'])}"))["data"]
         if deliver_to and task.get("delivery", {}).get("status") == "failed":
             raise DeliveryFailedError(task)
         return task
@@ -314,7 +315,7 @@ class _Submissions:
 async def _wait(http: _AsyncHttp, task_id: str, on_progress: OnProgress | None) -> t.Task:
     last = -1
     while True:
-        task: t.Task = (await http.json("GET", f"/v1/tasks/{task_id}", query={"wait": 3 if on_progress else 30}))["data"]
+        task: t.Task = (await http.json("GET", f"/v1/tasks/{part(task_id)}", query={"wait": 3 if on_progress else 30}))["data"]
         if on_progress and task["progress"] > last:
             on_progress(task)
         last = task["progress"]
@@ -367,7 +368,7 @@ class AsyncVideos(_Submissions):
         self, video_id: str, body: t.RemixRequest, *, idempotency_key: str | None = None, deliver_to: t.DeliverTo | None = None
     ) -> t.Submission:
         """Submits a remix of the video of an earlier task."""
-        return await self._submit(f"/v1/videos/{video_id}/remix", body, idempotency_key, deliver_to)
+        return await self._submit(f"/v1/videos/{part(video_id)}/remix", body, idempotency_key, deliver_to)
 
     async def remix(
         self,
@@ -406,7 +407,7 @@ class AsyncCharacters(_Submissions):
         return AsyncList(self._http.list("/v1/characters", {"limit": limit}))
 
     async def delete(self, character_id: str) -> None:
-        await self._http.json("DELETE", f"/v1/characters/{character_id}")
+        await self._http.json("DELETE", f"/v1/characters/{part(character_id)}")
 
 
 class AsyncTasks(_Submissions):
@@ -429,7 +430,7 @@ class AsyncTasks(_Submissions):
         return await self._finish(submission, on_progress, deliver_to)
 
     async def retrieve(self, task_id: str) -> t.Task:
-        task: t.Task = (await self._http.json("GET", f"/v1/tasks/{task_id}"))["data"]
+        task: t.Task = (await self._http.json("GET", f"/v1/tasks/{part(task_id)}"))["data"]
         return task
 
     def list(
@@ -455,7 +456,7 @@ class AsyncTasks(_Submissions):
         while True:
             headers = {"last-event-id": last} if last else None
             began = time.monotonic()
-            response = await self._http.open("GET", f"/v1/tasks/{task_id}/events", headers=headers)
+            response = await self._http.open("GET", f"/v1/tasks/{part(task_id)}/events", headers=headers)
             # The final state was already sent.
             if response.status_code == 204:
                 return
@@ -480,19 +481,19 @@ class AsyncTasks(_Submissions):
             await asyncio.sleep(pause)
 
     async def cancel(self, task_id: str) -> t.Task:
-        task: t.Task = (await self._http.json("POST", f"/v1/tasks/{task_id}/cancel"))["data"]
+        task: t.Task = (await self._http.json("POST", f"/v1/tasks/{part(task_id)}/cancel"))["data"]
         return task
 
     async def delete(self, task_id: str) -> None:
-        await self._http.json("DELETE", f"/v1/tasks/{task_id}")
+        await self._http.json("DELETE", f"/v1/tasks/{part(task_id)}")
 
     async def deliver(self, task_id: str) -> t.Task:
         """Delivers at once the files that have not arrived in the bucket, or all again. Returns the task, whose `delivery` tells how it goes."""
-        task: t.Task = (await self._http.json("POST", f"/v1/tasks/{task_id}/delivery"))["data"]
+        task: t.Task = (await self._http.json("POST", f"/v1/tasks/{part(task_id)}/delivery"))["data"]
         return task
 
     async def receipt(self, task_id: str) -> t.ReceiptAnswer:
-        receipt: t.ReceiptAnswer = await self._http.json("GET", f"/v1/tasks/{task_id}/receipt")
+        receipt: t.ReceiptAnswer = await self._http.json("GET", f"/v1/tasks/{part(task_id)}/receipt")
         return receipt
 
     async def download(self, task: t.Task) -> list_[AsyncDownload]:
@@ -557,14 +558,14 @@ class AsyncFiles:
         return AsyncList(self._http.list("/v1/files", {"limit": limit}))
 
     async def retrieve(self, file_id: str) -> t.StoredFile:
-        stored: t.StoredFile = await self._http.json("GET", f"/v1/files/{file_id}")
+        stored: t.StoredFile = await self._http.json("GET", f"/v1/files/{part(file_id)}")
         return stored
 
     async def download(self, file_id: str) -> AsyncDownload:
-        return await self._http.head(f"{self._http.config.origin}/v1/files/{file_id}/content")
+        return await self._http.head(f"{self._http.config.origin}/v1/files/{part(file_id)}/content")
 
     async def delete(self, file_id: str) -> None:
-        await self._http.json("DELETE", f"/v1/files/{file_id}")
+        await self._http.json("DELETE", f"/v1/files/{part(file_id)}")
 
 
 class AsyncBatches(_Submissions):
@@ -579,16 +580,16 @@ class AsyncBatches(_Submissions):
         return AsyncList(self._http.list("/v1/batches", {"limit": limit}))
 
     async def retrieve(self, batch_id: str) -> t.Batch:
-        batch: t.Batch = await self._http.json("GET", f"/v1/batches/{batch_id}")
+        batch: t.Batch = await self._http.json("GET", f"/v1/batches/{part(batch_id)}")
         return batch
 
     async def cancel(self, batch_id: str) -> t.Batch:
-        batch: t.Batch = await self._http.json("POST", f"/v1/batches/{batch_id}/cancel")
+        batch: t.Batch = await self._http.json("POST", f"/v1/batches/{part(batch_id)}/cancel")
         return batch
 
     async def deliver(self, batch_id: str) -> t.Batch:
         """Delivers again the files of completed lines that have not arrived. Returns the batch, whose `deliveries` tells how it goes."""
-        batch: t.Batch = await self._http.json("POST", f"/v1/batches/{batch_id}/delivery")
+        batch: t.Batch = await self._http.json("POST", f"/v1/batches/{part(batch_id)}/delivery")
         return batch
 
     async def wait(self, batch_id: str, *, on_progress: Callable[[t.Batch], None] | None = None) -> t.Batch:
@@ -608,7 +609,7 @@ class AsyncBatches(_Submissions):
         cuts = 0
         while True:
             seen: dict[str | None, int] = {}
-            response = await self._http.open("GET", f"/v1/batches/{batch_id}/results")
+            response = await self._http.open("GET", f"/v1/batches/{part(batch_id)}/results")
             try:
                 async for line in response.aiter_lines():
                     if not line:
@@ -662,18 +663,18 @@ class AsyncDestinations:
         return destinations
 
     async def retrieve(self, name: str) -> t.Destination:
-        destination: t.Destination = await self._http.json("GET", f"/v1/destinations/{name}")
+        destination: t.Destination = await self._http.json("GET", f"/v1/destinations/{part(name)}")
         return destination
 
     async def set(self, name: str, body: t.DestinationChange) -> t.Destination:
-        destination: t.Destination = await self._http.json("PUT", f"/v1/destinations/{name}", body=body)
+        destination: t.Destination = await self._http.json("PUT", f"/v1/destinations/{part(name)}", body=body)
         return destination
 
     async def delete(self, name: str) -> None:
-        await self._http.json("DELETE", f"/v1/destinations/{name}")
+        await self._http.json("DELETE", f"/v1/destinations/{part(name)}")
 
     async def test(self, name: str) -> t.DestinationTest:
-        result: t.DestinationTest = await self._http.json("POST", f"/v1/destinations/{name}/test")
+        result: t.DestinationTest = await self._http.json("POST", f"/v1/destinations/{part(name)}/test")
         return result
 
 
@@ -698,7 +699,8 @@ class AsyncWebhook:
         return secret
 
     async def rotate_secret(self) -> t.WebhookSecret:
-        secret: t.WebhookSecret = await self._http.json("POST", "/v1/webhook_secret")
+        """A new secret; the one until now signs too for a day. Not repeated after a cut: a second rotation would end it."""
+        secret: t.WebhookSecret = await self._http.json("POST", "/v1/webhook_secret", is_repeatable=False)
         return secret
 
     def events(self, *, limit: int | None = None) -> AsyncList[t.EndEvent]:
@@ -715,7 +717,7 @@ class AsyncModels:
         return models
 
     async def retrieve(self, name: str) -> t.Model:
-        model: t.Model = await self._http.json("GET", f"/v1/models/{name}")
+        model: t.Model = await self._http.json("GET", f"/v1/models/{part(name)}")
         return model
 
 
@@ -760,7 +762,9 @@ class AsyncGateway:
 
     async def request(self, method: str, path: str, *, query: dict[str, Any] | None = None, body: Any = None) -> Any:
         """Any other call: a path of the API with its method. Returns the parsed answer."""
-        return await self._http.json(method, path, query=query, body=body)
+        # Of the same key, so that a repeat is not another task.
+        own = with_key(None) if method.upper() == "POST" else None
+        return await self._http.json(method, path, query=query, body=body, headers=own, is_repeatable=own is None)
 
     async def download(self, url: str) -> AsyncDownload:
         """A file by its link, or a path of this gateway."""

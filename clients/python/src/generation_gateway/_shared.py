@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import httpx
 
@@ -70,6 +70,11 @@ def to_connection_error(error: httpx.HTTPError, has_begun: bool) -> APIConnectio
 def present(query: Mapping[str, Any] | None) -> dict[str, Any]:
     """The parameters that are set."""
     return {name: value for name, value in (query or {}).items() if value is not None}
+
+
+def part(name: str) -> str:
+    """A name as one part of a path: it never leads to another path, as slashes, dots or nothing would."""
+    return quote(name, safe="") if name.strip(".") else "-"
 
 
 def with_key(idempotency_key: str | None) -> dict[str, str]:
