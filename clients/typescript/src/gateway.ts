@@ -36,8 +36,8 @@ export interface WaitOptions extends RequestOptions {
 export type GenerateOptions = SubmitOptions & WaitOptions;
 
 type Query<Data extends { query?: unknown }> = Omit<NonNullable<Data["query"]>, "after">;
-/** A name as one part of a path: it never leads to another path, as dots or nothing would. */
-const part = (name: string) => encodeURIComponent(/^\.*$/.test(name) ? "-" : name);
+/** A name as one part of a path. No name is "0", which nothing has: otherwise it would be the path of a list. */
+const part = (name: string) => encodeURIComponent(name || 0);
 
 /** A client of the gateway. */
 export class Gateway {
@@ -185,17 +185,15 @@ export class Gateway {
     test: (options?: RequestOptions) => this.http.json<t.WebhookTest>("POST", "/v1/webhook/test", options),
     secret: (options?: RequestOptions) => this.http.json<t.WebhookSecret>("GET", "/v1/webhook_secret", options),
     /** A new secret; the one until now signs too for a day. Not repeated after a cut: a second rotation would end it. */
-    rotateSecret: (options?: RequestOptions) =>
-      this.http.json<t.WebhookSecret>("POST", "/v1/webhook_secret", { ...options, isRepeatable: false }),
+    rotateSecret: (options?: RequestOptions) => this.request<t.WebhookSecret>("POST", "/v1/webhook_secret", options),
     /** The ends of tasks in the last seven days. */
     events: (query?: Query<t.ListEventsData>, options?: RequestOptions) => this.list<t.EndEvent>("/v1/events", query, options),
   };
 
   /** Any other call: a path of the API with its method. */
-  request<T>(method: string, path: string, options?: RequestOptions & { query?: object; body?: object }): Promise<T> {
-    if (method.toUpperCase() !== "POST") return this.http.json<T>(method, path, options);
+  request<T>(method: string, path: string, options: RequestOptions & { query?: object; body?: object } = {}): Promise<T> {
     // Of the same key, so that a repeat is not another task.
-    return this.http.json<T>(method, path, { ...options, ...withKey(options ?? {}), isRepeatable: false });
+    return this.http.json<T>(method, path, { ...withKey(options), isRepeatable: method === "GET" });
   }
 
   /** A file by its link, or a path of this gateway. */
@@ -268,7 +266,7 @@ export class Gateway {
       }
       // A state may last longer than a stream, but not every stream ends at once without one.
       if (Date.now() - began > 60_000) empty = -1;
-      if (empty >= 4) throw new ConnectionError(`The events of ${id} do not arrive.`);
+      if (empty >= 4) throw new ConnectionError(`The events of ${id} were cut.`);
       await sleep(500 * 2 ** Math.max(empty, 0), options.signal);
     }
   }
