@@ -192,7 +192,7 @@ const valueAt = (body: unknown, path: PropertyKey[]) =>
 /** The violations that a schema found in a body: the first one of each field, at most as many as an answer lists. */
 export function toViolations(error: z.core.$ZodError, body: unknown): Violation[] {
   const found = new Map<string, Violation>();
-  for (const issue of error.issues) {
+  for (const issue of error.issues.flatMap(unfold)) {
     const violation = toViolation(issue, body);
     const earlier = found.get(violation.param);
     if (!earlier && found.size === maxViolations) break;
@@ -203,6 +203,27 @@ export function toViolations(error: z.core.$ZodError, body: unknown): Violation[
   return [...found.values()];
 }
 
+/**
+ * The issues of a value that matches no option of a union: those of the option that the value was meant to be, each at its own place; if its
+ * type, or the word in its field `type`, belongs to no option, one issue with what all options expect.
+ */
+function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== "invalid_union") return [issue];
+  const at = <T extends z.core.$ZodIssue>(found: T): T => ({ ...found, path: [...issue.path, ...found.path] });
+  const isOther = ({ code, path }: z.core.$ZodIssue) => (path.length === 0 ? code === "invalid_type" : path[0] === "type");
+  const meant = issue.errors.find((found) => !found.some(isOther));
+  if (meant) return meant.flatMap((found) => unfold(at(found)));
+  const others = issue.errors.flatMap((found) => found.find(isOther) ?? []);
+  const [first] = others;
+  if (!first) return [issue];
+  if (first.code === "invalid_value") return [at({ ...first, values: others.flatMap((one) => ("values" in one ? one.values : [])) })];
+  const expected = new Set(others.map((one) => ("expected" in one ? one.expected : one.code)));
+  return [at({ ...first, expected: [...expected].join(" | ") } as z.core.$ZodIssueInvalidType)];
+}
+
+/** JSON's names of types that the schema library calls otherwise. */
+const typeNames: Record<string, string> = { int: "integer", record: "object" };
+
 function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
   const param = pathText(issue.path);
   const missing = valueAt(body, issue.path) === undefined;
@@ -210,7 +231,7 @@ function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
     case "invalid_type":
       return missing
         ? { param, rule: "required" }
-        : { param, rule: "wrong_type", values: { expected: issue.expected === "int" ? "integer" : issue.expected } };
+        : { param, rule: "wrong_type", values: { expected: typeNames[issue.expected] ?? issue.expected } };
     case "invalid_value":
       return { param, rule: missing ? "required" : "not_one_of", values: { allowed: issue.values.join(", ") }, allowed: issue.values };
     case "too_big":
