@@ -52,6 +52,7 @@ export default {
   violated: "{param}: {reason}",
   required: "is required",
   wrong_type: "must be of type {expected}",
+  repeated: "must be given once",
   wrong_form: "has a format that is not allowed",
   bad_schema: "is not a JSON Schema that the model accepts",
   field_not_supported: "is not supported by the model",
