@@ -1,12 +1,13 @@
 /** `npm run bench`: the cost of a status query and a submission, compared with the minimal platform operations. Exits 1 if it is above the gate. */
 
+import { parseArgs } from "node:util";
 import { type Comparison, compare, joined, type Slices } from "./comparison.ts";
 import { bundleBoth, withPair } from "./pair.ts";
 import { canReadCpu } from "./process-tree.ts";
 import { failures, table } from "./report.ts";
 import { makeTempDir } from "./temporary.ts";
 
-const isQuick = process.argv.includes("--quick");
+const isQuick = parseArgs({ options: { quick: { type: "boolean" } } }).values.quick;
 
 const statusSlices: Slices = { turns: isQuick ? 6 : 18, warmUps: 3, requests: 2_000 };
 // Each server for submissions lives for eight seconds: no consumer reads its queue, and after ten seconds the tasks' objects would start

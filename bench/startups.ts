@@ -1,5 +1,6 @@
 /** `npm run bench -- startup`: how much longer the gateway, the console and its auth Worker take to start than an empty Worker. Exits 1 if one is above its limit. */
 
+import { parseArgs } from "node:util";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { bundle } from "../scripts/support/bundles.ts";
@@ -7,7 +8,7 @@ import { quantile } from "./comparison.ts";
 import { type Startable, startMs } from "./startup.ts";
 import { makeTempDir } from "./temporary.ts";
 
-const rounds = process.argv.includes("--quick") ? 3 : 21;
+const rounds = parseArgs({ options: { quick: { type: "boolean" } } }).values.quick ? 3 : 21;
 /** Milliseconds above an empty Worker. The auth Worker starts with the first request of a signed-in user, and has no limit. */
 const limits = { gateway: 25, console: 90, auth: Infinity };
 

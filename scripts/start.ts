@@ -13,6 +13,9 @@ let gateway: Gateway | undefined;
 stopping.addEventListener("abort", () => void gateway?.stop());
 
 try {
+  const [option] = process.argv.slice(2);
+  if (option !== undefined)
+    throw new Error(`npm start takes no options, and got ${option}. Its variables, such as PORT, are in docs/configuration.md.`);
   const port = Number(process.env["PORT"] || 8787);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error(`PORT must be a whole number from 0 to 65535, not ${process.env["PORT"]}`);

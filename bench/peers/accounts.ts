@@ -4,21 +4,16 @@
  * counts too: batches of D1, the console's log of requests, grants that are returned. It takes a quarter of an hour; `--quick` is a smoke run.
  */
 
-import { fork } from "node:child_process";
-import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { bundleGateway } from "../build.ts";
-import { root } from "../../scripts/support/wrangler.ts";
-import { freshHeaders, gatewayBindings } from "../calls.ts";
+import { parseArgs } from "node:util";
 import { quantile } from "../comparison.ts";
 import { type Call, Client } from "../load.ts";
 import { cpuUs } from "../process-tree.ts";
-import { type Server, startServer } from "../server.ts";
-import { makeTempDir } from "../temporary.ts";
+import type { Server } from "../server.ts";
 import { toBody } from "./chats.ts";
+import { ownModel, startOurs, startUpstream } from "./ours.ts";
 
-const isQuick = process.argv.includes("--quick");
+const isQuick = parseArgs({ options: { quick: { type: "boolean" } } }).values.quick;
 /** How often each of the thousand accounts chats, and the turns of the others between two of its chats. */
 const visits = 3;
 const rounds = isQuick ? 1 : 2;
@@ -32,19 +27,13 @@ const writtenMs = isQuick ? 1_000 : 11_000;
 const quietMs = isQuick ? 1_000 : 75_000;
 /** Longer than a wallet that has come back keeps it. */
 const returnedMs = isQuick ? 1_000 : 615_000;
-const rateLimit = 999_999_999;
-
-const memory = "/dev/shm";
-const tempDir = await makeTempDir(existsSync(memory) ? memory : undefined);
-const bundled = await bundleGateway(root, tempDir, "bench/peers/gateway.ts");
-const upstream = fork(fileURLToPath(new URL("upstream.ts", import.meta.url)), { execArgv: ["--no-warnings"] });
-const port = await new Promise<number>((resolve) => upstream.once("message", resolve));
+const upstream = await startUpstream();
 
 const toChat = (headers: Record<string, string>): Call => ({
   method: "POST",
   path: "/v1/chat/completions",
   headers,
-  body: toBody("textA-1-mini", "whole"),
+  body: toBody(ownModel, "whole"),
 });
 
 /** A server with accounts of its own, and their chats. */
@@ -55,26 +44,8 @@ interface Case {
 }
 
 async function open(accounts: number): Promise<Case> {
-  const server = await startServer(tempDir, {
-    ...bundled,
-    consumes: true,
-    network: true,
-    rateLimit,
-    bindings: {
-      ...gatewayBindings,
-      RATE_LIMITS: "on",
-      SUBMISSIONS_PER_MINUTE: String(rateLimit),
-      ACCOUNT_SUBMISSIONS_PER_MINUTE: String(rateLimit),
-      OPENAI_API_KEY: "bench",
-      OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
-    },
-  });
-  const client = new Client(server.url, connections);
-  const calls: Call[] = [];
-  for (let account = 0; account < accounts; account++) {
-    calls.push(toChat(await freshHeaders(client, `bench-${account}@example.com`)));
-  }
-  return { server, client, calls };
+  const { server, callers } = await startOurs(upstream.url, accounts);
+  return { server, client: new Client(server.url, connections), calls: callers.map(toChat) };
 }
 
 const readCpu = ({ server }: Case) => cpuUs(server.processes);
@@ -134,4 +105,4 @@ for (const { client, server } of [one, hundred, cold]) {
   client.close();
   await server.stop();
 }
-upstream.disconnect();
+upstream.stop();

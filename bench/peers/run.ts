@@ -3,18 +3,12 @@
  * second, the delay of streams, memory, start-up. `PEERS_DIR` keeps what is installed; `--rounds=3` takes fewer than nine rounds, `--frame` adds a Worker that only parses and answers, `--quick` is a smoke run. On a quiet machine it takes a quarter of an hour.
  */
 
-import { fork } from "node:child_process";
-import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { claimPort } from "../../scripts/support/port.ts";
-import { once } from "../../src/base/once.ts";
-import { bundleGateway } from "../build.ts";
 import { bundle } from "../../scripts/support/bundles.ts";
 import { root } from "../../scripts/support/wrangler.ts";
-import { freshHeaders, gatewayBindings } from "../calls.ts";
-import { Client } from "../load.ts";
 import { processesBelow } from "../process-tree.ts";
 import { residentMiB, start } from "../programs.ts";
 import { startServer } from "../server.ts";
@@ -22,18 +16,19 @@ import { startMs } from "../startup.ts";
 import { makeTempDir } from "../temporary.ts";
 import { installed, type Peer, peers } from "./peers.ts";
 import { measureDelays } from "./delays.ts";
+import { ownBundle, ownModel, startOurs, startUpstream, tempDir } from "./ours.ts";
 import { absolute, delayTable, type Footprint, footprints, perChunk, ratios } from "./report.ts";
 import { checkGateway, type Gateway, measure, type Size } from "./rounds.ts";
 
-const isQuick = process.argv.includes("--quick");
-const rounds = Number(/^--rounds=(\d+)$/m.exec(process.argv.join("\n"))?.[1] ?? 9);
+const { values } = parseArgs({
+  options: { rounds: { type: "string", default: "9" }, frame: { type: "boolean" }, quick: { type: "boolean" } },
+});
+const isQuick = values.quick;
+const rounds = Number(values.rounds);
 const size: Size = isQuick ? { rounds: 1, turnMs: 150, maxRequests: 200 } : { rounds, turnMs: 600, maxRequests: 5_000 };
 const starts = isQuick ? 1 : Math.min(7, rounds);
 const note = (text: string) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`);
 
-// Our gateway's state is in memory if possible: the other gateways store nothing, and a disk's delays are not the platform's.
-const memory = "/dev/shm";
-const tempDir = await makeTempDir(existsSync(memory) ? memory : undefined);
 const peersDir = process.env["PEERS_DIR"] ?? (await makeTempDir());
 
 /** A measured gateway, with functions to stop it and to start it again for the start-up measurement. */
@@ -45,46 +40,18 @@ interface Running {
 
 const upstream = await startUpstream();
 
-async function startUpstream() {
-  const child = fork(fileURLToPath(new URL("upstream.ts", import.meta.url)), { execArgv: ["--no-warnings"] });
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once("message", resolve);
-    child.once("exit", (code) => reject(new Error(`the upstream did not start (exit code ${code})`)));
-  });
-  return { url: `http://127.0.0.1:${port}/v1`, stop: () => child.disconnect() };
-}
-
 /** Longer than this gateway gathers the console's log of requests and what wallets write to D1. */
 const settlesMs = 11_000;
-const ownBundle = once(() => bundleGateway(root, tempDir, "bench/peers/gateway.ts"));
 
-/** This gateway with keys, metering, the log of requests, and rate limits, which are high enough for the load. Callers are of so many accounts. */
+/** This gateway, called by so many accounts. */
 async function startOwn(name: string, accounts: number): Promise<Running> {
-  const bundled = await ownBundle();
-  const rateLimit = 999_999_999;
-  const server = await startServer(tempDir, {
-    ...bundled,
-    consumes: true,
-    network: true,
-    rateLimit,
-    bindings: {
-      ...gatewayBindings,
-      RATE_LIMITS: "on",
-      SUBMISSIONS_PER_MINUTE: String(rateLimit),
-      ACCOUNT_SUBMISSIONS_PER_MINUTE: String(rateLimit),
-      OPENAI_API_KEY: "bench",
-      OPENAI_BASE_URL: upstream.url,
-    },
-  });
-  const client = new Client(server.url);
-  const callers: Record<string, string>[] = [];
-  for (let at = 0; at < accounts; at++) callers.push(await freshHeaders(client, `bench-${at}@example.com`));
-  client.close();
+  const { script } = await ownBundle();
+  const { server, callers } = await startOurs(upstream.url, accounts);
   return {
-    gateway: { name, url: server.url, processes: server.processes, callers, model: "textA-1-mini", settlesMs },
+    gateway: { name, url: server.url, processes: server.processes, callers, model: ownModel, settlesMs },
     startMs: () =>
       startMs({
-        script: bundled.script,
+        script,
         compatibilityFlags: ["global_fetch_strictly_public", "enable_request_signal", "queue_consumer_no_wait_for_wait_until"],
       }),
     stop: server.stop,
@@ -138,7 +105,7 @@ for (const [name, starting] of [
   [hundred, () => startOwn(hundred, 100)],
   ...peers.map((peer) => [`${peer.name} ${peer.version}`, () => startPeer(peer)] as const),
   ["least gateway", startLeast],
-  ...(process.argv.includes("--frame") ? [["parses and answers", startFrame] as const] : []),
+  ...(values.frame ? [["parses and answers", startFrame] as const] : []),
   ["pass-through", startPass],
 ] as const) {
   note(`starts ${name}`);

@@ -58,6 +58,14 @@ export interface Violation {
   allowed?: unknown;
 }
 
+/** `["metadata", "style"]` -> `metadata.style`, `["images", 0]` -> `images[0]`. A name that the caller chose may be long, and is cut. */
+export const toParam = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>((text, step) => {
+    if (typeof step === "number") return `${text}[${step}]`;
+    const name = String(step).slice(0, 64);
+    return text ? `${text}.${name}` : name;
+  }, "");
+
 /** The maximum number of violations in an answer (contract, section 1). */
 export const maxViolations = 50;
 

@@ -1,7 +1,7 @@
 /** Bodies of models with their own input: `{model, prompt?, input}`, checked by the upstream's own JSON Schema. Pure. */
 
 import { type OutputUnit, Validator } from "@cfworker/json-schema";
-import { maxViolations, type Violation } from "../base/errors.ts";
+import { maxViolations, toParam, type Violation } from "../base/errors.ts";
 import { findInInput, type FoundFile, type JsonSchema, maxUniqueItems, prepareSchema, type Step } from "./own-schema.ts";
 import { type OwnPrice, priceInput, withDefaults } from "./own-price.ts";
 
@@ -53,8 +53,7 @@ export interface OwnBody {
 }
 
 /** `["frames", 0, "url"]` -> `input.frames[0].url`; the prompt may stand beside the input. */
-const toParam = (at: readonly Step[]) =>
-  at.reduce<string>((text, step) => (typeof step === "number" ? `${text}[${step}]` : `${text}.${step.slice(0, 64)}`), "input");
+const toInputParam = (at: readonly Step[]) => toParam(["input", ...at]);
 
 /** Parses a body without nulls. `more` are further fields that the request may have. */
 export function parseOwnBody(own: OwnInput, body: Record<string, unknown>, more: readonly string[] = []): OwnBody {
@@ -85,15 +84,15 @@ export function parseOwnBody(own: OwnInput, body: Record<string, unknown>, more:
   const { files, unknown, tooLong } = findInInput(schema, input);
   const limit = { maximum: maxUniqueItems };
   if (tooLong.length > 0)
-    return refuse(...tooLong.map((at) => ({ param: toParam(at), rule: "too_big_list", values: limit, allowed: limit })));
+    return refuse(...tooLong.map((at) => ({ param: toInputParam(at), rule: "too_big_list", values: limit, allowed: limit })));
   // Inline files are stored apart from the record.
   const length = JSON.stringify(input).length - files.reduce((sum, { value }) => sum + value.length, 0);
   if (length > maxInputLength)
     return refuse({ param: "input", rule: "too_long", values: { maximum: maxInputLength }, allowed: { maximum: maxInputLength } });
   const found = [
-    ...unknown.map(({ at, allowed: names }) => unknownField(toParam(at), names)),
+    ...unknown.map(({ at, allowed: names }) => unknownField(toInputParam(at), names)),
     ...toViolations(validator.validate(input).errors, schema, input).filter(({ param }) =>
-      unknown.every(({ at }) => toParam(at) !== param),
+      unknown.every(({ at }) => toInputParam(at) !== param),
     ),
   ].map((one) => (prompt !== undefined && one.param === "input.prompt" ? { ...one, param: "prompt" } : one));
   if (violations.length + found.length > 0) return refuse(...found);
@@ -109,7 +108,7 @@ const unknownField = (param: string, allowed: readonly string[]): Violation => (
 });
 
 /** The path of a file that an input names. */
-export const fileParam = ({ at }: Pick<FoundFile, "at">): string => toParam(at);
+export const fileParam = ({ at }: Pick<FoundFile, "at">): string => toInputParam(at);
 
 /** Keywords whose errors only say that there are errors inside. */
 const outer = new Set([
@@ -141,7 +140,7 @@ function toViolations(errors: OutputUnit[], schema: JsonSchema, input: JsonSchem
   }
   // Nothing inside an alternative was wrong by itself, such as two that match where one may.
   if (found.size === 0 && errors.length > 0)
-    found.set("input", { param: toParam(steps(errors.at(-1)!.instanceLocation, input)), rule: "wrong_form" });
+    found.set("input", { param: toInputParam(steps(errors.at(-1)!.instanceLocation, input)), rule: "wrong_form" });
   return [...found.values()];
 }
 
@@ -174,7 +173,7 @@ const valueAt = (value: unknown, at: readonly Step[]): unknown =>
   );
 
 function toViolation(keyword: string, rule: unknown, at: readonly Step[], value: unknown): Violation[] {
-  const param = toParam(at);
+  const param = toInputParam(at);
   const limited = (name: string, limit: "minimum" | "maximum"): Violation[] => {
     const values = { [limit]: Number(rule) };
     return [{ param, rule: name, values, allowed: values }];
@@ -203,7 +202,7 @@ function toViolation(keyword: string, rule: unknown, at: readonly Step[], value:
     }
     case "required": {
       const has = (name: string) => typeof value === "object" && value !== null && Object.hasOwn(value, name);
-      return (rule as string[]).filter((name) => !has(name)).map((name) => ({ param: toParam([...at, name]), rule: "required" }));
+      return (rule as string[]).filter((name) => !has(name)).map((name) => ({ param: toInputParam([...at, name]), rule: "required" }));
     }
     case "minimum":
       return limited("too_small", "minimum");

@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { once } from "../base/once.ts";
-import { type ErrorCode, maxViolations, type Violation } from "../base/errors.ts";
+import { type ErrorCode, maxViolations, toParam, type Violation } from "../base/errors.ts";
 import type { ImageBackground, ImageFormat, ImageRole } from "./fields.ts";
 import { builtInCatalog, type Catalog } from "./catalog.ts";
 import type { Action, Family, Kind, Model } from "./models.ts";
@@ -175,14 +175,6 @@ function crossRules(body: Record<string, unknown>, action: Action, model: Model 
   return violations;
 }
 
-/** `["metadata", "style"]` -> `metadata.style`, `["images", 0]` -> `images[0]`. A name that the caller chose may be long, and is cut. */
-const pathText = (path: PropertyKey[]) =>
-  path.reduce<string>((text, step) => {
-    if (typeof step === "number") return `${text}[${step}]`;
-    const name = String(step).slice(0, 64);
-    return text ? `${text}.${name}` : name;
-  }, "");
-
 const valueAt = (body: unknown, path: PropertyKey[]) =>
   path.reduce<unknown>(
     (value, step) => (typeof value === "object" && value !== null ? (value as Record<PropertyKey, unknown>)[step] : undefined),
@@ -225,7 +217,7 @@ function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
 const typeNames: Record<string, string> = { int: "integer", record: "object" };
 
 function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
-  const param = pathText(issue.path);
+  const param = toParam(issue.path);
   const missing = valueAt(body, issue.path) === undefined;
   switch (issue.code) {
     case "invalid_type":

@@ -1,10 +1,10 @@
 /** The limits of lists and records in a body, checked before a schema looks at their elements. Pure. */
 
-import type { Violation } from "../base/errors.ts";
+import { toParam, type Violation } from "../base/errors.ts";
 import { maxListLength } from "../media/json-scanner.ts";
 
-/** Fields of a body whose limit differs from the general one (contract, section 1). */
-const listLimits: Record<string, number> = { tools: 512 };
+/** The limit of a list; that of `tools` differs from the general one (contract, section 1). */
+const maxLength = ([field, ...rest]: readonly PropertyKey[]): number => (field === "tools" && rest.length === 0 ? 512 : maxListLength);
 const maxRecordSize = 1_024;
 /** The elements of all lists together, because lists within lists would otherwise multiply. */
 const maxElements = 8_192;
@@ -16,35 +16,34 @@ const maxLevels = 4;
  * elements, and one error for each would be many times as large as the body.
  */
 export function findOversized(body: object): Violation | undefined {
+  const path: PropertyKey[] = [];
   let elements = 0;
-  const visit = (value: unknown, param: string, level: number): Violation | undefined => {
+  const visit = (value: unknown): Violation | undefined => {
     if (typeof value !== "object" || value === null) return undefined;
+    const level = path.length;
     const isList = Array.isArray(value);
     const size = isList ? value.length : Object.keys(value).length;
-    const maximum = isList ? (listLimits[param] ?? maxListLength) : maxRecordSize;
-    if (level > 0 && size > maximum && (isList || level < maxLevels)) return tooBig(param, isList, maximum);
-    if (isList && (elements += size) > maxElements) return tooBig(param, true, Math.max(0, maxElements - elements + size));
+    const maximum = isList ? maxLength(path) : maxRecordSize;
+    if (level > 0 && size > maximum && (isList || level < maxLevels)) return tooBig(path, isList, maximum);
+    if (isList && (elements += size) > maxElements) return tooBig(path, true, Math.max(0, maxElements - elements + size));
     if (level === maxLevels) return undefined;
     for (const [name, item] of isList ? value.entries() : Object.entries(value)) {
-      const found = visit(item, isList ? `${param}[${name}]` : param ? `${param}.${name}` : String(name), level + 1);
+      path.push(name);
+      const found = visit(item);
       if (found) return found;
+      path.pop();
     }
     return undefined;
   };
-  return visit(body, "", 0);
+  return visit(body);
 }
 
 /** The violation of a list that is so long that its body was not parsed; undefined for one inside the caller's own values. */
-export function toOversized(path: readonly (string | number)[]): Violation | undefined {
-  const param = path
-    .map((name) => (typeof name === "number" ? `[${name}]` : `.${name}`))
-    .join("")
-    .slice(1);
-  return path.length > maxLevels ? undefined : tooBig(param, true, listLimits[param] ?? maxListLength);
-}
+export const toOversized = (path: readonly PropertyKey[]): Violation | undefined =>
+  path.length > maxLevels ? undefined : tooBig(path, true, maxLength(path));
 
-const tooBig = (param: string, isList: boolean, maximum: number): Violation => ({
-  param,
+const tooBig = (path: readonly PropertyKey[], isList: boolean, maximum: number): Violation => ({
+  param: toParam(path),
   rule: isList ? "too_big_list" : "too_big_record",
   values: { maximum },
   allowed: { maximum },

@@ -3,7 +3,7 @@
 export default {
   // errors, by their code
   invalid_request: "The request is invalid.",
-  invalid_json: "The request body must be a JSON object with at most 100,000 values, nested at most 64 deep.",
+  invalid_json: "The request body must be a JSON object in UTF-8 with at most 100,000 values, nested at most 64 deep.",
   model_not_found: "The model does not exist for this endpoint.",
   model_not_available: "The model is not available at the moment.",
   unsupported_parameter: "The model does not support this at the moment.",
@@ -100,7 +100,7 @@ export default {
   task_expired: "the video of the task has expired",
   task_not_video: "is not a video task",
   task_private: "the video is private and cannot be remixed",
-  bad_idempotency_key: "must be 1 to 255 printable characters",
+  bad_idempotency_key: "must be 1 to 255 printable ASCII characters",
   above_max_cost: "is lower than the price: {price}",
   bad_reference: "must be 1 to 128 printable characters",
   not_with_token: "may only be set by the key that created the client token",

@@ -4,7 +4,7 @@ import type en from "./en.ts";
 
 export default {
   invalid_request: "リクエストが無効です。",
-  invalid_json: "リクエスト本文は、値が最大 100,000 個、最大 64 階層までの JSON オブジェクトでなければなりません。",
+  invalid_json: "リクエスト本文は、値が最大 100,000 個、最大 64 階層までの、UTF-8 の JSON オブジェクトでなければなりません。",
   model_not_found: "このエンドポイントに存在しないモデルです。",
   model_not_available: "このモデルは現在利用できません。",
   unsupported_parameter: "このモデルは現在このパラメーターに対応していません。",
@@ -101,7 +101,7 @@ export default {
   task_expired: "タスクの動画の有効期限が切れています",
   task_not_video: "動画タスクではありません",
   task_private: "非公開の動画はリミックスできません",
-  bad_idempotency_key: "印字可能な 1〜255 文字でなければなりません",
+  bad_idempotency_key: "印字可能な 1〜255 文字の ASCII 文字列でなければなりません",
   above_max_cost: "料金より低い値です：{price}",
   bad_reference: "印字可能な 1〜128 文字でなければなりません",
   not_with_token: "クライアントトークンを作成したキーだけが設定できます",

@@ -4,7 +4,7 @@ import type en from "./en.ts";
 
 export default {
   invalid_request: "요청이 올바르지 않습니다.",
-  invalid_json: "요청 본문은 값이 최대 100,000개이고 최대 64단계까지 중첩된 JSON 객체여야 합니다.",
+  invalid_json: "요청 본문은 값이 최대 100,000개이고 최대 64단계까지 중첩된 UTF-8 JSON 객체여야 합니다.",
   model_not_found: "이 엔드포인트에 없는 모델입니다.",
   model_not_available: "현재 사용할 수 없는 모델입니다.",
   unsupported_parameter: "현재 이 모델에서 지원하지 않는 매개변수입니다.",
@@ -99,7 +99,7 @@ export default {
   task_expired: "작업의 동영상이 만료되었습니다",
   task_not_video: "동영상 작업이 아닙니다",
   task_private: "비공개 동영상은 리믹스할 수 없습니다",
-  bad_idempotency_key: "출력 가능한 문자 1~255자여야 합니다",
+  bad_idempotency_key: "출력 가능한 ASCII 문자 1~255자여야 합니다",
   above_max_cost: "가격보다 낮습니다: {price}",
   bad_reference: "출력 가능한 문자 1~128자여야 합니다",
   not_with_token: "클라이언트 토큰을 만든 키만 설정할 수 있습니다",

@@ -4,7 +4,7 @@ import type en from "./en.ts";
 
 export default {
   invalid_request: "请求无效。",
-  invalid_json: "请求体必须是最多包含 100,000 个值、嵌套不超过 64 层的 JSON 对象。",
+  invalid_json: "请求体必须是最多包含 100,000 个值、嵌套不超过 64 层的 UTF-8 JSON 对象。",
   model_not_found: "该端点没有此模型。",
   model_not_available: "该模型暂时不可用。",
   unsupported_parameter: "该模型暂时不支持此参数。",
@@ -98,7 +98,7 @@ export default {
   task_expired: "该任务的视频已过期",
   task_not_video: "不是视频任务",
   task_private: "该视频为私密，不能重制",
-  bad_idempotency_key: "必须为 1 到 255 个可打印字符",
+  bad_idempotency_key: "必须为 1 到 255 个可打印 ASCII 字符",
   above_max_cost: "低于价格：{price}",
   bad_reference: "必须为 1 到 128 个可打印字符",
   not_with_token: "只能由创建该客户端令牌的密钥设置",

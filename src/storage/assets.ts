@@ -21,7 +21,9 @@ export const assetPrefix = (taskId: string) => `assets/${taskId}/`;
 export const inputPrefix = (taskId: string) => `inputs/${taskId}/`;
 /** What belongs to a batch; its object removes it. */
 export const batchPrefix = (id: string) => `batches/${id}/`;
-export const batchInput = (id: string) => `${batchPrefix(id)}input`;
+/** Requests with one idempotency key have one batch: each input has a key of its own, so that a request that is refused changes nothing of it. */
+export const batchInput = ({ id, fingerprint = "" }: { id: string; fingerprint?: string | undefined }) =>
+  `${batchPrefix(id)}input${fingerprint}`;
 /** Parts of a body that is still arriving. Below the inputs, whose lifecycle rule removes what a crash leaves. */
 export const spoolPrefix = (id: string) => inputPrefix(`arriving-${id}`);
 export const characterPicture = (characterId: string) => `characters/${characterId}`;

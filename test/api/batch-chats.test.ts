@@ -1,5 +1,7 @@
 /** Batches of chats: their answers and prices, and crashes at each step between the hold and the settlement. Contract 16. */
 
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { BatchStore } from "../../src/api/batches/state.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
@@ -162,6 +164,49 @@ test("an answer whose line cannot be written is lost, asked for again, and charg
   await crash(stubOf(id));
   expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 2 } });
   await expectEach(account, id, 2);
+});
+
+test("answers that are longer than a row of the storage are asked for once, charged once, and whole in the results", async () => {
+  const account = await newAccount();
+  const upstream = Object.getPrototypeOf(env.SANDBOX) as Fetcher;
+  const original = upstream.fetch;
+  // Two bytes of UTF-8 and half of a pair at each end of a part.
+  const contents: Record<string, string> = { long: "a" + "🦊é".repeat(1_000_000), short: "b", "too long": "c".repeat(9_000_000) };
+  const asked: string[] = [];
+  vi.spyOn(upstream, "fetch").mockImplementation(async function (this: unknown, ...values: Parameters<Fetcher["fetch"]>) {
+    const request = new Request(...values);
+    if (!request.url.endsWith("/v1/chat/completions")) return original.apply(this, [request]);
+    const { messages } = (await request.json()) as { messages: { content: string }[] };
+    const name = messages[0]!.content;
+    asked.push(name);
+    const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
+    const message = { role: "assistant", content: contents[name] };
+    return Response.json({ choices: [{ index: 0, message, finish_reason: "stop" }], usage });
+  });
+  const id = await begin(account, { requests: Object.keys(contents).map((name) => chat(name, name)) });
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ status: "completed", counts: { completed: 2, failed: 1 } });
+  expect(asked.toSorted()).toEqual(Object.keys(contents).toSorted());
+  const rows = await runInDurableObject(stubOf(id), (_, { storage }) =>
+    storage.sql.exec<{ most: number }>("SELECT max(length(CAST(result AS BLOB))) AS most FROM line").one(),
+  );
+  expect(rows.most).toBeLessThan(1_000_000);
+  const results = await readResults(account, id);
+  expect(results.map(({ custom_id: own, status, error }) => [own, status, error?.code])).toEqual([
+    ["long", "completed", undefined],
+    ["short", "completed", undefined],
+    ["too long", "failed", "internal_error"],
+  ]);
+  const { choices } = results[0]!.response as unknown as { choices: { message: { content: string } }[] };
+  expect(choices[0]!.message.content === contents["long"]).toBe(true);
+  const balance = await readBalance(account);
+  // The usage of an answer that is too long is not known: its bytes count, up to the hold.
+  const { cost } = results[2]!;
+  expect([cost.charged, cost.returned]).toEqual([cost.reserved, 0]);
+  expect([balance.used, balance.reserved]).toEqual([expect.closeTo(2 * price + cost.charged, 9), 0]);
+  expect(ended.cost.charged).toBeCloseTo(balance.used, 9);
+  const file = await call(`/v1/files/${ended.results_file}/content`, { key: account.key });
+  expect((file.body as ArrayBuffer).byteLength).toBeGreaterThan(6_000_000);
 });
 
 test("faults of the wallet between two alarms hold and charge nothing twice", async () => {

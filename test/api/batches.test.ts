@@ -341,6 +341,16 @@ test("a batch of which no line can be read fails and names lines", async () => {
   expect(await readResults(account, id)).toEqual([]);
 });
 
+test("a batch of which no line can be read ends, however long the names and the messages of its errors are", async () => {
+  const account = await newAccount();
+  const record = Object.fromEntries(Array.from({ length: 1_025 }, (_, at) => [at, 0]));
+  const bad = (id: string) => line(id, { ["n".repeat(300_000)]: record });
+  const ended = await run(account, await begin(account, { requests: [bad("a"), bad("b")] }));
+  expect(ended).toMatchObject({ status: "failed" });
+  expect(ended.errors).toMatchObject([{ line: 1, param: "n".repeat(64) }, { line: 2 }]);
+  expect(JSON.stringify(ended).length).toBeLessThan(2_000);
+});
+
 test("requests that are refused: no input, two inputs, unknown or other files, limits", async () => {
   const account = await newAccount();
   const param = async (body: object) => {
@@ -376,6 +386,20 @@ test("an idempotency key begins a batch once", async () => {
   expect([again.status, again.body.id, again.headers.get("idempotent-replayed")]).toEqual([201, first.body.id, "true"]);
   expect((await send({ requests: lines(1) })).status).toBe(409);
   expect((await run(account, first.body.id)).counts.total).toBe(2);
+});
+
+test("of two requests at once with one idempotency key and other lines, the second changes nothing of the first one's batch", async () => {
+  const account = await newAccount();
+  const send = (requests: object[]) => call("/v1/batches", { key: account.key, body: { requests }, headers: { "idempotency-key": "k" } });
+  const first = await send(lines(3));
+  // The second request looked the key up before the first one's batch existed.
+  vi.spyOn(BatchObject.prototype, "find").mockResolvedValueOnce(null);
+  expect((await send([line("other"), line("another")])).status).toBe(409);
+  const { id } = first.body;
+  const stored = (await env.ASSETS.list({ prefix: `batches/${id}/` })).objects;
+  expect(stored).toHaveLength(1);
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { total: 3, completed: 3 } });
+  expect((await readResults(account, id)).map(({ custom_id: own }) => own)).toEqual(["line-0", "line-1", "line-2"]);
 });
 
 test("max_cost is never passed: lines that would pass it fail and cost nothing", async () => {

@@ -33,10 +33,10 @@ const upload = (
 ) => call(`/v1/files${query}`, { key: account.key, method: "POST", body, headers: { "content-type": type }, vars });
 
 /** Uploads a form with the file between other fields. */
-async function uploadForm(account: Account, file: ArrayBuffer, fields: Record<string, string> = {}) {
+async function uploadForm(account: Account, file: ArrayBuffer, fields: Record<string, string> = {}, name = "C:\\pictures\\crane.png") {
   const form = new FormData();
   form.set("before", "1");
-  form.set("file", new File([file], "C:\\pictures\\crane.png", { type: "text/plain" }));
+  form.set("file", new File([file], name, { type: "text/plain" }));
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
   const request = new Request("https://gateway.example/", { method: "POST", body: form });
   return upload(account, await request.arrayBuffer(), { type: request.headers.get("content-type")! });
@@ -87,6 +87,17 @@ test("a form and the bare bytes are the same upload; the form may have the lifet
   expect(bare.body.expires_at - bare.body.created_at).toBe(604_800);
   expect(bare.body.sha256).toBe(form.body.sha256);
   expect(new Uint8Array((await read(account, form.body.id)).body)).toEqual(new Uint8Array(bytes));
+});
+
+test("a download has the name of the uploaded file, in any letters", async () => {
+  const account = await newAccount();
+  const download = async (name: string) => {
+    const { body } = await uploadForm(account, png(unique()), {}, name);
+    return (await read(account, body.id)).headers.get("content-disposition");
+  };
+  expect(await download("C:\\pictures\\crane.png")).toBe("attachment; filename*=UTF-8''crane.png");
+  expect(await download("鶴 (1); a*'b'.png")).toBe("attachment; filename*=UTF-8''%E9%B6%B4%20%281%29%3B%20a%2a%27b%27.png");
+  expect((await read(account, await add(account, png(unique())))).headers.get("content-disposition")).toBe("attachment");
 });
 
 test("the same bytes are stored once and each file counts; they stay until the last of the files is deleted", async () => {

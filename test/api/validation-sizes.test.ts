@@ -10,6 +10,7 @@ const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
 const message = { role: "user", content: "hello" };
 const fill = <T>(length: number, item: T): T[] => Array.from({ length }, () => item);
+const long = "n".repeat(500_000);
 const record = (size: number) => Object.fromEntries(fill(size, 0).map((value, at) => [`k${at}`, value]));
 const talk = (more: object) => ({ model: "textA-1", messages: [message], ...more });
 
@@ -27,6 +28,14 @@ test.each<[string, string, object, string, number]>([
   ["1,025 biases", chat, talk({ logit_bias: record(1_025) }), "logit_bias", 1_024],
   ["100,000 images", images, { model: "imgA-4", prompt: "p", images: fill(100_000, 1) }, "images", 2_048],
   ["100,000 roles", videos, { model: "vidC-1-0-pro-fast", prompt: "p", image_with_roles: fill(100_000, {}) }, "image_with_roles", 2_048],
+  [
+    "a list in a field with a long name",
+    images,
+    { model: "imgA-4", prompt: "p", [long]: [record(1_025)] },
+    `${long.slice(0, 64)}[0]`,
+    1_024,
+  ],
+  ["a list so long that it is not parsed", images, { model: "imgA-4", prompt: "p", [long]: fill(9_000, 1) }, long.slice(0, 64), 2_048],
   ["100,000 entries of metadata", videos, { model: "vidA-2", prompt: "p", metadata: record(20_000) }, "metadata", 1_024],
 ])("%s", async (_, path, body, param, maximum) => {
   const account = await newAccount();

@@ -314,6 +314,10 @@ test("a form that is too large, broken, without an image, or with another field 
   expect(await send({ image: picture(11 * 1024 * 1024) })).toEqual([413, null]);
   expect(await send({ "image[]": [picture(9 * 1024 * 1024), picture(9 * 1024 * 1024)] })).toEqual([413, null]);
   expect(await send({ image: picture(1000) }, (body) => body.slice(0, -20))).toEqual([400, null]);
+  // Each "~" becomes a byte of another encoding than UTF-8.
+  const encoded = (body: ArrayBuffer) => new Uint8Array(body).map((byte) => (byte === 0x7e ? 0xb5 : byte)).buffer;
+  expect(await send({ prompt: "~~", image: picture(1000) }, encoded)).toEqual([400, null]);
+  expect(await send({ image: new File([png(1000)], "~.png") }, encoded)).toEqual([400, null]);
   expect(await send({ image: new Blob(["not a picture at all"]) })).toEqual([400, "image"]);
   const sentence = await call(`${v1}/images/edits`, {
     key: account.key,

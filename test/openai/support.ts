@@ -42,7 +42,7 @@ export async function form(
   for (const [name, value] of Object.entries(fields))
     for (const one of Array.isArray(value) ? value : [value])
       if (typeof one === "string") data.append(name, one);
-      else data.append(name, one, "picture.png");
+      else data.append(name, one, one instanceof File ? one.name : "picture.png");
   const request = new Request("http://form", { method: "POST", body: data });
   const body = await request.arrayBuffer();
   return { body, headers: { "content-type": request.headers.get("content-type")!, "content-length": String(body.byteLength) } };

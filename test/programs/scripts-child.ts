@@ -16,8 +16,12 @@ export interface RunningScript {
 }
 
 /** Starts a script with these variables added to the environment. */
-export function runScript(script: string, variables: Record<string, string>): RunningScript {
-  const child = spawn(process.execPath, [script], { cwd: root, env: { ...process.env, ...variables }, stdio: ["ignore", "pipe", "pipe"] });
+export function runScript(script: string, variables: Record<string, string>, ...options: string[]): RunningScript {
+  const child = spawn(process.execPath, [script, ...options], {
+    cwd: root,
+    env: { ...process.env, ...variables },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
   const exited = new Promise<number | null>((resolve) => child.once("close", resolve));

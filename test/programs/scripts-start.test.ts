@@ -122,3 +122,9 @@ test("a started gateway keeps accounts, balance and assets over a restart, and s
   // A killed process cannot stop its children: they notice and end by themselves.
   await end(third, "SIGKILL");
 });
+
+test("an option is refused, and starts nothing", async () => {
+  const script = runScript("scripts/start.ts", {}, "--port", "8080");
+  expect(await script.exited).toBe(1);
+  expect(script.output()).toBe("npm start takes no options, and got --port. Its variables, such as PORT, are in docs/configuration.md.\n");
+});

@@ -8,7 +8,8 @@ import { retry } from "../../base/retry.ts";
 import { deleteBatch, hasBatch, insertBatch, listBatches, noteBatchBegun } from "../../db/batches.ts";
 import { findDestination } from "../../db/destinations.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
-import { batchInput, batchPrefix, copyStored, openAsset, removeUnder, storeBytes } from "../../storage/assets.ts";
+import { batchInput, batchPrefix, openAsset, removeAssets, removeUnder, storeBytes } from "../../storage/assets.ts";
+import { copyFile } from "../submissions/files.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
 import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
@@ -79,8 +80,12 @@ export async function createBatch(c: AppContext): Promise<Response> {
     };
     // Listed before it exists: an erasure of the account finds it, and after a crash so does the removal of what it left.
     if (!(await insertBatch(env.DB, terms, maxFileBytes(env)))) throw new ApiError("too_many_files");
-    await storeInput(env.ASSETS, id, input ?? inline!);
+    const stored = batchInput(terms);
+    // Under the batch's own key, because the file may be deleted or expire while the batch runs.
+    if (input) await copyFile(env, input, "input_file", stored);
+    else await storeBytes(env.ASSETS, stored, inline!, "application/jsonl");
     const view = await retry("batch", id, async () => await batch.create(terms));
+    if (view === "conflict") await removeAssets(env.ASSETS, [stored]);
     await noteBatchBegun(env.DB, accountId, id).catch(() => undefined); // the sweep asks the object
     return view;
   };
@@ -133,12 +138,6 @@ async function findInput(c: AppContext, id: string): Promise<StoredFile> {
   if (!file) throw invalid("input_file", "unknown_file");
   if (file.type !== "application/jsonl") throw invalid("input_file", "file_not_lines");
   return file;
-}
-
-/** Stores the lines under the batch's own key, because the file may be deleted or expire while the batch runs. */
-async function storeInput(bucket: R2Bucket, id: string, input: StoredFile | Uint8Array): Promise<void> {
-  if (input instanceof Uint8Array) await storeBytes(bucket, batchInput(id), input, "application/jsonl");
-  else if (!(await copyStored(bucket, input.object, batchInput(id)))) throw invalid("input_file", "unknown_file");
 }
 
 /** The batch's object, and its owner. Throws 404 for an id that was never issued. */

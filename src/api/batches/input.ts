@@ -21,7 +21,7 @@ export class BatchInput {
   /** Bytes of the input. Throws if it is gone. */
   async read(offset: number, length: number): Promise<Uint8Array> {
     if (length <= 0) return new Uint8Array(0);
-    const object = await openAsset(this.#bucket, batchInput(this.#store.current.terms.id), { offset, length });
+    const object = await openAsset(this.#bucket, batchInput(this.#store.current.terms), { offset, length });
     if (!object) throw new Error("the input of the batch is not in the bucket");
     return new Uint8Array(await object.arrayBuffer());
   }

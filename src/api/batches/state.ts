@@ -11,6 +11,11 @@ export const pageLines = 32;
 
 type BatchStatus = "validating" | "in_progress" | "completed" | "cancelled" | "failed";
 
+/** Characters of a result in its line's row: a row may have 2 MB, and the console reads a page of them. A longer one is stored in parts. */
+const maxText = 200_000;
+/** The beginning of what stands in the place of a long result: its number of parts, and the line without its answer. */
+const longStart = '{"parts":';
+
 /** Why the lines that have not begun fail. */
 export type StopReason = "cancelled" | "insufficient_quota" | "unauthorized";
 
@@ -97,7 +102,7 @@ export interface Page {
   assigned: Assigned[];
 }
 
-/** An ended line. `result` is its line of the results; `isDelivered`: its files go to a bucket of the caller. */
+/** An ended line. `result` is its line of the results, which may be long if it is a chat's; `isDelivered`: its files go to a bucket of the caller. */
 export interface EndedLine {
   n: number;
   status: "completed" | "failed";
@@ -228,7 +233,11 @@ DELETE FROM line`,
   }
 
   putLine({ n, status, charged, result, isDelivered }: EndedLine): void {
-    this.#rows("INSERT OR IGNORE INTO line VALUES (?, ?, ?, ?)", n, status, charged, result);
+    const parts = Math.ceil(result.length / maxText);
+    for (let at = 0; parts > 1 && at < parts; at++)
+      this.#storage.kv.put(`result ${n} ${at}`, result.slice(at * maxText, (at + 1) * maxText));
+    const stored = parts > 1 ? JSON.stringify({ parts, ...(JSON.parse(result) as object), response: undefined }) : result;
+    this.#rows("INSERT OR IGNORE INTO line VALUES (?, ?, ?, ?)", n, status, charged, stored);
     // The delivery may have ended before its task's end was reported.
     if (isDelivered) this.#rows("INSERT OR IGNORE INTO delivery VALUES (?, 'pending')", n);
   }
@@ -306,13 +315,21 @@ DELETE FROM line`,
     return [...groups.values()].sort((one, other) => other.lines - one.lines);
   }
 
+  /** A line's result as it was put. */
+  #whole(n: number, stored: string): string {
+    if (!stored.startsWith(longStart)) return stored;
+    const { parts } = JSON.parse(stored) as { parts: number };
+    return Array.from({ length: parts }, (_, at) => this.#storage.kv.get<string>(`result ${n} ${at}`)).join("");
+  }
+
   /** The results from line `from` on, in order, of about `maxBytes`; `next` is the line to continue with, undefined at the end. */
   results(from: number, maxBytes: number): { text: string; next: number | undefined } {
     let text = "";
-    for (const { n, result } of this.#storage.sql.exec<{ n: number; result: string }>(
-      "SELECT n, result FROM line WHERE n >= ? ORDER BY n",
+    for (const { n, stored } of this.#storage.sql.exec<{ n: number; stored: string }>(
+      "SELECT n, result AS stored FROM line WHERE n >= ? ORDER BY n",
       from,
     )) {
+      const result = this.#whole(n, stored);
       if (text !== "" && text.length + result.length > maxBytes) return { text, next: n };
       text += `${result}\n`;
     }

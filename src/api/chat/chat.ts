@@ -3,7 +3,6 @@
 import { answer, respond } from "../request/answer.ts";
 import { type AppContext, hasQuery } from "../request/context.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
-import { chatPrice } from "../../catalog/prices.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { toUnits, type Charge } from "../../db/ledger.ts";
 import { ApiError } from "../../base/errors.ts";
@@ -17,7 +16,7 @@ import { settleChat } from "../../wallet/settlements.ts";
 import { largeBody } from "../request/body.ts";
 import { admitToSubmit } from "../request/auth.ts";
 import { type Chat, readWhole, relayStream } from "./relay.ts";
-import { type ChatOrder, checkChat } from "./order.ts";
+import { type ChatOrder, checkChat, toCharged } from "./order.ts";
 import { askRoutes, toChatError } from "./routes.ts";
 import { toErrorObject } from "../request/errors.ts";
 import { announceEnd } from "../request/model-end.ts";
@@ -89,7 +88,7 @@ function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTok
     hold: () => withSpan("reserve", spans, () => holdForChat(env, c.executionCtx, charge, held)),
     settle(usage) {
       caller.endWatch();
-      const charged = usage ? chatPrice(price, usage.promptTokens, usage.completionTokens, usage.cachedTokens) : 0;
+      const charged = toCharged({ price, held }, usage);
       const attempts = costs.attempts(usage);
       const settlement = {
         charge,

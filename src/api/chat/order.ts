@@ -5,15 +5,21 @@ import { chatReservation } from "../../catalog/chat-tokens.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Model } from "../../catalog/models.ts";
 import { parseBody } from "../../catalog/parse.ts";
+import { chatPrice } from "../../catalog/prices.ts";
 import type { Caller } from "../../db/callers.ts";
 import { ApiError } from "../../base/errors.ts";
 import { requireScope } from "../request/key-scope.ts";
 import { optionViolations, requireMaxCost } from "../request/options.ts";
 import { withSpan } from "../../tracing.ts";
 import { chatRoutes } from "./routes.ts";
+import type { Usage } from "./answer.ts";
 import type { Chat } from "./relay.ts";
 
 export type ChatOrder = ReturnType<typeof checkChat>;
+
+/** What a chat is charged in millionths: no more than was held, whatever its upstream reports; nothing without usage. */
+export const toCharged = ({ price, held }: Pick<ChatOrder, "price" | "held">, usage: Usage | undefined): number =>
+  usage ? Math.min(held, chatPrice(price, usage.promptTokens, usage.completionTokens, usage.cachedTokens)) : 0;
 
 /** Checks a body. Throws an `ApiError`. `onModel` gets the model before the caller's right to it is checked. */
 export function checkChat(

@@ -41,12 +41,12 @@ const heartbeatMs = 15_000;
 const toCharge = (meter: ChatMeter, chat: Chat, isRefused: boolean) =>
   isRefused && !meter.hasBegun && !chat.caller.isGone() ? undefined : meter.usage(chat.promptTokens);
 
-/** Reads the upstream's whole answer, replaces id and model name, and settles it. */
-export async function readWhole(response: Response, chat: Chat): Promise<object> {
+/** Reads the upstream's whole answer of at most `maxBytes`, replaces id and model name, and settles it. */
+export async function readWhole(response: Response, chat: Chat, maxBytes = maxAnswer): Promise<object> {
   const meter = new ChatMeter();
   let isRefused = false;
   try {
-    const whole = await readFields(response, meter);
+    const whole = await readFields(response, meter, maxBytes);
     const { choices, usage, created, error } = whole;
     meter.add(whole, "message");
     isRefused = Boolean(error);
@@ -66,7 +66,7 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
 }
 
 /** The answer's fields. Counts the bytes of an answer that breaks off or cannot be parsed, because the upstream generated them. */
-async function readFields(response: Response, meter: ChatMeter): Promise<Fields> {
+async function readFields(response: Response, meter: ChatMeter, maxBytes: number): Promise<Fields> {
   const { headers } = response;
   const length = headers.has("content-encoding") ? Number.NaN : Number(headers.get("content-length") ?? Number.NaN);
   // At a length that is known nothing is left to be read: each read costs a turn of the event loop.
@@ -77,7 +77,7 @@ async function readFields(response: Response, meter: ChatMeter): Promise<Fields>
   try {
     for (let part = await reader.read(); part; part = await reader.read()) {
       bytes += part.byteLength;
-      if (bytes > maxAnswer) throw toUnclear("too long an answer");
+      if (bytes > maxBytes) throw toUnclear("too long an answer");
       if (part.byteLength === length) return parseFields(wholeText.decode(part));
       text += (decoder ??= new TextDecoder()).decode(part, { stream: true });
       if (bytes === length) break;

@@ -1,16 +1,18 @@
 /** A chat for which no connection waits, such as a line of a batch: asks the routes, and returns the whole answer with what it costs. */
 
 import { chatDeadlineMs } from "../../catalog/chat-tokens.ts";
-import { chatPrice } from "../../catalog/prices.ts";
 import type { ApiError } from "../../base/errors.ts";
 import type { BookedAttempt } from "../../db/settled-sums.ts";
 import type { Usage } from "./answer.ts";
 import { chatMemory } from "../request/large-body.ts";
 import { ChatCosts } from "./costs.ts";
 import { withFilesInMemory } from "./files.ts";
-import type { ChatOrder } from "./order.ts";
+import { type ChatOrder, toCharged } from "./order.ts";
 import { type Chat, readWhole } from "./relay.ts";
 import { type Asker, askRoutes, toChatError } from "./routes.ts";
+
+/** Of an answer. Six of them are in the memory of a batch's object at once: each is as long as one of 4,096 tokens with twenty alternatives to each. */
+const maxBytes = 8 * 1024 * 1024;
 
 export interface EndedChat {
   /** The completion, or the caller's error. */
@@ -23,7 +25,7 @@ export interface EndedChat {
 
 /** Asks for a chat whose price is held under `id`. Settles nothing and does not throw. */
 export async function askUnattended(asker: Asker, id: string, order: ChatOrder): Promise<EndedChat> {
-  const { model, price, routes, promptTokens, given, trace } = order;
+  const { model, routes, promptTokens, given, trace } = order;
   const costs = new ChatCosts(promptTokens);
   let usage: Usage | undefined;
   const chat: Chat = {
@@ -39,14 +41,14 @@ export async function askUnattended(asker: Asker, id: string, order: ChatOrder):
   };
   const end = (result: EndedChat["result"]): EndedChat => ({
     result,
-    charged: usage ? chatPrice(price, usage.promptTokens, usage.completionTokens, usage.cachedTokens) : 0,
+    charged: toCharged(order, usage),
     outcome: usage ? "completed" : "provider_error",
     attempts: costs.attempts(usage),
   });
   try {
     const ask = async () => {
       const { response } = await askRoutes(asker, chat, routes, false);
-      return readWhole(response, chat);
+      return readWhole(response, chat, maxBytes);
     };
     return end({ answer: await withFilesInMemory(chatMemory(asker.accountId, chatDeadlineMs), asker.files, ask) });
   } catch (error) {

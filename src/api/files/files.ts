@@ -59,13 +59,19 @@ export async function downloadFile(c: AppContext, id: string): Promise<Response>
     const digest = fileDigest(id)!;
     const sent = await sendStored(c, file.object, `"${digest}"`, {
       "cache-control": "private, no-cache",
-      "content-disposition": "attachment",
+      "content-disposition": toAttachment(file.name),
       "repr-digest": `sha-256=:${Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toBase64()}:`,
     });
     if (sent) return sent;
   }
   throw new ApiError("not_found");
 }
+
+/** The form for names in any letters (RFC 6266, section 4.3; RFC 8187). */
+const toAttachment = (name: string | null) =>
+  name
+    ? `attachment; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)}`
+    : "attachment";
 
 export async function deleteFile(c: AppContext, id: string): Promise<Response> {
   const { DB } = c.env;

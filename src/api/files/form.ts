@@ -29,7 +29,11 @@ export async function* readForm(
   let error: MultipartError | undefined;
   const parser = make({
     headers: { "content-type": contentType },
-    isFile: ({ name, filename }) => name === "file" || filename !== undefined,
+    isFile(info) {
+      // The parser (0.2.8) gives up a header with a letter beyond Latin-1, as the names of many files have.
+      if (info.contentDisposition === "") Object.assign(info, readNames(String(info.headers["content-disposition"])));
+      return info.name === "file" || info.filename !== undefined;
+    },
     maxParts,
     maxFieldSize: maxFieldBytes,
     onField: (info, value) => (found.fields[info.name] = decodeField(info, value)),
@@ -63,5 +67,12 @@ export async function* readForm(
   if (!state.isDone) throw badForm();
   if (state.files === 0) throw invalid("file", "required");
 }
+
+/** The names of a field and of its file in a part's `Content-Disposition`. */
+const readNames = (header: string) => {
+  const all = header.matchAll(/;\s*(\w+)=(?:"((?:\\.|[^"\\])*)"|([^\s;]+))/g);
+  const { name, filename } = Object.fromEntries(Array.from(all, ([, key, quoted, word]) => [key, quoted ?? word]));
+  return { name, filename };
+};
 
 const badForm = (cause?: unknown) => Object.assign(invalid("file", "bad_form"), { cause });

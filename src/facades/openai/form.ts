@@ -146,7 +146,8 @@ async function readForm(
     }
   } catch (error) {
     if (error instanceof MaxFileSizeExceededError || error instanceof MaxTotalSizeExceededError) throw refuse(c, 413, "form_too_large");
-    if (error instanceof MultipartParseError) throw refuse(c, 400, "bad_form");
+    // A TypeError: a name or text that is not UTF-8.
+    if (error instanceof MultipartParseError || error instanceof TypeError) throw refuse(c, 400, "bad_form");
     throw error instanceof NetError ? refuseLike(c, 408, "body_too_slow") : error;
   }
   return form;

@@ -46,10 +46,10 @@ const sentences = {
     ja: "リクエストの処理中にサーバーエラーが発生しました。",
   },
   bad_form: {
-    en: "The request body must be a complete multipart form.",
-    zh: "请求体必须是完整的 multipart 表单。",
-    ko: "요청 본문은 완전한 multipart 양식이어야 합니다.",
-    ja: "リクエスト本文は完全な multipart フォームでなければなりません。",
+    en: "The request body must be a complete multipart form in UTF-8.",
+    zh: "请求体必须是完整的 UTF-8 multipart 表单。",
+    ko: "요청 본문은 완전한 UTF-8 multipart 양식이어야 합니다.",
+    ja: "リクエスト本文は完全な UTF-8 の multipart フォームでなければなりません。",
   },
   form_too_large: {
     en: "The form is too large: at most 16 MiB in all, 10 MiB an image.",
