@@ -124,8 +124,14 @@ export function toParameters(output: Record<string, unknown>): Parameters {
   return { ...rest, ...(metadata as object | undefined) };
 }
 
-function findModel(catalog: Catalog, name: unknown, endpoint: Endpoint): { model?: Model; violation?: Violation; code: Parsed["code"] } {
+/** The model of a body, or its violation. `any` takes every model. */
+export function findModel(
+  catalog: Catalog,
+  name: unknown,
+  endpoint: Endpoint | "any",
+): { model?: Model; violation?: Violation; code: Parsed["code"] } {
   const isFor = (model: Model) => {
+    if (endpoint === "any") return true;
     if (endpoint === "task") return model.family !== "chat";
     return endpoint === "remix" ? model.actions.remix !== undefined : model.family === families[endpoint];
   };
@@ -205,12 +211,12 @@ function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   const isOther = ({ code, path }: z.core.$ZodIssue) => (path.length === 0 ? code === "invalid_type" : path[0] === "type");
   const meant = issue.errors.find((found) => !found.some(isOther));
   if (meant) return meant.flatMap((found) => unfold(at(found)));
-  const others = issue.errors.flatMap((found) => found.find(isOther) ?? []);
+  const others = issue.errors.flatMap((found) => found.find(isOther) ?? []) as (z.core.$ZodIssueInvalidType &
+    Partial<Pick<z.core.$ZodIssueInvalidValue, "values">>)[];
   const [first] = others;
   if (!first) return [issue];
-  if (first.code === "invalid_value") return [at({ ...first, values: others.flatMap((one) => ("values" in one ? one.values : [])) })];
-  const expected = new Set(others.map((one) => ("expected" in one ? one.expected : one.code)));
-  return [at({ ...first, expected: [...expected].join(" | ") } as z.core.$ZodIssueInvalidType)];
+  const expected = [...new Set(others.map((one) => one.expected))].join(" | ") as typeof first.expected;
+  return [at({ ...first, expected, values: others.flatMap(({ values = [] }) => values) })];
 }
 
 /** JSON's names of types that the schema library calls otherwise. */

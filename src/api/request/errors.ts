@@ -1,24 +1,14 @@
 /** Converts anything thrown into the error of its family: the only place that builds error answers, except for the balances. */
 
 import type { AppContext } from "./context.ts";
-import { HTTPException } from "hono/http-exception";
-import { ApiError, type ErrorCode } from "../../base/errors.ts";
+import { ApiError } from "../../base/errors.ts";
 import { alert } from "../../base/log.ts";
 import { answer } from "./answer.ts";
 import { errorBody } from "./error-body.ts";
 
-const byStatus: Record<number, ErrorCode> = {
-  400: "invalid_request",
-  401: "unauthorized",
-  404: "not_found",
-  405: "method_not_allowed",
-  413: "body_too_large",
-};
-
 /** Converts anything thrown into an `ApiError`. Unexpected errors are logged and become `internal_error`. */
 function toApiError(error: unknown, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof HTTPException) return new ApiError(byStatus[error.status] ?? "invalid_request", { cause: error });
   // Errors that the platform marks as temporary faults of an object's machine.
   const passing =
     typeof error === "object" &&

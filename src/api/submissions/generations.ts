@@ -5,30 +5,16 @@ import { admitToSubmit, countAwaitedSubmission } from "../request/auth.ts";
 import { requireTasksLeft } from "../request/client-tokens.ts";
 import { readQuery } from "../request/query.ts";
 import { submissionQuery } from "../schema/queries.ts";
-import { submit } from "./submit.ts";
+import { type Endpoint, submit } from "./submit.ts";
 import { requireVariables } from "../request/variable-checks.ts";
 
-export const submitImage: Handle = async (c) => {
-  await admitSubmission(c);
-  return submit(c, "image");
-};
-
-/** A video or a character. */
-export const submitVideo: Handle = async (c) => {
-  await admitSubmission(c);
-  return submit(c, "video");
-};
-
-/** A task of any model but text: the body is that of the model's own path. */
-export const submitTask: Handle = async (c) => {
-  await admitSubmission(c);
-  return submit(c, "task");
-};
-
-export const submitRemix: Handle = async (c, videoId) => {
-  await admitSubmission(c);
-  return submit(c, "remix", videoId);
-};
+/** Submits to an endpoint: `video` is a video or a character, `task` a model of any kind but text with the body of its own path. */
+export const submitTo =
+  (endpoint: Endpoint): Handle =>
+  async (c, id) => {
+    await admitSubmission(c);
+    return submit(c, endpoint, endpoint === "remix" ? id : undefined);
+  };
 
 async function admitSubmission(c: AppContext): Promise<void> {
   await admitToSubmit(c, "client tokens");

@@ -22,12 +22,10 @@ import { waitSeconds } from "../tasks/status.ts";
 import { type Accepted, answerAccepted } from "./answer.ts";
 import { type Checked, readFields, type SubmissionRequest, toSubmission } from "./submission.ts";
 
-type Endpoint = SubmissionRequest["endpoint"];
+export type Endpoint = SubmissionRequest["endpoint"];
 
 /** Answers the submission of an image, a video or character, a task of any kind, or a remix of the task `videoId`. */
-export async function submit(c: AppContext, endpoint: "image" | "video" | "task"): Promise<Response>;
-export async function submit(c: AppContext, endpoint: "remix", videoId: string): Promise<Response>;
-export async function submit(c: AppContext, endpoint: Endpoint, videoId?: string): Promise<Response> {
+export async function submit(c: AppContext, endpoint: Endpoint, videoId: string | undefined): Promise<Response> {
   const work = accept(c, endpoint, videoId)
     .catch(async (error: unknown) => {
       if (error instanceof ApiError) await countRefusal(c, error.status);
