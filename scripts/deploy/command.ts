@@ -6,7 +6,7 @@ import { toStop } from "./api.ts";
 import { deployment } from "./configuration.ts";
 import { type DeployOptions, mergeChoices } from "./options.ts";
 import { Run } from "./run.ts";
-import { givenValues } from "./secrets.ts";
+import { givenValues, isSecret } from "./secrets.ts";
 import { readState, stateFolder } from "./state.ts";
 import { Stop } from "./stop.ts";
 
@@ -18,7 +18,8 @@ export async function openRun(options: DeployOptions, environment: NodeJS.Proces
   const choices = mergeChoices(before?.choices, options.choices);
   const values = await givenValues(name, options.secretsFile, environment);
   const run = new Run({ folder, isDry, environment, signal });
-  run.hide(...values.values());
+  // Not variables: a word such as `failed` would be missing in every message.
+  run.hide(...[...values].filter(([name]) => isSecret(name)).map(([, value]) => value));
   return { name, folder, before, choices, values, run };
 }
 

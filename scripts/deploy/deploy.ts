@@ -13,7 +13,7 @@ import { keptBundles } from "../support/bundles.ts";
 import { toReason } from "../support/faults.ts";
 import { applyModels, modelsFolder, readModelFiles, readOldVariables, type WrittenEntry } from "../support/models.ts";
 import { applyMigrations } from "./migrations.ts";
-import { type Context, count, gatewayWorker, migrationTitle, printPlan } from "./plan.ts";
+import { type Context, count, gatewayWorker, hasSandbox, migrationTitle, printPlan, withoutToken } from "./plan.ts";
 import { findUnmarked, unmarkedStop } from "./mark.ts";
 import { checkClasses, checkJurisdiction, checkPlan, checkServices } from "./preflight.ts";
 import { databaseId, deployedVersion, detachDomain, existingWorkers, missing, switchOnReplicas, takeInventory } from "./resources.ts";
@@ -22,6 +22,7 @@ import { adminTokenFile, checkChoices, checkSecrets, givenTo, knownAdminToken, p
 import { type State, writeState } from "./state.ts";
 import { Stop } from "./stop.ts";
 import { openAdmin, smokeTest, waitUntilReady, welcome } from "./verify.ts";
+import { checkVariables } from "./variables.ts";
 import { deployWorker, removeSecretsFiles, workerDigest, writeConfiguration } from "./workers.ts";
 
 /** Deploys, or prints the plan of a dry run. Throws `Stop` with the missing precondition. */
@@ -89,8 +90,8 @@ async function preflight(
   await run.step("providers", async () => {
     checkChoices(choices, on, values);
     await checkCredential(values);
-    for (const worker of deployment.workers)
-      checkSecrets(worker, inventory.workers.get(worker.name) ?? new Set(), givenTo(worker, values), choices);
+    for (const worker of deployment.workers) checkSecrets(inventory.workers.get(worker.name) ?? new Set(), givenTo(worker, values));
+    await checkVariables(deployment, inventory, values, choices);
     return servingLine(deployment, on);
   });
   const email = choices.email ?? account.email;
@@ -108,14 +109,13 @@ async function preflight(
     isWelcomed,
   };
   const isKnown = before !== undefined;
-  const written = await readModelFiles(modelsFolder(given.environment)).catch((error: unknown) => {
-    throw new Stop(toReason(error), "Correct the file.");
+  const [written, earlier] = await readModels(values, deployment, given.environment).catch((error: unknown) => {
+    throw new Stop(toReason(error), "Correct it, and run the same command again.");
   });
   const unmarked = isKnown ? [] : await findUnmarked(account, deployment, inventory);
   const strays = await existingWorkers(account, deployment.leftOut);
   const makesToken = !(inventory.workers.get(deployment.name)?.has("ADMIN_TOKEN") ?? false);
-  const isTested =
-    deployment.workers.some(({ part }) => part.name === "sandbox") && (makesToken || (await knownAdminToken(folder, values)) !== undefined);
+  const hasToken = makesToken || (await knownAdminToken(folder, values)) !== undefined;
   return {
     run,
     folder,
@@ -130,8 +130,9 @@ async function preflight(
     email,
     unmarked,
     strays,
-    isTested,
+    hasToken,
     written,
+    earlier,
     environment: given.environment,
     signal,
   };
@@ -209,13 +210,13 @@ async function finish(context: Context): Promise<void> {
   const token = await knownAdminToken(folder, values);
   if (token === undefined) {
     await endRun(context);
-    run.print(`\n${deployment.name} is up at ${baseUrl}. ADMIN_TOKEN is not set on this machine: the smoke test was skipped.`);
+    run.print(`\n${deployment.name} is up at ${baseUrl}. ${withoutToken(context)}`);
     return;
   }
   run.hide(token);
   const admin = openAdmin(baseUrl, token);
   await storeModels(context, admin);
-  if (context.isTested) await run.step("smoke test", () => smokeTest(run, baseUrl, admin));
+  if (hasSandbox(deployment)) await run.step("smoke test", () => smokeTest(run, baseUrl, admin));
   const lines = [`\n${deployment.name} is up at ${baseUrl}`];
   if (!state.isWelcomed && email !== undefined)
     await run.step("first account", async () => {
@@ -239,21 +240,27 @@ async function finish(context: Context): Promise<void> {
   await endRun(context);
 }
 
+/** The models of the folder, and those that earlier releases had in the variables `ROUTES` and `PRICES`. Throws if one of them is no entry. */
+async function readModels(values: ReadonlyMap<string, string>, deployment: Deployment, environment: NodeJS.ProcessEnv) {
+  const { vars = {} } = gatewayWorker(deployment).configuration;
+  const read = (name: "ROUTES" | "PRICES") => values.get(name) ?? vars[name] ?? environment[name];
+  const written = await readModelFiles(modelsFolder(environment));
+  return [written, readOldVariables({ ROUTES: read("ROUTES"), PRICES: read("PRICES") })] as const;
+}
+
 /**
  * Stores the models of the folder, and once those that earlier releases had in the variables `ROUTES` and `PRICES`. Names the stored ones
  * that this release refuses.
  */
-async function storeModels({ run, deployment, environment, written }: Context, admin: AdminClient): Promise<void> {
+async function storeModels({ run, written, earlier }: Context, admin: AdminClient): Promise<void> {
   const store = async (entries: WrittenEntry[], isOnlyNew: boolean) =>
     applyModels(admin, entries, { isOnlyNew }).catch((error: unknown) => {
       throw new Stop(toReason(error), "Correct it, and run the same command again. The models that are sold are unchanged.");
     });
-  const { ROUTES = environment["ROUTES"], PRICES = environment["PRICES"] } = gatewayWorker(deployment).configuration.vars ?? {};
-  const old = readOldVariables({ ROUTES, PRICES });
-  if (old.length > 0)
+  if (earlier.length > 0)
     await run.step("move ROUTES and PRICES to the catalogue", async () => {
-      const moved = await store(old, true);
-      return `${moved === "" ? "moved by an earlier run" : moved}; take them out of wrangler.toml and the environment`;
+      const moved = await store(earlier, true);
+      return `${moved === "" ? "moved by an earlier run" : moved}; take them out of your file, wrangler.toml and the environment`;
     });
   if (written.length > 0) await run.step(`store ${count(written.length, "model")} of the folder models`, () => store(written, false));
   for (const { id, refused = [] } of await admin.soldModels())

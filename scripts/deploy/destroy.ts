@@ -7,6 +7,7 @@ import { root } from "../support/wrangler.ts";
 import { ask } from "./command.ts";
 import { type Deployment, deployment as build } from "./configuration.ts";
 import { findUnmarked, unmarkedStop } from "./mark.ts";
+import { extras } from "./parts.ts";
 import { count } from "./plan.ts";
 import { type Account, findAccount } from "./account.ts";
 import { emptyBucket, type Inventory, isConsumer, takeInventory } from "./resources.ts";
@@ -21,8 +22,8 @@ export async function destroy(
   environment: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<void> {
-  // A Worker left out of the last run may exist from an earlier one.
-  const deployment = build(options.environment, {});
+  // A Worker left out of the last run may exist from an earlier one, also one that only `--with` deploys.
+  const deployment = build(options.environment, { with: [...extras] });
   const { name } = deployment;
   const folder = stateFolder(name);
   const run = new Run({ folder, isDry: false, environment, signal });

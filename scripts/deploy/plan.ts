@@ -1,10 +1,11 @@
 /** The plan of a deployment: what a run will create, change and deploy, in the operator's words. */
 
-import type { Deployment, Worker } from "./configuration.ts";
+import { declaredNames, type Deployment, type Worker } from "./configuration.ts";
 import type { Account } from "./account.ts";
 import { type Inventory, missing } from "./resources.ts";
 import type { WrittenEntry } from "../support/models.ts";
 import type { Run } from "./run.ts";
+import { adminTokenRemedy, earlierVariables } from "./secrets.ts";
 import type { State } from "./state.ts";
 import { checkEmail, firstQuota } from "./verify.ts";
 
@@ -28,10 +29,12 @@ export interface Context {
   unmarked: string[];
   /** Workers on the account that this deployment leaves out. */
   strays: string[];
-  /** True if the run makes a test image: the sandbox is deployed, and ADMIN_TOKEN is known or will be made. */
-  isTested: boolean;
+  /** True if ADMIN_TOKEN is known or will be made: the test image, models and the first account need it. */
+  hasToken: boolean;
   /** The operator's models in files. */
   written: WrittenEntry[];
+  /** Those that earlier releases had in variables. */
+  earlier: WrittenEntry[];
   environment: NodeJS.ProcessEnv;
   signal: AbortSignal;
 }
@@ -40,6 +43,20 @@ export interface Context {
 export const gatewayWorker = ({ workers }: Deployment): Worker => workers.at(-1)!;
 
 const list = new Intl.ListFormat("en");
+
+/** True if the sandbox is deployed, which makes the test image. */
+export const hasSandbox = ({ workers }: Deployment): boolean => workers.some(({ part }) => part.name === "sandbox");
+
+/** What a run leaves out because this machine does not have ADMIN_TOKEN. */
+export function withoutToken({ deployment, state, written, earlier }: Context): string {
+  const left = [
+    ...(hasSandbox(deployment) ? ["the test image"] : []),
+    ...(written.length + earlier.length > 0 ? ["storing models"] : []),
+    ...(state.isWelcomed ? [] : ["the first account"]),
+  ];
+  const without = left.length > 0 ? `, which leaves out ${list.format(left)}` : "";
+  return `ADMIN_TOKEN is not set on this machine${without}. ${adminTokenRemedy}`;
+}
 
 /** A number of things: "1 queue", "4 queues". */
 export const count = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? "" : "s"}`;
@@ -62,7 +79,7 @@ const addedClasses = ({ workers }: Deployment, { classTags }: Inventory): string
 
 /** Prints the plan. */
 export function printPlan(context: Context): void {
-  const { run, account, deployment, inventory, state, host, email, isKnown, unmarked, strays, isTested, written } = context;
+  const { run, account, deployment, inventory, state, host, email, isKnown, unmarked, strays, hasToken, written, values } = context;
   const lines = [
     ...missing(inventory, deployment, state.choices, "").map(({ title }) => title),
     ...[...inventory.pendingMigrations].flatMap(([name, files]) => (files.length > 0 ? [migrationTitle(name, files)] : [])),
@@ -75,9 +92,13 @@ export function printPlan(context: Context): void {
     ...deployment.databases
       .filter(({ name }) => !inventory.replicated.has(name))
       .map(({ name }) => `switch on the read replicas of ${name}`),
-    ...(written.length > 0 ? [`store the models ${list.format(written.map(({ id }) => id))}`] : []),
-    ...(isTested ? [`make a test image with the account ${checkEmail}, without the admin role; its key is deleted afterwards`] : []),
-    ...(state.isWelcomed ? [] : [`create the first account, ${email}, with its key, the admin role and a balance of ${firstQuota}`]),
+    ...(hasToken && written.length > 0 ? [`store the models ${list.format(written.map(({ id }) => id))}`] : []),
+    ...(hasToken && hasSandbox(deployment)
+      ? [`make a test image with the account ${checkEmail}, without the admin role; its key is deleted afterwards`]
+      : []),
+    ...(hasToken && !state.isWelcomed
+      ? [`create the first account, ${email}, with its key, the admin role and a balance of ${firstQuota}`]
+      : []),
     ...inventory.leftDomains.map(({ hostname }) => `take the domain ${hostname} away from ${deployment.name}`),
   ];
   if (inventory.workers.has(deployment.name) && !isKnown)
@@ -85,6 +106,10 @@ export function printPlan(context: Context): void {
       `\n${deployment.name} is on ${account.name} already, and was not deployed from here: this upgrades it, with the options of this command alone.\nFor a deployment of your own beside it add --env NAME.`,
     );
   if (unmarked.length > 0) run.print(`\nNot marked as part of this project, and perhaps someone else's: ${list.format(unmarked)}.`);
+  if (!hasToken) run.print(`\n${withoutToken(context)}`);
+  const read = new Set(deployment.workers.flatMap(({ part }) => [...declaredNames(part)]));
+  const unread = [...values.keys()].filter((name) => name !== "CONSOLE_URL" && !earlierVariables.has(name) && !read.has(name));
+  if (unread.length > 0) run.print(`\nNot used, because the Worker that reads it is left out: ${list.format(unread)}.`);
   for (const name of strays)
     run.print(`\n${name} is left out, and stays on the account without use: \`npx wrangler delete --name ${name}\` removes it.`);
   run.print(`\nPlan for https://${host}:\n${lines.map((line) => `  - ${line}`).join("\n")}\n`);

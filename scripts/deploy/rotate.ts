@@ -7,9 +7,9 @@ import * as z from "zod/mini";
 import { newSigningKey, randomSecret } from "../support/secrets.ts";
 import { findAccount } from "./account.ts";
 import { ask, confirmed, openRun } from "./command.ts";
-import { deployment as build } from "./configuration.ts";
+import { declaredNames, deployment as build } from "./configuration.ts";
 import type { DeployOptions } from "./options.ts";
-import { providerSecrets } from "./parts.ts";
+import { parts, providerSecrets } from "./parts.ts";
 import { takeInventory } from "./resources.ts";
 import { adminTokenFile, givenTo } from "./secrets.ts";
 import { readText, writePrivate } from "./state.ts";
@@ -72,6 +72,9 @@ const rotations: Record<string, Rotation> = {
   ),
 };
 
+/** True if a Worker accepts the previous value of a secret beside the present one. */
+const hasOld = (name: string) => parts.some((part) => declaredNames(part).has(`${name}_OLD`));
+
 /** What a rotation will set, stored before it is set: a run that breaks off is continued with the same values. */
 const pendingShape = z.record(z.string(), z.string());
 
@@ -85,9 +88,9 @@ export async function rotate(name: string, options: DeployOptions, environment: 
     if (values.has(name))
       throw new Stop(
         `${name} is set by your file or environment, which each deployment applies.`,
-        rotation.make && !rotation.isVersioned
-          ? "Replace it there, and run npm run deploy."
-          : `Replace it there, set the old value as ${name}_OLD, and run npm run deploy.`,
+        hasOld(name)
+          ? `Replace it there, set the old value as ${name}_OLD, and run npm run deploy.`
+          : "Replace it there, and run npm run deploy.",
       );
     const account = await findAccount(run, environment);
     run.useAccount(account.id);
@@ -123,7 +126,10 @@ async function pendingValues(file: string, name: string, rotation: Rotation, sig
   if (known !== undefined) return pendingShape.parse(JSON.parse(known));
   const value = rotation.make?.() ?? (await ask(`New value of ${name}: `, signal));
   if (value === undefined)
-    throw new Stop("There is no terminal to ask on.", `Set ${name} and ${name}_OLD in the environment, and run npm run deploy.`);
+    throw new Stop(
+      "There is no terminal to ask on.",
+      `Set ${hasOld(name) ? `${name} and, to the present value, ${name}_OLD` : name} in the environment, and run npm run deploy.`,
+    );
   if (value === "") throw new Stop("Nothing was changed.", `Give the new value of ${name}.`);
   const old = rotation.asksOld
     ? await ask(`Present value, used if the provider refuses the new one (empty for none): `, signal)

@@ -8,15 +8,16 @@ import { parts, providerSecrets } from "./parts.ts";
 import { readText, stateRoot, writePrivate } from "./state.ts";
 import { newSigningKey, randomSecret } from "../support/secrets.ts";
 import { Stop } from "./stop.ts";
-import { missingForReceivers } from "../../src/operations/receivers.ts";
 import { rotatedName } from "../../src/base/rotated-secrets.ts";
 
 /** Names that belong to a provider's credentials. */
 const credentialNames = new Set(Object.values(providerSecrets).flat(2));
 /** True for the names of secrets; everything else that a Worker declares is a variable. */
-const isSecret = (name: string) =>
+export const isSecret = (name: string) =>
   credentialNames.has(name) || /_(?:KEY|CERTIFICATES|TOKEN|SECRET|SERVICE_ACCOUNT|CLIENT_ID|WEBHOOK)(?:_OLD)?$/.test(name);
 const minSecretLength = 24;
+/** Variables of release 0.2.0 that no Worker reads any more: a deployment moves them to the catalogue. */
+export const earlierVariables = new Set(["ROUTES", "PRICES"]);
 
 /** The operator's values for one Worker. */
 export interface Given {
@@ -44,7 +45,7 @@ export async function givenValues(name: string, file: string | undefined, enviro
     if (value && isSecret(name)) values.set(name, value);
   }
   for (const [name, value] of Object.entries(parseEnv(text ?? ""))) {
-    if (!known.has(name))
+    if (!known.has(name) && !earlierVariables.has(name))
       throw new Stop(
         `${path} sets ${name}, which no Worker reads.`,
         "Correct the name: docs/configuration.md and docs/providers.md list them.",
@@ -101,13 +102,8 @@ export function checkChoices(choices: Choices, on: string[], values: Map<string,
     throw new Stop("--with email has no sender.", "Give one with --mail-from, an address of a domain that is set up for sending.");
 }
 
-/** Stops if alerts would go to a receiver that cannot get them, or if a value of the operator would not be used because its secret was rotated. */
-export function checkSecrets(worker: Worker, present: ReadonlySet<string>, { secrets, vars }: Given, choices: Choices): void {
-  const set = { ...secrets, ...vars, ...chosenVars(worker, choices) } as Record<string, string>;
-  const hasMail = worker.configuration.send_email !== undefined;
-  if (worker.part.name === "operations")
-    for (const missing of missingForReceivers((name) => (name === "MAIL" ? hasMail : Boolean(set[name]) || present.has(name))))
-      throw new Stop(`${missing}: its alerts would be lost.`, "Add what is missing, or remove the receiver (docs/operations.md).");
+/** Stops if a value of the operator would not be used because its secret was rotated. */
+export function checkSecrets(present: ReadonlySet<string>, { secrets }: Given): void {
   const rotated = new Set([...present].flatMap((name) => rotatedName.exec(name)?.[1] ?? []));
   const unused = Object.keys(secrets).find((name) => rotated.has(name));
   if (unused !== undefined)
@@ -128,6 +124,9 @@ export const chosenVars = (
 });
 
 const makers = { random: randomSecret, ed25519: newSigningKey };
+
+/** What to do where ADMIN_TOKEN is not known. */
+export const adminTokenRemedy = "Set it in the environment; if it is lost, `npm run deploy -- --rotate ADMIN_TOKEN` makes a new one.";
 
 const tokenFile = (folder: string) => join(folder, "admin-token");
 

@@ -1,11 +1,12 @@
 /** A deployment's state on this machine, under `.deploy/<name>/`: choices, the progress of an interrupted run, the operator's token. */
 
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import * as z from "zod/mini";
-import { errorCode } from "../support/faults.ts";
+import { errorCode, parseJson } from "../support/faults.ts";
 import { root } from "../support/wrangler.ts";
 import { choicesShape } from "./options.ts";
+import { Stop } from "./stop.ts";
 
 const stateShape = z.object({
   account: z.string(),
@@ -23,10 +24,18 @@ export type State = z.infer<typeof stateShape>;
 export const stateRoot = join(root, ".deploy");
 export const stateFolder = (name: string) => join(stateRoot, name);
 
-/** Reads the state; undefined if this machine has none. */
+/** Reads the state; undefined if this machine has none. Throws `Stop` if it cannot be read. */
 export async function readState(folder: string): Promise<State | undefined> {
-  const text = await readText(join(folder, "state.json"));
-  return text === undefined ? undefined : stateShape.parse(JSON.parse(text));
+  const path = join(folder, "state.json");
+  const text = await readText(path);
+  if (text === undefined) return undefined;
+  const { data } = stateShape.safeParse(parseJson(text));
+  if (data) return data;
+  const file = relative(root, path);
+  throw new Stop(
+    `${file} is damaged, or of a release that knows other options.`,
+    `Use that release, or move ${file} away (it has no secrets) and give the options that it names again.`,
+  );
 }
 
 /** Replaces the state atomically. */

@@ -4,7 +4,7 @@ import { findAccount } from "./account.ts";
 import { openRun } from "./command.ts";
 import type { DeployOptions } from "./options.ts";
 import { checkServices } from "./preflight.ts";
-import { knownAdminToken } from "./secrets.ts";
+import { adminTokenRemedy, knownAdminToken } from "./secrets.ts";
 import { Stop } from "./stop.ts";
 import { openAdmin } from "./verify.ts";
 
@@ -12,10 +12,12 @@ import { openAdmin } from "./verify.ts";
 export async function testAlert(options: DeployOptions, environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
   const { name, folder, choices, values, run } = await openRun(options, environment, signal, true);
   await run.whole(async () => {
+    if (choices.without?.includes("operations"))
+      throw new Stop("The Worker operations is left out: there are no alerts.", "Bring it back with npm run deploy -- --without none.");
     const account = await findAccount(run, environment);
     const host = await checkServices(account, name, choices);
     const token = await knownAdminToken(folder, values);
-    if (token === undefined) throw new Stop("ADMIN_TOKEN is not set on this machine.", "Set it in the environment.");
+    if (token === undefined) throw new Stop("ADMIN_TOKEN is not set on this machine.", adminTokenRemedy);
     run.hide(token);
     const receivers = await openAdmin(`https://${host}`, token).testAlert();
     for (const { receiver, delivered, reason } of receivers)

@@ -58,8 +58,8 @@ export class AdminClient {
     const path = `/models/${encodeURIComponent(id)}?revision=${revision}${isDry ? "&dry_run=true" : ""}`;
     const { status, ok, text } = await this.#send("PUT", path, entry);
     if (ok) return undefined;
-    const { details = [], message } = refused.parse(JSON.parse(text)).error;
     if (status !== 400 && status !== 409) throw new Error(`PUT /admin${path} answered ${status}: ${text.slice(0, 300)}`);
+    const { details = [], message } = refused.parse(JSON.parse(text)).error;
     return details.length > 0 ? details.map((one) => `${one.param} ${one.message}`).join("; ") : message;
   }
 

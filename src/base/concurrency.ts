@@ -3,7 +3,7 @@
 /** The platform lets an invocation wait for the answers of six requests; a call of an object is one. */
 export const lanes = 6;
 
-/** Runs the work on each item, at most six at a time; the results are in the order of the items. */
+/** Runs the work on each item, at most six at a time; the results are in the order of the items. An error is thrown once nothing runs any more. */
 export async function inLanes<Item, Result>(items: Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = [];
   const left = items.entries();
@@ -11,7 +11,8 @@ export async function inLanes<Item, Result>(items: Item[], work: (item: Item) =>
   const run = async () => {
     for (const [at, item] of left) results[at] = await work(item);
   };
-  await Promise.all(Array.from({ length: lanes }, run));
+  const ends = Promise.allSettled(Array.from({ length: lanes }, run));
+  for (const end of await ends) if (end.status === "rejected") throw end.reason;
   return results;
 }
 

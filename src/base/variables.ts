@@ -9,6 +9,17 @@ export class VariableError extends Error {
   }
 }
 
+/** The message of each of these readers that throws: a variable and its allowed values, never the value. */
+export const listWrong = <E>(readers: readonly ((env: E) => unknown)[], env: E): string[] =>
+  readers.flatMap((read) => {
+    try {
+      read(env);
+      return [];
+    } catch (error) {
+      return [(error as Error).message];
+    }
+  });
+
 /** One of these words; `fallback` if the variable is absent or empty. Throws `VariableError`. */
 export function readWord<const T extends string>(variable: string, text: string | undefined, allowed: readonly T[], fallback?: T): T {
   if (!text && fallback !== undefined) return fallback;

@@ -12,6 +12,9 @@ interface Email extends Letter {
 /** Sends an e-mail. Faults are logged without its content, and not reported to the client, which may be unknown. */
 export type Post = (email: Email) => Promise<void>;
 
+/** E-mails with a link of one kind that any number of clients may cause to one address within an hour. */
+export const mailsToOne = { window: 3600, max: 5 };
+
 const developersMachines = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** True if e-mail is really delivered, so that new users can be asked to verify their address. */

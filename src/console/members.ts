@@ -226,6 +226,11 @@ export async function readLogins(
   };
 }
 
+/** Ends a user's links to reset the password: after a change of password or address they would still open the account to who reads the old mail. */
+export async function endResetLinks(db: D1Database, userId: string): Promise<void> {
+  await db.prepare("DELETE FROM auth_verification WHERE value = ?1").bind(userId).run();
+}
+
 /** The user of an unused link to reset a password; undefined if it is not known. better-auth stores the SHA-256 of its token, in Base64. */
 export async function findResetUser(db: D1Database, token: string): Promise<string | undefined> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`reset-password:${token}`));

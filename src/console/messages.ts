@@ -84,10 +84,13 @@ const tables = Object.fromEntries(
 
 export type Translate = (key: Key, values?: Record<string, string | number>) => string;
 
+/** Names may have line breaks, by which they would become paragraphs and links of their own in an e-mail. */
+const inOneLine = (value: string | number) => String(value).replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+
 /** Returns the function `t(key, values)` of a language, which fills `{placeholders}`. */
 export const translator =
   (language: Language): Translate =>
   (key, values = {}) =>
-    tables[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+    tables[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => inOneLine(values[name] ?? whole));
 
 export { type Language, chooseLanguage };

@@ -5,7 +5,7 @@ import { Hono } from "hono";
 import { askAuth, passCookies } from "./ask-auth.ts";
 import { readForm, page, person } from "./frame.tsx";
 import { buildPost } from "./mail.ts";
-import { findResetUser, followPerson } from "./members.ts";
+import { endResetLinks, findResetUser, followPerson } from "./members.ts";
 import { minPasswordLength } from "./auth/logins.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { Problem } from "./parts/note.tsx";
@@ -97,6 +97,7 @@ async function confirm(c: ConsoleContext): Promise<Response> {
     passCookies(c, answer);
   }
   if (updateTo === undefined) return c.redirect("/console", 303);
+  await endResetLinks(c.env.DB, c.get("user").id);
   await followPerson(c.env.DB, c.get("user").id);
   return c.redirect("/console/account?done=email", 303);
 }

@@ -180,24 +180,30 @@ const update = async (db: D1Database, change: string, id: string, ...values: (nu
 export const fence = (db: D1Database, accountId: string): Promise<WalletRow | undefined> =>
   update(db, "revision = revision + 1 WHERE id = ?1", accountId);
 
-/** The same, with the row of the audit log. */
+/**
+ * Changes the row with the id ?1, with the row of the audit log: not if the account is no longer at the revision of its last fence, so that an
+ * earlier change that arrives late takes no effect. ?2 and ?3 are the values.
+ */
 async function updateLogged(
   db: D1Database,
   change: string,
-  values: (number | string | null)[],
+  values: (string | number | null)[],
+  revision: number,
   log: LimitLog,
 ): Promise<WalletRow | undefined> {
-  const [changed] = await db.batch([db.prepare(`UPDATE wallet SET ${change} RETURNING ${columns}`).bind(...values), logLimit(db, log)]);
-  return toRows(changed)[0];
+  const update = db
+    .prepare(`UPDATE wallet SET ${change} AND (SELECT revision FROM wallet WHERE id = ?4) = ?5 RETURNING ${columns}`)
+    .bind(...values, log.accountId, revision);
+  return toRows((await db.batch([update, logLimit(db, log)]))[0])[0];
 }
 
-/** Sets a key's quota. undefined if it would be below what is used in D1. */
-export const setKeyQuota = (db: D1Database, keyId: string, quota: number | null, log: LimitLog): Promise<WalletRow | undefined> =>
-  updateLogged(db, "quota = ?2 WHERE id = ?1 AND (?2 IS NULL OR ?2 >= used)", [keyId, quota], log);
+/** Sets a key's quota at the account's revision. undefined if it would be below what is used in D1. */
+export const setKeyQuota = (db: D1Database, keyId: string, quota: number | null, revision: number, log: LimitLog) =>
+  updateLogged(db, "quota = ?2 WHERE id = ?1 AND (?2 IS NULL OR ?2 >= used)", [keyId, quota, null], revision, log);
 
-/** Sets the budget of an account or a key; null removes it. */
-export const setBudget = (db: D1Database, id: string, budget: Budget | null, log: LimitLog): Promise<WalletRow | undefined> =>
-  updateLogged(db, "budget = ?2, budget_window = ?3 WHERE id = ?1", [id, budget?.amount ?? null, budget?.window ?? null], log);
+/** Sets the budget of an account or a key at the account's revision; null removes it. */
+export const setBudget = (db: D1Database, id: string, budget: Budget | null, revision: number, log: LimitLog) =>
+  updateLogged(db, "budget = ?2, budget_window = ?3 WHERE id = ?1", [id, budget?.amount ?? null, budget?.window ?? null], revision, log);
 
 /** The charges in D1 since `since` (the first millisecond of a day), for the account, for each of its keys, and for each member over all keys. */
 export async function readSpentSince(db: D1Database, accountId: string, since: number): Promise<Map<string, number>> {

@@ -49,6 +49,9 @@ export const isFinal = ({ status }: TaskData) => status === "completed" || statu
 /** The gateway's own path of a file by its signed URL. Path and signature are the same under each base URL of the operator. */
 export const filePath = (signedUrl: string) => signedUrl.replace(/^.*?(?=\/(?:assets|characters)\/)/, "");
 
+/** An id as one step of a path: no id is empty, leads elsewhere as dots do, or has half of a surrogate pair, which a URL cannot contain. */
+export const step = (id: string) => encodeURIComponent(/^\.{0,2}$/.test(id) ? "-" : id.toWellFormed());
+
 /** Those of these headers that a request has. */
 export const pickHeaders = ({ headers }: Request, names: string[]): Record<string, string> =>
   Object.fromEntries(
@@ -105,6 +108,6 @@ export class ApiClient {
 
   /** A task of the caller; `waitS` holds the answer until the task has ended or this many seconds have passed. Throws like `ask`. */
   async readTask(id: string, waitS = 0): Promise<TaskData> {
-    return (await this.read<{ data: TaskData }>(`/v1/tasks/${encodeURIComponent(id)}${waitS > 0 ? `?wait=${waitS}` : ""}`)).data;
+    return (await this.read<{ data: TaskData }>(`/v1/tasks/${step(id)}${waitS > 0 ? `?wait=${waitS}` : ""}`)).data;
   }
 }

@@ -6,7 +6,7 @@ import { alert as logAlert } from "../base/log.ts";
 import { VariableError } from "../base/variables.ts";
 import { signMessage } from "../signing/webhooks.ts";
 import type { Change } from "./alert-state.ts";
-import { listReceivers, type Receiver } from "./receivers.ts";
+import { alertAddress, alertSecret, listReceivers, type Receiver } from "./receivers.ts";
 
 const timeoutMs = 10_000;
 
@@ -72,7 +72,8 @@ const send: Record<Receiver, (settings: ReceiverSettings, alert: Alert, change: 
 };
 
 async function post(settings: ReceiverSettings, alert: Alert, change: Change): Promise<void> {
-  const { ALERT_WEBHOOK: url = "", ALERT_SIGNING_SECRET: secret, ALERT_SIGNING_SECRET_OLD: old } = settings;
+  const { ALERT_SIGNING_SECRET_OLD: old } = settings;
+  const [url = "", secret] = [alertAddress(settings), alertSecret(settings)];
   if (!secret) throw new VariableError("ALERT_SIGNING_SECRET", "is needed with ALERT_WEBHOOK");
   const now = Date.now();
   const body = JSON.stringify({ type: `alert.${change}`, timestamp: new Date(now).toISOString(), data: toData(alert) });

@@ -1,4 +1,6 @@
-/** Where alerts go, and whether these receivers are configured completely. Also read by `npm run deploy`, before it deploys. */
+/** Where alerts go, and whether these receivers are configured completely. */
+
+import { VariableError } from "../base/variables.ts";
 
 export type Receiver = "webhook" | "mail";
 
@@ -7,6 +9,23 @@ export const listReceivers = ({ ALERT_WEBHOOK, ALERT_MAIL }: { ALERT_WEBHOOK?: s
   ...(ALERT_WEBHOOK ? (["webhook"] as const) : []),
   ...(ALERT_MAIL ? (["mail"] as const) : []),
 ];
+
+/** Where alerts are posted; undefined if they are not. Throws `VariableError`. */
+export function alertAddress({ ALERT_WEBHOOK: text }: { ALERT_WEBHOOK?: string }): string | undefined {
+  if (text && !/^https?:$/.test(URL.parse(text)?.protocol ?? "")) throw new VariableError("ALERT_WEBHOOK", "must be an http(s) address");
+  return text || undefined;
+}
+
+/** The secret that signs posted alerts; undefined without one. Throws `VariableError`. */
+export function alertSecret({ ALERT_SIGNING_SECRET: secret }: { ALERT_SIGNING_SECRET?: string }): string | undefined {
+  if (!secret) return undefined;
+  try {
+    if (atob(secret.replace(/^whsec_/, "")) !== "") return secret;
+  } catch {
+    // Not Base64, like an empty text.
+  }
+  throw new VariableError("ALERT_SIGNING_SECRET", "must be whsec_ and Base64");
+}
 
 /** Every setting that receivers need. */
 type ReceiverSetting = "ALERT_WEBHOOK" | "ALERT_SIGNING_SECRET" | "ALERT_MAIL" | "MAIL" | "MAIL_FROM";

@@ -1,9 +1,9 @@
 /** The limits of the database and of the ledger, read from the operations Worker's variables. */
 
-import { readNumber, VariableError } from "../base/variables.ts";
+import { listWrong, readNumber, VariableError } from "../base/variables.ts";
 import { recordMs } from "./erase.ts";
 import type { ReceiverSettings } from "./deliver.ts";
-import { missingForReceivers } from "./receivers.ts";
+import { alertAddress, alertSecret, missingForReceivers } from "./receivers.ts";
 
 type Settings = Pick<OperationsBindings, "AUDIT_DAYS" | "DATABASE_MAX_MB" | "LEDGER_DAYS" | "LEDGER_MAX_MB"> & ReceiverSettings;
 
@@ -27,16 +27,8 @@ export const ledgerMaxBytes = ({ LEDGER_MAX_MB }: Settings) => 1e6 * readNumber(
 /** How many days the audit log is kept. */
 export const auditDays = ({ AUDIT_DAYS }: Pick<Settings, "AUDIT_DAYS">) => readNumber("AUDIT_DAYS", AUDIT_DAYS, 400);
 
-/** A message for each invalid variable, and for each receiver of alerts that lacks something, without values. */
+/** A message for each invalid variable, and for each receiver of alerts that lacks something, without values. Also read by `npm run deploy`, before it deploys. */
 export const wrongSettings = (settings: Settings): string[] => [
-  ...[auditDays, databaseMaxMB, ledgerDays, ledgerMaxBytes].flatMap((read) => {
-    try {
-      read(settings);
-      return [];
-    } catch (error) {
-      if (error instanceof VariableError) return [error.message];
-      throw error;
-    }
-  }),
+  ...listWrong([auditDays, databaseMaxMB, ledgerDays, ledgerMaxBytes, alertAddress, alertSecret], settings),
   ...missingForReceivers((name) => Boolean(settings[name])),
 ];

@@ -24,6 +24,10 @@ export function readTariff(env: Pick<PaymentsBindings, "BALANCE_UNIT" | "TOKENS_
   return { ...dollars, perCent: 10_000 * (unit === "USD" ? 1 : readNumber("TOKENS_PER_USD", env.TOKENS_PER_USD)) };
 }
 
+/** True if Stripe makes an invoice for each payment. Throws `VariableError`. */
+export const makesInvoices = (env: Pick<PaymentsBindings, "STRIPE_INVOICES">) =>
+  readWord("STRIPE_INVOICES", env.STRIPE_INVOICES, ["on", "off"], "off") === "on";
+
 /** The money that adds `amount` (millionths) to the quota; undefined if that is no whole number of cents. */
 export function toMoney({ perCent }: Tariff, amount: number): number | undefined {
   const money = amount / perCent;

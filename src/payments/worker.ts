@@ -4,7 +4,6 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Actor } from "../db/audit-log.ts";
 import { findCustomer, findPayment } from "../db/payments.ts";
 import { findTopUp } from "../db/top-ups.ts";
-import { readWord } from "../base/variables.ts";
 import type { PaymentObjects } from "../rpc/payment-objects.ts";
 import type {
   CheckoutAnswer,
@@ -21,7 +20,7 @@ import { handleEvent, readEvent } from "./events.ts";
 import { deleteErased, reconcile } from "./reconcile.ts";
 import { findCharge, openStripe } from "./stripe.ts";
 import { changeTopUp, runTopUps } from "./top-up.ts";
-import { readTariff } from "./units.ts";
+import { makesInvoices, readTariff } from "./units.ts";
 
 export default class Payments extends WorkerEntrypoint<PaymentsBindings> implements PaymentsWorker {
   async options(accountId: string): Promise<PaymentOptions | undefined> {
@@ -34,8 +33,7 @@ export default class Payments extends WorkerEntrypoint<PaymentsBindings> impleme
   async checkout(order: CheckoutOrder): Promise<CheckoutAnswer> {
     const stripe = openStripe(this.env);
     if (!stripe) return { refused: "off" };
-    const hasInvoice = readWord("STRIPE_INVOICES", this.env.STRIPE_INVOICES, ["on", "off"], "off") === "on";
-    return openCheckout({ db: this.env.DB, stripe }, readTariff(this.env), order, hasInvoice);
+    return openCheckout({ db: this.env.DB, stripe }, readTariff(this.env), order, makesInvoices(this.env));
   }
 
   async changeTopUp(order: TopUpOrder, by: Actor, wallets?: PaymentObjects): Promise<TopUpAnswer> {

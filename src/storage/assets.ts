@@ -166,12 +166,6 @@ export const openAsset = (bucket: R2Bucket, key: string, range?: R2Range) => buc
 
 export const describeAsset = (bucket: R2Bucket, key: string) => bucket.head(key);
 
-/** Copies a file: a character's image must remain when its task's assets are deleted. */
-export async function copyAsset(bucket: R2Bucket, asset: Asset, to: string): Promise<void> {
-  const object = await bucket.get(asset.key);
-  if (object) await bucket.put(to, await object.arrayBuffer(), { httpMetadata: { contentType: asset.type } });
-}
-
 /** Copies a file of any size as a stream. False if it does not exist. */
 export async function copyStored(bucket: R2Bucket, from: string, to: string): Promise<boolean> {
   const object = await bucket.get(from);

@@ -274,7 +274,9 @@ export class WalletLedger {
 
   /** The same for a key. */
   async changeKeyQuota(id: string, change: QuotaChange, by: Actor): Promise<"changed" | "below_use"> {
-    const key = (await this.refresh([id]))?.keys[id];
+    await this.certain();
+    const state = await this.refresh([id]);
+    const key = state?.keys[id];
     if (!key) throw new Error("the wallet does not exist");
     const quota = changed(key.quota, change);
     const { held, owed } = this.#store.book.sums(id);
@@ -284,7 +286,7 @@ export class WalletLedger {
     if (quota !== null) this.#lowered = { key, quota: (key.quota = Math.min(quota, before ?? quota)) };
     try {
       const written = await grants
-        .setKeyQuota(this.#db, id, quota, this.#log(id, by, before, quota))
+        .setKeyQuota(this.#db, id, quota, state.revision, this.#log(id, by, before, quota))
         .finally(() => (this.#lowered = undefined));
       key.quota = written ? quota : before;
       this.#store.save();

@@ -248,10 +248,11 @@ export class WalletObject extends DurableObject<Env> {
   /** Sets the budget of the account or of one of its keys; null removes it. Amounts already spent in its window count. */
   changeBudget(id: string, budget: Budget | null, by: Actor = gateway): Promise<void> {
     return this.#ledger.inTurn(async () => {
+      const { revision = 0 } = (await this.#ledger.certain()) ?? {};
       const state = await this.#ledger.refresh(id === this.#accountId ? [] : [id]);
       const before = factsOf(id === this.#accountId ? state?.budget : state?.keys[id]?.budget);
       const act = { act: "budget_changed", target: id, before, after: factsOf(budget) } as const;
-      if (!(await setBudget(this.env.DB, id, budget, { accountId: this.#accountId, by, act })))
+      if (!(await setBudget(this.env.DB, id, budget, revision, { accountId: this.#accountId, by, act })))
         throw new Error("the wallet does not exist");
       // With all known keys: rows that were read before keys had owners do not name them.
       await this.#ledger.refresh(id === this.#accountId ? [] : [id, ...Object.keys(this.#store.state?.keys ?? {})]);

@@ -169,6 +169,7 @@ test("an answer whose line cannot be written is lost, asked for again, and charg
 test("answers that are longer than a row of the storage are asked for once, charged once, and whole in the results", async () => {
   const account = await newAccount();
   const upstream = Object.getPrototypeOf(env.SANDBOX) as Fetcher;
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object below
   const original = upstream.fetch;
   // Two bytes of UTF-8 and half of a pair at each end of a part.
   const contents: Record<string, string> = { long: "a" + "🦊é".repeat(1_000_000), short: "b", "too long": "c".repeat(9_000_000) };

@@ -7,12 +7,13 @@ import * as fc from "fast-check";
 import { unzipSync } from "fflate";
 import worker from "../../src/worker.ts";
 import { BatchObject } from "../../src/api/batches/object.ts";
+import { BatchRun } from "../../src/api/batches/run.ts";
 import { BatchStore } from "../../src/api/batches/state.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { buckets, origin, setDestination } from "../support/bucket.ts";
 import { begin, forget, images, line, lines, openTasks, price, readResults, run, show, stubOf, wake } from "../support/batches.ts";
-import { bindings, failOnce } from "../support/faults.ts";
+import { bindings, crash, failOnce } from "../support/faults.ts";
 import { toObjectId } from "../../src/base/ids.ts";
 import {
   alarm,
@@ -582,6 +583,21 @@ test("cancelling: nothing new begins, queued tasks are cancelled, the rest fails
   expect((await readBalance(account)).used).toBeCloseTo(price);
 });
 
+test("a batch whose object crashes right after it was cancelled cancels its queued tasks all the same", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(3), concurrency: 2 });
+  await wake(id);
+  await wake(id);
+  expect(await openTasks(account)).toHaveLength(2);
+  failOnce(BatchRun.prototype as never, "cancelQueued");
+  expect((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
+  await crash(stubOf(id));
+  await wake(id);
+  expect(await openTasks(account)).toEqual([]);
+  expect(await run(account, id)).toMatchObject({ status: "cancelled", counts: { completed: 0, failed: 3 } });
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
+});
+
 test("the object loses its memory at every step: each line is made and charged once", async () => {
   const account = await newAccount();
   const word = unique();
@@ -600,6 +616,28 @@ test("the object loses its memory at every step: each line is made and charged o
   expect((await readBalance(account)).used).toBeCloseTo(40 * price);
   for (let at = 0; at < 40; at++)
     expect((await upstreamCalls(`${word} ${at}.`)).filter((name) => name === "start").length).toBeLessThanOrEqual(1);
+});
+
+test("a task that does not answer after a crash of the batch's object leaves no line of the others uncounted", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(3) });
+  await wake(id);
+  await wake(id);
+  failOnce(BatchObject.prototype as never, "lineEnded", false, 3);
+  for (const task of await openTasks(account)) await finish(account, task);
+  await crash(stubOf(id));
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object below
+  const original = TaskObject.prototype.lineReport;
+  let asked = 0;
+  vi.spyOn(TaskObject.prototype, "lineReport").mockImplementation(async function (this: TaskObject, account) {
+    if (asked++ === 0) throw new Error("scripted fault");
+    await scheduler.wait(100);
+    return original.call(this, account);
+  });
+  await wake(id);
+  await scheduler.wait(20);
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 3 } });
 });
 
 test("lost answers of tasks and lost reports of their ends make nothing twice", async () => {

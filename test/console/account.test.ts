@@ -179,6 +179,51 @@ test("an e-mail greets a user whose address is verified, and its link is a butto
   expect([href.replaceAll("&amp;", "&"), label]).toEqual([linkIn(emails.at(-1)).href, subject]);
 });
 
+test("a new password and a new address end the links that were mailed before", async () => {
+  const { emails, vars } = mailbox();
+  const browser = new Browser(vars);
+  const email = await browser.signUp();
+  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
+  const askLink = async (address: string) => {
+    await new Browser(vars).ask("/console/forgot", { email: address });
+    expect(emails.at(-1)!.to).toBe(address);
+    return linkIn(emails.at(-1)).searchParams.get("token")!;
+  };
+  const reset = async (token: string) =>
+    (await new Browser(vars).ask("/console/reset", { token, password: "a stranger's horse" })).headers.get("location");
+  const [first, second] = [await askLink(email), await askLink(email)];
+  const form = { token: second, password: "another horse battery" };
+  expect((await new Browser(vars).ask("/console/reset", form)).status).toBe(303);
+  expect(await reset(first)).toBeNull();
+  expect((await browser.ask("/console/sign-in", { email, password: form.password })).status).toBe(303);
+  const third = await askLink(email);
+  const change = { old: form.password, new: "a third horse battery" };
+  expect((await browser.ask("/console/account/password", change)).headers.get("location")).toBe("/console/account?done=password");
+  expect(await reset(third)).toBeNull();
+  const fourth = await askLink(email);
+  const moved = `moved-${crypto.randomUUID()}@example.com`;
+  await browser.ask("/console/account/email", { email: moved });
+  const { to, text } = emails.at(-1)!;
+  expect(to).toBe(moved);
+  // The new address may be a stranger's, who gets no words of the user.
+  expect(text).not.toContain("person");
+  await browser.ask("/console/confirm", { token: linkIn(emails.at(-1)).searchParams.get("token")! });
+  expect(await reset(fourth)).toBeNull();
+  expect(await reset(await askLink(moved))).toBe("/console/sign-in?done=reset");
+});
+
+test("one address gets five links of a kind an hour, from however many networks they are asked for", async () => {
+  const { emails, vars } = mailbox();
+  const browser = new Browser(vars);
+  const email = await browser.signUp();
+  const ask = (address: string) => new Browser(vars).ask("/console/forgot", { email: address });
+  for (let attempt = 0; attempt < 5; attempt++) await ask(email);
+  expect(emails).toHaveLength(6);
+  const [known, unknown] = [await ask(email), await ask(`no-${email}`)];
+  expect([known.status, await known.text()]).toEqual([200, await unknown.text()]);
+  expect(emails).toHaveLength(6);
+});
+
 test("reset e-mails are limited to five an hour", async () => {
   const { vars } = mailbox();
   const browser = new Browser(vars);

@@ -32,7 +32,8 @@ export class Browser {
   async #send(request: Request): Promise<Response> {
     const ctx = createExecutionContext();
     const { DB } = toEnv(this.#gatewayVars);
-    const AUTH = answerCalls({ ...env, ...this.#vars }, (work) => ctx.waitUntil(work));
+    const mails: Promise<unknown>[] = [];
+    const AUTH = answerCalls({ ...env, ...this.#vars }, (work) => mails.push(work));
     const CONSOLE: Env["CONSOLE"] = {
       open: async (asked, api, receive) =>
         pages.fetch(asked, { ...env, DB, ...this.#vars, AUTH, API: api, ...(receive && { RECEIVE: receive }) }, ctx),
@@ -40,7 +41,10 @@ export class Browser {
       mailLowBalance: (low) => mailLowBalance({ ...env, ...this.#vars }, low),
       mailTopUp: (pause) => mailTopUp({ ...env, ...this.#vars }, pause),
     };
-    return gateway.fetch(request, { ...toEnv({ ...this.#gatewayVars, CONSOLE }), DB }, ctx);
+    const answer = await gateway.fetch(request, { ...toEnv({ ...this.#gatewayVars, CONSOLE }), DB }, ctx);
+    // Sent after the answer.
+    await Promise.allSettled(mails);
+    return answer;
   }
 
   /** Requests a page or sends a form (JSON if it is a string) from origin `from`. Redirects are not followed. */

@@ -95,6 +95,40 @@ test("the mail of an invitation has its link, in the language of who invites; wi
   expect(new Set(Object.values(subjects)).size).toBe(4);
 });
 
+test("a name with line breaks makes no paragraph and no link of its own in the mail of an invitation, and mails are limited", async () => {
+  const owner = await newUser();
+  const sent: { to: string; subject: string; text: string; html: string }[] = [];
+  const MAIL = { send: async (mail: (typeof sent)[0]) => (sent.push(mail), { messageId: "1" }) } as unknown as SendEmail;
+  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
+  expect((await browser.ask("/console/sign-in", { email: owner.email, password })).status).toBe(303);
+  const name = "Acme\r\n\r\nhttps://evil.example/\n\nBcc: all@example.com";
+  expect((await browser.ask("/console/members/name", { "account-name": name })).status).toBe(303);
+  const invite = (email: string) => browser.ask("/console/members/invite", { email, role: "member" });
+  const email = `${unique()}@example.com`;
+  for (let attempt = 0; attempt < 5; attempt++) expect((await invite(email)).status).toBe(200);
+  const [{ subject, text, html } = { subject: "", text: "", html: "" }] = sent;
+  expect(subject).toBe("Invitation to Acme https://evil.example/ Bcc: all@example.com at gateway.example");
+  expect(text.split("\n\n")).toHaveLength(3);
+  expect(html).not.toContain('href="https://evil.example');
+  // The address has had five; another account is refused, too, and the link of the last mail goes on working.
+  const refused = await invite(email);
+  expect([refused.status, await refused.text()]).toEqual([429, expect.stringContaining("Too many invitations by mail")]);
+  const page = await browser.read("/console/members/invitations");
+  const [, id = ""] = /invitations\/(minv_\w+)\/again/.exec(page) ?? [];
+  expect((await browser.ask(`/console/members/invitations/${id}/again`, {})).status).toBe(429);
+  expect(sent).toHaveLength(5);
+  expect((await new Browser().ask(`/console/join?invitation=${tokenIn(sent.at(-1)!.text)}`)).headers.get("location")).toContain("sign-up");
+  expect((await new Browser().ask(`/console/sign-up?invitation=${tokenIn(sent.at(-1)!.text)}`)).status).toBe(200);
+  for (let count = 0; count < 95; count++) {
+    const answer = await invite(`${unique()}@example.com`);
+    if (answer.status === 429) break;
+  }
+  expect(sent.length).toBeGreaterThan(95);
+  expect((await invite(`${unique()}@example.com`)).status).toBe(429);
+  pass(3_600_000);
+  expect((await invite(email)).status).toBe(200);
+});
+
 test("an invitation works once, for its address, and until it ends or is withdrawn", async () => {
   const owner = await newUser();
   const email = `${unique()}@example.com`;

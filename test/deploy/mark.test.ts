@@ -19,9 +19,9 @@ const addDatabase = async (table: string) => {
   await cloud.runtime.query(id, `CREATE TABLE ${table} (id TEXT)`);
   return id;
 };
-const addWorker = (deployment?: string) =>
+const addWorker = (deployment?: string, name = "gateway") =>
   cloud.account.upload(
-    "gateway",
+    name,
     [],
     { main_module: "worker.js", bindings: deployment === undefined ? [] : [{ type: "plain_text", name: "DEPLOYMENT", text: deployment }] },
     true,
@@ -72,6 +72,8 @@ test("a marked deployment is destroyed without state on this machine", async () 
   const id = await addDatabase("wallet");
   await cloud.runtime.query(id, "CREATE TABLE api_key (id TEXT)");
   addWorker("gateway");
+  // One that only an option deploys.
+  addWorker("gateway", "gateway-payments");
   addQueue();
   const { code, output } = await cloud.npm("destroy", ["--yes", "gateway"]);
   expect([code, output]).toEqual([0, expect.stringContaining("gateway is gone")]);

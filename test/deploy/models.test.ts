@@ -29,17 +29,21 @@ const entries = async () =>
 test("a file that is no entry stops the deployment before anything is changed", async () => {
   await write("house.json", "[]");
   const { code, output } = await deploy(["--yes"]);
-  expect([code, output]).toEqual([1, expect.stringContaining("models/house.json is not a JSON object.\n→ Correct the file.")]);
+  expect([code, output]).toEqual([
+    1,
+    expect.stringContaining("models/house.json is not a JSON object.\n→ Correct it, and run the same command again."),
+  ]);
   expect(cloud.account.names()).toEqual([]);
 });
 
 test("the plan names the models; they and the variables of earlier releases are stored", async () => {
   await write("house.json", text);
   await write("note.txt", "not a model");
-  const variables = { PRICES: JSON.stringify({ "imgA-4": { image: 50_000 } }), ROUTES: JSON.stringify({ "vidD-02": [] }) };
-  const plan = await deploy(["--dry-run"], variables);
+  const variables = { PRICES: JSON.stringify({ "imgA-4": { image: 50_000 } }) };
+  await writeFile(join(cloud.checkout, "old.env"), `ROUTES='${JSON.stringify({ "vidD-02": [] })}'\n`);
+  const plan = await deploy(["--dry-run", "--secrets", "old.env"], variables);
   expect([plan.code, plan.output]).toEqual([0, expect.stringContaining("store the models house")]);
-  const { code, output } = await deploy(["--yes"], variables);
+  const { code, output } = await deploy(["--yes", "--secrets", "old.env"], variables);
   expect([code, output]).toEqual([0, expect.stringContaining("store 1 model of the folder models")]);
   expect(output).toContain("move ROUTES and PRICES to the catalogue: vidD-02, imgA-4; take them out");
   expect(output).not.toContain("Warning");

@@ -1,6 +1,6 @@
 /** Deployments with all options: a domain, bindings, provider keys, no sandbox; and options are kept for the next run. */
 
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newTestChain } from "../../scripts/support/test-chain.ts";
@@ -109,7 +109,8 @@ test("options apply to later runs until they are removed, and secrets stay set",
   expect(back.output).toContain("create the Worker gateway-sandbox");
   expect(back.output).toContain("take the domain api.example.com away from gateway");
   expect(back.output).toMatch(/providers: openai, cloudflare;/);
-  const less = await cloud.npm("deploy", ["--dry-run", "--without", "sandbox,mcp"]);
+  const less = await cloud.npm("deploy", ["--dry-run", "--without", "sandbox,mcp"], { STRIPE_SECRET_KEY: "rk_live_of_the_operator" });
+  expect(less.output).toContain("Not used, because the Worker that reads it is left out: STRIPE_SECRET_KEY.");
   expect([less.code, less.output]).toEqual([0, expect.stringContaining("gateway-mcp is left out, and stays on the account without use")]);
   expect(less.output).toContain("`npx wrangler delete --name gateway-mcp` removes it.");
   const elsewhere = await cloud.npm("deploy", ["--dry-run", "--jurisdiction", "us"]);
@@ -124,12 +125,18 @@ test("options apply to later runs until they are removed, and secrets stay set",
 test("an upgrade from a machine without local state does not change accounts and secrets, and the domain can be given back", async () => {
   const before = cloud.account.snapshot() as { workers: { name: string }[] };
   await rm(join(cloud.checkout, ".deploy"), { recursive: true });
+  await mkdir(join(cloud.checkout, "models"));
+  await writeFile(join(cloud.checkout, "models/house.json"), "{}");
   const kept = ["--mail-from", "gateway@example.com", "--marks", "cn"];
   const args = ["--domain", "none", "--with", "ai,media,email", ...kept, "--without", "sandbox"];
   const outside = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args]);
   expect([outside.code, outside.output]).toEqual([1, expect.stringContaining("→ Give --jurisdiction eu")]);
   const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args, "--jurisdiction", "eu"]);
-  expect([code, output]).toEqual([0, expect.stringContaining("ADMIN_TOKEN is not set on this machine")]);
+  expect([code, output]).toEqual([0, expect.stringContaining("up at https://gateway.acme.workers.dev. ADMIN_TOKEN is not set")]);
+  expect(
+    output.match(/which leaves out storing models\. Set it in the environment; if it is lost, `npm run deploy -- --rotate/g),
+  ).toHaveLength(2);
+  expect(output).not.toContain("store the models");
   expect(output).not.toContain("API_KEY=");
   expect(output).toContain("gateway is on Acme already, and was not deployed from here: this upgrades it");
   // Links in mails lead to the address that is left.

@@ -1,6 +1,6 @@
 /** Each missing precondition of a deployment gives a message with a remedy and without a link, and nothing is changed. */
 
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { accountId, type Shortcomings, token } from "./account.ts";
@@ -133,13 +133,44 @@ const cases: Record<string, Case> = {
   },
   "alerts to an address without e-mail": {
     args: ["--secrets", "mail.env"],
-    reason: "ALERT_MAIL needs e-mail: --with email --mail-from ADDRESS: its alerts would be lost.",
-    remedy: "remove the receiver",
+    reason: "ALERT_MAIL needs e-mail: --with email --mail-from ADDRESS",
+    remedy: "or remove what needs it",
   },
   "alerts to a webhook without a secret": {
     variables: { ALERT_WEBHOOK: "https://pager.example/alerts" },
-    reason: "ALERT_WEBHOOK needs the secret ALERT_SIGNING_SECRET: its alerts would be lost.",
-    remedy: "Add what is missing",
+    reason: "ALERT_WEBHOOK needs the secret ALERT_SIGNING_SECRET",
+    remedy: "Add or correct it",
+  },
+  "wrong values of variables, each at its Worker": {
+    args: ["--secrets", "values.env"],
+    reason: `The variable SIGNUP must be one of open, invite, closed
+The variable LEDGER_DAYS must be from 9 to 365: records of tasks are kept for a week, daily sums for thirteen months
+The variable ALERT_WEBHOOK must be an http(s) address
+The variable ALERT_SIGNING_SECRET must be whsec_ and Base64
+The variable MAX_OPEN_TASKS must be a whole number from 1 to 999999999`,
+    remedy: "docs/configuration.md",
+  },
+  "one half of a login": {
+    variables: { GITHUB_CLIENT_ID: "id-of-github-app" },
+    reason: "The secret GITHUB_CLIENT_SECRET is missing beside the other one of its login",
+    remedy: "or remove what needs it",
+  },
+  "payments that would be credited a day later": {
+    args: ["--with", "payments"],
+    variables: { STRIPE_SECRET_KEY: "rk_live_of_the_operator" },
+    reason: "--with payments needs the secret STRIPE_WEBHOOK_SECRET",
+    remedy: "Add or correct it",
+  },
+  "payments without a price for tokens": {
+    args: ["--with", "payments", "--secrets", "tokens.env"],
+    variables: { STRIPE_SECRET_KEY: "rk_live_of_the_operator", STRIPE_WEBHOOK_SECRET: "whsec_of_the_operator" },
+    reason: "The variable TOKENS_PER_USD must be a whole number",
+    remedy: "Add or correct it",
+  },
+  "routes of an earlier release that cannot be read": {
+    args: ["--secrets", "routes.env"],
+    reason: "ROUTES is not a table.",
+    remedy: "Correct it, and run the same command again.",
   },
   "a rotation of nothing": { args: ["--rotate", "EVERYTHING"], reason: '--rotate does not know "EVERYTHING".', remedy: "AUTH_SECRET" },
   "a rotation of a secret that is not set": {
@@ -152,6 +183,12 @@ const cases: Record<string, Case> = {
     variables: { FAL_KEY: "another" },
     reason: "FAL_KEY is set by your file or environment",
     remedy: "FAL_KEY_OLD",
+  },
+  "a rotation of a secret of which only one is accepted": {
+    args: ["--rotate", "GITHUB_CLIENT_SECRET"],
+    variables: { GITHUB_CLIENT_SECRET: "another" },
+    reason: "GITHUB_CLIENT_SECRET is set by your file or environment",
+    remedy: "Replace it there, and run npm run deploy.",
   },
   "an unknown option": { args: ["--regoin", "weur"], reason: "--regoin", remedy: "--help" },
   "an option without dashes": { args: ["staging"], reason: "Unexpected argument 'staging'.", remedy: "npm run deploy -- --env staging" },
@@ -185,6 +222,10 @@ beforeAll(async () => {
   await writeFile(join(cloud.checkout, "wrong.env"), "OPENAI_KEY=sk-x\n");
   await writeFile(join(cloud.checkout, "cut.env"), "OPENAI_API_KEY='a#b' # quoted\nBALANCE_UNIT=CNY # a comment\nFAL_KEY=ab#cd\n");
   await writeFile(join(cloud.checkout, "mail.env"), "ALERT_MAIL=operator@example.com\n");
+  const wrong = "MAX_OPEN_TASKS=many\nSIGNUP=everyone\nLEDGER_DAYS=8\nALERT_WEBHOOK=pager.example\nALERT_SIGNING_SECRET=whsec_no-base64\n";
+  await writeFile(join(cloud.checkout, "values.env"), wrong);
+  await writeFile(join(cloud.checkout, "tokens.env"), "BALANCE_UNIT=TOKENS\n");
+  await writeFile(join(cloud.checkout, "routes.env"), "ROUTES=[]\n");
 });
 
 test.each(Object.entries(cases))("%s", async (_, { settings, args = [], variables, reason, remedy }) => {
@@ -209,6 +250,22 @@ test("an account beyond the API's first page is found", async () => {
   cloud.account.settings.accounts = manyAccounts;
   const { code, output } = await cloud.npm("deploy", ["--dry-run"], { CLOUDFLARE_ACCOUNT_ID: accountId });
   expect([code, output]).toEqual([0, expect.stringContaining("account: Acme")]);
+});
+
+test("a stored state that cannot be read is named by both commands", async () => {
+  const folder = join(cloud.checkout, ".deploy/gateway");
+  await mkdir(folder, { recursive: true });
+  for (const text of ["{", JSON.stringify({ account: accountId, choices: { with: ["later"] }, deployed: {}, isWelcomed: true })]) {
+    await writeFile(join(folder, "state.json"), text);
+    for (const [script, args] of [
+      ["deploy", ["--yes"]],
+      ["destroy", ["--yes", "gateway"]],
+    ] as const) {
+      const { code, output } = await cloud.npm(script, [...args]);
+      expect([code, output]).toEqual([1, expect.stringContaining(".deploy/gateway/state.json is damaged, or of a release that knows")]);
+    }
+  }
+  await rm(folder, { recursive: true });
 });
 
 test("both commands print their options", async () => {

@@ -93,6 +93,12 @@ test("the operator's token, the sessions' secret, and no value in a log", async 
   expect(unknown).toEqual([]);
 }, 300_000);
 
+test("without a terminal a secret of which only one is accepted is set by a deployment", async () => {
+  secretsOf("gateway-console").set("GITHUB_CLIENT_SECRET", "present");
+  const { code, output } = await rotate("GITHUB_CLIENT_SECRET");
+  expect([code, output]).toEqual([1, expect.stringContaining("→ Set GITHUB_CLIENT_SECRET in the environment, and run npm run deploy.")]);
+});
+
 test("a value in the file for a secret that was rotated stops the deployment: it would not be used", async () => {
   const { code, output } = await cloud.npm("deploy", ["--yes"], { ASSET_SIGNING_SECRET: "a value of twenty-four characters" });
   expect([code, output]).toEqual([1, expect.stringContaining("ASSET_SIGNING_SECRET was rotated since")]);

@@ -90,13 +90,15 @@ test("a failed task ends with an error result, a cancelled one as cancelled", as
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.error.code).toBe("content_policy_violation");
 });
 
-test.each(["tasks/get", "tasks/cancel", "tasks/update"])("%s of another account's task is an error", async (method) => {
+test.each(["tasks/get", "tasks/cancel", "tasks/update"])("%s of another account's task, or of no id, is an error", async (method) => {
   const account = await newAccount();
-  const params = { taskId: "task_unknown", _meta: envelope };
-  const { body } = await call("/mcp", {
-    key: account.key,
-    body: { jsonrpc: "2.0", id: 1, method, params },
-    headers: headersFor(method, "task_unknown"),
-  });
-  expect(body).toMatchObject({ id: 1, error: { code: -32_602, message: expect.stringContaining("task_not_found") } });
+  for (const taskId of ["task_unknown", "."]) {
+    const params = { taskId, _meta: envelope };
+    const { body } = await call("/mcp", {
+      key: account.key,
+      body: { jsonrpc: "2.0", id: 1, method, params },
+      headers: headersFor(method, taskId),
+    });
+    expect(body).toMatchObject({ id: 1, error: { code: -32_602, message: expect.stringContaining("task_not_found") } });
+  }
 });

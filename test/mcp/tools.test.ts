@@ -290,6 +290,9 @@ test("errors name each field, its allowed values, and the next step", async () =
   expect(await error("wait_for_task", { task_id: "task_unknown", wait: 51 })).toContain(
     "wait must be a whole number of seconds from 0 to 50",
   );
+  // Half of a surrogate pair is in no URL, and a dot is another path.
+  for (const task_id of [".", "..", "\ud800"])
+    for (const tool of ["get_task", "cancel_task"]) expect(await error(tool, { task_id })).toContain("task_not_found");
   expect(await error("remix_video", { task_id: "task_unknown", model: "vidA-2", prompt: "a" })).toContain("- task_id: ");
   await expect(client.callTool({ name: "generate_song", arguments: {} })).rejects.toThrow(
     "Unknown tool: generate_song. There are list_models,",

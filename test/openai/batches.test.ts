@@ -237,7 +237,8 @@ test("lines that cannot be converted are named, and nothing begins", async () =>
   expect(await ask([line("a")], { endpoint: "/v1/embeddings" })).toEqual([400, "endpoint", expect.any(String)]);
   expect(await ask([line("a")], { completion_window: "1h" })).toEqual([400, "completion_window", expect.any(String)]);
   expect(await ask([line("a")], { metadata: { a: 1 } })).toEqual([400, "metadata.a", expect.any(String)]);
-  expect((await create(account, "file_none")).body.error).toMatchObject({ param: "input_file_id" });
+  for (const unknown of ["file_none", "", "..", "\ud800"])
+    expect((await create(account, unknown)).body.error).toMatchObject({ param: "input_file_id" });
   expect((await call(`${v1}/batches`, { key: account.key })).body.data).toEqual([]);
   expect((await call(`${v1}/files`, { body: undefined })).status).toBe(401);
 });

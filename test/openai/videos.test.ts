@@ -176,6 +176,30 @@ test("an image as a URL, as a data URI, or as a file of a form is the first fram
   expect([byId.status, byId.body.error.param]).toEqual([400, "input_reference"]);
 });
 
+test("an image of a form is used or refused, never ignored", async () => {
+  const account = await newAccount();
+  const image_url = "https://pictures.example/a.png";
+  const refused = async (path: string, fields: Parameters<typeof form>[0]) => {
+    const { status, body } = await call(`${v1}${path}`, { key: account.key, ...(await form({ prompt: "x", ...fields })) });
+    return [status, body.error?.param];
+  };
+  const file = new Blob([png(64)]);
+  expect(await refused("/videos", { input_reference: image_url })).toEqual([400, "input_reference"]);
+  expect(await refused("/videos", { input_reference: file, "input_reference[image_url]": image_url })).toEqual([400, "input_reference"]);
+  expect(await refused("/images/edits", { image: file, "image[]": image_url })).toEqual([400, "image"]);
+  expect(await taskIds(account)).toEqual([]);
+});
+
+test("a name that no URL can contain is unknown, as any other", async () => {
+  const account = await newAccount();
+  const { status, body } = await create(account, {
+    model: "\ud800",
+    prompt: "x",
+    input_reference: { image_url: "https://a.example/a.png" },
+  });
+  expect([status, body.error.param]).toEqual([404, "model"]);
+});
+
 test("the first frame of an operator's model is where the model whose body it has takes it", async () => {
   const account = await newAccount();
   const put = (id: string, body: string) =>

@@ -401,7 +401,7 @@ function stopReports(): () => Promise<void> {
 
 test.each([
   ["the consumer crashes: they are collected again under other names, and deleted with the others", false, 2],
-  ["consumer and object crash: they are collected again under the same names", true, 1],
+  ["consumer and object crash: they are collected again under other names, and deleted with the others", true, 2],
 ])("after the assets were stored %s", async (_, isObjectToo, files) => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
@@ -599,7 +599,7 @@ test("finished work whose object crashed before its message arrived is collected
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("after a crash two consumers have one lease: files that the second stores after the task was deleted are deleted too", async () => {
+test("after a crash two consumers collect: files that the second stores after the task was deleted are deleted too", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, cancels: [503] }); // its outputs can still be fetched
@@ -616,6 +616,36 @@ test("after a crash two consumers have one lease: files that the second stores a
   await perform(work!, env, object);
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });
+
+test.each(["before", "after"])(
+  "after a crash two consumers collect, and one stores %s the other: the files are those of the result",
+  async (when) => {
+    const account = await newAccount();
+    const vars = { MARKS: "sign" }; // no two signatures are the same
+    const prompt = unique();
+    await script({ match: prompt, cancels: [503] }); // its outputs can still be fetched
+    const id = await submit(account, path, image(prompt));
+    await deliver(id);
+    await pass(id, 2);
+    const work = await openStub(id).claim();
+    const object = { holdsLease: async () => true, report: async (lease: string, step: StepOutcome) => openStub(id).report(lease, step) };
+    const collect = () => perform(work!, { ...(env as Env), ...vars }, object);
+    await crash(openStub(id));
+    const other = (await openStub(id).claim())!;
+    expect(other.step).toBe("collect");
+    if (when === "before") await collect();
+    await perform(other, { ...(env as Env), ...vars }, object);
+    if (when === "after") await collect();
+    const { result } = await runInDurableObject(openStub(id), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
+    const [asset] = result?.kind === "images" ? result.images : [];
+    const bytes = await (await env.ASSETS.get(asset!.key))!.arrayBuffer();
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toBase64({ alphabet: "base64url", omitPadding: true });
+    expect(asset!.credentials).toBe("gateway");
+    expect(digest).toBe(asset!.digest);
+    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
+    expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toHaveLength(1);
+  },
+);
 
 test("after the settlement and before its answer: settling again charges nothing", async () => {
   const account = await newAccount();

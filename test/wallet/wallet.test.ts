@@ -259,6 +259,31 @@ test("a hundred settled entries are written at once", async () => {
   ).toEqual([{ charged: 4_000, returned: 6_000, completed: 100, failed: 0 }]);
 });
 
+test.each([
+  ["quota", (wallet, id, amount) => wallet.changeQuota(id, { quota: amount })],
+  ["budget", (wallet, id, amount) => wallet.changeBudget(id, { amount, window: "day" })],
+] as [string, (wallet: ReturnType<typeof openWallet>, id: string, amount: number) => Promise<unknown>][])(
+  "a change of a key's %s that arrives after a later one has no effect",
+  async (column, change) => {
+    const account = await newAccount(1);
+    const wallet = openWallet(account);
+    await wallet.balances([account.keyId]);
+    const late: (() => Promise<unknown>)[] = [];
+    const database = bindings.database();
+    const original = database["batch"]!;
+    vi.spyOn(database, "batch").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+      const isChange = (values[0] as { statement: string }[])[0]!.statement.startsWith(`UPDATE wallet SET ${column}`);
+      if (!isChange || late.push(() => original.apply(this, values)) > 1) return original.apply(this, values);
+      throw new Error("scripted fault"); // it is on its way
+    });
+    expect(await change(wallet, account.keyId, 900).catch(String)).toContain("scripted fault");
+    await change(wallet, account.keyId, 500);
+    await late[0]!();
+    expect(await env.DB.prepare(`SELECT ${column} AS amount FROM wallet WHERE id = ?1`).bind(account.keyId).first("amount")).toBe(500);
+    expect(await wallet.reserve(newCharge(account), 501, {})).toMatchObject({ answer: column === "quota" ? "insufficient" : "budget" });
+  },
+);
+
 test("a quota can be raised, and lowered to the used and held amount but not below", async () => {
   const account = await newAccount(1);
   const wallet = openWallet(account);

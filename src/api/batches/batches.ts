@@ -10,6 +10,7 @@ import { findDestination } from "../../db/destinations.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
 import { batchInput, batchPrefix, openAsset, removeAssets, removeUnder, storeBytes } from "../../storage/assets.ts";
 import { copyFile } from "../submissions/files.ts";
+import { checkKey } from "../submissions/idempotency.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
 import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
@@ -44,7 +45,8 @@ export async function createBatch(c: AppContext): Promise<Response> {
     violations.push({ param: "input_file", rule: "one_of_required", values: { fields: "input_file, requests" } });
   refuse(violations);
 
-  const key = readKey(c);
+  const key = c.req.header("idempotency-key");
+  if (key !== undefined) checkKey(key);
   const objectId =
     key === undefined ? env.BATCHES.newUniqueId() : env.BATCHES.idFromName(await sha256Hex(["batch", accountId, key].join("\n")));
   const id = toBatchId(objectId);
@@ -125,12 +127,6 @@ async function readDelivery(
 function readOrigin(c: AppContext): OpenAiOrigin | undefined {
   const origin = isOpenAi(c.req.raw) ? c.req.header("x-batch-origin") : undefined;
   return origin === undefined ? undefined : (JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(origin))) as OpenAiOrigin);
-}
-
-function readKey(c: AppContext): string | undefined {
-  const key = c.req.header("idempotency-key");
-  if (key !== undefined && !/^[\x20-\x7e]{1,255}$/.test(key)) throw invalid("Idempotency-Key", "bad_idempotency_key");
-  return key;
 }
 
 async function findInput(c: AppContext, id: string): Promise<StoredFile> {

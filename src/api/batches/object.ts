@@ -15,7 +15,7 @@ import { Checking } from "./checking.ts";
 import { BatchInput } from "./input.ts";
 import { resultBytes, storeResults } from "./results.ts";
 import { BatchRun, findCaller, retryMs } from "./run.ts";
-import { type Batch, BatchStore, type BatchTerms, type LineFault, pageLines } from "./state.ts";
+import { type Batch, BatchStore, type BatchTerms, pageLines } from "./state.ts";
 import { type BatchView, toView } from "./view.ts";
 
 /** Ended batches are kept as long as the records of tasks. */
@@ -233,15 +233,13 @@ export class BatchObject extends DurableObject<Env> {
     if (!checked) return this.ctx.storage.setAlarm(Date.now());
     this.#checking = undefined;
     const { total, price, isPartial, faults } = checked;
-    if (price === undefined) return this.#fail(faults);
+    if (price === undefined) {
+      // No line could be read.
+      this.#store.clear();
+      return this.#end({ ...this.#store.current, status: "failed", errors: faults });
+    }
     this.#store.write({ ...this.#store.current, status: "in_progress", total, expected: isPartial ? undefined : price });
     await this.ctx.storage.setAlarm(Date.now());
-  }
-
-  /** No line could be read. */
-  #fail(errors: LineFault[]): Promise<void> {
-    this.#store.clear();
-    return this.#end({ ...this.#store.current, status: "failed", errors });
   }
 
   // The end

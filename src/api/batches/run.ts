@@ -1,7 +1,7 @@
 /** The run of a batch: begins lines while there is room, money and balance for them, and notes how they end. */
 
 import { ApiError } from "../../base/errors.ts";
-import { lanes } from "../../base/concurrency.ts";
+import { inLanes, lanes } from "../../base/concurrency.ts";
 import { isChatId, newChatId, toObjectId, toTaskId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
 import { type Caller, findCallerByHash, findCallerById } from "../../db/callers.ts";
@@ -71,6 +71,8 @@ export class BatchRun {
   async resume(): Promise<void> {
     const lines = await this.load();
     await this.#askOverdue(lines);
+    // After a crash, and for tasks that were being made when the batch was cancelled.
+    if (this.#store.current.stop === "cancelled") await this.cancelQueued();
     await this.#chats.settle(({ n }) => this.#store.hasLine(n));
     this.#pump();
     await this.#pumping;
@@ -129,16 +131,12 @@ export class BatchRun {
       });
     }
     const lines = new OpenLines(next, sums);
-    const left = asked.values();
-    const ask = async () => {
-      for (const { n, taskId, price } of left) {
-        const report = await this.#askTask(batch.terms, taskId);
-        if (report === "open") lines.open.set(n, { price, since: Date.now() });
-        else if (report === null) lines.putBack(n);
-        else this.#endWithTask(lines, n, taskId, report);
-      }
-    };
-    await Promise.all(Array.from({ length: lanes }, ask));
+    await inLanes(asked, async ({ n, taskId, price }) => {
+      const report = await this.#askTask(batch.terms, taskId);
+      if (report === "open") lines.open.set(n, { price, since: Date.now() });
+      else if (report === null) lines.putBack(n);
+      else this.#endWithTask(lines, n, taskId, report);
+    });
     this.#lines = lines;
     return lines;
   }

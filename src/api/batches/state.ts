@@ -234,9 +234,11 @@ DELETE FROM line`,
 
   putLine({ n, status, charged, result, isDelivered }: EndedLine): void {
     const parts = Math.ceil(result.length / maxText);
-    for (let at = 0; parts > 1 && at < parts; at++)
-      this.#storage.kv.put(`result ${n} ${at}`, result.slice(at * maxText, (at + 1) * maxText));
-    const stored = parts > 1 ? JSON.stringify({ parts, ...(JSON.parse(result) as object), response: undefined }) : result;
+    let stored = result;
+    if (parts > 1) {
+      stored = JSON.stringify({ parts, ...(JSON.parse(result) as object), response: undefined });
+      for (let at = 0; at < parts; at++) this.#storage.kv.put(`result ${n} ${at}`, result.slice(at * maxText, (at + 1) * maxText));
+    }
     this.#rows("INSERT OR IGNORE INTO line VALUES (?, ?, ?, ?)", n, status, charged, stored);
     // The delivery may have ended before its task's end was reported.
     if (isDelivered) this.#rows("INSERT OR IGNORE INTO delivery VALUES (?, 'pending')", n);

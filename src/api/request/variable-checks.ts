@@ -1,6 +1,7 @@
 /** Before work is accepted, checks every variable that it needs until its end: a wrong one found later would fail work whose price is reserved. */
 
 import { chatFamilies } from "../../catalog/chat-families.ts";
+import { listWrong } from "../../base/variables.ts";
 import * as config from "../../config.ts";
 import { isOn, providerNames } from "../../providers/index.ts";
 
@@ -46,20 +47,12 @@ export function requireVariables(env: Env, work: "task" | "chat"): void {
   checked[work].add(env);
 }
 
-/** A message for each wrong variable of the gateway: its name and the allowed values, never its value. */
+/** A message for each wrong variable of the gateway. Also read by `npm run deploy`, before it deploys. */
 export function wrongVariables(env: Env): string[] {
   const addresses = providerNames.map(
     (name): Read =>
       (env) =>
         isOn(env, name),
   );
-  const messages = [...needed.task, ...needed.chat, ...addresses].flatMap((read) => {
-    try {
-      read(env);
-      return [];
-    } catch (error) {
-      return [(error as Error).message];
-    }
-  });
-  return [...new Set(messages)];
+  return [...new Set(listWrong([...needed.task, ...needed.chat, ...addresses], env))];
 }

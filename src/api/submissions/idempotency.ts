@@ -1,6 +1,6 @@
 /** `Idempotency-Key`: checking it, comparing bodies, and finding the task of an earlier request. */
 
-import { ApiError } from "../../base/errors.ts";
+import { ApiError, invalid } from "../../base/errors.ts";
 import { sha256Hex, toObjectId } from "../../base/ids.ts";
 import { fileDigest } from "../../base/file-id.ts";
 import type { LargeBody } from "../request/large-body.ts";
@@ -16,7 +16,12 @@ export interface Claim {
   fingerprint: string;
 }
 
-/** The claim of a request, or undefined without a key. Throws if the key is empty, too long or not printable ASCII. */
+/** Throws 400 if an idempotency key is empty, too long or not printable ASCII. */
+export function checkKey(key: string): void {
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalid("Idempotency-Key", "bad_idempotency_key");
+}
+
+/** The claim of a request, or undefined without a key. Throws what `checkKey` throws. */
 export async function toClaim({
   idempotencyKey: key,
   caller: { accountId, token },
@@ -24,8 +29,7 @@ export async function toClaim({
   read,
 }: Pick<SubmissionRequest, "idempotencyKey" | "caller" | "path" | "read">): Promise<Claim | undefined> {
   if (key === undefined) return undefined;
-  if (!/^[\x20-\x7e]{1,255}$/.test(key))
-    throw new ApiError("invalid_request", { violations: [{ param: "Idempotency-Key", rule: "bad_idempotency_key" }] });
+  checkKey(key);
   // A client token has separate idempotency keys: those of its account could refer to tasks that it may not see.
   const name = await sha256Hex([accountId, ...(token ? [token.id] : []), key].join("\n"));
   return { name, fingerprint: await fingerprint(path, read) };

@@ -3,7 +3,8 @@
 import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
 import { APIError } from "better-auth/api";
-import { buildPost } from "../mail.ts";
+import { countAttempt } from "../../db/attempts.ts";
+import { buildPost, mailsToOne } from "../mail.ts";
 import { isInvited, proveAddress } from "../members.ts";
 import messages from "../messages/sign-in.ts";
 import { groupRoles, signup } from "../settings.ts";
@@ -44,10 +45,12 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
   if (!AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = buildPost(env, origin);
   const sendLink = async (kind: "reset" | "confirm", { email, name, emailVerified }: Addressee, token: string) => {
+    // Dropped without a word, because the answer must not reveal that the address is known.
+    if (!(await countAttempt(env.DB, `${kind} ${email}`, mailsToOne))) return;
     const words = messages[language];
     const link = `${origin}/console/${kind}?token=${encodeURIComponent(token)}`;
-    // Whoever signs up with another person's address must not choose words of the e-mail that the other one gets.
-    const greeting = emailVerified && name ? `${words.mail_greeting.replace("{name}", () => name)}\n\n` : "";
+    // Whoever signs up with another person's address, or changes to it, must not choose words of the e-mail that the other one gets.
+    const greeting = kind === "reset" && emailVerified && name ? `${words.mail_greeting.replace("{name}", () => name)}\n\n` : "";
     const text = greeting + words[`mail_${kind}`].replace("{link}", () => link);
     await post?.({ to: email, language, subject: words[`mail_${kind}_subject`], text });
   };

@@ -38,7 +38,7 @@ export function teamPage(
   c: ConsoleContext,
   at: keyof typeof tabs,
   children: Child,
-  status: 200 | 400 = 200,
+  status: 200 | 400 | 429 = 200,
   arrangement: Omit<Arrangement, "toast"> = {},
 ) {
   const { t } = c.var;

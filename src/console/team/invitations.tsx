@@ -3,10 +3,12 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import type { Role } from "../../base/roles.ts";
+import { countAttempt } from "../../db/attempts.ts";
 import { inviteMember, listInvitations, withdrawInvitation } from "../../db/member-invitations.ts";
 import { actor, nothingHere, notYourRole, page, readForm } from "../frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { DateTime } from "../parts/date-time.tsx";
+import { buildPost, mailsToOne } from "../mail.ts";
 import { Icon } from "../parts/icon.tsx";
 import { joinLink, mailInvitation } from "./frame.tsx";
 import { linkRoles, mailRoles, maxDays, maxPeople } from "./invite-forms.tsx";
@@ -15,6 +17,8 @@ import { invitationsPage } from "./open-invitations.tsx";
 const dayMs = 86_400_000;
 /** How long an invitation by mail can be used. */
 const mailDays = 7;
+/** So many an account may send within an hour: their addresses are strangers' to the operator, who is taken for the sender. */
+const mailsOfAccount = { window: 3600, max: 100 };
 
 /** The link of a new invitation. No other page shows it. */
 function shownOnce(c: ConsoleContext, link: string, expiresAt: number, mailedTo?: string) {
@@ -62,8 +66,18 @@ async function byMail(c: ConsoleContext) {
   return send(c, email, role, () => refuse("email", t("not_invited")));
 }
 
+/** Counts an invitation by mail; false if the account or all together have sent too many. */
+const mayMail = async (c: ConsoleContext, email: string): Promise<boolean> =>
+  (await countAttempt(c.env.DB, `invitations of ${c.get("account").id}`, mailsOfAccount)) &&
+  countAttempt(c.env.DB, `invitation ${email}`, mailsToOne);
+
 /** Invites an address, in place of an earlier invitation of it, whose link ends; or refuses, if the user may not. */
 async function send(c: ConsoleContext, email: string, role: Role, refuse: () => Response | Promise<Response>) {
+  const isCounted = buildPost(c.env, new URL(c.req.url).origin) !== undefined;
+  if (isCounted && !(await mayMail(c, email))) {
+    const problem = { field: "email", label: c.var.t("email"), text: c.var.t("invitation_too_many") };
+    return invitationsPage(c, { form: "mail", problems: [problem], typed: (name) => (name === "email" ? email : "") }, 429);
+  }
   const expiresAt = Date.now() + mailDays * dayMs;
   const given = { role, email, name: null, maxUses: 1, expiresAt };
   const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.get("account").id, given);

@@ -57,7 +57,7 @@ export const Invitations = ({ c, open, isManager }: InvitationsProps) => {
   );
 };
 
-export const invitationsPage = async (c: ConsoleContext, refused?: RefusedForm) =>
+export const invitationsPage = async (c: ConsoleContext, refused?: RefusedForm, status: 200 | 400 | 429 = refused ? 400 : 200) =>
   teamPage(
     c,
     "invitations",
@@ -66,6 +66,6 @@ export const invitationsPage = async (c: ConsoleContext, refused?: RefusedForm) 
       <Invitations c={c} open={await listInvitations(c.env.DB, c.get("account").id, Date.now())} isManager />
       <InviteForms c={c} refused={refused} />
     </>,
-    refused ? 400 : 200,
+    status,
     { lead: c.var.t("invitations_lead") },
   );

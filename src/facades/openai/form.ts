@@ -81,7 +81,7 @@ interface Form {
 interface FormRules {
   /** The path of the gateway. */
   path: string;
-  /** True if the field with this name may be a file. */
+  /** True if the field with this name is a file. */
   isFile: (name: string) => boolean;
   maxFileBytes?: number;
   identify: Identify;
@@ -140,9 +140,11 @@ async function readForm(
     const limits = { boundary, maxFileSize: maxFileBytes, maxTotalSize: maxBodyBytes, maxParts: 64 };
     for await (const part of parseMultipartStream(paced(body), limits)) {
       const name = (part.name ?? "").replace(/\[\]$/, "");
-      if (!part.isFile) addField(form.fields, part);
-      else if (isFile(name)) form.files.push({ name, content: part.content });
-      else throw refuseField(c, name, "not_supported");
+      // Neither is ignored: something else would be made, and charged, than was asked for.
+      if (part.isFile && !isFile(name)) throw refuseField(c, name, "not_supported");
+      if (!part.isFile && isFile(name)) throw refuseField(c, name, "wrong_type", { expected: "file" });
+      if (part.isFile) form.files.push({ name, content: part.content });
+      else addField(form.fields, part);
     }
   } catch (error) {
     if (error instanceof MaxFileSizeExceededError || error instanceof MaxTotalSizeExceededError) throw refuse(c, 413, "form_too_large");

@@ -1,7 +1,7 @@
 /** The end of a task: its final state is written, then settled: character, money, provider, inputs, callback. Every step may be repeated. */
 
 import { logFields } from "../log-fields.ts";
-import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../../storage/assets.ts";
+import { characterPicture, copyStored, inputPrefix, removeAssets, removeUnder } from "../../storage/assets.ts";
 import { assetBaseUrl, lifeTimes, signingSecret } from "../../config.ts";
 import { signLinks, taskData } from "../answers/views.ts";
 import type { LineReport } from "../batch-line.ts";
@@ -83,7 +83,7 @@ async function stopUpstream(task: FinalTask, env: Env): Promise<EarlierWork | un
 async function keepCharacter(task: FinalTask, env: Env): Promise<void> {
   const { submission, result } = task;
   if (result?.kind !== "character" || (await isCharacterDeleted(env.DB, result.id))) return;
-  await copyAsset(env.ASSETS, result.picture, characterPicture(result.id));
+  await copyStored(env.ASSETS, result.picture.key, characterPicture(result.id)); // it remains when the task's files are deleted
   await insertCharacter(env.DB, {
     ...result,
     pictureType: result.picture.type,

@@ -31,6 +31,8 @@ export class RecordStore {
   onFinal: (() => void) | undefined;
   /** The settlement that is running. */
   settling: Promise<void> | undefined;
+  /** True if nothing was written since the record was read from the storage: what was not written may have been done before. */
+  isReloaded = false;
   readonly polls: Polls = { running: undefined, isCalled: false, notBefore: 0, called: 0 };
 
   constructor(storage: DurableObjectStorage, lifeTimes: LifeTimes) {
@@ -40,6 +42,7 @@ export class RecordStore {
     if (!stored) return;
     this.#task = reloaded(stored, lifeTimes, Date.now());
     this.#progress = stored.progress;
+    this.isReloaded = true;
   }
 
   get task(): Task | undefined {
@@ -51,6 +54,7 @@ export class RecordStore {
     const written = { ...task, writes: (this.#task?.writes ?? 0) + 1 };
     this.#storage.kv.put("task", written);
     this.#progress = written.progress;
+    this.isReloaded = false;
     this.keep(written);
     if (isFinal(written)) this.onFinal?.();
     return written;

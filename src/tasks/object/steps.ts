@@ -108,7 +108,7 @@ export function claimStep(record: RecordStore, env: Env): Work | null {
   if (!task) return null;
   const provider = currentProvider(task, env);
   const isStart = task.step.do === "start" || task.step.do === "starting";
-  const lease = isStart ? newId("") : transitions.collectLease(task);
+  const lease = isStart ? newId("") : transitions.collectLease(task, newId(""));
   const claimed = transitions.claimed(task, lease, leaseMs(task, provider), provider.repeatable, Date.now());
   if (!claimed) return null;
   if ("sent" in task.step) void countCall(env.DB, `queue ${task.step.do}`, !isLate(task.step));
@@ -144,7 +144,9 @@ export async function reportStep(lease: string, step: StepOutcome, record: Recor
     else await bookLate(known, known.route, cost, env);
     return false;
   }
-  await apply(reported(task, step, record.polls.isCalled, env), record, env);
+  // Another consumer of the same collection, leased before a restart, may leave files.
+  const isTidy = task.isTidy && (task.step.do === "starting" || !record.isReloaded);
+  await apply(reported({ ...task, isTidy }, step, record.polls.isCalled, env), record, env);
   return true;
 }
 

@@ -126,19 +126,21 @@ export function claimed(task: Task, lease: string, leaseMs: number, repeatable: 
 }
 
 /**
- * The lease of a collection. It depends only on the stored record, because claiming a collection writes nothing: after a restart the object
- * still recognises its consumer.
+ * The lease of a collection. Its beginning depends only on the stored record, because claiming a collection writes nothing: after a restart the
+ * object still recognises its consumer. The object may then have leased the same collection to another one, whose files have other names.
  */
-export const collectLease = ({ writes }: Task) => `c${writes}`;
+export const collectLease = (task: Task, nonce: string) => `${toCollection(task)}${nonce}`;
+const toCollection = ({ writes }: Task) => `c${writes}-`;
 
 /** The task in the step that this lease is for; undefined if the lease is no longer valid. */
 export function leased(task: Task, lease: string): OpenTask | undefined {
   if (isFinal(task)) return undefined;
   const { step } = task;
-  if (step.do === "starting" || step.do === "collecting") return step.lease === lease ? task : undefined;
-  // After a restart the object does not know that it leased the collection, or that the collection was due.
-  const isForgotten = (step.do === "poll" || step.do === "collect") && task.operation !== undefined && lease === collectLease(task);
-  return isForgotten ? { ...task, step: { do: "collecting", at: step.at, lease, repeatable: true } } : undefined;
+  if (step.do === "starting") return step.lease === lease ? task : undefined;
+  // After a restart the object does not know that it leased the collection, or that the collection was due. The previous release has no nonce.
+  const isCollected = step.do === "collecting" || ((step.do === "poll" || step.do === "collect") && task.operation !== undefined);
+  if (!isCollected || !`${lease}-`.startsWith(toCollection(task))) return undefined;
+  return { ...task, step: { do: "collecting", at: step.at, lease, repeatable: true } };
 }
 
 /** 0 to 99 while it runs, 100 when completed; never decreases. */
