@@ -45,6 +45,10 @@ export interface Parameters {
 /** The parameters that only OpenAI's paths may send, all of them texts. */
 const openAiFields = ["requested_model", "name", "output_format", "background"];
 
+function copyOpenAiFields(body: Record<string, unknown>, output: Record<string, unknown>): void {
+  for (const own of openAiFields) if (typeof body[own] === "string") output[own] = body[own];
+}
+
 /** `task` takes models of every kind but chats. */
 export type Endpoint = "chat" | "image" | "video" | "remix" | "task";
 
@@ -103,7 +107,7 @@ export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, giv
   ];
   const output = result.success ? (result.data as Record<string, unknown>) : {};
   if (isMore) output["duration"] = body["duration"];
-  if (isOpenAi) for (const own of openAiFields) if (typeof body[own] === "string") output[own] = body[own];
+  if (isOpenAi) copyOpenAiFields(body, output);
   return { model, action, output, code, violations, files: [] };
 }
 
@@ -114,7 +118,7 @@ function parseOwn(model: Model, body: Record<string, unknown>, isOpenAi: boolean
     ? { input: {}, files: [], violations: [oversized] }
     : parseOwnBody(model.own!, body, isOpenAi ? openAiFields : []);
   const output: Record<string, unknown> = { input: found.input };
-  if (isOpenAi) for (const own of openAiFields) if (typeof body[own] === "string") output[own] = body[own];
+  if (isOpenAi) copyOpenAiFields(body, output);
   return { model, action: model.family, output, code: "invalid_request", violations: found.violations, files: found.files };
 }
 
@@ -215,12 +219,9 @@ function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
     Partial<Pick<z.core.$ZodIssueInvalidValue, "values">>)[];
   const [first] = others;
   if (!first) return [issue];
-  const expected = [...new Set(others.map((one) => one.expected))].join(" | ") as typeof first.expected;
+  const expected = [...new Set(others.map((one) => one.expected))].join(" | ");
   return [at({ ...first, expected, values: others.flatMap(({ values = [] }) => values) })];
 }
-
-/** JSON's names of types that the schema library calls otherwise. */
-const typeNames: Record<string, string> = { int: "integer", record: "object" };
 
 function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
   const param = toParam(issue.path);
@@ -229,7 +230,7 @@ function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
     case "invalid_type":
       return missing
         ? { param, rule: "required" }
-        : { param, rule: "wrong_type", values: { expected: typeNames[issue.expected] ?? issue.expected } };
+        : { param, rule: "wrong_type", values: { expected: issue.expected === "int" ? "integer" : issue.expected } };
     case "invalid_value":
       return { param, rule: missing ? "required" : "not_one_of", values: { allowed: issue.values.join(", ") }, allowed: issue.values };
     case "too_big":

@@ -104,7 +104,9 @@ export async function discard({ env }: AppContext, read: () => Promise<Uint8Arra
 /** `discard` for a body of which nothing was read. */
 export async function discardBody(c: AppContext): Promise<void> {
   const { body } = c.req.raw;
-  if (body && !body.locked) await discard(c, largeReader(body).read);
+  if (!body || body.locked) return;
+  const reader = largeReader(body);
+  await discard(c, () => reader.read());
 }
 
 const strictText = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });

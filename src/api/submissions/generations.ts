@@ -1,6 +1,6 @@
 /** `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix`, `/v1/tasks`: admits submissions. */
 
-import type { AppContext, Handle } from "../request/context.ts";
+import type { Handle } from "../request/context.ts";
 import { admitToSubmit, countAwaitedSubmission } from "../request/auth.ts";
 import { requireTasksLeft } from "../request/client-tokens.ts";
 import { readQuery } from "../request/query.ts";
@@ -12,14 +12,10 @@ import { requireVariables } from "../request/variable-checks.ts";
 export const submitTo =
   (endpoint: Endpoint): Handle =>
   async (c, id) => {
-    await admitSubmission(c);
+    await admitToSubmit(c, "client tokens");
+    requireTasksLeft(c);
+    requireVariables(c.env, "task");
+    const { wait, dry_run: dryRun } = readQuery(c, submissionQuery);
+    if (wait !== undefined && dryRun !== "true") await countAwaitedSubmission(c);
     return submit(c, endpoint, endpoint === "remix" ? id : undefined);
   };
-
-async function admitSubmission(c: AppContext): Promise<void> {
-  await admitToSubmit(c, "client tokens");
-  requireTasksLeft(c);
-  requireVariables(c.env, "task");
-  const { wait, dry_run: dryRun } = readQuery(c, submissionQuery);
-  if (wait !== undefined && dryRun !== "true") await countAwaitedSubmission(c);
-}

@@ -121,7 +121,7 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
     });
     const isNew = "task" in made && made.created;
     if (!isNew && hasInputs) await removeInputs();
-    if ("refused" in made) throw refusals[made.refused](made.until);
+    if ("refused" in made) throw made.refused === "budget" ? budgetExceeded(made.until) : new ApiError(refusals[made.refused]);
     if (isNew) {
       c.set("task", made.task.id);
       c.set("isAccepted", true);
@@ -156,10 +156,9 @@ const preview = (c: AppContext, submission: Omit<Submission, "inputs" | "bodyDig
   answerDryRun(c, { ...submission, metadata: toMetadata(submission), isReplay });
 
 const refusals = {
-  insufficient: () => new ApiError("insufficient_quota"),
-  token: () => new ApiError("token_exhausted"),
-  too_many: () => new ApiError("too_many_open_tasks"),
-  budget: (until?: number) => budgetExceeded(until),
-  unavailable: () => new ApiError("unavailable"),
-  conflict: () => new ApiError("idempotency_conflict"),
-};
+  insufficient: "insufficient_quota",
+  token: "token_exhausted",
+  too_many: "too_many_open_tasks",
+  unavailable: "unavailable",
+  conflict: "idempotency_conflict",
+} as const;
