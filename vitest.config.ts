@@ -152,17 +152,7 @@ const bundled = (...more: string[]) => ({
     ssr: {
       enabled: true,
       rolldownOptions: { external: /^(?:node|cloudflare):/ },
-      include: [
-        "@cfworker/json-schema",
-        "fast-check",
-        "hono",
-        "hono/body-limit",
-        "hono/http-exception",
-        "stripe",
-        "zod",
-        "zod/mini",
-        ...more,
-      ],
+      include: ["@cfworker/json-schema", "fast-check", "hono", "hono/body-limit", "stripe", "zod", "zod/mini", ...more],
     },
   },
 });
