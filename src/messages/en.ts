@@ -129,7 +129,7 @@ export default {
   name_taken: "is already a name of the model {model}",
   fixed_built_in: "cannot be changed for a built-in model",
   no_body_of_text: "must be absent for a text model",
-  bad_price: "must be a number from 0 to 1000000 with at most six decimals",
+  number_range: "must be a number from {minimum} to {maximum} with at most six decimals",
   no_adapter: "is not a model that the provider {provider} can be asked for here",
   not_newest: "was changed meanwhile: the newest revision is {revision}",
   changed_meanwhile: "was changed from {was} to {is}",

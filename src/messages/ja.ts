@@ -130,7 +130,7 @@ export default {
   name_taken: "すでにモデル {model} の名前です",
   fixed_built_in: "組み込みモデルでは変更できません",
   no_body_of_text: "テキストモデルでは指定できません",
-  bad_price: "0 から 1000000 までの小数点以下 6 桁以内の数値でなければなりません",
+  number_range: "{minimum} から {maximum} までの小数点以下 6 桁以内の数値でなければなりません",
   no_adapter: "プロバイダー {provider} に要求できるモデルではありません",
   not_newest: "その間に変更されました。最新のリビジョンは {revision} です",
   changed_meanwhile: "{was} から {is} に変更されました",

@@ -128,7 +128,7 @@ export default {
   name_taken: "이미 모델 {model}의 이름입니다",
   fixed_built_in: "기본 모델에서는 변경할 수 없습니다",
   no_body_of_text: "텍스트 모델에는 없어야 합니다",
-  bad_price: "0에서 1000000 사이, 소수점 여섯 자리 이하의 숫자여야 합니다",
+  number_range: "{minimum}에서 {maximum} 사이, 소수점 여섯 자리 이하의 숫자여야 합니다",
   no_adapter: "제공자 {provider}에 요청할 수 있는 모델이 아닙니다",
   not_newest: "그동안 변경되었습니다. 최신 리비전은 {revision}입니다",
   changed_meanwhile: "{was}에서 {is}(으)로 변경되었습니다",

@@ -127,7 +127,7 @@ export default {
   name_taken: "已是模型 {model} 的名称",
   fixed_built_in: "内置模型不能更改此项",
   no_body_of_text: "文本模型不得包含此项",
-  bad_price: "必须为 0 到 1000000 之间、最多六位小数的数字",
+  number_range: "必须为 {minimum} 到 {maximum} 之间、最多六位小数的数字",
   no_adapter: "不是此处可向提供商 {provider} 请求的模型",
   not_newest: "在此期间已被更改：最新修订版本为 {revision}",
   changed_meanwhile: "已从 {was} 改为 {is}",

@@ -12,6 +12,7 @@ import { toMetadata } from "../../tasks/answers/views.ts";
 import { withSpan } from "../../tracing.ts";
 import { readObject, smallBody } from "../request/body.ts";
 import { countRefusal } from "../request/client-tokens.ts";
+import { isOthers } from "../../db/callers.ts";
 import { type Claim, findReplay, toClaim } from "./idempotency.ts";
 import { digestBody, storeInputs, storeVideo } from "./inputs.ts";
 import { type LargeBody, readLargeBody, withoutImages } from "../request/large-body.ts";
@@ -126,6 +127,8 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
       c.set("task", made.task.id);
       c.set("isAccepted", true);
     }
+    // Another member's request with the same key was faster.
+    if (isOthers(request.caller, made.task.submission.keyId)) throw new ApiError("idempotency_conflict");
     return { task: made.task, isReplay: !isNew, wait };
   } catch (error) {
     wait?.end();
@@ -138,7 +141,7 @@ async function prepare(c: AppContext, request: SubmissionRequest): Promise<{ rep
   const { env } = c;
   const claim = await toClaim(request);
   // The key is looked up first: a repeat is answered even if the submission would be refused now.
-  const replay = claim && (await findReplay(env, claim, request.caller.accountId));
+  const replay = claim && (await findReplay(env, claim, request.caller));
   if (replay) return { replay };
   const fields = await checkFields(c, request);
   return { ...(await toSubmission(env, c.executionCtx, request, fields)), claim };
