@@ -26,7 +26,7 @@ import { cancelBatch, createBatch, deliverBatch, downloadArchive, showBatch, sho
 import { completeChat } from "./api/chat/chat.ts";
 import { estimate } from "./api/chat/estimates.ts";
 import { createFile, deleteFile, downloadFile, listFiles, showFile } from "./api/files/files.ts";
-import { submitImage, submitRemix, submitTask, submitVideo } from "./api/submissions/generations.ts";
+import { submitTo } from "./api/submissions/generations.ts";
 import { repeatCallback, showCallback } from "./api/tasks/callback.ts";
 import { streamTask } from "./api/tasks/events.ts";
 import { showTasks } from "./api/tasks/list.ts";
@@ -68,14 +68,14 @@ const { operated } = admin;
 /** Every path with its methods. What admits its callers stands around each handler; submissions, chats and balances admit theirs themselves. */
 const routes: [method: string, path: string, handle: Handle][] = [
   ["POST", "/v1/chat/completions", completeChat],
-  ["POST", "/v1/images/generations", submitImage],
-  ["POST", "/v1/videos/generations", submitVideo],
-  ["POST", "/v1/videos/:id/remix", submitRemix],
+  ["POST", "/v1/images/generations", submitTo("image")],
+  ["POST", "/v1/videos/generations", submitTo("video")],
+  ["POST", "/v1/videos/:id/remix", submitTo("remix")],
   ["POST", "/v1/estimates", estimate],
   ["GET", "/v1/videos/generations/:id", admitted("read", showStatus("video"), "client tokens")],
   ["GET", "/v1/characters_tasks/:id", admitted("read", showStatus("character"), "client tokens")],
 
-  ["POST", "/v1/tasks", submitTask],
+  ["POST", "/v1/tasks", submitTo("task")],
   ["GET", "/v1/tasks", admitted("read", showTasks)],
   ["GET", "/v1/tasks/:id", admitted("read", showStatus("generic"), "client tokens")],
   ["DELETE", "/v1/tasks/:id", admitted("read", ownTask(deleteTask))],

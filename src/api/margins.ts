@@ -1,9 +1,9 @@
 /** `GET /admin/margins`: what the operator earned and paid, by model, route, account or day. */
 
 import { toUnits } from "../db/ledger.ts";
-import { type Margin, type MarginGroup, readMargins } from "../db/margins.ts";
+import type { Margin, MarginGroup } from "../db/margins.ts";
 import { answer, respond } from "./request/answer.ts";
-import type { AppContext } from "./request/context.ts";
+import { type AppContext, operationsWorker } from "./request/context.ts";
 import { readQuery, toSpan } from "./request/query.ts";
 import { marginsQuery, toDate } from "./schema/queries.ts";
 
@@ -12,7 +12,7 @@ const maxDays = 366;
 export async function showMargins(c: AppContext): Promise<Response> {
   const { group_by: group, format, ...days } = readQuery(c, marginsQuery);
   const { first, last } = toSpan(days, maxDays);
-  const margins = await readMargins(c.env.DB, { first, last }, group);
+  const margins = await operationsWorker(c).margins({ first, last }, group);
   if (format === "csv")
     return respond(c, toCsv(group, margins), 200, {
       "content-type": "text/csv; charset=utf-8",

@@ -97,8 +97,7 @@ export class ApiError extends Error {
     this.code = code;
     this.status = options.status ?? errorTable[code][0];
     this.violations = (options.violations ?? []).slice(0, maxViolations);
-    this.retryAfter =
-      options.retryAfter ?? (["unavailable", "too_many_open_tasks", "too_many_waits", "too_many_files"].includes(code) ? 5 : undefined);
+    this.retryAfter = options.retryAfter ?? (this.status === 429 || this.status === 503 ? 5 : undefined);
     this.headers = options.headers ?? {};
     this.sentence = options.sentence;
   }

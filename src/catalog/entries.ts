@@ -6,6 +6,7 @@ import type { Violation } from "../base/errors.ts";
 import { builtInCatalog, type Catalog, likeOf } from "./catalog.ts";
 import { reportedCosts, splitCost } from "./cost-parts.ts";
 import { day } from "./fields.ts";
+import { isAmount } from "./millionths.ts";
 import type { Entry, Model } from "./models.ts";
 import { checkOwnPrice } from "./own-price.ts";
 import { type JsonSchema, prepareSchema } from "./own-schema.ts";
@@ -209,14 +210,15 @@ const checkCosts = ({ routes = [] }: Entry, like: Model): Violation[] =>
     checkAmounts({ ...cost }, `routes[${at}].cost`, [...new Set([...Object.keys(like.price), ...reportedCosts])]),
   );
 
+/** The range of an amount in a price or cost. */
+const amountRange = { minimum: 0, maximum: 1e6 };
+
 /** Amounts must have a known name and be exact in millionths. */
 const checkAmounts = (given: Record<string, unknown>, field: string, known: readonly string[]): Violation[] =>
   Object.entries(given).flatMap(([name, amount]): Violation[] => {
     const param = `${field}.${name.slice(0, 64)}`;
     if (!known.includes(name)) return [unknownField(param, known)];
-    if (typeof amount !== "number") return [{ param, rule: "wrong_type", values: { expected: "number" } }];
     if (name.endsWith("_x"))
-      return Number.isSafeInteger(amount) && amount >= 1 && amount <= 100 ? [] : [outOfRange(param, { minimum: 1, maximum: 100 })];
-    const isExact = amount >= 0 && amount <= 1e6 && Math.abs(amount * 1e6 - Math.round(amount * 1e6)) < 1e-3;
-    return isExact ? [] : [{ param, rule: "bad_price", allowed: { minimum: 0, maximum: 1e6 } }];
+      return Number.isSafeInteger(amount) && isAmount(amount, 1, 100) ? [] : [outOfRange(param, { minimum: 1, maximum: 100 })];
+    return isAmount(amount, 0, 1e6) ? [] : [{ param, rule: "number_range", values: amountRange, allowed: amountRange }];
   });

@@ -1,6 +1,7 @@
 /** Prices of models with their own input: rules that read fields of the input. A price is known before anything is asked upstream. Pure. */
 
 import type { Violation } from "../base/errors.ts";
+import { isAmount } from "./millionths.ts";
 import { type JsonSchema, merged } from "./own-schema.ts";
 
 /** What an entry says, with amounts in balance units; in a model's rule they are millionths. Exactly one of the three amounts. */
@@ -22,7 +23,6 @@ const fields = [...amounts, "count", "seconds", "factors"];
 /** Numbers of images and seconds that can be priced. */
 const maxNumber = 3_600;
 const maxPrice = 1e6;
-const isExact = (value: number) => Math.abs(value * 1e6 - Math.round(value * 1e6)) < 1e-3;
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The rule with millionths, from a checked entry. */
@@ -120,8 +120,7 @@ export function checkOwnPrice(price: Record<string, unknown>, schema: JsonSchema
     violations.push({ param: "price", rule: "one_of_required", values: { fields: amounts.join(", ") }, allowed: amounts });
   for (const name of given) {
     const amount = price[name];
-    if (typeof amount !== "number" || amount < 0 || amount > maxPrice || !isExact(amount))
-      add(name, "bad_price", { minimum: 0, maximum: maxPrice });
+    if (!isAmount(amount, 0, maxPrice)) add(name, "number_range", { minimum: 0, maximum: maxPrice });
   }
   const [amount] = given;
   const { count, seconds, factors = {} } = price;
@@ -137,11 +136,10 @@ export function checkOwnPrice(price: Record<string, unknown>, schema: JsonSchema
   if (!isRecord(factors)) add("factors", "wrong_type");
   else
     for (const [field, values] of Object.entries(factors)) {
-      const wrong = isRecord(values)
-        ? Object.entries(values).filter(([, one]) => typeof one !== "number" || one < 0 || one > 1_000 || !isExact(one))
-        : [];
+      const wrong = isRecord(values) ? Object.entries(values).filter(([, one]) => !isAmount(one, 0, 1_000)) : [];
       if (!isRecord(values)) add(`factors.${field}`, "wrong_type");
-      else if (wrong.length > 0) for (const [value] of wrong) add(`factors.${field}.${value}`, "bad_price", { minimum: 0, maximum: 1_000 });
+      else if (wrong.length > 0)
+        for (const [value] of wrong) add(`factors.${field}.${value}`, "number_range", { minimum: 0, maximum: 1_000 });
       else checkField(`factors.${field}`, field, (one) => factorFor(values as Record<string, number>, one) !== undefined, "*" in values);
     }
   return violations.map((one) =>

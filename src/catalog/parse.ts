@@ -45,6 +45,10 @@ export interface Parameters {
 /** The parameters that only OpenAI's paths may send, all of them texts. */
 const openAiFields = ["requested_model", "name", "output_format", "background"];
 
+function copyOpenAiFields(body: Record<string, unknown>, output: Record<string, unknown>): void {
+  for (const own of openAiFields) if (typeof body[own] === "string") output[own] = body[own];
+}
+
 /** `task` takes models of every kind but chats. */
 export type Endpoint = "chat" | "image" | "video" | "remix" | "task";
 
@@ -103,7 +107,7 @@ export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, giv
   ];
   const output = result.success ? (result.data as Record<string, unknown>) : {};
   if (isMore) output["duration"] = body["duration"];
-  if (isOpenAi) for (const own of openAiFields) if (typeof body[own] === "string") output[own] = body[own];
+  if (isOpenAi) copyOpenAiFields(body, output);
   return { model, action, output, code, violations, files: [] };
 }
 
@@ -114,7 +118,7 @@ function parseOwn(model: Model, body: Record<string, unknown>, isOpenAi: boolean
     ? { input: {}, files: [], violations: [oversized] }
     : parseOwnBody(model.own!, body, isOpenAi ? openAiFields : []);
   const output: Record<string, unknown> = { input: found.input };
-  if (isOpenAi) for (const own of openAiFields) if (typeof body[own] === "string") output[own] = body[own];
+  if (isOpenAi) copyOpenAiFields(body, output);
   return { model, action: model.family, output, code: "invalid_request", violations: found.violations, files: found.files };
 }
 
@@ -124,8 +128,14 @@ export function toParameters(output: Record<string, unknown>): Parameters {
   return { ...rest, ...(metadata as object | undefined) };
 }
 
-function findModel(catalog: Catalog, name: unknown, endpoint: Endpoint): { model?: Model; violation?: Violation; code: Parsed["code"] } {
+/** The model of a body, or its violation. `any` takes every model. */
+export function findModel(
+  catalog: Catalog,
+  name: unknown,
+  endpoint: Endpoint | "any",
+): { model?: Model; violation?: Violation; code: Parsed["code"] } {
   const isFor = (model: Model) => {
+    if (endpoint === "any") return true;
     if (endpoint === "task") return model.family !== "chat";
     return endpoint === "remix" ? model.actions.remix !== undefined : model.family === families[endpoint];
   };
@@ -184,7 +194,7 @@ const valueAt = (body: unknown, path: PropertyKey[]) =>
 /** The violations that a schema found in a body: the first one of each field, at most as many as an answer lists. */
 export function toViolations(error: z.core.$ZodError, body: unknown): Violation[] {
   const found = new Map<string, Violation>();
-  for (const issue of error.issues) {
+  for (const issue of error.issues.flatMap(unfold)) {
     const violation = toViolation(issue, body);
     const earlier = found.get(violation.param);
     if (!earlier && found.size === maxViolations) break;
@@ -193,6 +203,24 @@ export function toViolations(error: z.core.$ZodError, body: unknown): Violation[
     if (!earlier || isOwnLimit) found.set(violation.param, violation);
   }
   return [...found.values()];
+}
+
+/**
+ * The issues of a value that matches no option of a union: those of the option that the value was meant to be, each at its own place; if its
+ * type, or the word in its field `type`, belongs to no option, one issue with what all options expect.
+ */
+function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== "invalid_union") return [issue];
+  const at = <T extends z.core.$ZodIssue>(found: T): T => ({ ...found, path: [...issue.path, ...found.path] });
+  const isOther = ({ code, path }: z.core.$ZodIssue) => (path.length === 0 ? code === "invalid_type" : path[0] === "type");
+  const meant = issue.errors.find((found) => !found.some(isOther));
+  if (meant) return meant.flatMap((found) => unfold(at(found)));
+  const others = issue.errors.flatMap((found) => found.find(isOther) ?? []) as (z.core.$ZodIssueInvalidType &
+    Partial<Pick<z.core.$ZodIssueInvalidValue, "values">>)[];
+  const [first] = others;
+  if (!first) return [issue];
+  const expected = [...new Set(others.map((one) => one.expected))].join(" | ");
+  return [at({ ...first, expected, values: others.flatMap(({ values = [] }) => values) })];
 }
 
 function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {

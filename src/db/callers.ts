@@ -49,6 +49,10 @@ export interface Caller {
 /** Whose rows are meant: the account's, or with `ownWallets` those of the member to whom these wallets belong. */
 export type Owner = Pick<Caller, "accountId" | "ownWallets">;
 
+/** True if the caller is a member, and what this key made is not the member's. */
+export const isOthers = ({ ownWallets }: Pick<Caller, "ownWallets">, keyId: string): boolean =>
+  ownWallets !== undefined && !ownWallets.includes(keyId);
+
 /** SQL: the row was made with a key of the owner, or by the previous release, which did not note the key. The parameter is `toWallets`. */
 export const isOwn = (parameter: string): string =>
   `(${parameter} IS NULL OR key_id IS NULL OR key_id IN (SELECT value FROM json_each(${parameter})))`;

@@ -3,6 +3,8 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
 import { type LoggedRequest, type RequestPage, writeRequestPages, writeRequests } from "../db/request-pages.ts";
+import { type Margin, type MarginGroup, readMargins } from "../db/margins.ts";
+import type { Span } from "../db/usage.ts";
 import type { GatewayState } from "./checks.ts";
 import { deliverTest } from "./deliver.ts";
 import type { Actor } from "../db/audit-log.ts";
@@ -24,6 +26,11 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> {
   /** Reconciles one account, or the next ones of all; see `reconcile.ts`. */
   async reconcile(objects: Objects, which: ReconcileOptions): Promise<Reconciliation> {
     return reconcile(this.env, objects, which);
+  }
+
+  /** What the operator earned and paid; see `src/db/margins.ts`. */
+  async margins(span: Span, group: MarginGroup): Promise<Margin[]> {
+    return readMargins(this.env.DB, span, group);
   }
 
   /** Erases an account and its owner; see `erase.ts`. */

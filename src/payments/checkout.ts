@@ -20,10 +20,11 @@ export async function openCheckout(
   { accountId, amount, returnUrl, by }: CheckoutOrder,
   hasInvoice: boolean,
 ): Promise<CheckoutAnswer> {
+  const { currency, perCent } = tariff;
+  const [min, max] = [tariff.min * perCent, tariff.max * perCent];
+  if (amount < min || amount > max) return { refused: "range", min: toUnits(min), max: toUnits(max) };
   const money = toMoney(tariff, amount);
-  if (money === undefined) return { refused: "step", step: toUnits(tariff.perCent) };
-  const { min, max, currency, perCent } = tariff;
-  if (money < min || money > max) return { refused: "range", min: toUnits(min * perCent), max: toUnits(max * perCent) };
+  if (money === undefined) return { refused: "step", step: toUnits(perCent) };
   if (await isUnlimited(db, accountId)) return { refused: "unlimited" };
   if (!(await countAttempt(db, `checkout ${accountId}`, rule))) return { refused: "too_many" };
   const customer = await customerOf({ db, stripe }, accountId);

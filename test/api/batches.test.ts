@@ -301,6 +301,8 @@ test("files.zip has the files of completed lines under their custom_id", async (
     line("a/b"),
     line("failed", { prompt }),
     line("A:b"),
+    line("\u00e9"),
+    line("e\u0301"),
     line("gone"),
     {
       custom_id: "..video",
@@ -322,6 +324,9 @@ test("files.zip has the files of completed lines under their custom_id", async (
     "two-2.png",
     "a_b.png",
     "A_b (2).png",
+    // One name for macOS, with the accent in the letter or behind it.
+    "\u00e9.png",
+    "\u00e9 (2).png",
     "_video.mp4",
     "_video-thumbnail",
   ]);
@@ -377,6 +382,27 @@ test("requests that are refused: no input, two inputs, unknown or other files, l
   const id = await begin(account, { requests: [line("a")] });
   for (const path of ["", "/results", "/cancel"])
     expect((await call(`/v1/batches/${id}${path}`, { key: stranger.key, method: path === "/cancel" ? "POST" : "GET" })).status).toBe(404);
+});
+
+test("a batch has no dry run: one that is asked for is refused, and no line runs", async () => {
+  const account = await newAccount();
+  const body = { requests: [line("a")] };
+  for (const value of ["true", "True", "1", ""])
+    expect((await call(`/v1/batches?dry_run=${value}`, { key: account.key, body })).body.error).toMatchObject({
+      param: "dry_run",
+      message: "dry_run: must be one of false",
+    });
+  expect((await call("/v1/batches", { key: account.key })).body.data).toEqual([]);
+  expect((await call("/v1/batches?dry_run=false", { key: account.key, body })).status).toBe(201);
+});
+
+test("cancelling and delivering a batch take no body or an object", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: [line("a")] });
+  for (const path of ["delivery", "cancel"]) {
+    const send = async (body?: unknown) => (await call(`/v1/batches/${id}/${path}`, { key: account.key, method: "POST", body })).status;
+    expect([path, await send("junk"), await send([]), await send({})]).toEqual([path, 400, 400, 200]);
+  }
 });
 
 test("an idempotency key begins a batch once", async () => {

@@ -54,6 +54,18 @@ test.each([
   expect(await env.DB.prepare("SELECT count(*) AS n FROM code").first("n")).toBe(before);
 });
 
+test("the refusal of an amount says what is allowed there", async () => {
+  const account = await newAccount();
+  const quota = (body: object) => asAdmin(`/accounts/${account.id}`, { method: "PATCH", body });
+  for (const [answer, allowed] of [
+    [await asAdmin("/codes", { body: { count: 1, amount: 0 } }), "a number from 0.000001 to 1000000000"],
+    [await quota({ add: -2e9 }), "a number from -1000000000 to 1000000000"],
+    [await quota({ budget: { amount: -1, window: "day" } }), "a number from 0 to 1000000000"],
+    [await quota({ quota: -1 }), "null or a number from 0 to 1000000000"],
+  ] as const)
+    expect([answer.status, answer.body.error.message]).toEqual([400, expect.stringContaining(`must be ${allowed}`)]);
+});
+
 test("strangers neither make nor list codes", async () => {
   for (const [method, path] of [
     ["POST", "/admin/codes"],

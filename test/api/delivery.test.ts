@@ -129,8 +129,11 @@ test("a presigned URL that is refused fails at once, because nobody can repair i
   at[origin]!.presigned.add("/media/y.png?X-Amz-Signature=new");
   const later = await delivered(account, image({ deliver_to: { url: `${origin}/media/y.png?X-Amz-Signature=new` } }));
   expect(await readDelivery(account, later)).toMatchObject({ status: "pending", attempts: [{ status: 507 }] });
-  at[origin]!.mode = "works";
+  at[origin]!.mode = "moves";
   await pass(later, 5);
+  expect(await readDelivery(account, later)).toMatchObject({ status: "pending", attempts: [{ status: 507 }, { status: 307 }] });
+  at[origin]!.mode = "works";
+  await pass(later, 30);
   expect(await readDelivery(account, later)).toMatchObject({ status: "delivered" });
 });
 

@@ -78,6 +78,23 @@ test("malformed queries are refused with 400 or find nothing", async () => {
   }
 });
 
+test("a repeated parameter is 400 that says so, also on a status query and a submission", async () => {
+  const account = await newAccount();
+  const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: "p" });
+  const image = { method: "POST", body: { model: "imgA-4", prompt: "p" } };
+  for (const [path, param, request] of [
+    ["/v1/tasks?limit=1&limit=1", "limit", {}],
+    [`/v1/tasks/${id}?wait=1&wait=1`, "wait", {}],
+    ["/v1/images/generations?wait=1&wait=1", "wait", image],
+    ["/v1/images/generations?dry_run=true&dry_run=true", "dry_run", image],
+    ["/v1/usage?from=2026-01-01&from=2026-01-01", "from", {}],
+  ] as const) {
+    const { status, body } = await call(path, { key: account.key, ...request });
+    expect(status, path).toBe(400);
+    expect(body.error).toMatchObject({ code: "invalid_request", param, message: `${param}: must be given once` });
+  }
+});
+
 test.each(["//v1/tasks", "/v1//tasks", "/v1/tasks//", "/v1/tasks/x//", "/V1/tasks", "/v1/tasks;x=1", "/v1/./unknown", "/%761/tasks/x/y"])(
   "%s is not accepted as another spelling of a path",
   async (path) => {

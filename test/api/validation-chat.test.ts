@@ -66,6 +66,35 @@ test("content of any other type is refused", () =>
     "messages[1].content",
     [5, true, { type: "text", text: "Hi" }].map((content) => second({ role: "user", content })),
   ));
+test("an error in a part names the field in it, and what is allowed there", async () => {
+  const { key } = await newAccount();
+  const text = { type: "text", text: "What is this?" };
+  const types = ["text", "image_url", "input_audio", "file", "refusal"];
+  const details = ["auto", "low", "high", "original"];
+  const rows: [part: unknown, param: string, reason: string, allowed?: unknown][] = [
+    ["Hi", "", "must be of type object"],
+    [{}, ".type", "is required", types],
+    [{ type: "video_url" }, ".type", `must be one of ${types.join(", ")}`, types],
+    [{ type: "text", text: 5 }, ".text", "must be of type string"],
+    [{ type: "image_url", image_url: "https://pictures.example/a.png" }, ".image_url", "must be of type object"],
+    [{ type: "image_url", image_url: { detail: "low" } }, ".image_url.url", "is required"],
+    [{ type: "image_url", image_url: { url: "x", detail: "best" } }, ".image_url.detail", `must be one of ${details.join(", ")}`, details],
+  ];
+  for (const [part, field, reason, allowed] of rows) {
+    const param = `messages[1].content[1]${field}`;
+    const { status, body } = await call(path, { key, body: { model, ...second({ role: "user", content: [text, part] }) } });
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ param, message: `${param}: ${reason}` });
+    expect(body.error.details).toEqual([{ param, message: reason, ...(allowed !== undefined && { allowed }) }]);
+  }
+  for (const [field, value, reason] of [
+    ["tool_choice", 5, "must be of type string | object"],
+    ["stop", ["a", "b", "c", "d", "e"], "must have at most 4 elements"],
+  ] as const) {
+    const { body } = await call(path, { key, body: { model, messages, [field]: value } });
+    expect(body.error.message).toBe(`${field}: ${reason}`);
+  }
+});
 test("a user's message needs content", () =>
   refuses(
     "messages[1].content",
@@ -129,7 +158,8 @@ for (const [field, low, high] of [
   });
 test("stop must be a string or up to four", async () => {
   await accepts(each("stop", ["\n", ["a"], ["a", "b", "c", "d"]]));
-  await refuses("stop", each("stop", [["a", "b", "c", "d", "e"], 5, [5]]));
+  await refuses("stop", each("stop", [["a", "b", "c", "d", "e"], 5]));
+  await refuses("stop[0]", each("stop", [[5]]));
 });
 
 test("unknown fields are ignored", () =>

@@ -209,6 +209,22 @@ test("a member's key sees, cancels and names the member's own batches and files,
   const requests = [{ custom_id: "a", endpoint: "/v1/images/generations", body: { model: "imgA-4", prompt: "p" } }];
   const once = (key: string) => call("/v1/batches", { key, body: { requests }, headers: { "idempotency-key": "once" } });
   expect([(await once(keys.owner)).status, (await once(keys.member)).status]).toEqual([201, 409]);
+  // Nor that member's task, which this one could not read.
+  const submit = (key: string, idempotencyKey = "one task") =>
+    call("/v1/images/generations", { key, body: { model: "imgA-4", prompt: "p" }, headers: { "idempotency-key": idempotencyKey } });
+  expect([(await submit(keys.member)).status, (await submit(keys.member)).headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+  expect([(await submit(keys.owner)).body.id]).toEqual([(await submit(keys.member)).body.id]);
+  expect([(await submit(keys.owner, "two")).status, (await submit(keys.member, "two")).body.error?.code]).toEqual([
+    200,
+    "idempotency_conflict",
+  ]);
+  const atOnce = await Promise.all([keys.owner, keys.member].map((key) => submit(key, "three")));
+  const readable = await Promise.all(
+    [keys.owner, keys.member].map(
+      async (key, at) => atOnce[at]!.status === 409 || (await call(`/v1/tasks/${atOnce[at]!.body.id}`, { key })).status === 200,
+    ),
+  );
+  expect(readable).toEqual([true, true]);
 });
 
 test("a member's pages show the member's own batches and files", async () => {

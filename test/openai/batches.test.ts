@@ -239,6 +239,9 @@ test("lines that cannot be converted are named, and nothing begins", async () =>
   expect(await ask([line("a")], { metadata: { a: 1 } })).toEqual([400, "metadata.a", expect.any(String)]);
   for (const unknown of ["file_none", "", "..", "\ud800"])
     expect((await create(account, unknown)).body.error).toMatchObject({ param: "input_file_id" });
+  const { id: input_file_id } = (await upload(account, [line("a")])).body;
+  const body = { input_file_id, endpoint: "/v1/images/generations", completion_window: "24h" };
+  expect((await call(`${v1}/batches?dry_run=true`, { key: account.key, body })).body.error).toMatchObject({ param: "dry_run" });
   expect((await call(`${v1}/batches`, { key: account.key })).body.data).toEqual([]);
   expect((await call(`${v1}/files`, { body: undefined })).status).toBe(401);
 });

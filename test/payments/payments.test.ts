@@ -142,7 +142,9 @@ test("without the Worker or without a key the paths do not exist", async () => {
 test.each([
   [undefined, "required"],
   ["10", ""],
-  [0, ""],
+  [0, "from 5 to 2000"],
+  [-10, "from 5 to 2000"],
+  [1e300, "from 5 to 2000"],
   [4.99, "from 5 to 2000"],
   [2000.01, "from 5 to 2000"],
   [10.005, "multiple of 0.01"],

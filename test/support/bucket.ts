@@ -11,7 +11,7 @@ interface StoredObject {
 
 /**
  * `dead`: no connection. `hangs`: never answers. `stalls`: takes the first bytes and no more. `hasty`: answers 200 before it has the file.
- * `changes`: stores other bytes than it got, verifies nothing, and says truly what it has. `mute`: never names a checksum. `write_only`: the
+ * `moves`: answers with a redirect, as S3 does for a bucket whose name is not known everywhere yet. `changes`: stores other bytes than it got, verifies nothing, and says truly what it has. `mute`: never names a checksum. `write_only`: the
  * key may not read. `google`: takes no header about checksums, as Google Cloud Storage defines none.
  */
 export type Mode =
@@ -22,6 +22,7 @@ export type Mode =
   | "hasty"
   | "forbidden"
   | "full"
+  | "moves"
   | "changes"
   | "mute"
   | "write_only"
@@ -99,6 +100,7 @@ async function answer(bucket: Bucket, url: URL, init: RequestInit): Promise<Resp
     if (mode !== "changes" && headers.get("x-amz-content-sha256") !== (await sha256(sent)).toHex())
       return refuse(400, "XAmzContentSHA256Mismatch");
   }
+  if (mode === "moves") return refuse(307, "TemporaryRedirect");
   if (mode === "full" && method === "PUT") return refuse(507, "XMinioStorageFull");
   const saysSum = mode !== "mute" && mode !== "google" && mode !== "write_only";
   if (method === "PUT") {

@@ -67,6 +67,7 @@ export const batches = tagged("batches", {
     id: "cancelBatch",
     summary: "Cancel a batch",
     description: "Nothing new begins, and queued tasks are cancelled. Running tasks end; then the batch is `cancelled`.",
+    body: "none",
     answers: { 200: answer("The batch.", batch, { batch: runningBatch }) },
     errors: ["not_found", "task_already_final"],
   },

@@ -60,8 +60,12 @@ function nameFiles({ custom_id: customId, task, response }: ResultLine, taken: N
   });
 }
 
-/** A `custom_id` as a file's name: without separators of paths and what Windows forbids. */
-const toFileName = (customId: string) => customId.replace(/[\\/:*?"<>|]|^\.+|[. ]+$/g, "_").slice(0, 100) || "line";
+/** A `custom_id` as a file's name: without separators of paths and what Windows forbids, and composed, because macOS takes `é` and `e` with its accent for one name. */
+const toFileName = (customId: string) =>
+  customId
+    .normalize()
+    .replace(/[\\/:*?"<>|]|^\.+|[. ]+$/g, "_")
+    .slice(0, 100) || "line";
 
 /** The key of the line's own file behind a URL, whose host and path before it are the operator's; undefined for other URLs. */
 function keyBehind(url: string, task: string): string | undefined {

@@ -10,12 +10,12 @@ import { findDestination } from "../../db/destinations.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
 import { batchInput, batchPrefix, openAsset, removeAssets, removeUnder, storeBytes } from "../../storage/assets.ts";
 import { copyFile } from "../submissions/files.ts";
-import { checkKey } from "../submissions/idempotency.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
 import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
-import { readFields } from "../request/body.ts";
-import { type AppContext, assetBase, type Handle } from "../request/context.ts";
+import { checkKey } from "../submissions/idempotency.ts";
+import { readFields, readNoBody } from "../request/body.ts";
+import { type AppContext, assetBase, type Handle, queryParameter } from "../request/context.ts";
 import { isOpenAi } from "../request/origin.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
 import { readReceiverUrl } from "../request/references.ts";
@@ -31,6 +31,8 @@ import type { BatchView } from "./view.ts";
 export async function createBatch(c: AppContext): Promise<Response> {
   const { env } = c;
   requireVariables(env, "task");
+  // Ignored, it would run and charge the lines.
+  if ((queryParameter(c, "dry_run") ?? "false") !== "false") throw invalid("dry_run", "not_one_of", { allowed: "false" });
   const body = await readFields(c, newBatch);
   const { accountId, keyId, keyHash, ownWallets } = c.get("caller");
   const host = new URL(c.req.url).hostname;
@@ -164,6 +166,7 @@ export async function showBatches(c: AppContext): Promise<Response> {
 const shown =
   (ask: (batch: ReturnType<typeof openBatch>["batch"], ...owner: [string, string[]?]) => Promise<BatchView | "final" | null>): Handle =>
   async (c, id) => {
+    if (c.req.method === "POST") await readNoBody(c);
     const { batch, accountId, ownWallets } = openBatch(c, id);
     const view = await ask(batch, accountId, ownWallets);
     if (!view) throw new ApiError("not_found");

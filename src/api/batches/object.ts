@@ -6,6 +6,7 @@ import { alert } from "../../base/log.ts";
 import { batchVersion } from "../../base/versions.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { deleteBatch } from "../../db/batches.ts";
+import { isOthers } from "../../db/callers.ts";
 import type { DeliveryOutcome } from "../../db/delivery-events.ts";
 import { limitsRates } from "../../config.ts";
 import { inJurisdiction } from "../../jurisdiction.ts";
@@ -203,7 +204,7 @@ export class BatchObject extends DurableObject<Env> {
 
   #ownedBy(accountId: string, ownWallets?: string[]): Batch | undefined {
     const { batch } = this.#store;
-    if (batch?.terms.accountId !== accountId || (ownWallets && !ownWallets.includes(batch.terms.keyId))) return undefined;
+    if (batch?.terms.accountId !== accountId || isOthers({ ownWallets }, batch.terms.keyId)) return undefined;
     return batch;
   }
 

@@ -10,6 +10,7 @@ import { previewSubmission } from "../submissions/submit.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
+import { findModel } from "../../catalog/parse.ts";
 
 export const estimate: Handle = async (c) => {
   c.set("isEstimate", true);
@@ -36,13 +37,7 @@ function estimateChat(c: AppContext, body: Record<string, unknown>, catalog: Cat
 
 /** The family of the named model. Throws 400 with all names that are sold. */
 function findFamily(catalog: Catalog, name: unknown) {
-  const model = typeof name === "string" ? catalog.named(name) : undefined;
-  if (model) return model.family;
-  const allowed = catalog.live.flatMap(({ id, aliases }) => [id, ...aliases]);
-  if (name === undefined) throw new ApiError("invalid_request", { violations: [{ param: "model", rule: "required", allowed }] });
-  if (typeof name !== "string")
-    throw new ApiError("invalid_request", {
-      violations: [{ param: "model", rule: "wrong_type", values: { expected: "string" }, allowed }],
-    });
-  throw new ApiError("model_not_found", { violations: [{ param: "model", rule: "unknown_model", allowed }] });
+  const { model, violation, code } = findModel(catalog, name, "any");
+  if (!model) throw new ApiError(code, { violations: violation ? [violation] : [] });
+  return model.family;
 }

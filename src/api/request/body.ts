@@ -5,11 +5,13 @@ import type * as z from "zod/mini";
 import { toViolations } from "../../catalog/parse.ts";
 import { findOversized, toOversized } from "../../catalog/sizes.ts";
 import { ApiError } from "../../base/errors.ts";
+import { isLocal } from "../../config.ts";
 import { NetError } from "../../net/net-error.ts";
 import { readAll, readKnown } from "../../net/bounded-body.ts";
 import { paceTimeMs, within } from "../../net/pace.ts";
 import { JsonBodyError } from "../../media/json-error.ts";
 import { parseJson } from "../../media/json-limits.ts";
+import { largeReader } from "../../media/large-reads.ts";
 
 const MiB = 1024 * 1024;
 /** The size limits of bodies: of those that `large-body.ts` reads (chats and submissions, without their inline images), and of all others. */
@@ -82,6 +84,29 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
 export function toJsonError(cause: unknown): ApiError {
   const oversized = cause instanceof JsonBodyError && cause.list && toOversized(cause.list);
   return oversized ? new ApiError("invalid_request", { violations: [oversized] }) : new ApiError("invalid_json", { cause });
+}
+
+/** The pause after which a client is taken to wait for its answer. */
+const pauseMs = 500;
+
+/**
+ * Reads the rest of a refused body, in a local run alone: the server in front of the gateway there answers 500, or nothing, to a client whose
+ * body is still arriving when the answer comes. Cloudflare's edge needs no such reading. Ends when the client pauses.
+ */
+export async function discard({ env }: AppContext, read: () => Promise<Uint8Array | undefined>): Promise<void> {
+  try {
+    if (isLocal(env)) while (await within(pauseMs, read()));
+  } catch {
+    // The client waits, or has gone.
+  }
+}
+
+/** `discard` for a body of which nothing was read. */
+export async function discardBody(c: AppContext): Promise<void> {
+  const { body } = c.req.raw;
+  if (!body || body.locked) return;
+  const reader = largeReader(body);
+  await discard(c, () => reader.read());
 }
 
 const strictText = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });

@@ -15,7 +15,7 @@ import { type Permit, Semaphore } from "../../base/concurrency.ts";
 import type { Spooled } from "../../storage/spool.ts";
 import { arrive, type Arrival, type Owner, smallEnough, toOwner } from "./arrival.ts";
 import { countLargeDryRun } from "./auth.ts";
-import { asObject, largeBody, parseObject, readObject, requireJson, toJsonError, withoutNulls } from "./body.ts";
+import { asObject, discard, largeBody, parseObject, readObject, requireJson, toJsonError, withoutNulls } from "./body.ts";
 import { isOpenAi } from "./origin.ts";
 
 const MiB = 1024 * 1024;
@@ -140,6 +140,9 @@ async function readBody<T>(c: AppContext, maxBytes: number, { small, large }: Re
       if (isWhole) return await small(withoutImages(parseObject(head)));
       await countLargeDryRun(c);
       return await large({ head, arrival, owner });
+    } catch (error) {
+      await discard(c, () => arrival.read());
+      throw error;
     } finally {
       arrival.end();
     }

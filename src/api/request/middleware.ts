@@ -7,6 +7,7 @@ import { alert, log } from "../../base/log.ts";
 import { logStep } from "../../step-log.ts";
 import { logRequest } from "./log.ts";
 import { chooseLanguage } from "../../messages/language.ts";
+import { discardBody } from "./body.ts";
 import { onError } from "./errors.ts";
 
 /** The handler with everything that is around it. One function, because hono would build a chain of several, which costs a status query a tenth of its time. */
@@ -20,6 +21,7 @@ export const withMiddleware =
     } catch (error) {
       response = onError(error, c);
     }
+    if (response.status >= 400) await discardBody(c);
     leave(c, response);
     return response;
   };

@@ -15,8 +15,11 @@ export function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => 
 /** These parameters of a query, checked. Throws 400. */
 export function checkQuery<T extends z.ZodMiniType>(query: Record<string, unknown>, schema: () => T): z.output<T> {
   const result = schema().safeParse(query);
-  if (!result.success) throw new ApiError("invalid_request", { violations: toViolations(result.error, query) });
-  return result.data;
+  if (result.success) return result.data;
+  const violations = toViolations(result.error, query);
+  throw new ApiError("invalid_request", {
+    violations: violations.map((one) => (Array.isArray(query[one.param]) ? { param: one.param, rule: "repeated" } : one)),
+  });
 }
 
 const dayMs = 86_400_000;

@@ -2,6 +2,7 @@
 
 import { ApiError } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
+import { isOthers } from "../../db/callers.ts";
 import type { AppContext, Handle } from "./context.ts";
 
 /** The handler for what owners and admins do: settings of the account, and lists of everybody's acts and events. */
@@ -15,11 +16,10 @@ export const managed =
 
 /** True if the caller may see the task: all tasks of the account, or the member's own ones. True also for a task that does not exist. */
 export async function isOwnTask(c: AppContext, taskId: string): Promise<boolean> {
-  const { accountId, ownWallets } = c.get("caller");
-  const id = ownWallets && toObjectId(c.env.TASKS, taskId);
-  if (!ownWallets || !id) return true;
-  const task = await c.env.TASKS.get(id).read(accountId);
-  return task === null || ownWallets.includes(task.submission.keyId);
+  const caller = c.get("caller");
+  const id = caller.ownWallets && toObjectId(c.env.TASKS, taskId);
+  const task = id && (await c.env.TASKS.get(id).read(caller.accountId));
+  return !task || !isOthers(caller, task.submission.keyId);
 }
 
 /** The handler for a task, which for a member must be the member's own. */

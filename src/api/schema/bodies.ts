@@ -2,6 +2,7 @@
 
 import * as z from "zod/mini";
 import type { Catalog } from "../../catalog/catalog.ts";
+import { isAmount } from "../../catalog/millionths.ts";
 import { once } from "../../base/once.ts";
 import { forCatalog } from "./for-catalog.ts";
 import { schemaMakers, taskKinds } from "./words.ts";
@@ -92,19 +93,15 @@ export const chatOptions = once(() => z.object(maxCost()));
 
 export const webhookChange = once(() => z.object({ url: z.nullable(z.string()) }));
 
+const millionths = () => z.transform((amount: number) => Math.round(amount * 1e6));
 /** Balance units with at most six decimals, converted to whole millionths. */
-const units = (minimum: number) =>
-  z.pipe(
-    z.number().check(
-      z.refine((amount) => amount >= minimum && amount <= 1e9 && Math.abs(amount * 1e6 - Math.round(amount * 1e6)) < 1e-3, {
-        params: { rule: "bad_amount" },
-      }),
-      z.meta({ minimum, maximum: 1e9 }),
-    ),
-    z.transform((amount: number) => Math.round(amount * 1e6)),
-  );
+const units = (minimum: number, rule = "number_range") => {
+  const range = { minimum, maximum: 1e9 };
+  const isAllowed = (amount: number) => isAmount(amount, minimum, range.maximum);
+  return z.pipe(z.number().check(z.refine(isAllowed, { params: { rule, values: range, allowed: range } }), z.meta(range)), millionths());
+};
 /** null is unlimited. */
-const quota = () => z.nullable(units(0));
+const quota = () => z.nullable(units(0, "bad_amount"));
 
 /** The maximum that may be spent in a day or month of UTC; null is unlimited. */
 const budgetField = () => ({ budget: z.optional(z.nullable(z.object({ amount: units(0), window: z.enum(["day", "month"]) }))) });
@@ -128,8 +125,8 @@ export const newCodes = once(() =>
     note: z.optional(z.string().check(z.maxLength(200))),
   }),
 );
-/** A payment that a person makes on a page of Stripe. */
-export const newPayment = once(() => z.object({ amount: units(0.000001) }));
+/** A payment that a person makes on a page of Stripe, which the payments Worker checks: its range depends on the currency. */
+export const newPayment = once(() => z.object({ amount: z.pipe(z.number(), millionths()) }));
 export const accountChange = once(() =>
   z.object({
     quota: z.optional(quota()),

@@ -1,39 +1,21 @@
 /** `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix`, `/v1/tasks`: admits submissions. */
 
-import type { AppContext, Handle } from "../request/context.ts";
+import type { Handle } from "../request/context.ts";
 import { admitToSubmit, countAwaitedSubmission } from "../request/auth.ts";
 import { requireTasksLeft } from "../request/client-tokens.ts";
 import { readQuery } from "../request/query.ts";
 import { submissionQuery } from "../schema/queries.ts";
-import { submit } from "./submit.ts";
+import { type Endpoint, submit } from "./submit.ts";
 import { requireVariables } from "../request/variable-checks.ts";
 
-export const submitImage: Handle = async (c) => {
-  await admitSubmission(c);
-  return submit(c, "image");
-};
-
-/** A video or a character. */
-export const submitVideo: Handle = async (c) => {
-  await admitSubmission(c);
-  return submit(c, "video");
-};
-
-/** A task of any model but text: the body is that of the model's own path. */
-export const submitTask: Handle = async (c) => {
-  await admitSubmission(c);
-  return submit(c, "task");
-};
-
-export const submitRemix: Handle = async (c, videoId) => {
-  await admitSubmission(c);
-  return submit(c, "remix", videoId);
-};
-
-async function admitSubmission(c: AppContext): Promise<void> {
-  await admitToSubmit(c, "client tokens");
-  requireTasksLeft(c);
-  requireVariables(c.env, "task");
-  const { wait, dry_run: dryRun } = readQuery(c, submissionQuery);
-  if (wait !== undefined && dryRun !== "true") await countAwaitedSubmission(c);
-}
+/** Submits to an endpoint: `video` is a video or a character, `task` a model of any kind but text with the body of its own path. */
+export const submitTo =
+  (endpoint: Endpoint): Handle =>
+  async (c, id) => {
+    await admitToSubmit(c, "client tokens");
+    requireTasksLeft(c);
+    requireVariables(c.env, "task");
+    const { wait, dry_run: dryRun } = readQuery(c, submissionQuery);
+    if (wait !== undefined && dryRun !== "true") await countAwaitedSubmission(c);
+    return submit(c, endpoint, endpoint === "remix" ? id : undefined);
+  };

@@ -1,6 +1,7 @@
 /** `Idempotency-Key`: checking it, comparing bodies, and finding the task of an earlier request. */
 
 import { ApiError, invalid } from "../../base/errors.ts";
+import { type Caller, isOthers } from "../../db/callers.ts";
 import { sha256Hex, toObjectId } from "../../base/ids.ts";
 import { fileDigest } from "../../base/file-id.ts";
 import type { LargeBody } from "../request/large-body.ts";
@@ -35,12 +36,14 @@ export async function toClaim({
   return { name, fingerprint: await fingerprint(path, read) };
 }
 
-/** The task that the key was used for, or undefined if it was not. Throws if it was used for another request. */
-export async function findReplay({ CLAIMS, TASKS }: Env, claim: Claim, accountId: string): Promise<Task | undefined> {
+/** The task that the key was used for, or undefined if it was not. Throws if it was used for another request, or for a task that the member may not see. */
+export async function findReplay({ CLAIMS, TASKS }: Env, claim: Claim, caller: Caller): Promise<Task | undefined> {
   const earlier = await CLAIMS.getByName(claim.name).find(claim.fingerprint);
   if (earlier === "conflict") throw new ApiError("idempotency_conflict");
   const id = earlier && toObjectId(TASKS, earlier.taskId);
-  return (id && (await TASKS.get(id).read(accountId))) ?? undefined;
+  const task = (id && (await TASKS.get(id).read(caller.accountId))) ?? undefined;
+  if (task && isOthers(caller, task.submission.keyId)) throw new ApiError("idempotency_conflict");
+  return task;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The earlier task that a remix or a character starts from. */
 
-import type { Caller } from "../../db/callers.ts";
+import { type Caller, isOthers } from "../../db/callers.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
 import { currentRoute, type Source } from "../../tasks/record.ts";
@@ -15,7 +15,7 @@ export async function sourceFromTask(
 ): Promise<Source> {
   const id = maySee(caller, taskId) ? toObjectId(tasks, taskId) : undefined;
   const task = id && (await tasks.get(id).read(caller.accountId));
-  if (!task || (caller.ownWallets && !caller.ownWallets.includes(task.submission.keyId)))
+  if (!task || isOthers(caller, task.submission.keyId))
     throw new ApiError("task_not_found", { violations: [{ param, rule: "task_not_found" }] });
   const { kind, parameters } = task.submission;
   if (kind !== "video" && kind !== "remix") throw invalid(param, "task_not_video");

@@ -12,6 +12,7 @@ import { toMetadata } from "../../tasks/answers/views.ts";
 import { withSpan } from "../../tracing.ts";
 import { readObject, smallBody } from "../request/body.ts";
 import { countRefusal } from "../request/client-tokens.ts";
+import { isOthers } from "../../db/callers.ts";
 import { type Claim, findReplay, toClaim } from "./idempotency.ts";
 import { digestBody, storeInputs, storeVideo } from "./inputs.ts";
 import { type LargeBody, readLargeBody, withoutImages } from "../request/large-body.ts";
@@ -22,12 +23,10 @@ import { waitSeconds } from "../tasks/status.ts";
 import { type Accepted, answerAccepted } from "./answer.ts";
 import { type Checked, readFields, type SubmissionRequest, toSubmission } from "./submission.ts";
 
-type Endpoint = SubmissionRequest["endpoint"];
+export type Endpoint = SubmissionRequest["endpoint"];
 
 /** Answers the submission of an image, a video or character, a task of any kind, or a remix of the task `videoId`. */
-export async function submit(c: AppContext, endpoint: "image" | "video" | "task"): Promise<Response>;
-export async function submit(c: AppContext, endpoint: "remix", videoId: string): Promise<Response>;
-export async function submit(c: AppContext, endpoint: Endpoint, videoId?: string): Promise<Response> {
+export async function submit(c: AppContext, endpoint: Endpoint, videoId: string | undefined): Promise<Response> {
   const work = accept(c, endpoint, videoId)
     .catch(async (error: unknown) => {
       if (error instanceof ApiError) await countRefusal(c, error.status);
@@ -123,11 +122,13 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
     });
     const isNew = "task" in made && made.created;
     if (!isNew && hasInputs) await removeInputs();
-    if ("refused" in made) throw refusals[made.refused](made.until);
+    if ("refused" in made) throw made.refused === "budget" ? budgetExceeded(made.until) : new ApiError(refusals[made.refused]);
     if (isNew) {
       c.set("task", made.task.id);
       c.set("isAccepted", true);
     }
+    // Another member's request with the same key was faster.
+    if (isOthers(request.caller, made.task.submission.keyId)) throw new ApiError("idempotency_conflict");
     return { task: made.task, isReplay: !isNew, wait };
   } catch (error) {
     wait?.end();
@@ -140,7 +141,7 @@ async function prepare(c: AppContext, request: SubmissionRequest): Promise<{ rep
   const { env } = c;
   const claim = await toClaim(request);
   // The key is looked up first: a repeat is answered even if the submission would be refused now.
-  const replay = claim && (await findReplay(env, claim, request.caller.accountId));
+  const replay = claim && (await findReplay(env, claim, request.caller));
   if (replay) return { replay };
   const fields = await checkFields(c, request);
   return { ...(await toSubmission(env, c.executionCtx, request, fields)), claim };
@@ -158,10 +159,9 @@ const preview = (c: AppContext, submission: Omit<Submission, "inputs" | "bodyDig
   answerDryRun(c, { ...submission, metadata: toMetadata(submission), isReplay });
 
 const refusals = {
-  insufficient: () => new ApiError("insufficient_quota"),
-  token: () => new ApiError("token_exhausted"),
-  too_many: () => new ApiError("too_many_open_tasks"),
-  budget: (until?: number) => budgetExceeded(until),
-  unavailable: () => new ApiError("unavailable"),
-  conflict: () => new ApiError("idempotency_conflict"),
-};
+  insufficient: "insufficient_quota",
+  token: "token_exhausted",
+  too_many: "too_many_open_tasks",
+  unavailable: "unavailable",
+  conflict: "idempotency_conflict",
+} as const;

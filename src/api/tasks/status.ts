@@ -1,14 +1,14 @@
 /** The three status queries differ only in their views: query the task, wait if requested, answer or return 304. Submissions wait here too. */
 
 import { answerTagged } from "../request/answer.ts";
-import { type AppContext, assetBase, type Handle, queryParameter } from "../request/context.ts";
+import { type AppContext, assetBase, type Handle, hasQuery } from "../request/context.ts";
 import { BoundedCache } from "../../base/bounded-cache.ts";
 import { ApiError } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
 import type { Answer, Question, ViewName } from "../../tasks/answers/status.ts";
 import { maySee } from "../request/client-tokens.ts";
 import { type OpenWait, openWait } from "../request/open-wait.ts";
-import { checkQuery } from "../request/query.ts";
+import { readQuery } from "../request/query.ts";
 import { isOwnTask } from "../request/roles.ts";
 import { statusQuery } from "../schema/queries.ts";
 
@@ -72,10 +72,7 @@ export async function awaitTask(c: AppContext, ask: () => Promise<Answer | undef
 }
 
 /** The seconds of `?wait=`; 0 without it. Throws 400. */
-export function waitSeconds(c: AppContext): number {
-  const wait = queryParameter(c, "wait");
-  return wait === undefined ? 0 : (checkQuery({ wait }, statusQuery).wait ?? 0);
-}
+export const waitSeconds = (c: AppContext): number => (hasQuery(c) && readQuery(c, statusQuery).wait) || 0;
 
 /** Answers a status query with a view of the task. */
 export const showStatus =

@@ -11,7 +11,7 @@ import { answerList, readPage } from "./lists.ts";
 import { once } from "./once.ts";
 import { toBatch } from "./batch-view.ts";
 import { toResponseLine } from "./responses/responses.ts";
-import { ownFields } from "./submission.ts";
+import { ownFields, withDryRun } from "./submission.ts";
 import { toBody as toVideoLine } from "./videos.ts";
 
 /** The gateway's endpoint for each of OpenAI's, and the conversion of a line's body. `shown` is what the answer of a chat shows of its request. */
@@ -52,7 +52,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
     try {
       const body = { input_file: id, concurrency, ...ownFields(c, fields) };
       const sent = { ...headers, "x-batch-origin": new TextEncoder().encode(JSON.stringify(origin)).toBase64() };
-      return await gateway.read<Batch>("/v1/batches", { body, headers: sent });
+      return await gateway.read<Batch>(withDryRun(c, "/v1/batches"), { body, headers: sent });
     } finally {
       // The batch has a copy.
       await removeLines(c, id);

@@ -99,8 +99,7 @@ async function deliverFile(
   if ("url" in target) {
     const answer = await askBucket(target.url, put());
     // A presigned URL cannot be repaired: it has expired, or is not for this file.
-    const mayPass = answer.status >= 500 || answer.status === 408 || answer.status === 429;
-    requireAccepted(answer, sha256, !mayPass);
+    requireAccepted(answer, sha256, /^4(?!08|29)/.test(String(answer.status)));
     const { origin, pathname } = new URL(target.url);
     return { status: answer.status, file: { name, url: origin + pathname, sha256 } };
   }
