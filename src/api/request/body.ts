@@ -105,8 +105,8 @@ export async function discard({ env }: AppContext, read: () => Promise<Uint8Arra
 export async function discardBody(c: AppContext): Promise<void> {
   const { body } = c.req.raw;
   if (!body || body.locked) return;
-  const reader = largeReader(body);
-  await discard(c, () => reader.read());
+  let reader: ReturnType<typeof largeReader> | undefined;
+  await discard(c, () => (reader ??= largeReader(body)).read());
 }
 
 const strictText = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
