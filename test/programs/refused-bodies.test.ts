@@ -10,9 +10,9 @@ const text = (bytes: number) => Buffer.from(`{"model":"imgA-4","prompt":"a fox",
 /** The status and the body of the answer to a body that is sent as a client does that reads nothing before it has sent everything. */
 const send = (path: string, headers: Record<string, string>, body: Buffer) =>
   new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
-    const sent = request(`${gateway.baseUrl}${path}`, { method: "POST", headers }, async (answer) => {
-      const chunks = await answer.toArray();
-      resolve({ status: answer.statusCode, body: Buffer.concat(chunks as Buffer[]).toString() });
+    const sent = request(`${gateway.baseUrl}${path}`, { method: "POST", headers }, (answer) => {
+      const read = answer.toArray().then((chunks) => ({ status: answer.statusCode, body: Buffer.concat(chunks as Buffer[]).toString() }));
+      read.then(resolve, reject);
     });
     sent.on("error", reject);
     sent.end(body);

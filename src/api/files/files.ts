@@ -67,11 +67,13 @@ export async function downloadFile(c: AppContext, id: string): Promise<Response>
   throw new ApiError("not_found");
 }
 
-/** The form for names in any letters (RFC 6266, section 4.3; RFC 8187). */
-const toAttachment = (name: string | null) =>
-  name
-    ? `attachment; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)}`
-    : "attachment";
+/** The name in the plain form, which every program reads, or in that for any letters (RFC 6266, section 4.3; RFC 8187). */
+function toAttachment(name: string | null): string {
+  if (!name) return "attachment";
+  if (/^[\w .,()-]+$/.test(name)) return `attachment; filename="${name}"`;
+  const escaped = encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
+  return `attachment; filename*=UTF-8''${escaped}`;
+}
 
 export async function deleteFile(c: AppContext, id: string): Promise<Response> {
   const { DB } = c.env;
