@@ -117,7 +117,10 @@ function ruleFaults({ action, schema, body }: Valid): Fault[] {
     for (const [at, one] of (body["messages"] as Body[]).entries()) {
       const isOptional =
         one["role"] === "function" || (one["role"] === "assistant" && contentSubstitutes.some((name) => one[name] !== undefined));
-      faults.push({ path: ["messages", at, "content"], values: [...(isOptional ? [] : [undefined, null]), [{ type: "nope" }], [5]] });
+      const path = ["messages", at, "content"];
+      if (!isOptional) faults.push({ path, values: [undefined, null] });
+      faults.push({ path, values: [[5]], param: readParam([...path, 0]) });
+      faults.push({ path, values: [[{ type: "nope" }]], param: readParam([...path, 0, "type"]) });
     }
     return faults;
   }
