@@ -112,7 +112,7 @@ test("a name with line breaks makes no paragraph and no link of its own in the m
   expect(html).not.toContain('href="https://evil.example');
   // The address has had five; another account is refused, too, and the link of the last mail goes on working.
   const refused = await invite(email);
-  expect([refused.status, await refused.text()]).toEqual([429, expect.stringContaining("Too many invitations by mail")]);
+  expect([refused.status, await refused.text()]).toEqual([429, expect.stringContaining("Too many attempts. Try again in an hour")]);
   const page = await browser.read("/console/members/invitations");
   const [, id = ""] = /invitations\/(minv_\w+)\/again/.exec(page) ?? [];
   expect((await browser.ask(`/console/members/invitations/${id}/again`, {})).status).toBe(429);

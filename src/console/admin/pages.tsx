@@ -31,7 +31,7 @@ async function showAudit(c: ConsoleContext) {
       <Stats
         of={[
           [t("admin_accounts"), found.accounts],
-          [t("admin_open_all"), found.tasksOpen],
+          [t("admin_open_tasks"), found.tasksOpen],
           [t("reserved"), <Money millionths={found.reserved} />],
         ]}
       />

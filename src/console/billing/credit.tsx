@@ -82,7 +82,7 @@ async function askPosted(c: ConsoleContext) {
   const recipients = helper === "owners" ? await findRecipients(c.env.DB, account.id) : await findOperators(c.env.DB);
   if (!post || recipients.length === 0) return creditPage(c, { words, problem: t("credit_no_mail"), status: 400 });
   if (!(await countAttempt(c.env.DB, `credit ${account.id}`, asked)))
-    return creditPage(c, { words, problem: t("billing_too_many"), status: 429 });
+    return creditPage(c, { words, problem: t("too_many_in_an_hour"), status: 429 });
   const left = remaining(await readBalance(c, account.id));
   const link = helper === "owners" ? "/console/billing" : `/console/admin/accounts/${account.id}`;
   for (const { email, name, language: latest } of recipients) {

@@ -18,7 +18,7 @@ export async function redeem(c: ConsoleContext, typed: string): Promise<RedeemOu
   const { id } = c.get("account");
   const keys = [`redeem account ${id}`, `redeem network ${c.req.header("cf-connecting-ip") ?? ""}`];
   // One after the other: an attempt that the first refuses does not count for the network.
-  for (const key of keys) if (!(await countAttempt(c.env.DB, key, rule))) return { refusal: t("billing_too_many"), status: 429 };
+  for (const key of keys) if (!(await countAttempt(c.env.DB, key, rule))) return { refusal: t("too_many_in_an_hour"), status: 429 };
   const done = await c.env.API.redeemCode(id, typed, actor(c));
   if (done.state === "unlimited") return { refusal: t("billing_unlimited"), status: 400 };
   if (done.state !== "redeemed") return { refusal: t(`billing_code_${done.state}`), status: 400 };

@@ -33,7 +33,7 @@ function toRefusal(c: ConsoleContext, made: (CheckoutAnswer & { refused: string 
     case "range":
       return { refusal: t("billing_amount_range", { min: shown(made.min), max: shown(made.max) }), status: 400 };
     case "too_many":
-      return { refusal: t("billing_too_many"), status: 429 };
+      return { refusal: t("too_many_in_an_hour"), status: 429 };
     case "unlimited":
       return { refusal: t("billing_unlimited"), status: 400 };
     default:

@@ -4,6 +4,8 @@ export default {
   en: {
     copy: "Copy",
     copied: "Copied",
+    again_in: "Again in {minutes} min",
+    too_many_in_an_hour: "Too many attempts. Try again in an hour.",
     task: "Task",
     model: "Model",
     status: "Status",
@@ -60,6 +62,8 @@ export default {
   zh: {
     copy: "复制",
     copied: "已复制",
+    again_in: "{minutes} 分钟后重试",
+    too_many_in_an_hour: "尝试次数过多。请一小时后再试。",
     task: "任务",
     model: "模型",
     status: "状态",
@@ -115,6 +119,8 @@ export default {
   ko: {
     copy: "복사",
     copied: "복사됨",
+    again_in: "{minutes}분 후 다시",
+    too_many_in_an_hour: "시도가 너무 많습니다. 한 시간 후에 다시 시도하세요.",
     task: "작업",
     model: "모델",
     status: "상태",
@@ -170,6 +176,8 @@ export default {
   ja: {
     copy: "コピー",
     copied: "コピーしました",
+    again_in: "{minutes} 分後に再試行",
+    too_many_in_an_hour: "試行回数が多すぎます。1 時間後にもう一度お試しください。",
     task: "タスク",
     model: "モデル",
     status: "状態",

@@ -23,7 +23,7 @@ export const CallbackState = ({ state, nextAt }: { state: string; nextAt?: numbe
     case "pending": {
       if (nextAt === undefined) return <Pill icon="spin" tone="run" text={t("callback_pending")} />;
       const minutes = Math.max(1, Math.round((nextAt - Date.now()) / 60_000));
-      return <Pill icon="again" tone="warn" text={t("callback_again_in", { minutes })} />;
+      return <Pill icon="again" tone="warn" text={t("again_in", { minutes })} />;
     }
     case "gone":
     case "failed":

@@ -19,7 +19,7 @@ export const DeliveryPill = ({ delivery }: { delivery: State }) => {
   if (status === "failed") return <Pill icon="bad" tone="bad" text={t("delivery_failed")} />;
   if (!isWaiting(delivery)) return <Pill icon="spin" tone="run" text={t("delivery_pending")} />;
   const minutes = Math.max(1, Math.round((1000 * next - Date.now()) / 60_000));
-  return <Pill icon="again" tone="warn" text={t("delivery_again_in", { minutes })} />;
+  return <Pill icon="again" tone="warn" text={t("again_in", { minutes })} />;
 };
 
 /** The bucket's own words, or the fault. */

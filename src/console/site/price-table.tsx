@@ -17,7 +17,7 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
         t("model"),
         { name: t("kind"), isExtra: true },
         t("site_price"),
-        { name: t("typical_time"), isNumber: true, isExtra: true },
+        { name: t("usual_time"), isNumber: true, isExtra: true },
       ]}
     >
       {choices

@@ -75,7 +75,7 @@ const mayMail = async (c: ConsoleContext, email: string): Promise<boolean> =>
 async function send(c: ConsoleContext, email: string, role: Role, refuse: () => Response | Promise<Response>) {
   const isCounted = buildPost(c.env, new URL(c.req.url).origin) !== undefined;
   if (isCounted && !(await mayMail(c, email))) {
-    const problem = { field: "email", label: c.var.t("email"), text: c.var.t("invitation_too_many") };
+    const problem = { field: "email", label: c.var.t("email"), text: c.var.t("too_many_in_an_hour") };
     return invitationsPage(c, { form: "mail", problems: [problem], typed: (name) => (name === "email" ? email : "") }, 429);
   }
   const expiresAt = Date.now() + mailDays * dayMs;
