@@ -13,12 +13,7 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
     <Table
       label={t("prices")}
       class="fields"
-      columns={[
-        t("model"),
-        { name: t("kind"), isExtra: true },
-        t("site_price"),
-        { name: t("usual_time"), isNumber: true, isExtra: true },
-      ]}
+      columns={[t("model"), { name: t("kind"), isExtra: true }, t("site_price"), { name: t("usual_time"), isNumber: true, isExtra: true }]}
     >
       {choices
         .filter(({ id, model }) => id === model)
