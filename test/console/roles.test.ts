@@ -209,6 +209,14 @@ test("a member's key sees, cancels and names the member's own batches and files,
   const requests = [{ custom_id: "a", endpoint: "/v1/images/generations", body: { model: "imgA-4", prompt: "p" } }];
   const once = (key: string) => call("/v1/batches", { key, body: { requests }, headers: { "idempotency-key": "once" } });
   expect([(await once(keys.owner)).status, (await once(keys.member)).status]).toEqual([201, 409]);
+  const both = await Promise.all(
+    [keys.owner, keys.member].map(async (key) => {
+      const sent = { key, body: { requests }, headers: { "idempotency-key": "at once" } };
+      const { status, body } = await call("/v1/batches", sent);
+      return status === 409 || (await call(`/v1/batches/${body.id}`, { key })).status === 200;
+    }),
+  );
+  expect(both).toEqual([true, true]);
   // Nor that member's task, which this one could not read.
   const submit = (key: string, idempotencyKey = "one task") =>
     call("/v1/images/generations", { key, body: { model: "imgA-4", prompt: "p" }, headers: { "idempotency-key": idempotencyKey } });

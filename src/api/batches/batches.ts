@@ -90,6 +90,8 @@ export async function createBatch(c: AppContext): Promise<Response> {
     else await storeBytes(env.ASSETS, stored, inline!, "application/jsonl");
     const view = await retry("batch", id, async () => await batch.create(terms));
     if (view === "conflict") await removeAssets(env.ASSETS, [stored]);
+    // Another member's request with the same key and lines was faster.
+    else if (ownWallets && !(await batch.view(accountId, ownWallets))) return "conflict";
     await noteBatchBegun(env.DB, accountId, id).catch(() => undefined); // the sweep asks the object
     return view;
   };
