@@ -49,8 +49,8 @@ export const isFinal = ({ status }: TaskData) => status === "completed" || statu
 /** The gateway's own path of a file by its signed URL. Path and signature are the same under each base URL of the operator. */
 export const filePath = (signedUrl: string) => signedUrl.replace(/^.*?(?=\/(?:assets|characters)\/)/, "");
 
-/** An id as one step of a path: no id is empty, leads elsewhere as dots do, or has half of a surrogate pair, which a URL cannot contain. */
-export const step = (id: string) => encodeURIComponent(/^\.{0,2}$/.test(id) ? "-" : id.toWellFormed());
+/** An id as one segment of a path. Nothing has the id that stands for one that is empty or dots, which would lead elsewhere; a URL cannot contain half of a surrogate pair. */
+export const toSegment = (id: string) => encodeURIComponent(/^\.{0,2}$/.test(id) ? "-" : id.toWellFormed());
 
 /** Those of these headers that a request has. */
 export const pickHeaders = ({ headers }: Request, names: string[]): Record<string, string> =>
@@ -108,6 +108,6 @@ export class ApiClient {
 
   /** A task of the caller; `waitS` holds the answer until the task has ended or this many seconds have passed. Throws like `ask`. */
   async readTask(id: string, waitS = 0): Promise<TaskData> {
-    return (await this.read<{ data: TaskData }>(`/v1/tasks/${step(id)}${waitS > 0 ? `?wait=${waitS}` : ""}`)).data;
+    return (await this.read<{ data: TaskData }>(`/v1/tasks/${toSegment(id)}${waitS > 0 ? `?wait=${waitS}` : ""}`)).data;
   }
 }

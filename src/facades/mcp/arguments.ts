@@ -1,6 +1,6 @@
 /** Reads the arguments of a tool. Each function throws `ApiRefusal` with the correction to make. */
 
-import { step } from "../client.ts";
+import { toSegment } from "../client.ts";
 import { ApiRefusal } from "./errors.ts";
 import type { Arguments } from "./context.ts";
 import { type Action, modelNamed, type ModelEntry } from "./models.ts";
@@ -38,7 +38,7 @@ export function readTaskId({ task_id }: Arguments): string {
   return task_id;
 }
 
-export const taskPath = (args: Arguments) => `/v1/tasks/${step(readTaskId(args))}`;
+export const taskPath = (args: Arguments) => `/v1/tasks/${toSegment(readTaskId(args))}`;
 
 /** Throws `ApiRefusal` for anything but a boolean: what should not be charged must not be charged because of a wrong type. */
 export function readDryRun({ dry_run: isDryRun }: Arguments): boolean {

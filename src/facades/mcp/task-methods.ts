@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
 import { ApiRefusal } from "./errors.ts";
-import { isFinal, step, type TaskData } from "../client.ts";
+import { isFinal, toSegment, type TaskData } from "../client.ts";
 import { taskResult } from "./results.ts";
 import type { Caller } from "./context.ts";
 
@@ -60,7 +60,7 @@ export function addTaskMethods(server: Server, { client }: Caller): void {
   });
   server.setRequestHandler("tasks/cancel", { params }, async ({ taskId }) => {
     // In the extension, cancelling a task that has ended changes nothing and is not an error.
-    if (!isFinal(await read(taskId))) await client.ask(`/v1/tasks/${step(taskId)}/cancel`, { method: "POST" }).catch(refuse);
+    if (!isFinal(await read(taskId))) await client.ask(`/v1/tasks/${toSegment(taskId)}/cancel`, { method: "POST" }).catch(refuse);
     return {};
   });
   // The gateway's tasks never ask for input, so none is expected.

@@ -2,7 +2,7 @@
 
 import type { CallToolResult, Tool as ProtocolTool, ToolAnnotations } from "@modelcontextprotocol/server";
 import { invalid, names, readDryRun, readTaskId, readWait, requireAction, taskPath, without } from "./arguments.ts";
-import { type ApiClient, type DryRun, type Page, step, type TaskData } from "../client.ts";
+import { type ApiClient, type DryRun, type Page, toSegment, type TaskData } from "../client.ts";
 import type { Arguments, Context } from "./context.ts";
 import { type Action, hasOwnInput, mergedProperties, modelNamed, type ModelEntry, type Schema } from "./models.ts";
 import { outputs } from "./outputs.ts";
@@ -102,7 +102,7 @@ async function preview(path: string, body: Arguments, client: ApiClient): Promis
 }
 
 const ownPath = "/v1/tasks";
-const remixPath = (args: Arguments) => `/v1/videos/${step(readTaskId(args))}/remix`;
+const remixPath = (args: Arguments) => `/v1/videos/${toSegment(readTaskId(args))}/remix`;
 
 export const tools: Record<string, Tool> = {
   list_models: {

@@ -1,7 +1,7 @@
 /** `batches`: create, retrieve, list, cancel. The lines become those of `/v1/batches` before the batch begins. */
 
 import type { AppContext } from "./context.ts";
-import { type Batch, step } from "../client.ts";
+import { type Batch, toSegment } from "../client.ts";
 import { OpenAiError, refuse, refuseBody, refuseField, refuseLike, renameField } from "./errors.ts";
 import { type Fields, isFields, readFields, toObject } from "./form.ts";
 import { toBody as toChatBody } from "./chat.ts";
@@ -44,7 +44,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
   };
   const { gateway } = c.var;
   const batch = await once(c, JSON.stringify(fields), async (headers) => {
-    const file = await gateway.ask(`/v1/files/${step(input)}/content`).catch((error: unknown) => {
+    const file = await gateway.ask(`/v1/files/${toSegment(input)}/content`).catch((error: unknown) => {
       throw error instanceof OpenAiError && error.status === 404 ? refuseField(c, "input_file_id", "unknown_file") : error;
     });
     if (!file.body) throw refuseField(c, "input_file_id", "unknown_file");
@@ -133,7 +133,7 @@ async function convert(c: AppContext, endpoint: string, { text, line }: { text: 
 const lineError = (c: AppContext, line: number, { status, message, code }: OpenAiError) =>
   refuse(c, status, "bad_line", { line: String(line), message }, { param: "input_file_id", code });
 
-const pathOf = (c: AppContext) => `/v1/batches/${step(c.req.param("id") ?? "")}`;
+const pathOf = (c: AppContext) => `/v1/batches/${toSegment(c.req.param("id") ?? "")}`;
 
 export async function retrieveBatch(c: AppContext): Promise<Response> {
   return c.json(toBatch(await c.var.gateway.read<Batch>(pathOf(c))));

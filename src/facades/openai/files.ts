@@ -1,7 +1,7 @@
 /** `files`: upload, list, retrieve, delete, download. The results of a batch are downloaded in OpenAI's format. */
 
 import type { AppContext } from "./context.ts";
-import { pickHeaders, step } from "../client.ts";
+import { pickHeaders, toSegment } from "../client.ts";
 import { findEndpoint, toOutput } from "./batch-results.ts";
 import { refuseField } from "./errors.ts";
 import { answerList, readPage } from "./lists.ts";
@@ -27,7 +27,7 @@ export async function listFiles(c: AppContext): Promise<Response> {
   return answerList(c, page, data, purpose === undefined ? data : data.filter((file) => file.purpose === purpose));
 }
 
-const readFile = (c: AppContext, id: string) => c.var.gateway.read<StoredFile>(`/v1/files/${step(id)}`);
+const readFile = (c: AppContext, id: string) => c.var.gateway.read<StoredFile>(`/v1/files/${toSegment(id)}`);
 
 export async function retrieveFile(c: AppContext): Promise<Response> {
   const { id, ending } = splitId(c.req.param("id") ?? "");
@@ -37,14 +37,14 @@ export async function retrieveFile(c: AppContext): Promise<Response> {
 
 export async function deleteFile(c: AppContext): Promise<Response> {
   const { id, ending } = splitId(c.req.param("id") ?? "");
-  await c.var.gateway.ask(`/v1/files/${step(id)}`, { method: "DELETE" });
+  await c.var.gateway.ask(`/v1/files/${toSegment(id)}`, { method: "DELETE" });
   return c.json({ id: id + ending, object: "file", deleted: true });
 }
 
 export async function downloadFile(c: AppContext): Promise<Response> {
   const { id, ending } = splitId(c.req.param("id") ?? "");
   const endpoint = await findEndpoint(c, await readFile(c, id));
-  const file = await c.var.gateway.ask(`/v1/files/${step(id)}/content`);
+  const file = await c.var.gateway.ask(`/v1/files/${toSegment(id)}/content`);
   if (endpoint === undefined || !file.body) return new Response(file.body, file);
   const output = toOutput(c, file.body, endpoint, ending === "" ? "completed" : "failed");
   return c.body(output, 200, { "content-type": "application/jsonl", "cache-control": "private, no-store" });

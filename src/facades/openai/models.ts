@@ -1,7 +1,7 @@
 /** `models`: the gateway's models and their aliases. */
 
 import type { AppContext } from "./context.ts";
-import { type ModelEntry, step } from "../client.ts";
+import { type ModelEntry, toSegment } from "../client.ts";
 import { aliasNames, resolveModel } from "./aliases.ts";
 
 /** The gateway's models, then every alias. */
@@ -16,6 +16,6 @@ export async function modelList(c: AppContext): Promise<Response> {
 
 export async function modelEntry(c: AppContext): Promise<Response> {
   const { asked, model } = resolveModel(c.env, c.req.param("id") ?? "");
-  const entry = await c.var.gateway.read<ModelEntry>(`/v1/models/${step(model)}`);
+  const entry = await c.var.gateway.read<ModelEntry>(`/v1/models/${toSegment(model)}`);
   return c.json({ ...entry, ...(asked !== model && { id: asked }) });
 }

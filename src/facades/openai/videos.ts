@@ -2,7 +2,7 @@
 
 import type { AppContext } from "./context.ts";
 import { builtInCatalog } from "../../catalog/catalog.ts";
-import { type DryRun, filePath, type ModelEntry, type Page, pickHeaders, step, type TaskData } from "../client.ts";
+import { type DryRun, filePath, type ModelEntry, type Page, pickHeaders, toSegment, type TaskData } from "../client.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
@@ -82,7 +82,7 @@ const withImage = async (c: AppContext, { body, model }: { body: Fields; model: 
 /** True if the body of the model has `images`; of the others the first frame is in `metadata`. An operator's model may have the body of any, which its entry says. */
 async function takesImages(c: AppContext, { model }: NamedModel): Promise<boolean> {
   if (builtInCatalog().named(model)) return !model.startsWith("vidD");
-  const answer = await c.var.gateway.send(`/v1/models/${step(model)}`);
+  const answer = await c.var.gateway.send(`/v1/models/${toSegment(model)}`);
   // The submission names what is wrong.
   if (!answer.ok) return (await answer.body?.cancel(), true);
   const { parameters } = await answer.json<ModelEntry>();
@@ -157,7 +157,7 @@ export async function remixVideo(c: AppContext): Promise<Response> {
     ...ownFields(c, fields),
   };
   const sent = await once(c, JSON.stringify(body), (headers) =>
-    c.var.gateway.ask(withDryRun(c, `/v1/videos/${step(id)}/remix`), { body, headers }),
+    c.var.gateway.ask(withDryRun(c, `/v1/videos/${toSegment(id)}/remix`), { body, headers }),
   ).catch(rename(c));
   return answerSubmission(c, sent);
 }
