@@ -6,8 +6,8 @@ import { alert } from "../base/log.ts";
 import { accountsOf, endResetLinks, readLogins } from "./members.ts";
 
 /**
- * Ends the links, and records the ways as they are now: not for a user without an account, who has nothing to protect. A fault is logged: the change itself has been
- * made, and its user must see that.
+ * Ends the links, and records the ways as they are now: not for a user without an account, who has nothing to protect. A fault is logged:
+ * the change itself has been made, and its user must see that.
  */
 export async function recordLogins(c: ConsoleContext, userId: string): Promise<void> {
   try {

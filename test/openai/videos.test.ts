@@ -190,7 +190,7 @@ test("an image of a form is used or refused, never ignored", async () => {
   expect(await taskIds(account)).toEqual([]);
 });
 
-test("a name that no URL can contain is unknown, as any other", async () => {
+test("a model whose name a URL cannot contain is unknown, like any other name", async () => {
   const account = await newAccount();
   const { status, body } = await create(account, {
     model: "\ud800",

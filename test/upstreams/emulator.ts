@@ -39,7 +39,7 @@ export interface Call {
   body: string;
 }
 
-/** How a piece of work ended that a maker has accepted; the maker bills by this. Work also ends if nobody asks for its result. */
+/** How work that a maker has accepted ended, by which the maker bills. It ends also if nobody asks for its result. */
 export interface End {
   upstream: string;
   prompt: string;
