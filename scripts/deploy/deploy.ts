@@ -15,7 +15,7 @@ import { applyModels, modelsFolder, readModelFiles, readOldVariables, type Writt
 import { applyMigrations } from "./migrations.ts";
 import { type Context, count, gatewayWorker, hasSandbox, migrationTitle, printPlan, withoutToken } from "./plan.ts";
 import { findUnmarked, unmarkedStop } from "./mark.ts";
-import { checkClasses, checkJurisdiction, checkPlan, checkServices } from "./preflight.ts";
+import { checkClasses, checkJurisdiction, checkPlan, checkRegion, checkServices } from "./preflight.ts";
 import { databaseId, deployedVersion, detachDomain, existingWorkers, missing, switchOnReplicas, takeInventory } from "./resources.ts";
 import type { Run } from "./run.ts";
 import { adminTokenFile, checkChoices, checkSecrets, givenTo, knownAdminToken, providersOn, secretsToSet, servingLine } from "./secrets.ts";
@@ -77,6 +77,7 @@ async function preflight(
   const inventory = await run.find("what is there", async () => {
     const found = await takeInventory(account, deployment, choices);
     checkJurisdiction(deployment.name, found, choices);
+    checkRegion(deployment.name, found, before?.choices, choices);
     checkClasses(deployment, found);
     const { databases, buckets, queues, workers } = found;
     const sizes = Object.entries({ database: databases, bucket: buckets, queue: queues, Worker: workers }).map(

@@ -101,6 +101,15 @@ export function checkJurisdiction(gateway: string, { databases, jurisdiction }: 
   );
 }
 
+/** Stops if another region is chosen than at the start: data does not move. Only the checkout that deployed first knows the region. */
+export function checkRegion(gateway: string, { databases }: Inventory, before: Choices | undefined, { region }: Choices): void {
+  if (databases.size === 0 || !before || region === before.region) return;
+  throw new Stop(
+    `${gateway} was created ${before.region === undefined ? "without --region" : `in ${before.region}`}, and that cannot be changed.`,
+    `Leave --region out, or deploy a second gateway with --env ${region} --region ${region} and move your callers there.`,
+  );
+}
+
 /**
  * Stops if a Worker on the account has a class of objects that this revision does not know: the platform refuses to deploy it, and only after
  * the migrations and the other Workers. There is no way back over a release that adds a class.

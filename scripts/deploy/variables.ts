@@ -1,6 +1,5 @@
 /** Checks the values of a deployment's variables by the Workers' own rules, before anything is changed: a wrong one would end requests with 500. */
 
-import { listWrong } from "../../src/base/variables.ts";
 import { importTextModules } from "../support/text-modules.ts";
 import type { Deployment } from "./configuration.ts";
 import type { Choices } from "./options.ts";
@@ -34,8 +33,9 @@ export async function checkVariables(
     );
 }
 
-/** In place of a secret that is set or will be made, whose value is not known. */
-const unknownValue = (name: string) => (/(?:URL|WEBHOOK)$/.test(name) ? "https://set.example" : "whsec_AAAA");
+/** In place of a secret that is set or will be made, whose value is not known: one that its reader takes. */
+const unknownValue = (name: string) =>
+  /(?:URL|WEBHOOK)$/.test(name) ? "https://set.example" : name.startsWith("RECEIPT_SIGNING_KEY") ? "" : "whsec_AAAA";
 
 /**
  * The messages of the readers of a Worker's module that throw, and those that one of them returns as a list. Without types, which need those of
@@ -43,18 +43,30 @@ const unknownValue = (name: string) => (/(?:URL|WEBHOOK)$/.test(name) ? "https:/
  */
 async function findWrong(file: string, names: string[], env: Values): Promise<string[]> {
   const found = (await import(new URL(`../../src/${file}`, import.meta.url).href)) as Record<string, (env: Values) => unknown>;
-  return names.flatMap((name) => {
-    const [read, lists] = [found[name], name.startsWith("wrong")];
+  const messages = names.map(async (name) => {
+    const read = found[name];
     if (!read) throw new Error(`${file} has no ${name}`);
-    return lists ? (read(env) as string[]) : listWrong([read], env);
+    if (name.startsWith("wrong")) return read(env) as string[];
+    try {
+      await read(env);
+      return [];
+    } catch (error) {
+      return [(error as Error).message];
+    }
   });
+  return (await Promise.all(messages)).flat();
 }
 
 const ofConsole = "signup signupQuota isSignOnOnly singleSignOn groupTable balanceUnit repositoryUrl consoleUrl assetBaseUrl".split(" ");
 
 /** For each Worker with variables: a message for each wrong one. */
 const rules: Record<string, (env: Values) => Promise<string[]>> = {
-  gateway: (env) => findWrong("api/request/variable-checks.ts", ["wrongVariables"], env),
+  gateway: async (env) => [
+    ...(await findWrong("api/request/variable-checks.ts", ["wrongVariables"], env)),
+    ...(await findWrong("signing/receipts.ts", ["publicKeys"], env)),
+  ],
+  // Which models the operator's catalogue will have is not known here.
+  openai: (env) => findWrong("facades/openai/aliases.ts", ["aliasNames"], { ...env, MODELS: { includes: () => true } }),
   operations: (env) => findWrong("operations/settings.ts", ["wrongSettings"], env),
   console: async (env) => [
     ...["GITHUB", "GOOGLE"].flatMap((login) => findHalf(login, env)),
@@ -66,6 +78,7 @@ const rules: Record<string, (env: Values) => Promise<string[]>> = {
       .filter((name) => !env[name])
       .map((name) => `--with payments needs the secret ${name}`),
     ...(await findWrong("payments/units.ts", ["readTariff", "makesInvoices"], env)),
+    ...(await findWrong("payments/stripe.ts", ["openStripe"], env)),
   ],
 };
 

@@ -76,3 +76,11 @@ test("of files that the gateway refuses none is stored, each wrong field is name
   );
   expect((await entries()).at(-1)).toEqual(["house", { ...text, price: { input: 1, output: 3 } }]);
 });
+
+test("another region than that of the first deployment is refused, because data does not move", async () => {
+  const { code, output } = await deploy(["--dry-run", "--region", "apac"]);
+  expect([code, output]).toEqual([
+    1,
+    expect.stringContaining("gateway was created without --region, and that cannot be changed.\n→ Leave --region out"),
+  ]);
+});

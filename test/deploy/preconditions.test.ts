@@ -144,10 +144,12 @@ const cases: Record<string, Case> = {
   "wrong values of variables, each at its Worker": {
     args: ["--secrets", "values.env"],
     reason: `The variable SIGNUP must be one of open, invite, closed
+The variable ALIASES must be a table of names with at most one *, each with the name of one of the gateway's models, or empty
 The variable LEDGER_DAYS must be from 9 to 365: records of tasks are kept for a week, daily sums for thirteen months
 The variable ALERT_WEBHOOK must be an http(s) address
 The variable ALERT_SIGNING_SECRET must be whsec_ and Base64
-The variable MAX_OPEN_TASKS must be a whole number from 1 to 999999999`,
+The variable MAX_OPEN_TASKS must be a whole number from 1 to 999999999
+The variable RECEIPT_SIGNING_KEY must be an Ed25519 key, as JWK or PKCS8 in Base64`,
     remedy: "docs/configuration.md",
   },
   "one half of a login": {
@@ -165,6 +167,12 @@ The variable MAX_OPEN_TASKS must be a whole number from 1 to 999999999`,
     args: ["--with", "payments", "--secrets", "tokens.env"],
     variables: { STRIPE_SECRET_KEY: "rk_live_of_the_operator", STRIPE_WEBHOOK_SECRET: "whsec_of_the_operator" },
     reason: "The variable TOKENS_PER_USD must be a whole number",
+    remedy: "Add or correct it",
+  },
+  "Stripe at an address that is none": {
+    args: ["--with", "payments", "--secrets", "stripe.env"],
+    variables: { STRIPE_SECRET_KEY: "rk_live_of_the_operator", STRIPE_WEBHOOK_SECRET: "whsec_of_the_operator" },
+    reason: "The variable STRIPE_BASE_URL must be an http(s) address without a slash at its end",
     remedy: "Add or correct it",
   },
   "routes of an earlier release that cannot be read": {
@@ -222,9 +230,11 @@ beforeAll(async () => {
   await writeFile(join(cloud.checkout, "wrong.env"), "OPENAI_KEY=sk-x\n");
   await writeFile(join(cloud.checkout, "cut.env"), "OPENAI_API_KEY='a#b' # quoted\nBALANCE_UNIT=CNY # a comment\nFAL_KEY=ab#cd\n");
   await writeFile(join(cloud.checkout, "mail.env"), "ALERT_MAIL=operator@example.com\n");
-  const wrong = "MAX_OPEN_TASKS=many\nSIGNUP=everyone\nLEDGER_DAYS=8\nALERT_WEBHOOK=pager.example\nALERT_SIGNING_SECRET=whsec_no-base64\n";
+  const wrong =
+    "MAX_OPEN_TASKS=many\nSIGNUP=everyone\nLEDGER_DAYS=8\nRECEIPT_SIGNING_KEY=an-ed25519-key-as-I-remember-it\nALIASES=sora-1\nALERT_WEBHOOK=pager.example\nALERT_SIGNING_SECRET=whsec_no-base64\n";
   await writeFile(join(cloud.checkout, "values.env"), wrong);
   await writeFile(join(cloud.checkout, "tokens.env"), "BALANCE_UNIT=TOKENS\n");
+  await writeFile(join(cloud.checkout, "stripe.env"), "STRIPE_BASE_URL=stripe.example\n");
   await writeFile(join(cloud.checkout, "routes.env"), "ROUTES=[]\n");
 });
 

@@ -7,7 +7,7 @@ import { isFields } from "./form.ts";
 import type { AppEnv } from "./context.ts";
 import { builtInCatalog } from "../../catalog/catalog.ts";
 import { VariableError } from "../../base/variables.ts";
-import defaults from "./aliases.json";
+import defaults from "./aliases.json" with { type: "json" };
 
 type Aliases = Record<string, string>;
 type Bindings = OpenAiBindings & Pick<AppEnv["Bindings"], "MODELS">;
