@@ -177,6 +177,8 @@ const inProcess = (name: string, test: TestOptions, vite: ViteUserConfig) => ({
   extends: false as const,
   test: {
     name,
+    // Files run one after the other in few runtimes: starting one takes longer than the tests of most files.
+    isolate: false,
     // More than the two cores of a CI machine: a test and its runtime wait for each other in turns. Each one more is a runtime that loads all modules.
     maxWorkers: 3,
     // Three files share two cores, so the duration of one test says little. Tests of speed have their own assertions.
@@ -185,9 +187,9 @@ const inProcess = (name: string, test: TestOptions, vite: ViteUserConfig) => ({
   },
 });
 
-/** A lane inside the local Workers runtime. Its files run one after the other in few runtimes: starting one takes longer than the tests of most files. */
+/** A lane inside the local Workers runtime. */
 const inRuntime = (name: string, test: TestOptions, vite: ViteUserConfig) =>
-  inProcess(name, { isolate: false, include: [`test/${name}/**/*.test.ts`], ...test }, vite);
+  inProcess(name, { include: [`test/${name}/**/*.test.ts`], ...test }, vite);
 
 /** A lane that starts whole processes, as `npm run test:<name>`. Lanes that are named together run one after the other, by their place. */
 const processes = (name: string, place: number, test: TestOptions) => ({
