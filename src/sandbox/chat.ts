@@ -141,9 +141,11 @@ function attachmentsIn(messages: readonly ChatMessage[]): string {
   return counts.length > 0 ? `I saw ${counts.join(", ")}.` : "";
 }
 
+/** Text of several lines is on lines of its own: a mark behind the last one would not close a block of code. */
 function quote(text: string): string {
   const trimmed = text.trim();
-  return `“${trimmed.length > QUOTE_CHARACTERS ? `${trimmed.slice(0, QUOTE_CHARACTERS).toWellFormed()}…` : trimmed}”`;
+  const cut = trimmed.length > QUOTE_CHARACTERS ? `${trimmed.slice(0, QUOTE_CHARACTERS).toWellFormed()}…` : trimmed;
+  return cut.includes("\n") ? `\n\n${cut}\n\n` : `“${cut}”`;
 }
 
 const EFFORTS: readonly string[] = ["minimal", "low", "medium", "high"];

@@ -71,6 +71,16 @@ test("an answer quotes the last message and names the sandbox", async () => {
   expect(usage.total_tokens).toBe(usage.prompt_tokens + usage.completion_tokens);
 });
 
+test("a quoted block of code ends where it ended in the message", async () => {
+  const code = "Say this again:\n```\nprint(1)\n```";
+  const { choices } = await (await chat(code)).json<Completion>();
+  expect(choices[0]?.message.content.split("\n\n")).toEqual([
+    expect.stringMatching(/You wrote: *$/),
+    code,
+    expect.stringContaining("No model"),
+  ]);
+});
+
 test("content may have parts; a Chinese character counts as one token, an image as 85", async () => {
   const text = await (await chat([{ type: "text", text: "你好世界" }])).json<Completion>();
   expect(text.usage.prompt_tokens).toBe(3 + 4 + 3 + 4 + 4);
