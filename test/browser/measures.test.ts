@@ -130,18 +130,6 @@ test("at 900 px the columns of the documentation end in the window, fade where t
   }
 });
 
-test("at 1280 px every table shows all its columns", async ({ visitor, gateway }) => {
-  const page = await visitor({ viewport: { width: 1280, height: 900 } });
-  await signIn(page, gateway.account);
-  for (const path of paths) {
-    await page.goto(path);
-    const beside = await page
-      .locator(".table")
-      .evaluateAll((all) => all.filter((table) => table.scrollWidth > table.clientWidth).map((table) => table.ariaLabel));
-    expect(beside, path).toEqual([]);
-  }
-});
-
 const maxHistoryBytes = 200_000;
 
 test("the playground with twenty results is smaller than 200 KB, images included", { timeout: 180_000 }, async ({ signedIn, gateway }) => {

@@ -1,4 +1,4 @@
-/** Checks every page that a browser loads: axe's rules, and no horizontal scrolling. */
+/** Checks every page that a browser loads: axe's rules, no horizontal scrolling, and no columns beside a table. */
 
 import axe from "axe-core";
 import type { Page } from "playwright-core";
@@ -98,6 +98,9 @@ function inDocument(
           findings.push(`the contrast cannot be told (${(data as { messageKey: string }).messageKey}): ${html}`);
     const { scrollWidth, clientWidth } = document.documentElement;
     if (scrollWidth > clientWidth) findings.push(`is ${scrollWidth} pixels wide in a window of ${clientWidth}`);
+    // On a phone, wide tables scroll.
+    for (const table of document.querySelectorAll(".table"))
+      if (innerWidth >= 1280 && table.scrollWidth > table.clientWidth) findings.push(`a table hides columns: ${table.ariaLabel}`);
     // Where there is no room for the words of a button, its icon remains.
     for (const button of document.querySelectorAll(".btn"))
       if (getComputedStyle(button).fontSize === "0px" && button.checkVisibility() && !button.querySelector(".i")?.checkVisibility())
