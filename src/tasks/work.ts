@@ -39,6 +39,9 @@ export const collectTimeoutMs: Record<Submission["kind"], number> = {
   file: 90_000,
 };
 
+/** What a lease depends on. */
+type Traits = Pick<Provider, "repeatable" | "startTimeoutMs">;
+
 /** The time from the end of the work to the end of its lease. */
 const leaseGraceMs = 10_000;
 
@@ -46,11 +49,11 @@ const leaseGraceMs = 10_000;
 export const collectLeaseMs = ({ submission: { kind } }: Pick<Task, "submission">) => collectTimeoutMs[kind] + leaseGraceMs;
 
 /** The longest time from a start's claim to its end, including pauses of its timeout while an image or a file of its answer waits for a permit. */
-const maxStartMs = ({ submission: { kind, inputs, characters } }: Task, provider: Provider) =>
+const maxStartMs = ({ submission: { kind, inputs, characters } }: Task, provider: Traits) =>
   provider.startTimeoutMs(kind) + (!provider.repeatable || inputs.length + characters.length > 0 ? maxPauseMs : 0);
 
 /** How long the waiting step is leased to the consumer that claims it. */
-export function leaseMs(task: Task, provider: Provider): number {
+export function leaseMs(task: Task, provider: Traits): number {
   const isStart = task.step.do === "start" || task.step.do === "starting";
   // The lease of a start that may not be repeated includes the time to store its immediate outputs; otherwise they could be lost.
   const storeMs = isStart && provider.repeatable ? 0 : collectTimeoutMs[task.submission.kind];

@@ -1,7 +1,9 @@
 /** A task's life: temporary faults, permanent faults, deadlines, dead-letter messages. */
 
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
-import { bindings, failOnce, failWalletOnce } from "../support/faults.ts";
+import type { Task } from "../../src/tasks/record.ts";
+import { bindings, crash, failOnce, failWalletOnce, openStub } from "../support/faults.ts";
 import {
   readBalance,
   call,
@@ -173,5 +175,33 @@ test("a late dead-letter message does not affect a task that has continued", asy
   const id = await submit(account, images, image(unique()));
   await deliver(id);
   await deliver(id, "gateway-dead");
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+});
+
+/** Changes the stored task, as if the operator had removed the secret of a provider: `fal` has none here. */
+async function change(taskId: string, providers: string[], more: Partial<Pick<Task, "step">> = {}): Promise<void> {
+  await runInDurableObject(openStub(taskId), (_, ctx) => {
+    const task = ctx.storage.kv.get<Task>("task")!;
+    const routes = providers.map((provider) => ({ ...task.submission.routes[0]!, provider }));
+    ctx.storage.kv.put("task", { ...task, ...more, submission: { ...task.submission, routes } });
+  });
+  await crash(openStub(taskId));
+}
+
+test("a task whose provider is switched off before it starts goes on to the next route", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, image(unique()));
+  await change(id, ["fal", "sandbox"]);
+  expect(await deliver(id)).toBe("ack");
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+});
+
+test("a finished result whose provider is switched off waits, also if the message comes again and again", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, image(unique()));
+  await deliver(id);
+  await change(id, ["fal"], { step: { do: "collect", at: Date.now(), sent: 1 } });
+  expect(await deliver(id)).toBe("ack");
+  await change(id, ["sandbox"]);
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });

@@ -17,7 +17,7 @@ import { apply, forget, settleOnce } from "./ending.ts";
 import { sendCallback, sendDispatch } from "./messages.ts";
 import { pollEarlier, pollOperation, runPoll } from "./polls.ts";
 import type { RecordStore } from "./record-store.ts";
-import { cancelLate, currentProvider } from "./upstream.ts";
+import { cancelLate, currentTraits } from "./upstream.ts";
 import { bookLate } from "./wallet-calls.ts";
 import { billedCost } from "../booking.ts";
 import * as afterEnd from "../transitions/after-end.ts";
@@ -106,7 +106,7 @@ async function eraseFiles(task: FinalTask, record: RecordStore, env: Env): Promi
 export function claimStep(record: RecordStore, env: Env): Work | null {
   const { task } = record;
   if (!task) return null;
-  const provider = currentProvider(task, env);
+  const provider = currentTraits(task, env);
   const isStart = task.step.do === "start" || task.step.do === "starting";
   const lease = isStart ? newId("") : transitions.collectLease(task, newId(""));
   const claimed = transitions.claimed(task, lease, leaseMs(task, provider), provider.repeatable, Date.now());
@@ -172,7 +172,7 @@ function reported(task: OpenTask, step: StepOutcome, isCalled: boolean, env: Env
   const now = Date.now();
   switch (step.outcome) {
     case "accepted":
-      return outcomes.accepted(task, isCalled ? { ...step, pollAfterMs: 0 } : step, currentProvider(task, env).reportsProgress, now);
+      return outcomes.accepted(task, isCalled ? { ...step, pollAfterMs: 0 } : step, currentTraits(task, env).reportsProgress, now);
     case "completed":
       return outcomes.completed(task, step.result, lifeTimes(env).assetMs, now, step.billed);
     case "failed":

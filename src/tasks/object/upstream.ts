@@ -13,7 +13,16 @@ import { withSpan } from "../../tracing.ts";
 const timeoutMs = 10_000;
 
 /** The provider of the current route. Throws if the operator has switched it off. */
-export const currentProvider = (task: Task, env: Env): Provider => providerNamed(env, currentRoute(task).provider);
+const currentProvider = (task: Task, env: Env): Provider => providerNamed(env, currentRoute(task).provider);
+
+/** How the provider of the current route starts work. One that is switched off can be leased too: the consumer finds out, and its report leads to the next route. */
+export function currentTraits(task: Task, env: Env): Pick<Provider, "repeatable" | "reportsProgress" | "startTimeoutMs"> {
+  try {
+    return currentProvider(task, env);
+  } catch {
+    return { repeatable: false, reportsProgress: false, startTimeoutMs: () => 0 };
+  }
+}
 
 /** The provider's answer about the task's operation. Throws if it gives none. */
 export const poll = (task: Task, env: Env) =>
