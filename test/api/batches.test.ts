@@ -14,7 +14,8 @@ import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { buckets, origin, setDestination } from "../support/bucket.ts";
 import { begin, forget, images, line, lines, openTasks, price, readResults, run, show, stubOf, wake } from "../support/batches.ts";
 import { bindings, crash, failOnce } from "../support/faults.ts";
-import { toObjectId } from "../../src/base/ids.ts";
+import { sha256Hex, toObjectId } from "../../src/base/ids.ts";
+import { canonicalJson } from "../../src/media/canonical-json.ts";
 import {
   alarm,
   asAdmin,
@@ -153,7 +154,7 @@ test("deliver_to of a batch is that of its lines which have none of their own", 
   expect(await ask({ destination: "none" })).toEqual([400, "deliver_to.destination"]);
   expect(await ask({ url: `${origin}/media/x.png` })).toEqual([400, "deliver_to.url"]);
   expect(await ask({})).toEqual([400, "deliver_to"]);
-  const requests = [line("a"), line("b", { deliver_to: { destination: "other" } })];
+  const requests = [line("a"), line("b", { deliver_to: { destination: "other" } }), line("c", { deliver_to: null })];
   const id = await begin(account, { requests, deliver_to: { destination: "shop", prefix: "spring/" } });
   await wake(id);
   await wake(id);
@@ -161,9 +162,14 @@ test("deliver_to of a batch is that of its lines which have none of their own", 
   const delivers = [];
   for (const task of await openTasks(account))
     delivers.push((await env.TASKS.get(toObjectId(env.TASKS, task)!).read(account.id))!.submission.deliverTo);
-  expect(delivers).toHaveLength(2);
-  expect(delivers).toEqual(expect.arrayContaining([{ destination: "shop", prefix: "spring/" }, { destination: "other" }]));
-  expect(await run(account, id)).toMatchObject({ status: "completed", deliver_to: { destination: "shop", prefix: "spring/" } });
+  const shop = { destination: "shop", prefix: "spring/" };
+  expect(delivers.toSorted((a, b) => (a!.destination! < b!.destination! ? -1 : 1))).toEqual([{ destination: "other" }, shop, shop]);
+  expect(await run(account, id)).toMatchObject({ status: "completed", deliver_to: shop });
+  // A receipt names the body of the line as it was sent.
+  for (const [at, { task }] of (await readResults(account, id)).entries())
+    expect((await call(`/v1/tasks/${task}/receipt`, { key: account.key })).body.receipt.request_sha256).toBe(
+      await sha256Hex(canonicalJson(requests[at]!.body)),
+    );
 });
 
 test("a batch counts the deliveries of its lines, also one that is repeated and one that ends after the batch", async () => {

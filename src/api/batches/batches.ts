@@ -33,7 +33,8 @@ export async function createBatch(c: AppContext): Promise<Response> {
   requireVariables(env, "task");
   // Ignored, it would run and charge the lines.
   if ((queryParameter(c, "dry_run") ?? "false") !== "false") throw invalid("dry_run", "not_one_of", { allowed: "false" });
-  const body = await readFields(c, newBatch);
+  // The lines stay as they were sent, for the receipts of their tasks.
+  const body = await readFields(c, newBatch, [], 2);
   const { accountId, keyId, keyHash, ownWallets } = c.get("caller");
   const host = new URL(c.req.url).hostname;
   const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };

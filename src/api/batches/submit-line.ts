@@ -43,10 +43,11 @@ export async function checkLine(
     const chat = await checkChatLine(env, caller, line.body);
     return { price: chat.held, typicalSeconds: chat.typicalSeconds, chat };
   }
+  const read = withoutImages(line.body);
   const request: SubmissionRequest = {
     endpoint,
     videoId: line.videoId,
-    read: withoutImages({ ...(terms.deliverTo && { deliver_to: terms.deliverTo }), ...line.body }),
+    read: { ...read, body: { ...(terms.deliverTo && { deliver_to: terms.deliverTo }), ...read.body } },
     caller,
     idempotencyKey: undefined,
     isDryRun: false,

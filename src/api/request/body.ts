@@ -37,15 +37,16 @@ export function requireUncompressed(c: AppContext): void {
   if (encoding && encoding !== "identity") throw new ApiError("unsupported_media_type");
 }
 
-/** Reads a small body and validates it with a schema; `null` counts as absent, except in the fields `nullable`. Throws 400, 413 or 415. */
+/** Reads a small body and validates it with a schema; `null` counts as absent, except in the fields `nullable` and below `depth`. Throws 400, 413 or 415. */
 export async function readFields<T extends z.ZodMiniType>(
   c: AppContext,
   schema: () => T,
   nullable: readonly string[] = [],
+  depth = 4,
 ): Promise<z.output<T>> {
   const sent = await readObject(c, smallBody);
   const kept = Object.entries(sent).filter(([name, value]) => value === null && nullable.includes(name));
-  const body = { ...withoutNulls(sent, 4), ...Object.fromEntries(kept) };
+  const body = { ...withoutNulls(sent, depth), ...Object.fromEntries(kept) };
   const oversized = findOversized(body);
   if (oversized) throw new ApiError("invalid_request", { violations: [oversized] });
   const result = schema().safeParse(body);
