@@ -147,13 +147,16 @@ export class WalletStore {
       this.book.forget(Date.now() - rememberMs);
     }
     // Deleted keys stay in the state, which must fit into one value. Those in use are read again.
-    if (this.book.outboxSize === 0 && Object.keys(state.keys).length > maxKeys) this.#forgetKeys(state);
+    if (Object.keys(state.keys).length > maxKeys) this.#forgetKeys(state);
   }
 
-  /** Forgets keys without an open hold: a member's budget counts the holds of all of the member's keys. */
+  /**
+   * Forgets keys without an open hold or unwritten entry: a member's budget counts those of all of the member's keys, and what D1 says of the
+   * key may include the entry.
+   */
   #forgetKeys(state: WalletState): void {
-    const open = new Set([...this.book.open()].map(({ keyId }) => keyId));
-    const keys = Object.fromEntries(Object.entries(state.keys).filter(([id]) => open.has(id)));
+    const used = new Set(this.book.unwritten().map(({ keyId }) => keyId));
+    const keys = Object.fromEntries(Object.entries(state.keys).filter(([id]) => used.has(id)));
     Object.assign(state, { keys, windows: {} });
   }
 

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/base/ids.ts";
 import type { WalletState } from "../../src/wallet/state.ts";
-import { bindings } from "../support/faults.ts";
+import { bindings, failOnce } from "../support/faults.ts";
 import { holdTime, newAccount } from "../support/gateway.ts";
 import { afterBatches, alarmOf, crashWallet, newCharge, openWallet, wake } from "./support.ts";
 
@@ -150,6 +150,22 @@ test("an object that starts with hundreds of keys, most of them deleted long ago
   expect(await openWallet(account).reserve(newCharge(account), 100, {})).toEqual({ answer: "reserved" });
   const balances = await openWallet(account).balances([account.keyId]);
   expect(balances[account.keyId]).toMatchObject({ quota: 500_000, used: 40, reserved: 100 });
+  await change(({ keys }) => expect(Object.keys(keys)).toEqual([account.keyId]));
+  // An account in use starts with entries that D1 may have or not.
+  const [first, lost] = [newCharge(account), newCharge(account)];
+  for (const one of [first, lost]) await openWallet(account).reserve(one, 100, {});
+  await openWallet(account).settle(lost, 40, "completed");
+  await change((state) => Object.assign(state.keys, Object.fromEntries(deleted)));
+  await crashWallet(account);
+  failOnce(bindings.database(), "batch", true);
+  await openWallet(account)
+    .writeEnded()
+    .catch(() => undefined);
+  await crashWallet(account);
+  await openWallet(account).settle(first, 30, "completed");
+  expect((await openWallet(account).balances([account.keyId]))[account.keyId]).toMatchObject({ used: 110, reserved: 100 });
+  await openWallet(account).writeEnded();
+  expect((await openWallet(account).balances([account.keyId]))[account.keyId]).toMatchObject({ used: 110, reserved: 100 });
   await change(({ keys }) => expect(Object.keys(keys)).toEqual([account.keyId]));
 });
 
