@@ -77,7 +77,7 @@ const rules: Record<string, (env: Values) => Promise<string[]>> = {
     ...["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"]
       .filter((name) => !env[name])
       .map((name) => `--with payments needs the secret ${name}`),
-    ...(await findWrong("payments/units.ts", ["readTariff", "makesInvoices"], env)),
+    ...(await findWrong("payments/units.ts", ["readTariff", "takesPayments", "makesInvoices"], env)),
     ...(await findWrong("payments/stripe.ts", ["openStripe"], env)),
   ],
 };

@@ -5,6 +5,8 @@ interface PaymentsBindings {
   BALANCE_UNIT: string;
   /** With BALANCE_UNIT = "TOKENS": how many tokens a US dollar buys */
   TOKENS_PER_USD?: string;
+  /** "on" (default) or "off": nothing new is paid */
+  STRIPE_PAYMENTS?: string;
   /** "on" or "off" (default): Stripe makes an invoice for each payment, which it bills */
   STRIPE_INVOICES?: string;
   /** The base URL of Stripe's API without a trailing slash; Stripe's own by default */

@@ -24,6 +24,10 @@ export function readTariff(env: Pick<PaymentsBindings, "BALANCE_UNIT" | "TOKENS_
   return { ...dollars, perCent: 10_000 * (unit === "USD" ? 1 : readNumber("TOKENS_PER_USD", env.TOKENS_PER_USD)) };
 }
 
+/** False if the operator has ended payments: nothing new is paid, and what was paid is still credited, refunded and disputed. Throws `VariableError`. */
+export const takesPayments = (env: Pick<PaymentsBindings, "STRIPE_PAYMENTS">) =>
+  readWord("STRIPE_PAYMENTS", env.STRIPE_PAYMENTS, ["on", "off"], "on") === "on";
+
 /** True if Stripe makes an invoice for each payment. Throws `VariableError`. */
 export const makesInvoices = (env: Pick<PaymentsBindings, "STRIPE_INVOICES">) =>
   readWord("STRIPE_INVOICES", env.STRIPE_INVOICES, ["on", "off"], "off") === "on";

@@ -20,25 +20,26 @@ import { handleEvent, readEvent } from "./events.ts";
 import { deleteErased, reconcile } from "./reconcile.ts";
 import { findCharge, openStripe } from "./stripe.ts";
 import { changeTopUp, runTopUps } from "./top-up.ts";
-import { makesInvoices, readTariff } from "./units.ts";
+import { makesInvoices, readTariff, takesPayments } from "./units.ts";
 
 export default class Payments extends WorkerEntrypoint<PaymentsBindings> implements PaymentsWorker {
   async options(accountId: string): Promise<PaymentOptions | undefined> {
     if (!this.env.STRIPE_SECRET_KEY) return undefined;
     const { currency, perCent, min, max, offered } = readTariff(this.env);
-    const amounts = { min: min * perCent, max: max * perCent, offered: offered.map((money) => money * perCent) };
+    const sums = takesPayments(this.env) ? offered.map((money) => money * perCent) : [];
+    const amounts = { min: min * perCent, max: max * perCent, offered: sums };
     return { currency, perCent, ...amounts, hasCustomer: (await findCustomer(this.env.DB, accountId)) !== undefined };
   }
 
   async checkout(order: CheckoutOrder): Promise<CheckoutAnswer> {
     const stripe = openStripe(this.env);
-    if (!stripe) return { refused: "off" };
+    if (!stripe || !takesPayments(this.env)) return { refused: "off" };
     return openCheckout({ db: this.env.DB, stripe }, readTariff(this.env), order, makesInvoices(this.env));
   }
 
   async changeTopUp(order: TopUpOrder, by: Actor, wallets?: PaymentObjects): Promise<TopUpAnswer> {
     const stripe = openStripe(this.env);
-    if (!stripe) return { refused: "off" };
+    if (!stripe || (order.settings && !takesPayments(this.env))) return { refused: "off" };
     return changeTopUp({ db: this.env.DB, stripe, wallets }, readTariff(this.env), order, by);
   }
 
@@ -82,7 +83,7 @@ export default class Payments extends WorkerEntrypoint<PaymentsBindings> impleme
     const stripe = openStripe(this.env);
     if (!stripe) return;
     const desk = { db: this.env.DB, stripe, wallets };
-    const failed = (await Promise.allSettled([runTopUps(desk), reconcile(desk, Date.now()), deleteErased(desk)])).find(
+    const failed = (await Promise.allSettled([runTopUps(desk, this.env), reconcile(desk, Date.now()), deleteErased(desk)])).find(
       ({ status }) => status === "rejected",
     );
     if (failed?.status === "rejected") throw failed.reason;

@@ -46,6 +46,7 @@ export interface PaymentOptions {
   perCent: number;
   min: number;
   max: number;
+  /** Empty if nothing new can be paid. */
   offered: number[];
   /** True if the account has paid before, so that Stripe's portal has something to show. */
   hasCustomer: boolean;

@@ -202,6 +202,22 @@ test("Stripe that does not answer is said, and nothing is lost", async () => {
   expect((await browser.ask(`${page}/pay`, { chosen: "10000000", other: "" })).status).toBe(303);
 });
 
+test("payments that the operator has ended: no forms, but what was paid, its receipts and the portal", async () => {
+  const vars: Partial<PaymentsBindings> = {};
+  const shop = new Shop(vars);
+  const gateway = shop.vars;
+  const browser = new Browser({}, gateway);
+  await browser.signUp();
+  const { headers } = await browser.ask(`${page}/pay`, { chosen: "10000000", other: "" });
+  shop.stripe.pay(inSession(headers.get("location")));
+  await shop.deliver();
+  vars.STRIPE_PAYMENTS = "off";
+  Object.assign(gateway, shop.vars);
+  const text = await browser.read(page);
+  for (const part of ["Payments", "receipts/pay_", "Cards and invoices at Stripe", "Redeem a code"]) expect(text).toContain(part);
+  for (const part of ['billing/pay"', "Automatic top-up"]) expect(text).not.toContain(part);
+});
+
 test("without payments the page is as it was, also with a setting that is wrong", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   for (const vars of [{ STRIPE_SECRET_KEY: "" }, { BALANCE_UNIT: "TOKENS" }]) {

@@ -260,6 +260,29 @@ test("refunds are debits, each once, and a refund that failed comes back", async
   });
 });
 
+test("payments that the operator has ended: nothing new is paid, and what was paid is credited, refunded and disputed", async () => {
+  const vars: Partial<PaymentsBindings> = {};
+  const shop = new Shop(vars);
+  const [account, other] = [await newAccount(1), await newAccount(4)];
+  const paid = await shop.pay(account, 20);
+  const { body: begun } = await shop.order(account, 10);
+  await shop.topUp(other);
+  await shop.deliver();
+  vars.STRIPE_PAYMENTS = "off";
+  expect((await shop.order(account, 10)).status).toBe(404);
+  expect(await shop.topUp(other)).toEqual({ refused: "off" });
+  await shop.run();
+  shop.stripe.pay((begun.url as string).split("/").at(-1)!); // its page was open
+  shop.stripe.refund(paid.id, 500);
+  await shop.deliver();
+  expect([await quota(account), await quota(other)]).toEqual([26, 4]);
+  expect(await shop.change({ accountId: other.id, settings: null, wantsCard: false, returnUrl: "https://gateway.example" })).toEqual({});
+  vars.STRIPE_PAYMENTS = "yes";
+  expect((await shop.order(account, 10)).status).toBe(503);
+  vars.STRIPE_PAYMENTS = "on";
+  expect((await shop.order(account, 10)).status).toBe(201);
+});
+
 test("a dispute takes the quota below use, then nothing is accepted until it is won", async () => {
   const shop = new Shop();
   const account = await newAccount(0);

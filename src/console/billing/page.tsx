@@ -116,8 +116,9 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
   const rateSince = startOfDays(rateDays, now);
   const recent = spent.reduce((sum, { day, charged }) => (day >= rateSince ? sum + charged : sum), 0);
   const redeemed = Number(c.req.query("redeemed"));
+  const payable = options?.offered.length && mayPay(c) ? options : undefined;
   // A payment or a code would add nothing to an unlimited quota.
-  const offers = left !== null && options && mayPay(c) ? options : undefined;
+  const offers = left === null ? undefined : payable;
   const refusal = problem ?? (left === null ? (payment?.problem ?? code?.problem) : undefined);
   const codes = left !== null && (
     <section class="card" aria-labelledby="code-title">
@@ -168,9 +169,7 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
         )}
         {!offers && codes}
       </div>
-      {options && mayPay(c) && (offers || topUpSet) && (
-        <Automatic path={`${path}/top-up`} options={options} set={topUpSet} typed={automatic} />
-      )}
+      {payable && (offers || topUpSet) && <Automatic path={`${path}/top-up`} options={payable} set={topUpSet} typed={automatic} />}
       {(options || payments.length > 0) && (
         <section>
           <FileTitle title={t("billing_payments")} file={payments.length > 0 && "payments.csv"} label={t("billing_csv")} />
