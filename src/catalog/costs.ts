@@ -16,14 +16,15 @@ export interface Billed {
 
 /**
  * The cost of an attempt that the maker bills: the sum of its parts, or the maker's own account of it, where the route counts that and the
- * maker gives it. Null if the route's cost is not known, or if it depends on a report or an input that is missing.
+ * maker gives it. Null if the route's cost is not known, if it depends on a report or an input that is missing, or if a report makes it no
+ * whole number: one that D1 refuses would hold back every settlement of the account.
  */
-export function attemptCost(
-  { cost: units }: Pick<Route, "cost">,
-  action: Action,
-  parameters: Parameters,
-  { outputs, usage }: Billed = {},
-): number | null {
+export function attemptCost(route: Pick<Route, "cost">, action: Action, parameters: Parameters, made: Billed = {}): number | null {
+  const cost = addUp(route, action, parameters, made);
+  return Number.isSafeInteger(cost) ? cost : null;
+}
+
+function addUp({ cost: units }: Pick<Route, "cost">, action: Action, parameters: Parameters, { outputs, usage }: Billed): number | null {
   if (!units) return null;
   const { own, reported: measured } = splitCost(units);
   const isOwn = parameters.input !== undefined || (own !== undefined && isOwnRule(own));

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
-import { chatsSettled, newAccount, wakeWallet } from "../support/gateway.ts";
+import { call, chatsSettled, newAccount, wakeWallet } from "../support/gateway.ts";
 import { toEnv } from "../support/models.ts";
 import { capture } from "../providers/support.ts";
 
@@ -165,3 +165,38 @@ test("the booked costs of a chat are what its makers bill", async () => {
   expect(new Set([...ends].map((end) => end.replace(/ \w+$/, ""))).size).toBeGreaterThan(14);
   expect([...ends].filter((end) => end.endsWith(" known")).length).toBeGreaterThan(10);
 }, 120_000);
+
+/** A maker's counts that no chat has, as of a broken counter: they count as not reported. */
+const wrongReports = [
+  { prompt_tokens: 1e308, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 1e308 } },
+  { prompt_tokens: 5, completion_tokens: 1e300 },
+  { prompt_tokens: 5, completion_tokens: 1, total_tokens: 1e19 },
+  { prompt_tokens: 5, completion_tokens: 1, cost_in_usd_ticks: 1e300 },
+];
+
+test("counts of a maker that cannot be right hold back no settlement of the account", async () => {
+  const account = await newAccount();
+  const price = { input: 7e6, cached_input: 2e6, output: 5e6 };
+  for (const usage of wrongReports) {
+    const SANDBOX = {
+      fetch: async () =>
+        Response.json({ choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }], usage }),
+    } as unknown as Fetcher;
+    const routes = [{ provider: "sandbox", model: "m", cost: { input: 7, output: 5, ...("cost_in_usd_ticks" in usage && { usd: 1 }) } }];
+    const request = new Request("https://gateway.example/v1/chat/completions", {
+      method: "POST",
+      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "textA-1", messages: [{ role: "user", content: question }] }),
+    });
+    const context = createExecutionContext();
+    const vars = { SANDBOX, ROUTES: { "textA-1": routes }, PRICES: { "textA-1": price } };
+    expect((await worker.fetch(request, toEnv(vars), context)).status).toBe(200);
+    await waitOnExecutionContext(context);
+  }
+  await chatsSettled(account);
+  await wakeWallet(account);
+  const { results } = await env.DB.prepare("SELECT charged, cost FROM entry WHERE account_id = ?1").bind(account.id).run();
+  expect(results).toHaveLength(wrongReports.length);
+  const { body } = await call("/v1/user/balance", { key: account.key });
+  expect(body.used_balance).toBeLessThan(1);
+});

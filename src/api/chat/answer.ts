@@ -143,10 +143,10 @@ export class ChatMeter {
     this.#bytes += bytes;
   }
 
-  /** Reports without tokens are placeholders. Some makers exclude reasoning from `completion_tokens`, but not from the total. */
+  /** Reports without tokens are placeholders, and counts that no chat can have are none. Some makers exclude reasoning from `completion_tokens`, but not from the total. */
   #report(usage: Fields): void {
     const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total, prompt_tokens_details: details } = usage;
-    const isCount = (value: unknown): value is number => typeof value === "number" && value >= 0 && Number.isFinite(value);
+    const isCount = (value: unknown): value is number => typeof value === "number" && value >= 0 && value < 1e12;
     if (!isCount(prompt) || prompt === 0 || !(isCount(completion) || isCount(total))) return;
     this.hasBegun = true;
     this.#reported = {
