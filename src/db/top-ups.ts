@@ -91,22 +91,30 @@ export async function nextLow(db: D1Database, now: number, limit: number): Promi
 }
 
 /**
- * Begins an automatic payment. undefined if one is under way or was made since the balance was read (`readAt`), if the month's ceiling does
- * not allow it, or if top-up is off or paused by now: whatever runs in parallel, at most one begins.
+ * Begins an automatic payment of the money that was agreed to, which adds what it buys by today's `tariff`. undefined if one is under way or
+ * was made since the balance was read (`readAt`), if the month's ceiling does not allow it, if it was agreed to in another currency, or if
+ * top-up is off or paused by now: whatever runs in parallel, at most one begins.
  */
-export async function beginTopUp(db: D1Database, id: string, accountId: string, readAt: number, now: number): Promise<Payment | undefined> {
+export async function beginTopUp(
+  db: D1Database,
+  id: string,
+  accountId: string,
+  tariff: { currency: string; perCent: number },
+  readAt: number,
+  now: number,
+): Promise<Payment | undefined> {
   const { results } = await db
     .prepare(
       `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, automatic, method_id)
-       SELECT ?1, t.account_id, ?4, t.money, t.currency, t.amount, 'open', 1, t.method_id
+       SELECT ?1, t.account_id, ?4, t.money, t.currency, t.money * ?6, 'open', 1, t.method_id
        FROM top_up t JOIN account a ON a.id = t.account_id AND a.disabled = 0 AND a.erased_at IS NULL
-       WHERE t.account_id = ?2 AND t.paused_at IS NULL AND t.method_id IS NOT NULL AND t.money + ${ofMonth("?5")} <= t.ceiling
+       WHERE t.account_id = ?2 AND t.currency = ?7 AND t.paused_at IS NULL AND t.method_id IS NOT NULL AND t.money + ${ofMonth("?5")} <= t.ceiling
          AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.account_id = ?2 AND p.automatic = 1
            AND (p.state = 'open' OR max(p.created_at, coalesce(p.paid_at, 0)) >= ?3))
        ON CONFLICT DO NOTHING
        RETURNING id`,
     )
-    .bind(id, accountId, readAt, now, monthStart(now))
+    .bind(id, accountId, readAt, now, monthStart(now), tariff.perCent, tariff.currency)
     .run();
   return results.length === 1 ? ((await findAutomatic(db, id)) ?? undefined) : undefined;
 }

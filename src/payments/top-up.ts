@@ -30,7 +30,7 @@ import { customerOf, returnTo } from "./checkout.ts";
 import { accountOf, type Purpose, readPurpose, toMetadata } from "./purpose.ts";
 import { settlePaid } from "./settle.ts";
 import { type Desk, idOf } from "./stripe.ts";
-import { takesPayments, type Tariff, toMoney } from "./units.ts";
+import { readTariff, takesPayments, type Tariff, toMoney } from "./units.ts";
 
 const hourMs = 3_600_000;
 /** Stripe knows an idempotency key for a day. After this time the payment is looked up instead of repeated. */
@@ -94,15 +94,16 @@ export function storeMethod({ db }: Desk, intent: Stripe.SetupIntent): ReturnTyp
 }
 
 /** Continues payments that a crash or a fault interrupted, begins those that are due, and tells owners of paused ones. */
-export async function runTopUps(desk: Desk, env: Pick<PaymentsBindings, "STRIPE_PAYMENTS"> = {}): Promise<void> {
+export async function runTopUps(desk: Desk, env: PaymentsBindings): Promise<void> {
   for (const open of await listOpenTopUps(desk.db, paymentsPerRun)) await apart(open.accountId, () => charge(desk, open));
   const due = takesPayments(env) ? await nextLow(desk.db, Date.now(), accountsPerRun) : [];
+  const tariff = readTariff(env);
   for (const { accountId, threshold } of due)
     await apart(accountId, async () => {
       const readAt = Date.now();
       const left = await desk.wallets.left(accountId);
       if (left === undefined || left >= threshold) return;
-      const begun = await beginTopUp(desk.db, newId("pay_"), accountId, readAt, Date.now());
+      const begun = await beginTopUp(desk.db, newId("pay_"), accountId, tariff, readAt, Date.now());
       if (begun) await charge(desk, begun);
     });
   for (const paused of await listUntold(desk.db, Date.now() - tellMs, paymentsPerRun))

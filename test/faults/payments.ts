@@ -174,7 +174,7 @@ export class StripeBank implements Bank {
       "top-ups",
       async () => {
         advance(300);
-        return runTopUps(this.#desk()).then(
+        return runTopUps(this.#desk(), env).then(
           () => "run",
           () => "failed",
         );
@@ -215,7 +215,7 @@ export class StripeBank implements Bank {
     for (let turn = 0; turn < 3; turn++) {
       await this.#shop.deliver();
       advance(300);
-      await runTopUps(this.#desk());
+      await runTopUps(this.#desk(), env);
     }
     for (let turn = 0; turn < 6; turn++) await reconcile(this.#desk(), Date.now() + dayMs * ++this.#looks);
   }

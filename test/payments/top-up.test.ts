@@ -57,6 +57,25 @@ test("a low balance is topped up once; the event that follows changes nothing, a
   ]);
 });
 
+test("a top-up after a change of the price takes the same money, and adds what it buys now", async () => {
+  const vars: Partial<PaymentsBindings> = { BALANCE_UNIT: "TOKENS", TOKENS_PER_USD: "2" };
+  const shop = new Shop(vars);
+  const account = await newAccount(4);
+  await shop.topUp(account, { threshold: 5, amount: 20, ceiling: 60 });
+  await runs(shop, 1);
+  expect(await quota(account)).toBe(24);
+  vars.TOKENS_PER_USD = "1";
+  await setQuota(account, 4);
+  await runs(shop, 1);
+  expect([await quota(account), charges(shop), (await state(account))!.taken]).toEqual([14, 2, 2000]);
+  // Nothing is taken in a currency in which nobody agreed to it.
+  vars.BALANCE_UNIT = "CNY";
+  await setQuota(account, 4);
+  await runs(shop, 1);
+  expect([await quota(account), charges(shop)]).toEqual([4, 2]);
+  await setQuota(account, 100); // for the runs of other tests
+});
+
 test("the ceiling of the month holds, and the next month begins anew", async () => {
   // Ahead of the machine's clock, by which alarms run.
   const [year, month] = [new Date().getUTCFullYear(), new Date().getUTCMonth()];

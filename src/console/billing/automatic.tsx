@@ -104,7 +104,7 @@ export const Automatic = ({ path, options: { offered, perCent }, set, typed }: A
   const amount = (money: number) => fullAmount(language, unit, money * perCent);
   const [least = 0, usual = 0] = offered;
   const shown = set
-    ? { threshold: set.threshold, amount: set.amount, ceiling: set.ceiling * perCent }
+    ? { threshold: set.threshold, amount: set.money * perCent, ceiling: set.ceiling * perCent }
     : { threshold: least, amount: usual, ceiling: 4 * usual };
   return (
     <section class="card" aria-labelledby="automatic-title">
