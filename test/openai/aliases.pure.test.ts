@@ -61,3 +61,24 @@ test("the operator adds, changes and removes aliases, as a table or as JSON", ()
 test("an alias of an unknown model is an error that names the variable", () => {
   for (const wrong of [{ "sora-2": "sora-3" }, "{", "[]", 3]) expect(() => model("sora-2", wrong)).toThrow("ALIASES");
 });
+
+test("a model that the operator sells under one of OpenAI's names is that model, except under the operator's own alias", () => {
+  const named = (name: string, ALIASES?: unknown) =>
+    resolveModel({ ...env(ALIASES), MODELS: ["textA-1", "textA-1-mini", "gpt-5", "gpt-4o"] }, name).model;
+  expect(["gpt-5", "gpt-5-2025-08-07", "gpt-4o", "gpt-4.1", "gpt-5-mini"].map((name) => named(name))).toEqual([
+    "gpt-5",
+    "gpt-5",
+    "gpt-4o",
+    "textA-1",
+    "textA-1-mini",
+  ]);
+  expect(["gpt-5", "gpt-5-2025-08-07"].map((name) => named(name, { "gpt-5": "textA-1-mini" }))).toEqual(["textA-1-mini", "textA-1-mini"]);
+});
+
+test("an alias of a model that the operator took out is an error for this name alone", () => {
+  const ALIASES = { house: "gone", "villa-*": "gone" };
+  for (const name of ["house", "house-2026-01-01", "villa-2"]) expect(() => model(name, ALIASES)).toThrow("ALIASES");
+  expect(["gpt-5", "sora-2", "imgA-4"].map((name) => model(name, ALIASES))).toEqual(["textA-1", "vidA-2", "imgA-4"]);
+  expect(aliasNames(env(ALIASES))).toEqual(expect.arrayContaining(["gpt-5"]));
+  expect(aliasNames(env(ALIASES))).not.toContain("house");
+});

@@ -1,6 +1,6 @@
 /**
  * Aliases: names of retired models or of other makers' models, each mapped to a model of the gateway: `[vars.ALIASES]` merged over
- * `aliases.json`. A name with one `*` is a rule: it maps all names of this form that have no alias of their own.
+ * `aliases.json`. A name with one `*` is a rule: it maps all names of this form that have no alias of their own and are no model's.
  */
 
 import { isFields } from "./form.ts";
@@ -21,17 +21,23 @@ export interface NamedModel {
   isAlias: boolean;
 }
 
-const tables = new WeakMap<object, Aliases>();
+const tables = new WeakMap<object, { own: Aliases; all: Aliases }>();
 
 /** True if the gateway has a model of this name. The previous release of the gateway does not send its names. */
 const isModel = ({ MODELS }: Bindings, name: string) => MODELS?.includes(name) ?? builtInCatalog().named(name) !== undefined;
 
 const isRule = (name: string) => name.includes("*");
 
-/** The configured aliases and rules. Throws `VariableError`. An entry with an empty value removes a default. */
-function aliases(env: Bindings): Aliases {
+const mistake = () =>
+  new VariableError("ALIASES", "must be a table of names with at most one *, each with the name of one of the gateway's models, or empty");
+
+/** The operator's aliases and rules, and all. Throws `VariableError`. An entry with an empty value removes a default. */
+function aliases(env: Bindings): { own: Aliases; all: Aliases } {
   let found = tables.get(env);
-  if (!found) tables.set(env, (found = { ...defaults, ...parse(env) }));
+  if (!found) {
+    const own = parse(env);
+    tables.set(env, (found = { own, all: { ...defaults, ...own } }));
+  }
   return found;
 }
 
@@ -46,30 +52,27 @@ function parse(env: Bindings): Aliases {
     table = undefined;
   }
   const entries = isFields(table) ? Object.entries(table) : [["", undefined] as const];
-  const isFine = ([name, model]: readonly [string, unknown]) =>
-    name.split("*").length <= 2 && (model === "" || (typeof model === "string" && isModel(env, model)));
-  if (!entries.every(isFine))
-    throw new VariableError(
-      "ALIASES",
-      "must be a table of names with at most one *, each with the name of one of the gateway's models, or empty",
-    );
+  if (!entries.every(([name, model]) => name.split("*").length <= 2 && typeof model === "string")) throw mistake();
   return table as Aliases;
 }
 
-/** All aliases; the names of a rule are without number. */
+/** All aliases that lead to a model; the names of a rule are without number. */
 export const aliasNames = (env: Bindings): string[] =>
-  Object.entries(aliases(env)).flatMap(([name, model]) => (model === "" || isRule(name) ? [] : name));
+  Object.entries(aliases(env).all).flatMap(([name, model]) => (isModel(env, model) && !isRule(name) ? name : []));
 
 /**
- * Resolves a name: by its alias, as a model of the gateway, then by the longest rule. A name with a date at its end (`sora-2-2025-10-06`)
- * is resolved like the name without it.
+ * Resolves a name: by the operator's alias, as a model of the gateway, by an alias of `aliases.json`, then by the longest rule. A name with
+ * a date at its end (`sora-2-2025-10-06`) is resolved like the name without it. Throws `VariableError` for an alias of a model that the
+ * gateway does not have, maybe because the operator took it out: other names go on.
  */
 export function resolveModel(env: Bindings, asked: string): NamedModel {
-  const table = aliases(env);
+  const { own, all } = aliases(env);
   const undated = asked.replace(/-\d{4}-\d{2}-\d{2}$/, "");
-  const find = (name: string) => (Object.hasOwn(table, name) ? table[name] : undefined);
-  const model = find(asked) ?? find(undated) ?? (isModel(env, asked) ? "" : findByRule(table, undated));
-  return model ? { asked, model, isAlias: true } : { asked, model: asked, isAlias: false };
+  const find = (name: string) =>
+    Object.hasOwn(own, name) ? own[name] : isModel(env, name) ? name : Object.hasOwn(all, name) ? all[name] : undefined;
+  const model = (find(asked) ?? find(undated) ?? findByRule(all, undated)) || asked;
+  if (model !== asked && !isModel(env, model)) throw mistake();
+  return { asked, model, isAlias: model !== asked };
 }
 
 /** The longest rule is the most specific one. */
