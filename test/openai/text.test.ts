@@ -158,6 +158,46 @@ test.each([
   expect(toResponseParam(param)).toBe(named);
 });
 
+const inputText = { type: "input_text", text: "x" };
+
+test.each<[string, object[]]>([
+  [
+    "input[1].content[1].file_id",
+    [
+      { role: "user", content: "x" },
+      { role: "user", content: [inputText, { type: "input_image", file_id: "file_x" }] },
+    ],
+  ],
+  ["input[0].content[0].image_url", [{ role: "user", content: [{ type: "input_image", image_url: "file_x" }] }]],
+  ["input[0].content[0].detail", [{ role: "user", content: [{ type: "input_image", image_url: "data:,", detail: 5 }] }]],
+  ["input[0].content[0].text", [{ role: "user", content: [{ type: "input_text" }] }]],
+  [
+    "input[0].output[0].image_url",
+    [{ type: "function_call_output", call_id: "a", output: [{ type: "input_image", image_url: "file_x" }] }],
+  ],
+  ["input[0].role", [{ role: "nobody", content: "x" }]],
+])("a refusal names %s", async (param, input) => {
+  const { key } = await newAccount();
+  for (const instructions of [undefined, "Be brief."]) {
+    const { status, body } = await call(responses, { key, body: { model: "gpt-5", input, instructions } });
+    expect([status, body.error.param, body.error.message.startsWith(param)]).toEqual([400, param, true]);
+  }
+});
+
+test("an upstream's refusal of a call names its item", () => {
+  const origins = [
+    { param: "instructions", content: "content" as const, files: [], calls: [] },
+    { param: "input[1]", content: "content" as const, files: [], calls: ["input[1]", "input[3]"] },
+  ];
+  const names = ["messages[0].content", "messages[1].tool_calls[1].function.arguments", "messages[1].tool_calls[0].id", "messages[9]"];
+  expect(names.map((name) => toResponseParam(name, [], origins))).toEqual([
+    "instructions",
+    "input[3].arguments",
+    "input[1].call_id",
+    "input",
+  ]);
+});
+
 test("a refusal of the content and a fault of the upstream have OpenAI's statuses", async () => {
   const { key } = await newAccount();
   const ask = async (input: string) => (await call(responses, { key, body: { model: "gpt-5", input } })).status;

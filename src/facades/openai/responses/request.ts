@@ -36,10 +36,23 @@ const typed: Record<string, keyof typeof types> = {
   previous_response_id: "string",
 };
 
-/** A response's body as a chat's body, with the tools that the chat has. */
+/** What a message of the chat was made of. */
+export interface Origin {
+  /** The response's field: `instructions`, `input`, `input[0]`. */
+  param: string;
+  /** The field of the item that has its content. */
+  content: "content" | "output";
+  /** The positions of the parts that name a stored file. */
+  files: number[];
+  /** The field of each of its tool calls. */
+  calls: string[];
+}
+
+/** A response's body as a chat's body, with the tools that the chat has, and the origin of each of its messages. */
 interface Converted {
   chat: Fields;
   tools: ChatTool[];
+  origins: Origin[];
   /** The items of the conversation, to be stored. */
   items: Fields[];
 }
@@ -60,12 +73,13 @@ export async function toChat(c: AppContext, fields: Fields, readPrevious: (id: s
   const previous = fields["previous_response_id"];
   const earlier = typeof previous === "string" ? await readPrevious(previous) : [];
   const { tools, choice } = applyChoice(c, readTools(c, fields["tools"]), fields["tool_choice"]);
+  const own = items.map((item, at) => ({ item, param: typeof input === "string" ? "input" : `input[${at}]` }));
+  // Items of stored responses were checked then.
+  const stored = earlier.map((item) => ({ item, param: "previous_response_id" }));
+  const { messages, origins } = toMessages(c, instructions, [...stored, ...own]);
   const chat = {
     model: fields["model"],
-    messages: [
-      ...(instructions === undefined ? [] : [{ role: "system", content: instructions }]),
-      ...toMessages(c, [...earlier, ...items], earlier.length),
-    ],
+    messages,
     ...(tools.length > 0 && { tools: tools.map((tool) => tool.chat) }),
     ...(choice !== undefined && { tool_choice: choice }),
     ...(isFields(format) && { response_format: toFormat(format) }),
@@ -78,7 +92,7 @@ export async function toChat(c: AppContext, fields: Fields, readPrevious: (id: s
     max_cost: fields["max_cost"],
     ...(fields["stream"] === true && { stream: true, stream_options: { include_usage: true } }),
   };
-  return { chat, tools, items: [...earlier, ...items] };
+  return { chat, tools, origins, items: [...earlier, ...items] };
 }
 
 function readItems(c: AppContext, input: unknown): Fields[] {
@@ -90,31 +104,29 @@ function readItems(c: AppContext, input: unknown): Fields[] {
   });
 }
 
-/** The first `earlier` items are those of stored responses, which were checked then. */
-function toMessages(c: AppContext, items: Fields[], earlier: number): Message[] {
-  const messages: Message[] = [];
-  items.forEach((item, at) => {
-    const param = `input[${at - earlier}]`;
+function toMessages(c: AppContext, instructions: unknown, items: { item: Fields; param: string }[]) {
+  const messages: Message[] = instructions === undefined ? [] : [{ role: "system", content: instructions }];
+  const origins = messages.map(() => toOrigin("instructions"));
+  for (const { item, param } of items) {
     const { type = "message" } = item;
-    switch (type) {
-      case "message":
-        messages.push(toMessage(c, item, param));
-        return;
-      case "function_call":
-      case "custom_tool_call":
-        addCall(messages, item);
-        return;
-      case "function_call_output":
-      case "custom_tool_call_output":
-        messages.push({ role: "tool", tool_call_id: item["call_id"], content: toContent(c, item["output"], `${param}.output`) });
-        return;
-      case "reasoning": // the reasoning of an earlier turn has no field in a chat
-        return;
-      default:
-        throw refuseField(c, `${param}.type`, "not_supported");
-    }
-  });
-  return messages;
+    const isCall = type === "function_call" || type === "custom_tool_call";
+    if (isCall) addCall(messages, item);
+    else if (type === "message") messages.push(toMessage(c, item, param));
+    else if (type === "function_call_output" || type === "custom_tool_call_output")
+      messages.push({ role: "tool", tool_call_id: item["call_id"], content: toContent(c, item["output"], `${param}.output`) });
+    // The reasoning of an earlier turn has no field in a chat.
+    else if (type !== "reasoning") throw refuseField(c, `${param}.type`, "not_supported");
+    if (origins.length < messages.length) origins.push(toOrigin(param, item));
+    if (isCall) origins.at(-1)!.calls.push(param);
+  }
+  return { messages, origins };
+}
+
+function toOrigin(param: string, { content, output = content }: Fields = {}): Origin {
+  const files = (Array.isArray(output) ? output : []).flatMap((part: unknown, at) =>
+    isFields(part) && (part["image_url"] ?? undefined) === undefined && part["file_id"] !== undefined ? at : [],
+  );
+  return { param, content: output === content ? "content" : "output", files, calls: [] };
 }
 
 function toMessage(c: AppContext, item: Fields, param: string): Message {
@@ -172,12 +184,30 @@ function toPart(c: AppContext, part: unknown, param: string): object {
 
 const toFormat = ({ type, ...schema }: Fields) => (type === "json_schema" ? { type, json_schema: schema } : { type });
 
-/** The response's name of a chat field; `tools` are those of the chat. */
-export function toResponseParam(param: string, tools: ChatTool[] = []): string {
+/** The response's field of a field of a chat's message: `messages[1].content[0].image_url.url` -> `input[0].content[0].file_id`. */
+function toInputParam(param: string, origins: readonly Origin[]): string {
+  const [, index, rest = ""] = /^messages\[(\d+)\](.*)$/.exec(param) ?? [];
+  const origin = origins[Number(index)];
+  if (!origin?.param.startsWith("input[")) return origin?.param ?? "input";
+  const [, call, field = ""] = /^\.tool_calls\[(\d+)\](?:\.(?:function|custom))?(.*)$/.exec(rest) ?? [];
+  if (call !== undefined) return (origin.calls[Number(call)] ?? origin.param) + field.replace(/^\.id$/, ".call_id");
+  const part = Number(/^\.content\[(\d+)\]/.exec(rest)?.[1]);
+  return (
+    origin.param +
+    rest
+      .replace(/^\.content/, `.${origin.content}`)
+      .replace(/^\.tool_call_id$/, ".call_id")
+      .replace(/\.image_url\.url$/, origin.files.includes(part) ? ".file_id" : ".image_url")
+      .replace(/\.(?:image_url|file)(\.\w+)$/, "$1")
+  );
+}
+
+/** The response's name of a chat field; `tools` are those of the chat, `origins` those of its messages. */
+export function toResponseParam(param: string, tools: ChatTool[] = [], origins: Origin[] = []): string {
+  if (param.startsWith("messages")) return toInputParam(param, origins);
   const [own, index] = /^tools\[(\d+)\](?:\.(?:function|custom))?/.exec(param) ?? [];
   if (own !== undefined) return (tools[Number(index)]?.param ?? `tools[${index}]`) + param.slice(own.length);
   const names: [RegExp, string][] = [
-    [/^messages.*/, "input"],
     [/^(?:max_completion_tokens|max_tokens)$/, "max_output_tokens"],
     [/^response_format(?:\.json_schema)?/, "text.format"],
     [/^reasoning_effort$/, "reasoning.effort"],

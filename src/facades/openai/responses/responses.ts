@@ -9,7 +9,7 @@ import { isStream, translateEvents } from "../events.ts";
 import { type Fields, isFields } from "../form.ts";
 import { isDryRun, reportDropped } from "../submission.ts";
 import { type Event, Output } from "./output.ts";
-import { toChat, toResponseParam } from "./request.ts";
+import { type Origin, toChat, toResponseParam } from "./request.ts";
 import { newResponse, type Outcome, toEnd } from "./response.ts";
 import { prepareToStore, readPrevious } from "./store.ts";
 import { applyChoice, type ChatTool, readTools } from "./tools.ts";
@@ -34,10 +34,11 @@ interface Chunk {
 
 export async function respond(c: AppContext): Promise<Response> {
   let tools: ChatTool[] = [];
-  const rename = (param: string) => toResponseParam(param, tools);
+  let origins: Origin[] = [];
+  const rename = (param: string) => toResponseParam(param, tools, origins);
   const converting = async (fields: Fields) => {
     const converted = await convert(c, fields);
-    ({ tools } = converted.kept);
+    ({ tools, origins } = converted.kept);
     return converted;
   };
   const { answer, kept } = await sendChat(c, converting).catch(renameField(rename));
@@ -91,13 +92,14 @@ export function toResponse(c: AppContext, chat: Chunk & { id: string; created: n
 /** The chat, and the fields that the response echoes. Throws 400. */
 async function convert(c: AppContext, fields: Fields) {
   const { asked, model } = readModel(c, fields);
-  const { chat, tools, items } = await toChat(c, fields, (id) => readPrevious(c, id));
+  const { chat, tools, origins, items } = await toChat(c, fields, (id) => readPrevious(c, id));
   const storing = await prepareToStore(c, items, fields["store"] !== false);
   return {
     body: { ...chat, model },
     kept: {
       asked,
       tools,
+      origins,
       storing,
       response: newResponse(fields, asked, storing),
       dropped: dropped.filter((name) => fields[name] !== undefined),
