@@ -124,6 +124,8 @@ test.each<[object, string]>([
   const account = await newAccount();
   const answer = await setDestination(account, change);
   expect([answer.status, answer.body.error.param]).toEqual([400, param]);
+  // The message says what is allowed.
+  expect(answer.body.error.message).toMatch(/: (?:must be|is required)/);
   expect((await list(account)).data).toEqual([]);
 });
 

@@ -32,11 +32,17 @@ test("the endpoint and secret belong to the account", async () => {
 test.each<[body: unknown, message: string]>([
   [{}, "url: is required"],
   [{ url: 5 }, "url: must be of type string"],
-  [{ url: "" }, "url: must be a public https URL"],
-  [{ url: "ftp://hooks.example.com/" }, "url: must be a public https URL"],
-  [{ url: "http://hooks.example.com/" }, "url: must be a public https URL"],
-  [{ url: "https://user:secret@hooks.example.com/" }, "url: must be a public https URL"],
-  [{ url: `https://hooks.example.com/${"a".repeat(9_000)}` }, "url: must be a public https URL"],
+  [{ url: "" }, "url: must be a public https URL: a host on the internet, the default port, no user name"],
+  [{ url: "ftp://hooks.example.com/" }, "url: must be a public https URL: a host on the internet, the default port, no user name"],
+  [{ url: "http://hooks.example.com/" }, "url: must be a public https URL: a host on the internet, the default port, no user name"],
+  [
+    { url: "https://user:secret@hooks.example.com/" },
+    "url: must be a public https URL: a host on the internet, the default port, no user name",
+  ],
+  [
+    { url: `https://hooks.example.com/${"a".repeat(9_000)}` },
+    "url: must be a public https URL: a host on the internet, the default port, no user name",
+  ],
 ])("the endpoint %j is refused, and the previous one stays", async (body, message) => {
   const account = await newAccount();
   await setEndpoint(account, hook);

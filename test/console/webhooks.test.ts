@@ -32,7 +32,7 @@ test("an endpoint is added, changed and removed; a refused one is shown beside t
   expect(refused.status).toBe(400);
   const text = await refused.text();
   expect(text).toMatch(/value="http:\/\/hooks\.example\.com\/"[^>]*aria-invalid|aria-invalid[^>]*value="http:\/\/hooks\.example\.com\/"/);
-  expect(text).toContain("Endpoint must be a public https URL.");
+  expect(text).toContain("Endpoint must be a public https URL: a host on the internet, the default port, no user name.");
   expect(await toEndpoint(account)).toBeNull();
   const saved = await browser.ask(page, { url: ` ${hook} ` });
   expect(saved.headers.get("location")).toBe(`${page}?done=saved`);

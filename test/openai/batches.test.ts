@@ -6,7 +6,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { toBatchObjectId } from "../../src/base/ids.ts";
 import { type Account, call, finish, holdTime, newAccount, readBalance, script, unique } from "../support/gateway.ts";
 import { setDestination } from "../support/bucket.ts";
-import { v1 } from "./support.ts";
+import { png, v1 } from "./support.ts";
 
 beforeEach(holdTime);
 
@@ -17,10 +17,11 @@ const line = (id: string, body: object = {}, url = "/v1/images/generations") => 
   body: { model: "dall-e-3", prompt: unique(), ...body },
 });
 
-async function upload({ key }: Account, lines: readonly unknown[], purpose = "batch") {
+async function upload({ key }: Account, lines: readonly unknown[], purpose = "batch", more: Record<string, string> = {}) {
   const form = new FormData();
   form.append("purpose", purpose);
   const text = lines.map((one) => (typeof one === "string" ? one : JSON.stringify(one))).join("\n");
+  for (const [name, value] of Object.entries(more)) form.append(name, value);
   form.append("file", new File([text], "in.jsonl", { type: "application/jsonl" }));
   const request = new Request("http://form", { method: "POST", body: form });
   const body = await request.arrayBuffer();
@@ -237,6 +238,16 @@ test("lines that cannot be converted are named, and nothing begins", async () =>
   expect(await ask([line("a")], { endpoint: "/v1/embeddings" })).toEqual([400, "endpoint", expect.any(String)]);
   expect(await ask([line("a")], { completion_window: "1h" })).toEqual([400, "completion_window", expect.any(String)]);
   expect(await ask([line("a")], { metadata: { a: 1 } })).toEqual([400, "metadata.a", expect.any(String)]);
+  const image = await call("/v1/files", {
+    key: account.key,
+    method: "POST",
+    body: png(200).buffer,
+    headers: { "content-type": "image/png" },
+  });
+  expect((await create(account, image.body.id)).body.error).toMatchObject({
+    param: "input_file_id",
+    message: "input_file_id: names a file that is not JSON lines",
+  });
   for (const unknown of ["file_none", "", "..", "\ud800"])
     expect((await create(account, unknown)).body.error).toMatchObject({ param: "input_file_id" });
   const { id: input_file_id } = (await upload(account, [line("a")])).body;
@@ -244,4 +255,15 @@ test("lines that cannot be converted are named, and nothing begins", async () =>
   expect((await call(`${v1}/batches?dry_run=true`, { key: account.key, body })).body.error).toMatchObject({ param: "dry_run" });
   expect((await call(`${v1}/batches`, { key: account.key })).body.data).toEqual([]);
   expect((await call(`${v1}/files`, { body: undefined })).status).toBe(401);
+});
+
+test("the lifetime of a file is OpenAI's expires_after, cut to the longest one", async () => {
+  const account = await newAccount();
+  const send = async (seconds: string) => (await upload(account, [line("a")], "batch", { "expires_after[seconds]": seconds })).body;
+  const [short, long] = [await send("3600"), await send("2592000")];
+  expect([short.expires_at - short.created_at, long.expires_at - long.created_at]).toEqual([3_600, 604_800]);
+  expect((await send("60")).error).toMatchObject({
+    param: "expires_after[seconds]",
+    message: expect.stringMatching(/^expires_after\[seconds\]: must be a whole number from 3600/),
+  });
 });

@@ -123,7 +123,11 @@ test("a dry run returns the price and stores nothing", async () => {
 test("other bodies, forms above 16 MB, empty balances and unknown keys get OpenAI's errors", async () => {
   const account = await newAccount();
   const json = await call(characters, { key: account.key, body: { name: "Moss" } });
-  expect([json.status, json.body.error.type]).toEqual([415, "invalid_request_error"]);
+  expect([json.status, json.body.error.type, json.body.error.message]).toEqual([
+    415,
+    "invalid_request_error",
+    expect.stringContaining("multipart form"),
+  ]);
   const large = await upload(account, { name: "Moss", video: clip(2, 17 * 1024 * 1024) });
   expect([large.status, large.body.error.type]).toEqual([413, "invalid_request_error"]);
   const poor = await upload(await newAccount(0), { name: "Moss", video: clip(2) });

@@ -34,7 +34,7 @@ export function requireJson(c: AppContext): void {
 /** Throws 415 for a compressed body. */
 export function requireUncompressed(c: AppContext): void {
   const encoding = c.req.header("content-encoding")?.trim().toLowerCase();
-  if (encoding && encoding !== "identity") throw new ApiError("unsupported_media_type");
+  if (encoding && encoding !== "identity") throw new ApiError("unsupported_media_type", { sentence: { key: "compressed", values: {} } });
 }
 
 /** Reads a small body and validates it with a schema; `null` counts as absent, except in the fields `nullable` and below `depth`. Throws 400, 413 or 415. */

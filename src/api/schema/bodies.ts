@@ -60,7 +60,7 @@ export const destinationChange = once(() =>
       z.meta({ pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$" }),
     ),
     region: z.string().check(
-      z.refine((text) => /^[a-z0-9-]{1,64}$/.test(text), { params: { rule: "wrong_form" } }),
+      z.refine((text) => /^[a-z0-9-]{1,64}$/.test(text), { params: { rule: "bad_region" } }),
       z.meta({ pattern: "^[a-z0-9-]{1,64}$" }),
     ),
     access_key_id: secretText(256),
@@ -71,7 +71,7 @@ export const destinationChange = once(() =>
 /** Part of a credential: visible ASCII. */
 function secretText(maximum: number) {
   return z.string().check(
-    z.refine((text) => /^[\x21-\x7e]+$/.test(text) && text.length <= maximum, { params: { rule: "wrong_form" } }),
+    z.refine((text) => /^[\x21-\x7e]+$/.test(text) && text.length <= maximum, { params: { rule: "bad_credential", values: { maximum } } }),
     z.meta({ minLength: 1, maxLength: maximum }),
   );
 }

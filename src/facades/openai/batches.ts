@@ -1,6 +1,7 @@
 /** `batches`: create, retrieve, list, cancel. The lines become those of `/v1/batches` before the batch begins. */
 
 import type { AppContext } from "./context.ts";
+import { JsonBodyError } from "../../media/json-error.ts";
 import { type Batch, toSegment } from "../client.ts";
 import { OpenAiError, refuse, refuseBody, refuseField, refuseLike, renameField } from "./errors.ts";
 import { type Fields, isFields, readFields, toObject } from "./form.ts";
@@ -88,7 +89,12 @@ async function storeLines(c: AppContext, endpoint: string, input: ReadableStream
         if (done) controller.close();
         else controller.enqueue(encoder.encode(`${JSON.stringify(await convert(c, endpoint, value))}\n`));
       } catch (error) {
-        refused = error instanceof LongLineError ? lineError(c, error.line, refuseLike(c, 413, "body_too_large")) : refuseBody(c, error);
+        refused =
+          error instanceof LongLineError
+            ? lineError(c, error.line, refuseLike(c, 413, "body_too_large"))
+            : error instanceof JsonBodyError && error.reason === "not_json"
+              ? refuseField(c, "input_file_id", "file_not_lines")
+              : refuseBody(c, error);
         // Ended, not broken: an error would be reported by everything that the stream passes.
         controller.close();
       }

@@ -21,7 +21,7 @@ const toCharacter = (id: string, name: string, createdAt: number) => ({ id, crea
 
 /** Submits the video of a form, and answers with its character once that is created. */
 export async function createCharacter(c: AppContext): Promise<Response> {
-  if (!isForm(c)) throw refuseLike(c, 415, "unsupported_media_type");
+  if (!isForm(c)) throw refuseLike(c, 415, "unsupported_media_type", "bad_form");
   const task = await onceRead(c, async (identify) => {
     const sent = await sendForm(c, {
       path: withDryRun(c, submissions),

@@ -49,9 +49,9 @@ export const languageHeaders = (c: AppContext) => ({ "content-language": readLan
 export const refuse = (c: AppContext, status: number, sentence: Sentence, values?: Record<string, string>, details?: Details) =>
   new OpenAiError(status, translate(readLanguage(c), sentence, values), details);
 
-/** An error with the gateway's message, found before the gateway is called. */
-export const refuseLike = (c: AppContext, status: number, code: string) =>
-  toError({ message: translate(readLanguage(c), code), code }, status, status === 503 ? { "retry-after": "1" } : {});
+/** An error of the gateway's, found before the gateway is called, with the code's message or a more specific one. */
+export const refuseLike = (c: AppContext, status: number, code: string, sentence = code) =>
+  toError({ message: translate(readLanguage(c), sentence), code }, status, status === 503 ? { "retry-after": "1" } : {});
 
 /** 400 for a field that violates a rule, either of this Worker or of the gateway (`required`, `not_one_of`, `wrong_type`). */
 export const refuseField = (c: AppContext, param: string, rule: string, values?: Record<string, string | number>) =>

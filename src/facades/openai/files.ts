@@ -3,7 +3,7 @@
 import type { AppContext } from "./context.ts";
 import { pickHeaders, toSegment } from "../client.ts";
 import { findEndpoint, toOutput } from "./batch-results.ts";
-import { refuseField } from "./errors.ts";
+import { refuseField, renameField } from "./errors.ts";
 import { answerList, readPage } from "./lists.ts";
 import { splitId, type StoredFile, toFile } from "./file-view.ts";
 
@@ -11,7 +11,9 @@ import { splitId, type StoredFile, toFile } from "./file-view.ts";
 export async function uploadFile(c: AppContext): Promise<Response> {
   const { body } = c.req.raw;
   const headers = pickHeaders(c.req.raw, ["content-type", "content-length", "content-encoding"]);
-  const stored = await c.var.gateway.read<StoredFile>("/v1/files", { method: "POST", headers, ...(body && { body }) });
+  const stored = await c.var.gateway
+    .read<StoredFile>("/v1/files", { method: "POST", headers, ...(body && { body }) })
+    .catch(renameField((param) => (param === "expires_in" ? "expires_after[seconds]" : param)));
   return c.json(toFile(stored));
 }
 

@@ -55,7 +55,7 @@ export async function readFields(c: AppContext, maxBytes = maxFieldsBytes): Prom
 /** Throws 415: a compressed body could expand a thousandfold. */
 function requireUncompressed(c: AppContext): void {
   const encoding = c.req.header("content-encoding")?.trim().toLowerCase();
-  if (encoding && encoding !== "identity") throw refuseLike(c, 415, "unsupported_media_type");
+  if (encoding && encoding !== "identity") throw refuseLike(c, 415, "unsupported_media_type", "compressed");
 }
 
 /** Throws 413 and 415 for a body that must not be read. */
