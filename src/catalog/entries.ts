@@ -7,7 +7,7 @@ import { builtInCatalog, type Catalog, likeOf } from "./catalog.ts";
 import { reportedCosts, splitCost } from "./cost-parts.ts";
 import { day } from "./fields.ts";
 import { isAmount } from "./millionths.ts";
-import type { Entry, Model } from "./models.ts";
+import { deadlineSeconds, type Entry, type Kind, type Model } from "./models.ts";
 import { checkOwnPrice } from "./own-price.ts";
 import { type JsonSchema, prepareSchema } from "./own-schema.ts";
 import { toViolations } from "./parse.ts";
@@ -61,12 +61,7 @@ const limited =
   });
 const oneOf = limited("not_one_of");
 const unknownField = limited("unknown_field");
-const outOfRange = (param: string, values: { minimum: number; maximum: number }): Violation => ({
-  param,
-  rule: "out_of_range",
-  values,
-  allowed: values,
-});
+const limitedTo = (param: string, rule: string, values: Record<string, number>): Violation => ({ param, rule, values, allowed: values });
 const required = (param: string): Violation => ({ param, rule: "required" });
 
 /** What an entry is checked against: the models beside it, and the names of the providers. */
@@ -85,6 +80,7 @@ export function checkEntry(raw: Record<string, unknown>, id: string, around: Sur
   const violations = [
     ...(raw["id"] === undefined || raw["id"] === id ? [] : [oneOf("id", [id])]),
     ...checkNames(entry, around.catalog),
+    ...checkTimes(entry, base),
     ...(base ? fixedFields(entry) : requiredFields(entry)),
     ...(entry.routes ?? []).flatMap(({ provider }, at) =>
       around.providers.includes(provider) ? [] : [oneOf(`routes[${at}].provider`, around.providers)],
@@ -172,6 +168,12 @@ function checkNames({ id, aliases = [] }: Entry, catalog: Catalog): Violation[] 
   });
 }
 
+/** A task that takes as long as is typical must not fail at its deadline. */
+function checkTimes({ kind, typical_seconds: typical = 0, deadline_seconds: deadline }: Entry, base: Model | undefined): Violation[] {
+  const maximum = deadline ?? base?.deadlineSeconds ?? deadlineSeconds[(kind ?? base?.family) as Kind] ?? typical;
+  return typical > maximum ? [limitedTo("typical_seconds", "too_big", { maximum })] : [];
+}
+
 /** What callers of a built-in model rely on stays. */
 const fixedFields = (entry: Entry): Violation[] =>
   (["kind", "body", "aliases"] as const).flatMap((param) => (entry[param] === undefined ? [] : [{ param, rule: "fixed_built_in" }]));
@@ -200,7 +202,7 @@ function checkPrice({ price, state }: Entry, like: Model, base: Model | undefine
   return [
     ...missing.map((name) => required(`price.${name}`)),
     ...checkAmounts(amounts, "price", like.family === "chat" ? [...names, "cached_input"] : names),
-    ...(isDear ? [outOfRange("price.cached_input", { minimum: 0, maximum: Number(maximum) })] : []),
+    ...(isDear ? [limitedTo("price.cached_input", "number_range", { minimum: 0, maximum: Number(maximum) })] : []),
   ];
 }
 
@@ -219,6 +221,8 @@ const checkAmounts = (given: Record<string, unknown>, field: string, known: read
     const param = `${field}.${name.slice(0, 64)}`;
     if (!known.includes(name)) return [unknownField(param, known)];
     if (name.endsWith("_x"))
-      return Number.isSafeInteger(amount) && isAmount(amount, 1, 100) ? [] : [outOfRange(param, { minimum: 1, maximum: 100 })];
-    return isAmount(amount, 0, 1e6) ? [] : [{ param, rule: "number_range", values: amountRange, allowed: amountRange }];
+      return Number.isSafeInteger(amount) && isAmount(amount, 1, 100)
+        ? []
+        : [limitedTo(param, "out_of_range", { minimum: 1, maximum: 100 })];
+    return isAmount(amount, 0, 1e6) ? [] : [limitedTo(param, "number_range", amountRange)];
   });

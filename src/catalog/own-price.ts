@@ -140,7 +140,13 @@ export function checkOwnPrice(price: Record<string, unknown>, schema: JsonSchema
       if (!isRecord(values)) add(`factors.${field}`, "wrong_type");
       else if (wrong.length > 0)
         for (const [value] of wrong) add(`factors.${field}.${value}`, "number_range", { minimum: 0, maximum: 1_000 });
-      else checkField(`factors.${field}`, field, (one) => factorFor(values as Record<string, number>, one) !== undefined, "*" in values);
+      else {
+        checkField(`factors.${field}`, field, (one) => factorFor(values as Record<string, number>, one) !== undefined, "*" in values);
+        // A mistyped value would leave the real one to `*`, at another price.
+        const known = listed(fieldSchema(schema, field) ?? {})?.map(String);
+        for (const value of Object.keys(values))
+          if (known && value !== "*" && !known.includes(value)) add(`factors.${field}.${value}`, "not_one_of", [...known, "*"]);
+      }
     }
   return violations.map((one) =>
     one.rule === "not_together"
@@ -158,8 +164,8 @@ export function checkOwnPrice(price: Record<string, unknown>, schema: JsonSchema
     if (takesAll) return;
     if (!isRequired && fallback == null) return add(param, "price_no_default");
     const values = [...(listed(field) ?? []), ...(fallback == null ? [] : [fallback])];
-    const without = values.filter((value) => !hasPrice(value)).map(String);
-    if (without.length > 0) return add(param, "price_missing_values", without);
+    const without = new Set(values.filter((value) => !hasPrice(value)).map(String));
+    if (without.size > 0) return add(param, "price_missing_values", [...without]);
     // A text or list without listed values may be anything; a number is checked when it is given.
     if (listed(field) === undefined && (param.startsWith("factors.") || !["integer", "number"].includes(field["type"] as string)))
       add(param, "price_open_values");

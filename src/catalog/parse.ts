@@ -230,7 +230,7 @@ function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
     case "invalid_type":
       return missing
         ? { param, rule: "required" }
-        : { param, rule: "wrong_type", values: { expected: issue.expected === "int" ? "integer" : issue.expected } };
+        : { param, rule: "wrong_type", values: { expected: issue.expected.replace(/^int$/, "integer").replace("record", "object") } };
     case "invalid_value":
       return { param, rule: missing ? "required" : "not_one_of", values: { allowed: issue.values.join(", ") }, allowed: issue.values };
     case "too_big":

@@ -147,6 +147,8 @@ test.each<[name: string, id: string, entry: object, violations: string[]]>([
   ["a misspelt field", "new", { ...text, rutes: [], routes: [{ ...text.routes[0], modell: "x" }] }, ["rutes", "routes[0].modell"]],
   ["a wrong type", "new", { ...text, typical_seconds: "7" }, ["typical_seconds"]],
   ["a deadline above the longest", "new", { ...like, deadline_seconds: 601 }, ["deadline_seconds"]],
+  ["a usual time after the deadline", "new", { ...like, typical_seconds: 61, deadline_seconds: 60 }, ["typical_seconds"]],
+  ["a usual time after an image's own deadline", "imgA-4", { typical_seconds: 121 }, ["typical_seconds"]],
   ["an id of another model", "new", { ...text, id: "other" }, ["id"]],
   ["a name of a built-in model", "imgC-alias-pro", text, ["id"]],
   [
@@ -355,6 +357,17 @@ const own = (change: object = {}, more: object = {}) => ({
   ...more,
 });
 
+test("a refusal says what is allowed in words of JSON", async () => {
+  const message = async (body: object) => (await put("painter", body)).body.error.message as string;
+  expect(await message(own({}, { price: 5 }))).toBe("price: must be of type object");
+  expect(await message({ ...text, price: { input: 1, output: 2, cached_input: 1.5 } })).toBe(
+    "price.cached_input: must be a number from 0 to 1 with at most six decimals",
+  );
+  expect(await message(own({}, { price: { task: 1, factors: { size: { large: 2 } } } }))).toBe(
+    "price.factors.size: has no price for these values: small",
+  );
+});
+
 test("built-in models without a price are hidden from callers until the operator prices them and makes them public", async () => {
   const account = await newAccount();
   const all = (await asAdmin("/models")).body.data as { id: string; state: string; built_in: boolean; price: object; routes: object[] }[];
@@ -440,6 +453,11 @@ test.each([
     "a factor of any text",
     own({ note: { type: "string", default: "" } }, { price: { task: 1, factors: { note: { "": 1 } } } }),
     ["price.factors.note"],
+  ],
+  [
+    "a factor of a value that the schema does not list",
+    own({}, { price: { task: 1, factors: { size: { Large: 2, "*": 1 } } } }),
+    ["price.factors.size.Large"],
   ],
   ["a negative factor", own({}, { price: { task: 1, factors: { size: { small: -1, large: 1 } } } }), ["price.factors.size.small"]],
   ["a provider that takes no own input", own({}, { routes: sandbox("imgA-4") }), ["routes[0].provider"]],
