@@ -44,10 +44,10 @@ test("max_cost is a number from 0, reference 1 to 128 printable characters", asy
     expectRefusedFor("max_cost", await call(images, { key: account.key, body: image({ max_cost }) }), { max_cost });
     expectRefusedFor("max_cost", await call(chats, { key: account.key, body: chat({ max_cost }) }), { max_cost });
   }
-  for (const reference of ["", "x".repeat(129), "a\nb", "a\u0000", "\u2028", "\ud800", 7, {}])
+  for (const reference of ["", "x".repeat(129), "a\nb", "a\u0000", "\u2028", "\u202eb", "\u200d", "\u200ca", "\ud800", 7, {}])
     expectRefusedFor("reference", await call(images, { key: account.key, body: image({ reference }) }), { reference });
   await expectNoTrace(account);
-  for (const reference of ["x", "😀".repeat(128), "Bestellung Nr. 7 – 一"])
+  for (const reference of ["x", "😀".repeat(128), "Bestellung Nr. 7 – 一", "👨\u200d👩\u200d👧", "می\u200cخواهم"])
     expect((await call(images, { key: account.key, body: image({ reference }) })).body.metadata.reference).toBe(reference);
   expect((await call(images, { key: account.key, body: image({ reference: null, max_cost: null }) })).body.metadata).not.toHaveProperty(
     "reference",

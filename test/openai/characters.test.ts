@@ -81,7 +81,7 @@ test("a repeat returns the same character, charged once; another video with the 
   expect([other.status, other.body.error.type, other.headers.get("x-should-retry")]).toEqual([409, "invalid_request_error", "false"]);
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: price });
 
-  const byItself = { name: "Fern", video: clip(1.2) };
+  const byItself = { name: "Fern 👨\u200d👩\u200d👧", video: clip(1.2) };
   const known = await taskIds(account);
   const asked = upload(account, byItself, { "x-stainless-retry-count": "0" });
   await finish(account, await nextTask(account, known));

@@ -7,8 +7,11 @@ import { once } from "../../base/once.ts";
 import { forCatalog } from "./for-catalog.ts";
 import { schemaMakers, taskKinds } from "./words.ts";
 
-/** Printable text: no control, format or unassigned characters, no lone surrogates, no line ends. Not a literal, which the parser would check at each start. */
-const printable = once(() => new RegExp(String.raw`^[^\p{C}\p{Zl}\p{Zp}]{1,128}$`, "u"));
+/**
+ * Printable text: no control, format or unassigned characters, no lone surrogates, no line ends. The joiners of words and emoji are part of
+ * what they follow. Not a literal, which the parser would check at each start.
+ */
+const printable = once(() => new RegExp(String.raw`^(?:[^\p{C}\p{Zl}\p{Zp}]|(?!^)[\u200c\u200d]){1,128}$`, "u"));
 
 /** The caller's own name for a submission. */
 export const referenceField = () =>
