@@ -34,7 +34,8 @@ import { showKeys, showReceipt } from "./api/tasks/receipts.ts";
 import { showStatus } from "./api/tasks/status.ts";
 import { cancelTask, deleteTask, repeatDelivery } from "./api/tasks/tasks.ts";
 import { answerPlain, answerPreflight } from "./api/request/answer.ts";
-import { admitted } from "./api/request/auth.ts";
+import { admitted, bearerToken } from "./api/request/auth.ts";
+import { isClientToken } from "./api/request/client-tokens.ts";
 import type { AppContext, AppEnv, Handle } from "./api/request/context.ts";
 import { onError, pathNotFound } from "./api/request/errors.ts";
 import { withMiddleware } from "./api/request/middleware.ts";
@@ -162,6 +163,7 @@ const routes: [method: string, path: string, handle: Handle][] = [
   ["GET", "/healthz", (c) => answerPlain(c, { status: "ok" })],
   ["GET", "/readyz", ready],
 
+  ["OPTIONS", "/openai/*", answerPreflight],
   ["ALL", "/openai/*", (c) => openWorker(c, asGateway(c), "OPENAI")],
   ["ALL", "/mcp", (c) => openWorker(c, asGateway(c), "MCP")],
   ["GET", "/", (c) => showRoot(c, asGateway(c))],
@@ -183,6 +185,8 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const refuse: Handle = async (c) => {
   const { method, path } = c.req;
   if (method === "OPTIONS" && /^\/(v1\/|(user\/)?balance\b)/.test(path)) return answerPreflight(c);
+  // A page learns that its path is wrong, which without this header would look like a network error.
+  if (isClientToken(bearerToken(c) ?? "")) c.set("allowOrigin", "*");
   // Callers without the operator's token cannot find out which paths exist under /admin.
   if (/^\/admin(\/|$)/.test(path)) await admin.admitOperator(c);
   const allowed = methods.filter((one) => app.router.match(one === "HEAD" ? "GET" : one, path)[0].length > 0);

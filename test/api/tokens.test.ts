@@ -385,6 +385,8 @@ test("a browser's preflight is answered on every path of the API, without a key"
     "/v1/tokens",
     "/v1/chat/completions",
     "/v1/nothing",
+    "/openai/v1/images/generations",
+    "/openai/v1/nothing",
   ]) {
     const headers = {
       origin: page,
@@ -395,9 +397,23 @@ test("a browser's preflight is answered on every path of the API, without a key"
     expect(answer.status).toBe(204);
     expect(answer.headers.get("access-control-allow-origin")).toBe("*");
     expect(answer.headers.get("access-control-allow-methods")).toBe("GET, HEAD, POST");
-    for (const name of ["Authorization", "Content-Type", "Idempotency-Key"])
+    // OpenAI's clients send headers of their own, `X-Stainless-Lang` for one.
+    for (const name of ["Authorization", "Content-Type", "Idempotency-Key", ", *"])
       expect(answer.headers.get("access-control-allow-headers")).toContain(name);
     expect(answer.headers.get("x-request-id")).toBeTruthy();
+  }
+});
+
+test("a page can read that its token was sent to a path or with a method that does not exist", async () => {
+  const token = await newToken(await newAccount());
+  for (const [path, method, status] of [
+    ["/v1/nothing", "GET", 404],
+    ["/v1//tasks", "GET", 404],
+    ["/v1/models", "POST", 405],
+    [images, "GET", 405],
+  ] as const) {
+    const answer = await call(path, { key: token, method, headers: { origin: page } });
+    expect([path, answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([path, status, "*"]);
   }
 });
 

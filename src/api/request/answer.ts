@@ -51,7 +51,8 @@ export function answerPreflight(c: AppContext): Response {
   c.set("allowOrigin", "*");
   return respond(c, null, 204, {
     "access-control-allow-methods": "GET, HEAD, POST",
-    "access-control-allow-headers": "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, X-Client-Request-Id",
+    // OpenAI's clients send further ones; "*" does not cover `Authorization`.
+    "access-control-allow-headers": "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, X-Client-Request-Id, *",
     "access-control-max-age": "86400",
   });
 }
