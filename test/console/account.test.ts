@@ -212,6 +212,51 @@ test("a new password and a new address end the links that were mailed before", a
   expect(await reset(await askLink(moved))).toBe("/console/sign-in?done=reset");
 });
 
+test("a new password is told to the user's address, a new address to the one before, in the user's language and without a stranger's words", async () => {
+  const { emails, vars } = mailbox();
+  const browser = new Browser(vars);
+  const email = await browser.signUp();
+  // Not to an address that nobody has verified.
+  const form = { old: password, new: "another horse battery" };
+  await browser.ask("/console/account/password", form);
+  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
+  const told = () => emails.slice(1).map(({ to, subject }) => [to, subject]);
+  expect(told()).toEqual([]);
+  await browser.ask("/console/account/password", { old: "wrong horse battery", new: "a third horse battery" });
+  expect(told()).toEqual([]);
+  expect((await browser.ask("/console/account/password", { old: form.old, new: form.new })).status).toBe(303);
+  expect(told()).toEqual([[email, "A new password was set"]]);
+  expect(emails.at(-1)!.text).toContain(email);
+  expect(linkIn(emails.at(-1)).href).toBe("https://gateway.example/console/forgot");
+
+  await new Browser(vars).ask("/console/forgot", { email });
+  const reset = { token: linkIn(emails.at(-1)).searchParams.get("token")!, password: "a third horse battery" };
+  await new Browser(vars).ask("/console/reset", reset, undefined, { "accept-language": "ja" });
+  expect(emails.at(-1)).toMatchObject({ to: email, subject: "新しいパスワードが設定されました" });
+
+  await browser.ask("/console/sign-in", { email, password: reset.password });
+  const moved = `some-words-${crypto.randomUUID()}@example.com`;
+  await browser.ask("/console/account/email", { email: moved });
+  await browser.ask("/console/confirm", { token: linkIn(emails.at(-1)).searchParams.get("token")! });
+  const { to, subject, text } = emails.at(-1)!;
+  expect([to, subject]).toEqual([email, "Your e-mail address was replaced"]);
+  expect(text).toContain(`This one, ${email}, can no longer sign in.`);
+  for (const { text: all } of emails.filter((sent) => sent.to === email)) expect(all).not.toContain("some-words");
+  expect(emails).toHaveLength(6);
+});
+
+test("a first password beside a linked login is told to the user's address", async () => {
+  const { emails, vars } = mailbox();
+  const browser = new Browser(vars);
+  const email = await browser.signUp();
+  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
+  await env.DB.prepare("UPDATE auth_account SET password = NULL WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)")
+    .bind(email)
+    .run();
+  expect((await browser.ask("/console/account/password", { new: "another horse battery" })).headers.get("location")).toContain("done=");
+  expect(emails.slice(1).map(({ to, subject }) => [to, subject])).toEqual([[email, "A new password was set"]]);
+});
+
 test("one address gets five links of a kind an hour, from however many networks they are asked for", async () => {
   const { emails, vars } = mailbox();
   const browser = new Browser(vars);

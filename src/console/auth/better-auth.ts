@@ -3,14 +3,12 @@
 import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
 import { APIError } from "better-auth/api";
-import { countAttempt } from "../../db/attempts.ts";
-import { buildPost, mailsToOne } from "../mail.ts";
 import { isInvited, proveAddress } from "../members.ts";
-import messages from "../messages/sign-in.ts";
 import { groupRoles, signup } from "../settings.ts";
 import type { Attempts } from "./attempts.ts";
 import type { AuthSettings } from "./contract.ts";
 import { authPath, configuredLogins, freshSeconds, loginSecrets, maxPasswordLength, minPasswordLength } from "./logins.ts";
+import { buildMail } from "./mail.ts";
 import { type Learned, openProvider } from "./oidc.ts";
 import { hash, verify } from "./password-hash.ts";
 
@@ -32,28 +30,11 @@ interface Call {
   isSignOn: boolean;
 }
 
-/** Who gets a link. */
-interface Addressee {
-  email: string;
-  name: string;
-  emailVerified: boolean;
-}
-
 /** Creates better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
 export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, attempts, learned, isSignOn }: Call) {
-  const { origin, language, AUTH_SECRET } = settings;
+  const { origin, AUTH_SECRET } = settings;
   if (!AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
-  const post = buildPost(env, origin);
-  const sendLink = async (kind: "reset" | "confirm", { email, name, emailVerified }: Addressee, token: string) => {
-    // Dropped without a word, because the answer must not reveal that the address is known.
-    if (!(await countAttempt(env.DB, `${kind} ${email}`, mailsToOne))) return;
-    const words = messages[language];
-    const link = `${origin}/console/${kind}?token=${encodeURIComponent(token)}`;
-    // Whoever signs up with another person's address, or changes to it, must not choose words of the e-mail that the other one gets.
-    const greeting = kind === "reset" && emailVerified && name ? `${words.mail_greeting.replace("{name}", () => name)}\n\n` : "";
-    const text = greeting + words[`mail_${kind}`].replace("{link}", () => link);
-    await post?.({ to: email, language, subject: words[`mail_${kind}_subject`], text });
-  };
+  const mail = buildMail(env, settings);
   const maySignUp = async (email: string) =>
     signup(settings) === "open" || (signup(settings) === "invite" && (await isInvited(env.DB, email)));
   return betterAuth({
@@ -69,12 +50,16 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
       maxPasswordLength: maxPasswordLength,
       password: { hash, verify },
       revokeSessionsOnPasswordReset: true,
-      ...(post && { sendResetPassword: ({ user, token }) => sendLink("reset", user, token) }),
-      onPasswordReset: ({ user }) => proveAddress(env.DB, user.id),
+      ...(mail && { sendResetPassword: ({ user, token }) => mail.sendLink("reset", user, token) }),
+      onPasswordReset: async ({ user }) => {
+        await proveAddress(env.DB, user.id);
+        // The link has come to the address.
+        if (mail) waitUntil(mail.sendNotice("password", { ...user, emailVerified: true }));
+      },
     },
     emailVerification: {
       sendOnSignUp: true,
-      ...(post && { sendVerificationEmail: ({ user, token }) => sendLink("confirm", user, token) }),
+      ...(mail && { sendVerificationEmail: ({ user, token }) => mail.sendLink("confirm", user, token) }),
     },
     socialProviders: Object.fromEntries(
       configuredLogins(settings).map((login) => {
@@ -96,7 +81,7 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
         authentication: { afterVerification: ({ verification }) => wantUser(verification.authenticationInfo.userVerified) },
       }),
     ],
-    user: { modelName: "auth_user", changeEmail: { enabled: post !== undefined } },
+    user: { modelName: "auth_user", changeEmail: { enabled: mail !== undefined } },
     session: { modelName: "auth_session", expiresIn: 7 * 86_400, updateAge: 86_400, freshAge: freshSeconds },
     // better-auth links a login to a user only if both have verified the same address.
     account: { modelName: "auth_account", updateAccountOnSignIn: false },

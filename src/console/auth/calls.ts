@@ -4,12 +4,16 @@ import { Attempts } from "./attempts.ts";
 import { buildAuth } from "./better-auth.ts";
 import type { AuthSettings, AuthWorker } from "./contract.ts";
 import { authPath } from "./logins.ts";
+import { buildMail } from "./mail.ts";
 import { isSignOnOnly } from "../settings.ts";
 import { type FailedSignIn, logFailure } from "../members.ts";
 import { type Learned, usesProvider } from "./oidc.ts";
 
 /** A success here does not count against the limit of attempts. */
 const forgiven = new Set(["/sign-in/email", "/passkey/verify-authentication"]);
+
+/** What a success here changes, which is told to the user's address. A reset does so in better-auth's own hook. */
+const changing: Record<string, "password" | "address" | undefined> = { "/change-password": "password", "/verify-email": "address" };
 
 interface SignInBody {
   email?: string;
@@ -49,13 +53,23 @@ export function answerCalls(env: AuthEnv, waitUntil: (work: Promise<unknown>) =>
       ),
     );
   const signedIn = (cookie: string) => ({ headers: new Headers({ cookie }) });
+  const findUser = async (settings: AuthSettings, cookie: string) => (await start(settings).api.getSession(signedIn(cookie)))?.user;
+  /** Tells the address as it was before that the password or the address has changed. Not awaited, like every e-mail. */
+  const notify = (settings: AuthSettings, kind: "password" | "address", before: Awaited<ReturnType<typeof findUser>>) => {
+    const mail = before && buildMail(env, settings);
+    if (mail) waitUntil(mail.sendNotice(kind, before));
+  };
   return {
     handle: async (settings, request) => {
       const attempts = new Attempts(env.DB);
       const path = new URL(request.url).pathname.slice(authPath.length);
       if (isSignOnOnly(settings) && isOwnSignIn(path)) return Response.json({ code: "sign_on_only" }, { status: 403 });
       const [sent, learned]: [Request, Learned] = [request.clone(), {}];
+      const changes = changing[path];
+      const before = changes && (await findUser(settings, request.headers.get("cookie") ?? ""));
       const answer = await start(settings, attempts, learned, usesProvider(path)).handler(request);
+      // The link that confirms a new address is also that of a first one, for which the answer has no user.
+      if (changes && answer.ok && (await answer.clone().json<{ user: unknown }>()).user) notify(settings, changes, before);
       if (answer.ok && forgiven.has(path)) await attempts.forgive();
       logRefused(path, sent, answer, learned);
       return answer;
@@ -100,6 +114,7 @@ export function answerCalls(env: AuthEnv, waitUntil: (work: Promise<unknown>) =>
     setPassword: async (settings, cookie, newPassword) => {
       if (isSignOnOnly(settings)) throw new Error("single sign-on alone is allowed");
       await start(settings).api.setPassword({ ...signedIn(cookie), body: { newPassword } });
+      notify(settings, "password", await findUser(settings, cookie));
     },
   };
 }

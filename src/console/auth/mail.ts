@@ -1,0 +1,41 @@
+/** E-mails about signing in: links, and notices of changes that someone else may have made. */
+
+import { countAttempt } from "../../db/attempts.ts";
+import { buildPost, mailsToOne } from "../mail.ts";
+import words from "../messages/auth-mail.ts";
+import signIn from "../messages/sign-in.ts";
+import type { AuthSettings } from "./contract.ts";
+
+/** Who gets an e-mail. */
+interface Addressee {
+  email: string;
+  name: string;
+  emailVerified: boolean;
+}
+
+/** The functions that send e-mail; undefined if e-mail cannot be sent. */
+export function buildMail(env: AuthEnv, { origin, language }: AuthSettings) {
+  const post = buildPost(env, origin);
+  if (!post) return undefined;
+  const text = words[language];
+  const isFew = (kind: string, email: string) => countAttempt(env.DB, `${kind} ${email}`, mailsToOne);
+  return {
+    sendLink: async (kind: "reset" | "confirm", { email, name, emailVerified }: Addressee, token: string) => {
+      // Dropped without a word, because the answer must not reveal that the address is known.
+      if (!(await isFew(kind, email))) return;
+      const link = `${origin}/console/${kind}?token=${encodeURIComponent(token)}`;
+      // Whoever signs up with another person's address, or changes to it, must not choose words of the e-mail that the other one gets.
+      const greets = kind === "reset" && emailVerified && name;
+      const greeting = greets ? `${signIn[language].mail_greeting.replace("{name}", () => name)}\n\n` : "";
+      const body = greeting + text[`mail_${kind}`].replace("{link}", () => link);
+      await post({ to: email, language, subject: text[`mail_${kind}_subject`], text: body });
+    },
+    /** Says that the password, or the address itself, was changed: to the address as it was before. Not to one that was never verified: it may be another person's. */
+    sendNotice: async (kind: "password" | "address", { email, emailVerified }: Pick<Addressee, "email" | "emailVerified">) => {
+      if (!emailVerified || !(await isFew("notice", email))) return;
+      const values: Record<string, string> = { email, host: new URL(origin).host, link: `${origin}/console/forgot` };
+      const body = text[`mail_${kind}`].replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
+      await post({ to: email, language, subject: text[`mail_${kind}_subject`], text: body, action: text.mail_reset_subject });
+    },
+  };
+}
