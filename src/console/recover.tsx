@@ -2,7 +2,7 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "./context.ts";
 import { Hono } from "hono";
-import { askAuth, passCookies } from "./ask-auth.ts";
+import { askAuth, follow, passCookies } from "./ask-auth.ts";
 import { readForm, page, person } from "./frame.tsx";
 import { buildPost } from "./mail.ts";
 import { endResetLinks, findResetUser, followPerson } from "./members.ts";
@@ -117,7 +117,7 @@ export const recover = new Hono<ConsoleEnvironment>()
     const answer = await askAuth(c, "/reset-password", { token: field("token"), newPassword: field("password") });
     if (answer.ok) {
       if (userId !== undefined) await recordLogins(c, userId);
-      return c.redirect("/console/sign-in?done=reset", 303);
+      return follow(c, answer, "/console/sign-in?done=reset");
     }
     if (answer.status === 429) return resetPage(c, field("token"), t("too_many_attempts"), 429);
     return resetPage(c, field("token"), t("reset_failed", { minimum: minPasswordLength }), 400);

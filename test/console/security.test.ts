@@ -233,12 +233,13 @@ test("other users' records are 404 for every method and input", { timeout: 120_0
     const text = await stranger.read(`/console/${path}`);
     for (const mark of [owner.prompt, owner.keyName, owner.username]) expect(text, path).not.toContain(mark);
   }
-  // A wrong password for the owner's address is a row of the owner's audit log, and of what bounds such rows.
+  // A wrong password for the owner's address is a row of the owner's audit log, and of what bounds such rows and such guesses.
   const isFailedSignIn = ([table, row]: readonly [string, string]) =>
-    (table === "audit_log" && row.includes('"act":"sign_in_failed"')) || (table === "auth_rate_limit" && row.includes("failed sign-in"));
+    (table === "audit_log" && row.includes('"act":"sign_in_failed"')) ||
+    (table === "auth_rate_limit" && /"(failed sign-in|guess) /.test(row));
   const after = await ownersRows();
   expect(after.filter((row) => !isFailedSignIn(row))).toEqual(before);
-  expect(after.filter(isFailedSignIn).map(([table]) => table)).toEqual(["audit_log", "auth_rate_limit"]);
+  expect(after.filter(isFailedSignIn).map(([table]) => table)).toEqual(["audit_log", "auth_rate_limit", "auth_rate_limit"]);
   // The paths are correct: the owner gets the pages. Receipts are Stripe's, and tested with payments.
   for (const { method, path } of routes.filter(
     (route) => route.method === "GET" && isOnesOwn(route.path) && !/^\/console\/(admin|billing\/receipts)\b/.test(route.path),

@@ -1,10 +1,13 @@
-/** The counter of sign-in attempts per network, in D1. */
+/** The counters of sign-in attempts, in D1: per network, and of guesses at one password. */
 
 import { type AttemptRule, countAttempt, forgiveAttempt } from "../../db/attempts.ts";
 
+/** Guesses at one user's password, from however many networks. A success is not counted. */
+const guesses: AttemptRule = { window: 3600, max: 30 };
+
 export class Attempts {
   readonly #db: AuthEnv["DB"];
-  #latest: string | undefined;
+  readonly #counted: string[] = [];
 
   constructor(db: AuthEnv["DB"]) {
     this.#db = db;
@@ -12,13 +15,21 @@ export class Attempts {
 
   /** Called by better-auth before each of its endpoints. */
   async consume(key: string, rule: AttemptRule): Promise<{ allowed: boolean; retryAfter: number | null }> {
-    this.#latest = key;
+    this.#counted.push(key);
     const allowed = await countAttempt(this.#db, key, rule);
     return { allowed, retryAfter: allowed ? null : rule.window };
   }
 
-  /** The latest attempt succeeded, and does not count against the limit. */
+  /**
+   * Counts a guess at the password of this address; false if it is one too many. Browsers in which this user has signed in have a counter of
+   * their own, so that strangers who guess do not lock the user out of them (OWASP, "device cookies").
+   */
+  async countGuess(email: string, isKnown: boolean): Promise<boolean> {
+    return (await this.consume(`${isKnown ? "known " : ""}guess ${email}`, guesses)).allowed;
+  }
+
+  /** The attempt succeeded, and does not count against the limits. */
   async forgive(): Promise<void> {
-    if (this.#latest !== undefined) await forgiveAttempt(this.#db, this.#latest);
+    await Promise.all(this.#counted.map((key) => forgiveAttempt(this.#db, key)));
   }
 }

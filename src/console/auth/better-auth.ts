@@ -2,7 +2,7 @@
 
 import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
-import { APIError } from "better-auth/api";
+import { APIError, createAuthMiddleware } from "better-auth/api";
 import { isInvited, proveAddress } from "../members.ts";
 import { groupRoles, signup } from "../settings.ts";
 import type { Attempts } from "./attempts.ts";
@@ -16,6 +16,10 @@ import { hash, verify } from "./password-hash.ts";
 function wantUser(isVerified: boolean | undefined): void {
   if (!isVerified) throw new APIError("UNAUTHORIZED", { message: "The user was not verified" });
 }
+
+/** The cookie of a browser in which a user has signed in or set a password: the user's id, signed. It opens nothing, and stays after signing out. */
+const knownBrowser = "known";
+const yearSeconds = 31_536_000;
 
 const refusal = (code: string) => new APIError("FORBIDDEN", { code, message: code });
 
@@ -52,6 +56,7 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
       revokeSessionsOnPasswordReset: true,
       ...(mail && { sendResetPassword: ({ user, token }) => mail.sendLink("reset", user, token) }),
       onPasswordReset: async ({ user }) => {
+        learned.userId = user.id;
         await proveAddress(env.DB, user.id);
         // The link has come to the address.
         if (mail) waitUntil(mail.sendNotice("password", { ...user, emailVerified: true }));
@@ -89,6 +94,22 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
       modelName: "auth_verification",
       // The token of a link in an e-mail is stored as SHA-256: a copy of the database resets no password.
       storeIdentifier: { default: "plain", overrides: { "reset-password:": "hashed" } },
+    },
+    hooks: {
+      before: createAuthMiddleware(async ({ path, body, context, getSignedCookie }) => {
+        const { email } = (body ?? {}) as { email?: unknown };
+        if (path !== "/sign-in/email" || typeof email !== "string") return;
+        // No user has a longer one, and it becomes the key of a row.
+        const address = email.toLowerCase().slice(0, 254);
+        const userId = await getSignedCookie(context.createAuthCookie(knownBrowser).name, context.secret);
+        const isKnown = Boolean(userId) && (await context.internalAdapter.findUserById(String(userId)))?.email === address;
+        if (!(await attempts.countGuess(address, isKnown))) throw new APIError("TOO_MANY_REQUESTS");
+      }),
+      after: createAuthMiddleware(async ({ context, setSignedCookie }) => {
+        if (learned.userId === undefined) return;
+        const { name, attributes } = context.createAuthCookie(knownBrowser, { maxAge: yearSeconds });
+        await setSignedCookie(name, learned.userId, context.secret, attributes);
+      }),
     },
     databaseHooks: {
       user: {

@@ -9,7 +9,7 @@ import type { AuthSettings } from "./contract.ts";
 export interface Learned {
   /** The groups of the ID token; undefined before one was read. */
   groups?: string[];
-  /** The user whose session began. */
+  /** The user whose session began, or who set a new password by a link. */
   userId?: string;
   /** Who signs in, as a login's provider names the person. */
   said?: { login: string; id: string; email: string | undefined };
