@@ -71,6 +71,10 @@ test("HEAD has the same headers without a body", async () => {
   expect(await head.text()).toBe("");
   for (const name of ["content-type", "content-length", "etag", "repr-digest", "content-disposition", "access-control-allow-origin"])
     expect(head.headers.get(name), name).toBe(whole.headers.get(name));
+  for (const range of ["bytes=0-9", "bytes=999999999-"]) {
+    const { status, headers } = await get(url, { range }, "HEAD");
+    expect([status, headers.get("content-length"), headers.get("content-range")]).toEqual([200, whole.headers.get("content-length"), null]);
+  }
 });
 
 test("a single byte range is 206 with exactly those bytes", async () => {

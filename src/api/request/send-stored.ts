@@ -12,10 +12,12 @@ import type { AppContext } from "./context.ts";
 export async function sendStored(c: AppContext, key: string, etag: string, more: Record<string, string>): Promise<Response | undefined> {
   const unchanged = isKnown(c, etag);
   const ifRange = c.req.header("if-range");
-  const asked = ifRange === undefined || ifRange === etag ? parseRange(c.req.header("range")) : undefined;
+  // Only GET has ranges (RFC 9110, 14.2).
+  const isGet = c.req.method === "GET";
+  const asked = isGet && (ifRange === undefined || ifRange === etag) ? parseRange(c.req.header("range")) : undefined;
   const headers: Record<string, string> = { ...more, etag, "accept-ranges": "bytes" };
 
-  const isWithoutBody = unchanged || c.req.method === "HEAD";
+  const isWithoutBody = unchanged || !isGet;
   const object = isWithoutBody ? await describeAsset(c.env.ASSETS, key) : await openRange(c.env.ASSETS, key, asked);
   if (!object) return undefined;
   if (unchanged) return respond(c, null, 304, headers);
