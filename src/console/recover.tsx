@@ -93,7 +93,7 @@ async function confirm(c: ConsoleContext): Promise<Response> {
   const isChanged = updateTo !== undefined && updateTo === own;
   if (!isChanged) {
     const answer = email === own && (await askAuth(c, `/verify-email?token=${encodeURIComponent(token)}`));
-    if (!answer || !answer.ok) return confirmPage(c, undefined, c.get("t")("confirm_failed"), 400);
+    if (!answer || !answer.ok) return confirmPage(c, updateTo === undefined ? undefined : token, c.get("t")("confirm_failed"), 400);
     passCookies(c, answer);
   }
   if (updateTo === undefined) return c.redirect("/console", 303);

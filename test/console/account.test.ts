@@ -381,6 +381,29 @@ test("an address is changed by the link sent to the new address, in the same ses
   expect(await findAccount(moved)).toEqual(account);
 });
 
+test("a user whose link for a new address has expired, or whose new address another user has, is told so", async () => {
+  const { emails, vars } = mailbox();
+  const moved = `moved-${crypto.randomUUID()}@example.com`;
+  const movers: [Browser, token: string][] = [];
+  for (let count = 0; count < 2; count++) {
+    const browser = new Browser(vars);
+    await browser.signUp();
+    await browser.ask("/console/confirm", { token: linkIn(emails.at(-1)).searchParams.get("token")! });
+    await browser.ask("/console/account/email", { email: moved });
+    movers.push([browser, linkIn(emails.at(-1)).searchParams.get("token")!]);
+  }
+  const answers = await Promise.all(movers.map(([browser, token]) => browser.ask("/console/confirm", { token })));
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 400]);
+  const browser = new Browser(vars);
+  await browser.signUp();
+  await browser.ask("/console/confirm", { token: linkIn(emails.at(-1)).searchParams.get("token")! });
+  await browser.ask("/console/account/email", { email: `late-${moved}` });
+  const token = linkIn(emails.at(-1)).searchParams.get("token")!;
+  vi.setSystemTime(Date.now() + 3_601_000);
+  const late = await browser.ask("/console/confirm", { token });
+  expect([late.status, await late.text()]).toEqual([400, expect.stringContaining("The link has expired")]);
+});
+
 test("an address that belongs to another account stays with that account, whoever verifies it", async () => {
   const { emails, vars } = mailbox();
   const browser = new Browser(vars);
