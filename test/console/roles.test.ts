@@ -7,7 +7,7 @@ import { type Role, roles } from "../../src/base/roles.ts";
 import { mayOpen } from "../../src/console/access.ts";
 import { pages } from "../../src/console/pages.tsx";
 import description from "../../src/console/site/openapi.json" with { type: "json" };
-import { call, holdTime, unique } from "../support/gateway.ts";
+import { call, finish, holdTime, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -259,6 +259,45 @@ test("a member's pages show the member's own batches and files", async () => {
   for (const place of [path, `${path}/lines`, `${path}/failed`, `/console/files/${file}/content`, review.headers.get("location")!])
     expect([place, (await member.ask(place)).status]).toEqual([place, 404]);
   expect((await member.ask(`${path}/cancel`, {})).status).not.toBe(303);
+});
+
+test("a member who knows the id of another's task gets nothing of it: no file, no prompt, no repetition", async () => {
+  const owner = new Browser();
+  const accountId = (await env.DB.prepare("SELECT id FROM account WHERE email = ?1")
+    .bind(await owner.signUp())
+    .first<string>("id"))!;
+  const invite = async (role: Role) => {
+    const address = `${unique()}@example.com`;
+    const page = await (await owner.ask("/console/members/invite", { email: address, role })).text();
+    const other = new Browser();
+    const invitation = /invitation=(join_\w+)/.exec(page)?.[1] ?? "";
+    await other.ask("/console/sign-up", { name: role, email: address, password: "correct horse battery", invitation });
+    return other;
+  };
+  const [member, admin, viewer] = [await invite("member"), await invite("admin"), await invite("viewer")];
+  const key = /sk-\w{49}/.exec(await (await owner.ask("/console/keys", { name: unique() })).text())?.[0] ?? "";
+  await env.DB.prepare("UPDATE wallet SET quota = 100000000 WHERE id = ?1").bind(accountId).run();
+  const prompt = unique();
+  const made = await call("/v1/videos/generations", { key, body: { model: "vidA-2", prompt } });
+  const { id } = made.body as { id: string };
+  await finish({ id: accountId, key, keyId: "" }, id);
+  for (const [path, form] of [
+    [`/console/tasks/${id}`],
+    [`/console/tasks/${id}/view`],
+    [`/console/tasks/${id}/download`],
+    ["/console/tasks/download", { task: id }],
+    [`/console/playground?from=${id}`],
+    [`/console/playground?run=${id}`],
+    [`/console/tasks/${id}/again`, { key: unique() }],
+    [`/console/tasks/${id}/remix`, { key: unique(), choice: "vidA-2/10", prompt: "x" }],
+    [`/console/tasks/${id}/thumbnail`, {}],
+  ] as const) {
+    const answer = await member.ask(path, form);
+    expect([path, answer.status]).toEqual([path, 404]);
+    expect(await answer.text()).not.toContain(prompt);
+  }
+  for (const browser of [owner, admin, viewer]) expect((await browser.ask(`/console/tasks/${id}/download`)).status).toBe(200);
+  expect((await admin.ask(`/console/tasks/${id}/again`, { key: unique() })).status).toBe(303);
 });
 
 test("a viewer's requests through the console change nothing", async () => {

@@ -12,6 +12,7 @@ import { Icon } from "../parts/icon.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Pill } from "../parts/status.tsx";
 import { Facts, Stats } from "../parts/table.tsx";
+import { readRecord } from "../tasks/answers.ts";
 import { readPreviews } from "../tasks/previews.ts";
 import { sentCode } from "../tasks/sent.tsx";
 import { Waterfall } from "../tasks/waterfall.tsx";
@@ -35,7 +36,7 @@ async function readMade(c: ConsoleContext, entry: RequestEntry) {
   const answer = await askGateway(c, taskPath(entry.task));
   if (!answer.ok) return undefined;
   const task = await readTask(answer);
-  const record = await c.env.API.record(c.get("account").id, task.id);
+  const record = await readRecord(c, task.id);
   return record ? { task, record, image: (await readPreviews(c, [task])).get(task.id)?.image } : undefined;
 }
 

@@ -17,6 +17,7 @@ import { Balance, baseUrl, NewChat, type PageStatus, Panes, part, partText, play
 import { cancelRuns, servePicture, pictures, runParts, runs } from "./runs.tsx";
 import { keepTyped } from "./signed-out.tsx";
 import { readRefused, run, submit } from "./run.ts";
+import { readRecord } from "../tasks/answers.ts";
 import { listCandidates, type Shown, type View, buildView } from "./view.ts";
 
 const isScripted = (c: ConsoleContext) => c.req.header("hx-request") !== undefined;
@@ -30,7 +31,7 @@ async function open(c: ConsoleContext): Promise<Response> {
   const { model = "", from, run: shownRuns, ...query } = c.req.query();
   const ids = listed(shownRuns);
   const source = from ?? ids[0];
-  const task = source === undefined ? undefined : await c.env.API.record(c.get("account").id, source);
+  const task = source === undefined ? undefined : await readRecord(c, source);
   if (task === null) return nothingHere(c);
   const { kind, parameters, source: made } = task?.submission ?? {};
   const wanted = task ? (choices.find((one) => one.model === task.submission.model && one.action === kind)?.id ?? "") : model;

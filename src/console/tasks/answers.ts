@@ -1,9 +1,17 @@
-/** Tasks and errors in the gateway API's answers. */
+/** Tasks and errors in the gateway API's answers, and the records behind them. */
 
 import type { ConsoleContext } from "../context.ts";
+import { isOthers } from "../../db/callers.ts";
+import type { Task } from "../../tasks/record.ts";
 import { askGateway } from "../frame.tsx";
 import { taskCharacter, type ModelEntry, taskPrompt, readError, readModels, type TaskData } from "../answers.ts";
 import type { Translate } from "../messages.ts";
+
+/** A task's whole record, which the API does not show; null if the account has no such task, or if it is not the member's own. */
+export async function readRecord(c: ConsoleContext, id: string): Promise<Task | null> {
+  const record = await c.env.API.record(c.get("account").id, id);
+  return record && !isOthers(c.get("caller"), record.submission.keyId) ? record : null;
+}
 
 export const isOpen = ({ status }: TaskData) => status === "queued" || status === "in_progress";
 

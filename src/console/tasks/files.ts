@@ -6,6 +6,7 @@ import { openAsset } from "../../storage/assets.ts";
 import type { Task } from "../../tasks/record.ts";
 import { listAssets } from "../../tasks/answers/views.ts";
 import { nothingHere } from "../frame.tsx";
+import { readRecord } from "./answers.ts";
 
 interface File {
   key: string;
@@ -30,7 +31,7 @@ const attachment = (name: string) => ({ "content-disposition": `attachment; file
 
 /** Answers with the files of these tasks of the account: a single file unchanged, several as an archive. 404 if they have no files. */
 export async function download(c: ConsoleContext, ids: string[]): Promise<Response> {
-  const tasks = await Promise.all(ids.map((id) => c.env.API.record(c.get("account").id, id)));
+  const tasks = await Promise.all(ids.map((id) => readRecord(c, id)));
   const all = tasks.flatMap((task) => (task ? listFiles(task) : []));
   // A single video is downloaded as its file: only archives of several tasks contain the thumbnail.
   const files = ids.length === 1 && tasks[0]?.result?.kind === "video" && !tasks[0].result.files ? all.slice(0, 1) : all;

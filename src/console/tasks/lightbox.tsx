@@ -8,7 +8,7 @@ import { AroundContext } from "../parts/context.ts";
 import { taskPath } from "../parts/ids.ts";
 import { Icon } from "../parts/icon.tsx";
 import { balanceUnit } from "../settings.ts";
-import { isGone, taskTitle } from "./answers.ts";
+import { isGone, readRecord, taskTitle } from "./answers.ts";
 import { isRepeatable } from "./request.ts";
 import { Player } from "./result.tsx";
 
@@ -18,7 +18,7 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
   if (c.req.header("sec-fetch-dest") === "document") return c.redirect(path, 303);
   const { t, language } = c.var;
   const answer = await askGateway(c, taskPath(id));
-  const record = answer.ok ? await c.env.API.record(c.get("account").id, id) : null;
+  const record = answer.ok ? await readRecord(c, id) : null;
   if (!record) return nothingHere(c);
   const task = await readTask(answer);
   if (isGone(task)) return nothingHere(c);

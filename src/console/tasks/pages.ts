@@ -5,7 +5,7 @@ import { Hono } from "hono";
 import { askGateway, readForm, signedIn, nothingHere } from "../frame.tsx";
 import { readTaskId } from "../answers.ts";
 import { taskPath } from "../parts/ids.ts";
-import { readRefusal } from "./answers.ts";
+import { readRecord, readRefusal } from "./answers.ts";
 import type { FormName } from "./actions.tsx";
 import { deleteChosen, downloadChosen } from "./chosen.tsx";
 import { download } from "./files.ts";
@@ -17,13 +17,13 @@ import { keepThumbnail } from "./thumbnails.ts";
 import type { Task } from "../../tasks/record.ts";
 
 /**
- * Handles a form of a task of the account: `ask` calls the API. Redirects to the task in the answer; a
+ * Handles a form of a task that the user may see: `ask` calls the API. Redirects to the task in the answer; a
  * refusal is shown on the page of the form.
  */
 const form =
   (name: FormName, ask: (c: ConsoleContext, task: Task, field: (name: string) => string) => Promise<Response>) =>
   async (c: ConsoleContext) => {
-    const task = await c.env.API.record(c.get("account").id, c.req.param("id") ?? "");
+    const task = await readRecord(c, c.req.param("id") ?? "");
     if (!task) return nothingHere(c);
     const field = await readForm(c);
     const answer = await ask(c, task, field);

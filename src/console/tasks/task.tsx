@@ -19,7 +19,7 @@ import { CredentialScripts } from "../parts/credential.tsx";
 import { WhenDone } from "../parts/when-done.tsx";
 import { hashedPath } from "../static-files.ts";
 import { Actions, HeadActions, type Refused } from "./actions.tsx";
-import { isGone, isOpen, readRefusal, saysFree, taskTitle, usableModels } from "./answers.ts";
+import { isGone, isOpen, readRecord, readRefusal, saysFree, taskTitle, usableModels } from "./answers.ts";
 import { Attempts } from "./attempts.tsx";
 import { Callback, readTaskCallback } from "./callback.tsx";
 import { Delivery } from "./delivery.tsx";
@@ -106,7 +106,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
   }
   const task = await readTask(answer);
   // Read after the answer, so that a task that is final in the answer is final in the record.
-  const record = await c.env.API.record(account.id, task.id);
+  const record = await readRecord(c, task.id);
   if (!record) return nothingHere(c);
   const [models, cost, keys, callback, first, catalog] = await Promise.all([
     record.result?.kind === "video" ? usableModels(c) : [],

@@ -9,6 +9,7 @@ import { detectImageType } from "../../media/image-type.ts";
 import { cutStill } from "../../media/still.ts";
 import { readAll } from "../../net/bounded-body.ts";
 import { nothingHere } from "../frame.tsx";
+import { readRecord } from "./answers.ts";
 
 /** The sizes: of tiles, and of the playground's strip, which shows many at once. The widths are tried in this order until the file is small enough: noisy images need many bytes. */
 const sizes = {
@@ -111,7 +112,7 @@ async function store(bucket: R2Bucket, key: string, name: string, { bytes, type 
 
 /** `POST /console/tasks/{id}/thumbnail`: a frame of the task's video, drawn by its owner's browser. Only the first one is stored. Answers its path. */
 export async function keepThumbnail(c: ConsoleContext): Promise<Response> {
-  const task = await c.env.API.record(c.get("account").id, c.req.param("id") ?? "");
+  const task = await readRecord(c, c.req.param("id") ?? "");
   if (!task || task.result?.kind !== "video" || (task.expiresAt ?? 0) <= Date.now()) return nothingHere(c);
   const { video } = task.result;
   const bytes = c.req.raw.body ? await readAll(c.req.raw.body, sizes.tile.maxBytes).catch(() => undefined) : undefined;
