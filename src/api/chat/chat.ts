@@ -77,6 +77,7 @@ function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTok
   const costs = new ChatCosts(promptTokens);
   return {
     id,
+    accountId,
     model,
     costs,
     promptTokens,

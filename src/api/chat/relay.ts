@@ -6,10 +6,12 @@ import type { ChatCaller } from "./caller.ts";
 import type { ChatCosts } from "./costs.ts";
 import { EventTranslator } from "./events.ts";
 import { openSender } from "./sender.ts";
+import { type ReleasedPermit, Semaphore } from "../../base/concurrency.ts";
 
 /** A running chat. */
 export interface Chat {
   id: string;
+  accountId: string;
   model: string;
   /** An upper bound of the prompt's tokens, for upstreams without a usage report. */
   promptTokens: number;
@@ -25,8 +27,12 @@ export interface Chat {
   describe(fault: unknown): object;
 }
 
-/** Maximum bytes of a whole answer. */
-const maxAnswer = 32 * 1024 * 1024;
+/** Maximum bytes of a whole answer, which takes up to six times as much memory: one of 4,096 tokens with twenty alternatives to each has nearly as many. */
+const maxAnswer = 8 * 1024 * 1024;
+/** An answer takes so much memory without a permit: that of 60,000 tokens of text. */
+const smallAnswer = 256 * 1024;
+/** The larger ones that are in memory at once. Others wait, and their upstreams with them: what was generated is not refused. */
+const largeAnswers = new Semaphore({ maxAtOnce: 3, maxOfOne: 1, maxWaiting: Infinity, maxHoldMs: 30_000, maxWaitMs: 1_000 });
 /** The buffer of a stream: larger than a moment of text, and small because many streams run at once. */
 const readBytes = 16 * 1024;
 /** For answers that arrive in one part. */
@@ -41,12 +47,12 @@ const heartbeatMs = 15_000;
 const toCharge = (meter: ChatMeter, chat: Chat, isRefused: boolean) =>
   isRefused && !meter.hasBegun && !chat.caller.isGone() ? undefined : meter.usage(chat.promptTokens);
 
-/** Reads the upstream's whole answer of at most `maxBytes`, replaces id and model name, and settles it. */
-export async function readWhole(response: Response, chat: Chat, maxBytes = maxAnswer): Promise<object> {
+/** Reads the upstream's whole answer, replaces id and model name, and settles it. */
+export async function readWhole(response: Response, chat: Chat): Promise<object> {
   const meter = new ChatMeter();
   let isRefused = false;
   try {
-    const whole = await readFields(response, meter, maxBytes);
+    const whole = await readFields(response, meter, chat);
     const { choices, usage, created, error } = whole;
     meter.add(whole, "message");
     isRefused = Boolean(error);
@@ -66,7 +72,7 @@ export async function readWhole(response: Response, chat: Chat, maxBytes = maxAn
 }
 
 /** The answer's fields. Counts the bytes of an answer that breaks off or cannot be parsed, because the upstream generated them. */
-async function readFields(response: Response, meter: ChatMeter, maxBytes: number): Promise<Fields> {
+async function readFields(response: Response, meter: ChatMeter, chat: Chat): Promise<Fields> {
   const { headers } = response;
   const length = headers.has("content-encoding") ? Number.NaN : Number(headers.get("content-length") ?? Number.NaN);
   // At a length that is known nothing is left to be read: each read costs a turn of the event loop.
@@ -74,10 +80,12 @@ async function readFields(response: Response, meter: ChatMeter, maxBytes: number
   let decoder: TextDecoder | undefined;
   let text = "";
   let bytes = 0;
+  let permit: ReleasedPermit | undefined;
   try {
     for (let part = await reader.read(); part; part = await reader.read()) {
       bytes += part.byteLength;
-      if (bytes > maxBytes) throw toUnclear("too long an answer");
+      if (bytes > maxAnswer) throw toUnclear("too long an answer");
+      if (bytes > smallAnswer) permit ??= await waitForMemory(chat);
       if (part.byteLength === length) return parseFields(wholeText.decode(part));
       text += (decoder ??= new TextDecoder()).decode(part, { stream: true });
       if (bytes === length) break;
@@ -87,6 +95,17 @@ async function readFields(response: Response, meter: ChatMeter, maxBytes: number
     reader.cancel();
     meter.addBytes(bytes);
     throw toUnclear("the answer broke off", error);
+  } finally {
+    permit?.release();
+  }
+}
+
+/** Waits for the permit of a large answer. Throws if the chat may not go on. */
+async function waitForMemory({ accountId, caller }: Chat): Promise<ReleasedPermit> {
+  for (;;) {
+    const permit = await largeAnswers.enter(() => toUnclear("no memory"), accountId).catch(() => undefined);
+    if (permit) return permit;
+    caller.signal.throwIfAborted();
   }
 }
 

@@ -11,9 +11,6 @@ import { type ChatOrder, toCharged } from "./order.ts";
 import { type Chat, readWhole } from "./relay.ts";
 import { type Asker, askRoutes, toChatError } from "./routes.ts";
 
-/** Of an answer. Six of them are in the memory of a batch's object at once: each is as long as one of 4,096 tokens with twenty alternatives to each. */
-const maxBytes = 8 * 1024 * 1024;
-
 export interface EndedChat {
   /** The completion, or the caller's error. */
   result: { answer: object } | { error: ApiError };
@@ -30,6 +27,7 @@ export async function askUnattended(asker: Asker, id: string, order: ChatOrder):
   let usage: Usage | undefined;
   const chat: Chat = {
     id,
+    accountId: asker.accountId,
     model,
     costs,
     promptTokens,
@@ -48,7 +46,7 @@ export async function askUnattended(asker: Asker, id: string, order: ChatOrder):
   try {
     const ask = async () => {
       const { response } = await askRoutes(asker, chat, routes, false);
-      return readWhole(response, chat, maxBytes);
+      return readWhole(response, chat);
     };
     return end({ answer: await withFilesInMemory(chatMemory(asker.accountId, chatDeadlineMs), asker.files, ask) });
   } catch (error) {
