@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { BatchObject } from "../../src/api/batches/object.ts";
 import { sweepBatches } from "../../src/operations/sweep-batches.ts";
 import { Objects } from "../../src/rpc/objects.ts";
-import { begin, line, lines, price, readResults, run, show, stubOf, wake } from "../support/batches.ts";
+import { begin, forget, line, lines, price, readResults, run, show, stubOf, wake } from "../support/batches.ts";
 import { buckets, origin, setDestination } from "../support/bucket.ts";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount } from "../support/gateway.ts";
@@ -48,6 +48,35 @@ test("a fault of the database during the check leaves every line with its own id
     ["b", expect.closeTo(2 * price)],
     ["c", expect.closeTo(3 * price)],
   ]);
+});
+
+const removeInput = async (id: string) => {
+  const { objects } = await env.ASSETS.list({ prefix: `batches/${id}/` });
+  await env.ASSETS.delete(objects.map(({ key }) => key));
+};
+const gone = { code: "invalid_request", message: "input_file: names a file that does not exist", param: "input_file" };
+
+test("a batch whose input is gone before its check fails, and says so", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(2) });
+  await removeInput(id);
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ status: "failed", errors: [{ line: 1, ...gone }], counts: { total: 0 } });
+});
+
+test("if the input is gone while the batch runs, the lines that have not begun fail with that, and the others end", async () => {
+  const account = await newAccount();
+  const requests = [...lines(3), line("wide", { prompt: "w".repeat(900) })];
+  const id = await begin(account, { requests, concurrency: 2 });
+  await wake(id);
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { running: 2, queued: 2 } });
+  await removeInput(id);
+  await forget(id);
+  const ended = await run(account, id, 10);
+  expect(ended).toMatchObject({ status: "completed", counts: { completed: 2, failed: 2 }, cost: { charged: 2 * price, reserved: 0 } });
+  const results = await readResults(account, id);
+  expect(results.slice(2)).toMatchObject(["line-2", "wide"].map((custom_id) => ({ custom_id, status: "failed", error: gone })));
 });
 
 test("a step checks some hundred lines, and looks a destination up once for all of them", async () => {

@@ -58,7 +58,11 @@ export class Checking {
   /** Checks the next lines; without a caller they are only parsed. Returns the result after the last step. After a fault the check cannot go on. */
   async step(caller: Caller | undefined): Promise<Checked | undefined> {
     const { inputBytes } = this.#terms;
-    const bytes = await this.#input.read(this.#at, Math.min(stepBytes, inputBytes - this.#at));
+    const bytes = await this.#input.read(this.#at, Math.min(stepBytes, inputBytes - this.#at)).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+      return error;
+    });
+    if (bytes instanceof ApiError) return { total: this.#n, isPartial: false, faults: [toFault(this.#n, bytes, this.#terms)] };
     const isWhole = this.#at + bytes.length >= inputBytes;
     if (this.#isSkipping) this.#skip(bytes);
     else {

@@ -1,5 +1,6 @@
 /** The input of a batch in the bucket, read in parts: it may be larger than the memory. */
 
+import { invalid } from "../../base/errors.ts";
 import { batchInput, openAsset } from "../../storage/assets.ts";
 import { type BatchStore, pageLines } from "./state.ts";
 
@@ -18,15 +19,15 @@ export class BatchInput {
     this.#store = store;
   }
 
-  /** Bytes of the input. Throws if it is gone. */
+  /** Bytes of the input. Throws 400 if it is not in the bucket. */
   async read(offset: number, length: number): Promise<Uint8Array> {
     if (length <= 0) return new Uint8Array(0);
     const object = await openAsset(this.#bucket, batchInput(this.#store.current.terms), { offset, length });
-    if (!object) throw new Error("the input of the batch is not in the bucket");
+    if (!object) throw invalid("input_file", "unknown_file");
     return new Uint8Array(await object.arrayBuffer());
   }
 
-  /** The text of a line that was not refused when it was checked. Throws if it is gone. */
+  /** The text of a line that was not refused when it was checked. Throws like `read`. */
   async line(n: number): Promise<Uint8Array> {
     const { n: number, at, bytes, assigned } = this.#store.page(Math.floor(n / pageLines))!;
     const [, , , start, length] = assigned[n % pageLines]!;

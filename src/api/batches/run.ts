@@ -192,7 +192,11 @@ export class BatchRun {
     const { batch } = this.#store;
     if (!batch || batch.endedAt !== undefined) return;
     if (lines.completed + lines.failed === batch.total) await this.#finish(batch);
-    else if (budget.lines <= 0) this.#isAsked = true;
+    else if (budget.lines <= 0) {
+      // Lines that are only refused wait for nothing: calls of the object come in between.
+      await scheduler.wait(0);
+      this.#isAsked = true;
+    }
   }
 
   /** Starts one line after the other while there is room. Several of these run at once. */
@@ -235,25 +239,25 @@ export class BatchRun {
   }
 
   async #submitLine(lines: OpenLines, n: number): Promise<boolean> {
-    const text = await this.#input.line(n);
-    const assigned = this.#store.assigned(n);
-    if (!this.#store.batch) return true;
-    const { terms, stop } = this.#store.batch;
-    const line = parseLine(text, { customId: null });
-    if (stop !== undefined) return this.#refuse(lines, n, line, toStopError(stop, terms));
+    const { terms, stop } = this.#store.current;
+    if (stop !== undefined) return this.#refuse(lines, n, toStopError(stop, terms));
+    const [taskId] = this.#store.assigned(n)!;
     const caller = await findCaller(this.#env, terms);
+    if (!this.#store.batch) return true;
     if (!caller) {
       this.#store.stop("unauthorized");
       return false;
     }
+    let line: Line;
     let checked: CheckedLine;
     try {
+      line = parseLine(await this.#input.line(n), { customId: null });
       checked = await checkLine(this.#env, this.#ctx, terms, caller, line);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
-      return this.#refuse(lines, n, line, toLineError(error, terms));
+      return this.#refuse(lines, n, toLineError(error, terms));
     }
-    return this.#hold(lines, n, line, checked, assigned![0]);
+    return this.#hold(lines, n, line, checked, taskId);
   }
 
   /** Counts the line's price against the limit, then makes its task. Between the two nothing else runs. */
@@ -269,7 +273,7 @@ export class BatchRun {
     if (!lines.fits(price, terms.maxCost)) {
       // An open task may return some of its price.
       if (lines.open.size > 0) return false;
-      return this.#refuse(lines, n, line, toLineError(new ApiError("cost_limit_exceeded"), terms));
+      return this.#refuse(lines, n, toLineError(new ApiError("cost_limit_exceeded"), terms));
     }
     lines.open.set(n, { price, since: Date.now() });
     this.#store.begin(n, taskId, price, typicalSeconds);
@@ -288,7 +292,7 @@ export class BatchRun {
       }
       leave();
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
-      return this.#refuse(lines, n, line, toLineError(error, terms));
+      return this.#refuse(lines, n, toLineError(error, terms));
     }
     if ("task" in made) {
       this.#begun(lines);
@@ -299,7 +303,7 @@ export class BatchRun {
       return true;
     }
     leave();
-    return this.#refused(lines, n, line, made.refused, made.until);
+    return this.#refused(lines, n, made.refused, made.until);
   }
 
   /** Holds a chat's price, and asks for it while other lines go on. */
@@ -313,7 +317,7 @@ export class BatchRun {
     if (!made || !this.#store.batch) return true;
     if (made.answer !== "reserved") {
       lines.open.delete(n);
-      return this.#refused(lines, n, line, made.answer, made.until);
+      return this.#refused(lines, n, made.answer, made.until);
     }
     this.#begun(lines);
     const run = this.#runChat(lines, n, line, chat, charge).catch((error: unknown) => this.#retryLater("retry", error));
@@ -347,9 +351,9 @@ export class BatchRun {
   }
 
   /** What follows from a submission that was refused. */
-  async #refused(lines: OpenLines, n: number, line: Line, why: string, until?: number): Promise<boolean> {
+  async #refused(lines: OpenLines, n: number, why: string, until?: number): Promise<boolean> {
     const { terms } = this.#store.current;
-    if (why === "conflict") return this.#refuse(lines, n, line, toLineError(new ApiError("idempotency_conflict"), terms));
+    if (why === "conflict") return this.#refuse(lines, n, toLineError(new ApiError("idempotency_conflict"), terms));
     if (why === "insufficient" || why === "budget") {
       const now = Date.now();
       if (this.#waitFor("balance")) {
@@ -391,9 +395,10 @@ export class BatchRun {
   // Ending lines
 
   /** Ends a line without a task. */
-  #refuse(lines: OpenLines, n: number, line: Line, error: object): true {
+  #refuse(lines: OpenLines, n: number, error: object): true {
     if (!this.#store.batch || this.#store.hasLine(n)) return true;
-    this.#store.putLine({ n, status: "failed", charged: 0, result: toResult(line.customId, { error }) });
+    const [, , customId = null] = this.#store.assigned(n) ?? [];
+    this.#store.putLine({ n, status: "failed", charged: 0, result: toResult(customId, { error }) });
     lines.end(n, "failed", 0);
     this.#isAsked = true;
     return true;
