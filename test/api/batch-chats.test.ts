@@ -36,6 +36,21 @@ const chat = (id: string, content: string, more: object = {}) => ({
 const price = 0.000036;
 const chats = (word: string, count: number) => Array.from({ length: count }, (_, at) => chat(`chat-${at}`, `${word} ${at}.`));
 
+/** Answers the chats in place of the upstream, by their first message. */
+function answerChats(answer: (content: string) => Promise<object> | object): void {
+  const upstream = Object.getPrototypeOf(env.SANDBOX) as Fetcher;
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object below
+  const original = upstream.fetch;
+  vi.spyOn(upstream, "fetch").mockImplementation(async function (this: unknown, ...values: Parameters<Fetcher["fetch"]>) {
+    const request = new Request(...values);
+    if (!request.url.endsWith("/v1/chat/completions")) return original.apply(this, [request]);
+    const { messages } = (await request.json()) as { messages: { content: string }[] };
+    const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
+    const message = { role: "assistant", ...(await answer(messages[0]!.content)) };
+    return Response.json({ choices: [{ index: 0, message, finish_reason: "stop" }], usage });
+  });
+}
+
 async function expectEach(account: Account, id: string, count: number): Promise<void> {
   const results = await readResults(account, id);
   expect(results.map(({ custom_id: own, status }) => [own, status])).toEqual(
@@ -168,21 +183,12 @@ test("an answer whose line cannot be written is lost, asked for again, and charg
 
 test("answers that are longer than a row of the storage are asked for once, charged once, and whole in the results", async () => {
   const account = await newAccount();
-  const upstream = Object.getPrototypeOf(env.SANDBOX) as Fetcher;
-  // oxlint-disable-next-line typescript/unbound-method -- called with its object below
-  const original = upstream.fetch;
   // Two bytes of UTF-8 and half of a pair at each end of a part.
   const contents: Record<string, string> = { long: "a" + "🦊é".repeat(1_000_000), short: "b", "too long": "c".repeat(9_000_000) };
   const asked: string[] = [];
-  vi.spyOn(upstream, "fetch").mockImplementation(async function (this: unknown, ...values: Parameters<Fetcher["fetch"]>) {
-    const request = new Request(...values);
-    if (!request.url.endsWith("/v1/chat/completions")) return original.apply(this, [request]);
-    const { messages } = (await request.json()) as { messages: { content: string }[] };
-    const name = messages[0]!.content;
+  answerChats((name) => {
     asked.push(name);
-    const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
-    const message = { role: "assistant", content: contents[name] };
-    return Response.json({ choices: [{ index: 0, message, finish_reason: "stop" }], usage });
+    return { content: contents[name] };
   });
   const id = await begin(account, { requests: Object.keys(contents).map((name) => chat(name, name)) });
   const ended = await run(account, id);
@@ -208,6 +214,33 @@ test("answers that are longer than a row of the storage are asked for once, char
   expect(ended.cost.charged).toBeCloseTo(balance.used, 9);
   const file = await call(`/v1/files/${ended.results_file}/content`, { key: account.key });
   expect((file.body as ArrayBuffer).byteLength).toBeGreaterThan(6_000_000);
+});
+
+test("a chat that takes long holds up no other alarm: cancelled, the lines that have not begun end while it runs", async () => {
+  const account = await newAccount();
+  const gate = Promise.withResolvers<void>();
+  let asked = 0;
+  answerChats(async () => {
+    asked++;
+    await gate.promise;
+    return { content: "at last" };
+  });
+  const id = await begin(account, { requests: chats(unique(), 2), concurrency: 1 });
+  await wake(id);
+  const first = wake(id);
+  await expect.poll(() => asked).toBe(1);
+  vi.setSystemTime(Date.now() + 61_000);
+  await first;
+  const second = wake(id);
+  await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" });
+  await second;
+  const third = wake(id);
+  await expect.poll(async () => (await show(account, id)).counts).toMatchObject({ running: 1, failed: 1 });
+  gate.resolve();
+  await third;
+  await expect.poll(async () => (await show(account, id)).status).toBe("cancelled");
+  expect(asked).toBe(1);
+  expect(await readBalance(account)).toMatchObject({ used: price, reserved: 0 });
 });
 
 test("faults of the wallet between two alarms hold and charge nothing twice", async () => {

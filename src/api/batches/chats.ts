@@ -53,7 +53,7 @@ export class BatchChats {
   }
 
   async allEnded(): Promise<void> {
-    await Promise.all([...this.#runs.values()].filter((run) => run !== undefined));
+    await Promise.allSettled([...this.#runs.values()].filter((run) => run !== undefined));
   }
 
   /** Holds a chat's price. If it throws, the hold may exist; `settle` releases it. */

@@ -21,6 +21,8 @@ const maxWaitMs = 24 * 3_600_000;
 /** A line that is open for so long is asked about. */
 const askAfterMs = 900_000;
 export const retryMs = { balance: 15_000, open_tasks: 3_000, fault: 5_000 };
+/** How often an alarm that waits for chats looks whether the next one is due. */
+const lookMs = 1_000;
 /** How often the making of a task may be refused as unavailable before another id is chosen, because the wallet has closed this one. */
 const maxRefusals = 3;
 /** How many lines one pass starts: a pass belongs to an alarm or a call, which may not run for ever. */
@@ -67,7 +69,10 @@ export class BatchRun {
     return this.#lines;
   }
 
-  /** Asks what was not reported, and starts lines. Returns when the chats have ended, because the object stays in memory for them. */
+  /**
+   * Asks what was not reported, and starts lines. Returns when the chats have ended, because the object stays in memory for them, or when the
+   * next alarm is due, which begins after this one.
+   */
   async resume(): Promise<void> {
     const lines = await this.load();
     await this.#askOverdue(lines);
@@ -76,7 +81,8 @@ export class BatchRun {
     await this.#chats.settle(({ n }) => this.#store.hasLine(n));
     this.#pump();
     await this.#pumping;
-    await this.#chats.allEnded();
+    const ended = this.#chats.allEnded().then(() => true);
+    while (!(await Promise.race([ended, scheduler.wait(lookMs)])) && ((await this.#ctx.storage.getAlarm()) ?? Infinity) > Date.now());
   }
 
   /** Settles what is held for chats, whether they have ended or not. */
