@@ -786,6 +786,46 @@ test("a key that ends stops its batch, and an ended batch is removed after seven
   expect((await call("/v1/batches", { key: owner.key })).body.data).toEqual([]);
 });
 
+test("a batch waits for its paused key, before and after its lines are checked, and for a day at most", async () => {
+  const account = await newAccount();
+  const owner = { ...account, key: (await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "other", quota: null } })).body.key };
+  const pause = (paused: boolean) => asAdmin(`/keys/${account.keyId}`, { method: "PATCH", body: { paused } });
+  const id = await begin(account, { requests: lines(3), concurrency: 1 });
+  await pause(true);
+  await wake(id);
+  expect(await show(owner, id)).toMatchObject({ status: "validating", waiting_for: "key" });
+  await pause(false);
+  vi.setSystemTime(Date.now() + 20_000);
+  await wake(id);
+  await wake(id);
+  const began = await show(owner, id);
+  expect(began).toMatchObject({ status: "in_progress", counts: { running: 1, queued: 2 } });
+  expect(began).not.toHaveProperty("waiting_for");
+
+  // What runs ends and is charged; nothing else begins.
+  await pause(true);
+  for (const task of await openTasks(owner)) await finish(owner, task);
+  await wake(id);
+  expect(await show(owner, id)).toMatchObject({
+    status: "in_progress",
+    waiting_for: "key",
+    counts: { completed: 1, running: 0, queued: 2 },
+  });
+  vi.setSystemTime(Date.now() + 23 * 3_600_000);
+  await wake(id);
+  await pause(false);
+  vi.setSystemTime(Date.now() + 600_000);
+  expect(await run(owner, id)).toMatchObject({ status: "completed", counts: { completed: 3, failed: 0 } });
+
+  const other = await begin(account, { requests: lines(2) });
+  await pause(true);
+  await wake(other);
+  vi.setSystemTime(Date.now() + 25 * 3_600_000);
+  const ended = await run(owner, other);
+  expect(ended).toMatchObject({ status: "completed", counts: { completed: 0, failed: 2 } });
+  expect((await readResults(owner, other)).map(({ error }) => error?.code)).toEqual(["unauthorized", "unauthorized"]);
+});
+
 test("an erased account's batches are removed, and begin nothing more", async () => {
   const account = await newAccount();
   const id = await begin(account, { requests: lines(3), concurrency: 1 });

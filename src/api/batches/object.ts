@@ -221,7 +221,11 @@ export class BatchObject extends DurableObject<Env> {
   /** Checks some lines. All are checked before one begins. */
   async #check({ terms }: Batch): Promise<void> {
     const caller = await findCaller(this.env, terms);
-    if (!caller) this.#store.stop("unauthorized");
+    if (!caller) {
+      const ms = await this.#run.waitForKey();
+      if (ms !== undefined) return this.ctx.storage.setAlarm(Date.now() + ms);
+    }
+    if (!this.#store.batch) return;
     const checking = (this.#checking ??= new Checking(this.env, this.ctx, this.#store, terms, this.#input));
     let checked;
     try {
@@ -239,7 +243,13 @@ export class BatchObject extends DurableObject<Env> {
       this.#store.clear();
       return this.#end({ ...this.#store.current, status: "failed", errors: faults });
     }
-    this.#store.write({ ...this.#store.current, status: "in_progress", total, expected: isPartial ? undefined : price });
+    this.#store.write({
+      ...this.#store.current,
+      status: "in_progress",
+      total,
+      expected: isPartial ? undefined : price,
+      waiting: undefined,
+    });
     await this.ctx.storage.setAlarm(Date.now());
   }
 

@@ -4,6 +4,7 @@ import { ApiError } from "../../base/errors.ts";
 import { inLanes, lanes } from "../../base/concurrency.ts";
 import { isChatId, newChatId, toObjectId, toTaskId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
+import { findKey } from "../../db/api-keys.ts";
 import { type Caller, findCallerByHash, findCallerById } from "../../db/callers.ts";
 import type { Charge } from "../../db/ledger.ts";
 import { t } from "../../messages/index.ts";
@@ -16,7 +17,7 @@ import { OpenLines } from "./open-lines.ts";
 import type { Batch, BatchStore, BatchTerms, StopReason } from "./state.ts";
 import { type CheckedLine, checkLine, makeTask, toLineError, toResult } from "./submit-line.ts";
 
-/** How long a batch waits for balance. */
+/** How long a batch waits for balance, or for its paused key. */
 const maxWaitMs = 24 * 3_600_000;
 /** A line that is open for so long is asked about. */
 const askAfterMs = 900_000;
@@ -251,7 +252,8 @@ export class BatchRun {
     const caller = await findCaller(this.#env, terms);
     if (!this.#store.batch) return true;
     if (!caller) {
-      this.#store.stop("unauthorized");
+      const ms = await this.waitForKey();
+      if (ms !== undefined) await this.#wait(lines, ms);
       return false;
     }
     let line: Line;
@@ -360,18 +362,9 @@ export class BatchRun {
   async #refused(lines: OpenLines, n: number, why: string, until?: number): Promise<boolean> {
     const { terms } = this.#store.current;
     if (why === "conflict") return this.#refuse(lines, n, toLineError(new ApiError("idempotency_conflict"), terms));
-    if (why === "insufficient" || why === "budget") {
-      const now = Date.now();
-      if (this.#waitFor("balance")) {
-        // Thousands of batches of an empty account ask less and less often.
-        const waited = now - (this.#store.current.waiting?.balanceSince ?? now);
-        await this.#wait(lines, Math.max(retryMs.balance, Math.min(Math.max((until ?? 0) - now, waited / 10), 600_000)));
-      }
-      return false;
-    }
-    if (why === "too_many") {
-      this.#waitFor("open_tasks");
-      await this.#wait(lines, retryMs.open_tasks);
+    if (why === "insufficient" || why === "budget" || why === "too_many") {
+      const ms = this.#waitFor(why === "too_many" ? "open_tasks" : "balance", until);
+      if (ms !== undefined) await this.#wait(lines, ms);
       return false;
     }
     if (this.#countRefusal(lines, n) >= maxRefusals) {
@@ -383,19 +376,33 @@ export class BatchRun {
     return false;
   }
 
-  /** Notes what the batch waits for. False if it has had no balance for too long: then the rest of the lines fail. */
-  #waitFor(what: "balance" | "open_tasks"): boolean {
+  /** No caller has the batch's key: a batch waits for a paused one, returns for how many milliseconds, and stops for any other. */
+  async waitForKey(): Promise<number | undefined> {
+    const { keyHash, keyId } = this.#store.current.terms;
+    const key = await findKey(this.#env.DB, keyHash ?? keyId);
+    if (!this.#store.batch) return undefined;
+    if (key && key.pausedAt !== null && (key.expiresAt ?? Infinity) > Date.now()) return this.#waitFor("key");
+    this.#store.stop("unauthorized");
+    return undefined;
+  }
+
+  /** Notes what the batch waits for, and returns for how many milliseconds. undefined if no line has begun for too long: then the rest of them fail. */
+  #waitFor(what: NonNullable<Batch["waiting"]>["for"], until = 0): number | undefined {
     const batch = this.#store.current;
+    const now = Date.now();
+    const isOpen = what === "open_tasks";
     // Waiting for open tasks in between does not begin the day again.
-    const balanceSince = batch.waiting?.balanceSince ?? (what === "balance" ? Date.now() : undefined);
-    if (what === "balance" && balanceSince !== undefined && balanceSince + maxWaitMs <= Date.now()) {
-      this.#store.stop("insufficient_quota");
+    const balanceSince = batch.waiting?.balanceSince ?? (isOpen ? undefined : now);
+    const waited = now - (balanceSince ?? now);
+    if (!isOpen && waited >= maxWaitMs) {
+      this.#store.stop(what === "key" ? "unauthorized" : "insufficient_quota");
       this.#isAsked = true;
-      return false;
+      return undefined;
     }
     const waiting = { for: what, ...(balanceSince !== undefined && { balanceSince }) };
     if (batch.waiting?.for !== what || batch.waiting.balanceSince !== balanceSince) this.#store.write({ ...batch, waiting });
-    return true;
+    // Thousands of batches of an empty account ask less and less often.
+    return isOpen ? retryMs.open_tasks : Math.max(retryMs.balance, Math.min(Math.max(until - now, waited / 10), 600_000));
   }
 
   // Ending lines

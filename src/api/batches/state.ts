@@ -71,8 +71,8 @@ export interface Batch {
   /** The last page of which lines may have begun; -1 before the first. */
   begun: number;
   stop?: StopReason | undefined;
-  /** `balanceSince`: when the balance was first missing since a line began, in milliseconds. */
-  waiting?: { for: "balance" | "open_tasks"; balanceSince?: number } | undefined;
+  /** `balanceSince`: since when the balance is missing or the key is paused, and no line has begun, in milliseconds. */
+  waiting?: { for: "balance" | "key" | "open_tasks"; balanceSince?: number } | undefined;
   endedAt?: number | undefined;
   errors?: LineFault[] | undefined;
   resultsFile?: string | undefined;

@@ -61,7 +61,7 @@ export const batch = z.strictObject({
         z.describe("Completed lines whose files are on their way to the caller's bucket, have arrived, and have not. Chats have no files."),
       ),
   ),
-  waiting_for: z.optional(z.enum(["balance", "open_tasks"]).check(z.describe("Why nothing begins at the moment."))),
+  waiting_for: z.optional(z.enum(["balance", "key", "open_tasks"]).check(z.describe("Why nothing begins at the moment."))),
   estimated_time: z.optional(count.check(z.describe("Seconds still expected."))),
   results_file: z.optional(z.string().check(z.describe("The id of the file with the results, once the batch has ended."))),
   errors: z.optional(z.array(lineFault).check(z.maxLength(100), z.describe("Of a failed batch: why no line could be read."))),
