@@ -36,12 +36,22 @@ export const laterFault = (
   isRetryable = retryable || account,
 ): ProviderError => new ProviderError(account ? "accountLater" : isRetryable ? "unreachable" : "unclear", message, { retryAfterMs, cause });
 
-/** Sends a request. Throws a retryable fault if no answer arrives. Does not follow redirects, because another host must not get the key. */
+/** The time limit for the beginning of an answer. An object has six connections: polls of an upstream that hangs must not use them all. */
+const answerMs = 30_000;
+
+/**
+ * Sends a request, for at most `answerMs` if `init` has no signal. Throws a retryable fault if no answer arrives. Does not follow redirects,
+ * because another host must not get the key.
+ */
 export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: RequestInit): Promise<Response> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), answerMs);
   try {
-    return await fetcher.fetch(url, { redirect: "manual", ...init });
+    return await fetcher.fetch(url, { redirect: "manual", signal: late.signal, ...init });
   } catch (error) {
     throw new ProviderError("unreachable", "no answer", { cause: error });
+  } finally {
+    clearTimeout(timer);
   }
 }
 
