@@ -15,7 +15,7 @@ function hang() {
   const original = setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0) => original(run, ms === 30_000 ? 0 : ms)) as never);
   vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
-    const name = `${open.size} ${String(input)}`;
+    const name = `${open.size} ${new Request(input).url}`;
     open.add(name);
     return new Promise((_, reject) =>
       init?.signal?.addEventListener("abort", () => {
