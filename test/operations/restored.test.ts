@@ -12,6 +12,7 @@ import { Objects } from "../../src/rpc/objects.ts";
 import { signingSecrets, readWebhook } from "../../src/db/webhooks.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import worker from "../../src/worker.ts";
+import * as batches from "../support/batches.ts";
 import { setDestination } from "../support/bucket.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount, wakeWallet } from "../support/gateway.ts";
@@ -104,6 +105,30 @@ test("a deleted key that a restored database brings back is refused by every pat
   expect(await readAccount(account)).toMatchObject({ restored: false });
   expect(await reconcile(account, "replay"), "once").toEqual([]);
   expect(await undecided()).not.toContain(account.id);
+});
+
+test("a batch waits for the operator's decision, and goes on after it", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const ids: string[] = [];
+  const { account } = await restoredAfter(async (caller, { id }) => {
+    for (const wakes of [0, 2]) {
+      ids.push(await batches.begin(caller, { requests: batches.lines(2), concurrency: 1 }));
+      for (let wake = 0; wake < wakes; wake++) await batches.wake(ids.at(-1)!);
+    }
+    await remove(`/keys/${id}`);
+  });
+  expect(await readStatus(account)).toBe(401);
+  for (let turn = 0; turn < 3; turn++) {
+    for (const id of ids) await batches.wake(id);
+    later(1);
+  }
+  await reconcile(account, "replay");
+  for (const id of ids) {
+    expect((await batches.run(account, id)).status).toBe("completed");
+    // The tasks that had begun have passed their deadline meanwhile.
+    const codes = (await batches.readResults(account, id)).map(({ error }) => error?.code);
+    expect(codes).toEqual([id === ids[0] ? undefined : "deadline_exceeded", undefined]);
+  }
 });
 
 test("the operator may accept the restored state; a second restore does not undo that decision", async () => {

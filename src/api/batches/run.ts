@@ -39,9 +39,15 @@ interface Around {
   finish: (batch: Batch) => Promise<void>;
 }
 
-/** The caller as it is now: the key may have ended, its scope may have changed, and its owner may have lost the right to use it. */
-export const findCaller = async (env: Env, { keyHash, keyId }: BatchTerms): Promise<Caller | undefined> =>
-  keyHash === undefined ? findCallerById(env, keyId) : findCallerByHash(env, keyHash);
+/**
+ * The caller as it is now: the key may have ended, its scope may have changed, and its owner may have lost the right to use it. Throws while the
+ * account's keys are refused because the database was restored: the batch goes on when the operator has decided.
+ */
+export async function findCaller(env: Env, { accountId, keyHash, keyId }: BatchTerms): Promise<Caller | undefined> {
+  const caller = await (keyHash === undefined ? findCallerById(env, keyId) : findCallerByHash(env, keyHash));
+  if (!caller && (await env.WALLETS.getByName(accountId).checkKeys()).isRestored) throw new Error("the database was restored");
+  return caller;
+}
 
 export class BatchRun {
   readonly #env: Env;
