@@ -1,10 +1,12 @@
 /** Waiting at /mcp: progress meanwhile, the result when the task ends, and the task if it takes longer. */
 
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, unique } from "../support/gateway.ts";
 import { callTool, connect, type Era } from "./client.ts";
 
 holdTime();
+afterEach(() => vi.restoreAllMocks());
 
 /** The account's only task, as soon as it exists. */
 const onlyTask = async ({ key }: Account) =>
@@ -61,4 +63,18 @@ test("if a task fails during the wait, the result is an error with the next step
   const result = await pending;
   expect(result).toMatchObject({ isError: true, record: { status: "failed", cost: { charged: 0 } } });
   expect(result.text).toMatch(/^The task failed \(invalid_input\): .* Nothing was charged\. Use another image or video\./);
+});
+
+test("a call that is refused while it waits names the task that it has submitted", async () => {
+  const account = await newAccount();
+  const client = await connect(account.key);
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const status = vi.spyOn(TaskObject.prototype, "status").mockRejectedValue(new Error("scripted fault"));
+  const result = await callTool(client, "generate_image", { model: "imgA-4", prompt: unique() });
+  status.mockRestore();
+  const id = await onlyTask(account);
+  expect(result.isError).toBe(true);
+  expect(result.text).toContain(`The task is submitted. Call wait_for_task with task_id "${id}"; do not submit it again.`);
+  expect(result.text).toContain("internal_error");
+  expect((await callTool(client, "get_task", { task_id: id })).record.status).toBe("queued");
 });

@@ -3,6 +3,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { sha256Hex } from "../../base/ids.ts";
 import { isFinal, type TaskData } from "../client.ts";
+import { ApiRefusal } from "./errors.ts";
 import { taskResult } from "./results.ts";
 import { protocolTask } from "./task-methods.ts";
 import type { Arguments, Context } from "./context.ts";
@@ -30,17 +31,24 @@ export async function submit(path: string, args: Arguments, body: Arguments, con
     const answer = await client.ask(path, { body: sent, headers: { "idempotency-key": key } });
     const submitted = await answer.json<{ id: string }>();
     const isRepeat = answer.headers.has("idempotent-replayed");
-    const now = isRepeat || asTask ? await waitFor(submitted.id, 0, context) : undefined;
+    const wait = (most: number) => waitFor(submitted.id, most, context).catch(nameTask(submitted.id));
+    const now = isRepeat || asTask ? await wait(0) : undefined;
     const hasFailed = isRepeat && now?.status === "failed";
     if (hasFailed && attempt < maxAttempts) {
       key = `mcp-${await sha256Hex(`${key}\n${submitted.id}`)}`;
       continue;
     }
     if (now && asTask) return { resultType: "task", ...protocolTask(now) } as unknown as CallToolResult;
-    const task: TaskData = now && isFinal(now) ? now : await waitFor(submitted.id, Math.min(seconds, maxWaitSeconds), context);
+    const task: TaskData = now && isFinal(now) ? now : await wait(Math.min(seconds, maxWaitSeconds));
     return taskResult(client, task, hasFailed ? failedOften : isRepeat ? repeated : undefined);
   }
 }
+
+/** A task that was submitted goes on, whatever hinders the wait for it: the refusal names it, or the language model would submit another one. */
+const nameTask = (id: string) => (error: unknown) => {
+  if (!(error instanceof ApiRefusal)) throw error;
+  throw new ApiRefusal(`The task is submitted. Call wait_for_task with task_id "${id}"; do not submit it again.\n${error.message}`);
+};
 
 /** The same value with sorted fields and without nulls, so that equal calls are recognised. */
 function canonical(value: unknown): unknown {
