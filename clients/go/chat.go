@@ -19,11 +19,11 @@ func TextMessage(role Role, text string) Message {
 	return Message{Role: role, Content: &content}
 }
 
-// Chat answers a conversation. It is not repeated once an answer began: that was paid for.
+// Chat answers a conversation. It is not repeated once it may have begun: that was paid for.
 func (c *Client) Chat(ctx context.Context, body ChatRequest) (ChatCompletion, error) {
 	body.Stream = Ptr(false)
 	var answer ChatCompletion
-	err := c.json(ctx, request{method: "POST", path: chatPath, body: body, isOnce: true}, &answer)
+	err := c.json(ctx, request{method: "POST", path: chatPath, body: body}, &answer)
 	return answer, err
 }
 
@@ -31,7 +31,7 @@ func (c *Client) Chat(ctx context.Context, body ChatRequest) (ChatCompletion, er
 func (c *Client) ChatStream(ctx context.Context, body ChatRequest) iter.Seq2[ChatCompletionChunk, error] {
 	body.Stream = Ptr(true)
 	return func(yield func(ChatCompletionChunk, error) bool) {
-		response, err := c.open(ctx, request{method: "POST", path: chatPath, body: body, isOnce: true})
+		response, err := c.open(ctx, request{method: "POST", path: chatPath, body: body})
 		if err != nil {
 			yield(ChatCompletionChunk{}, err)
 			return

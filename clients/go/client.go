@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -86,8 +87,8 @@ func (c *Client) With(change func(*Options)) *Client {
 // Do makes any call: a path of the API, a body (nil for none), and where its answer goes (nil to drop it).
 func (c *Client) Do(ctx context.Context, method, path string, body, answer any) error {
 	r := request{method: method, path: path, body: body}
-	// Of the same key, so that a repeat is not another task.
-	if r.isOnce = method == http.MethodPost; r.isOnce {
+	// Of the same key, so that a repeat is not another task. What has no key gets none: net/http may send a request with one again by itself.
+	if method == http.MethodPost && !isOnce(r) {
 		r.headers = map[string]string{"Idempotency-Key": newKey()}
 	}
 	return c.json(ctx, r, answer)
@@ -99,9 +100,12 @@ type request struct {
 	// Bytes as they are, anything else as JSON.
 	body    any
 	headers map[string]string
-	// True if a repeat after an answer that arrived in part could do the work twice.
-	isOnce bool
 }
+
+var once = regexp.MustCompile(`(?i)^P.*/(chat|pay|admin|webhook_)`)
+
+// isOnce is true if a repeat could do the work twice: chats, payments, rotations and an operator's changes have no key.
+func isOnce(r request) bool { return once.MatchString(r.method + r.path) }
 
 // json reads a whole answer; one that was cut or is no JSON is repeated.
 func (c *Client) json(ctx context.Context, r request, answer any) error {
@@ -144,7 +148,7 @@ func (c *Client) send(ctx context.Context, r request, read func(*http.Response, 
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if attempt >= c.options.MaxRetries || !isPassing(err, r.isOnce) {
+		if attempt >= c.options.MaxRetries || !isPassing(err, isOnce(r)) {
 			return err
 		}
 		pause := min(time.Minute, time.Second<<attempt/2)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -102,12 +103,14 @@ func toError(status int, header http.Header, body []byte) *Error {
 	return result
 }
 
-// isPassing is true for faults that a repeat may not meet.
+// isPassing is true for faults that a repeat may not meet. Work that must not be done twice is repeated only if the gateway itself answered,
+// or was never reached: a page of the platform's does not say whether the work was done.
 func isPassing(err error, isOnce bool) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
-		return refused.Status == 408 || refused.Status == 429 || refused.Status >= 500
+		return refused.Status == 408 || refused.Status == 429 || refused.Status >= 500 && (!isOnce || refused.Code != "")
 	}
 	var cut *ConnectionError
-	return errors.As(err, &cut) && !(isOnce && (cut.HasBegun || cut.IsTimeout))
+	var network *net.OpError
+	return errors.As(err, &cut) && (!isOnce || !cut.HasBegun && errors.As(cut.Err, &network) && network.Op == "dial")
 }

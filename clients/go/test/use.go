@@ -263,6 +263,18 @@ func main() {
 		})
 	}
 	quick := func(options *gateway.Options) { options.Timeout = 700 * time.Millisecond }
+	// A chat whose connection was lost, or that a page of the platform's answers, may have been paid for.
+	for _, name := range []string{"lost", "html"} {
+		for _, ask := range []func() error{
+			func() error { _, err := proxied.Chat(ctx, question); return err },
+			func() error { return proxied.Do(ctx, "POST", "/v1/chat/completions", question, nil) },
+		} {
+			fault(name)
+			if err := ask(); err == nil || len(requests()) != 1 {
+				log.Panicf("a chat that was %s was asked for %d times: %v", name, len(requests()), err)
+			}
+		}
+	}
 	// What has no key of its own is done once too.
 	mine := rand.Text()
 	fault("lost")

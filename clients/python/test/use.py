@@ -254,6 +254,23 @@ def behind_proxy(direct: Gateway) -> dict[str, Any]:
 
 def once(direct: Gateway, proxied: Gateway) -> None:
     """What has no key of its own is done once too, and a name never leads to another path."""
+    chat: Any = {"model": "textA-1-mini", "messages": [{"role": "user", "content": "Hello"}]}
+    # A chat whose connection was lost, or that a page of the platform's answers, may have been paid for.
+    for name in ("lost", "html"):
+        for ask in (
+            partial(proxied.chat.completions.create, chat),
+            partial(proxied.request, "POST", "/v1/chat/completions", body=chat),
+        ):
+            fault(name)
+            error = caught(ask)
+            assert isinstance(error, (APIConnectionError, InternalError)), error
+            assert len(requests_seen()) == 1, name
+    # A file of any name is saved under it.
+    form = {"file": ("Küste 100% – 海.png", b"\x89PNG\r\n\x1a\n" + bytes(100))}
+    posted = httpx.post(
+        os.environ["GATEWAY_URL"] + "/v1/files", files=form, headers={"authorization": f"Bearer {os.environ['GATEWAY_KEY']}"}
+    ).json()
+    assert direct.files.download(posted["id"]).name == "Küste 100% – 海.png", posted
     fault("cut")
     assert isinstance(caught(proxied.webhook.rotate_secret), APIConnectionError)
     assert len(requests_seen()) == 1

@@ -102,6 +102,6 @@ const toObject = (value: unknown) => (typeof value === "object" && value !== nul
     // A page of HTML, for example: `body` is its text.
   }
   const { type } = toObject(toObject(body)["error"]);
-  const Class = byStatus[status] ?? byType[String(type)] ?? (status >= 500 ? InternalError : InvalidRequestError);
+  const Class = byStatus[status] ?? byType[type as string] ?? (status >= 500 ? InternalError : InvalidRequestError);
   return new Class(status, headers, body);
 }

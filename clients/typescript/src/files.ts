@@ -59,9 +59,9 @@ export class Download {
     /** For reading all of it at once; a stream is read when its reader wants to. */
     private readonly lanes: ReturnType<typeof inLanes>,
   ) {
-    const named = /filename="?([^";]+)/.exec(head.headers.get("content-disposition") ?? "")?.[1];
+    const [, plain, coded] = /filename(?:="?([^";]+)|.*'(.+))/.exec(head.headers.get("content-disposition") ?? "") ?? [];
     // A name never leads to another folder.
-    this.name = baseName(named ?? decodeURIComponent(new URL(url).pathname));
+    this.name = baseName(plain ?? decodeURIComponent(coded ?? new URL(url).pathname));
     this.type = head.headers.get("content-type") ?? "application/octet-stream";
     this.size = Number(head.headers.get("content-length")) || undefined;
   }
@@ -88,7 +88,7 @@ export class Download {
             if (!(error instanceof ConnectionError) || ++cuts > 3) return controller.error(error);
             const rest = await resume(received, etag);
             // Another file by now: the parts do not belong together.
-            if (rest.status !== 206) return controller.error(new ConnectionError("The file was cut."));
+            if (rest.status !== 206) return controller.error(error);
             reader = rest.body?.getReader();
           }
         }

@@ -193,7 +193,7 @@ export class Gateway {
   /** Any other call: a path of the API with its method. */
   request<T>(method: string, path: string, options: RequestOptions & { query?: object; body?: object } = {}): Promise<T> {
     // Of the same key, so that a repeat is not another task.
-    return this.http.json<T>(method, path, { ...withKey(options), isRepeatable: method === "GET" });
+    return this.http.json<T>(method, path, withKey(options));
   }
 
   /** A file by its link, or a path of this gateway. */
@@ -273,12 +273,10 @@ export class Gateway {
 
   private async complete(body: t.ChatRequest, options: RequestOptions = {}): Promise<t.ChatCompletion | Stream<t.ChatCompletionChunk>> {
     const path = "/v1/chat/completions";
-    // Not repeated once an answer began: it was paid for.
-    const call = { ...options, body, isRepeatable: false };
-    if (!body.stream) return this.http.json<t.ChatCompletion>("POST", path, call);
+    if (!body.stream) return this.http.json<t.ChatCompletion>("POST", path, { ...options, body });
     const ended = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
-    const response = await this.http.open("POST", path, { ...call, signal });
+    const response = await this.http.open("POST", path, { ...options, body, signal });
     return new Stream(response, chunks(response), () => ended.abort());
   }
 

@@ -1,6 +1,6 @@
 /** Requests to the gateway: options, time limits, retries, errors. */
 
-import { APIError, ConnectionError, GatewayError, TimeoutError, toError } from "./errors.js";
+import { type APIError, ConnectionError, GatewayError, TimeoutError, toError } from "./errors.js";
 
 export interface Logger {
   debug(message: string): void;
@@ -35,8 +35,6 @@ interface Call extends RequestOptions {
   query?: object | undefined;
   /** A file as it is, anything else as JSON. */
   body?: object | undefined;
-  /** False if a repeat after an answer that arrived in part could do the work twice. */
-  isRepeatable?: boolean;
   /** True for an address that is not of the API: no key is sent. */
   isForeign?: boolean;
 }
@@ -76,7 +74,7 @@ export class Http {
         return await this.attempt(method, path, attempt > 0 ? withoutWait(call) : call, read);
       } catch (error) {
         signal?.throwIfAborted();
-        if (attempt >= maxRetries || !isPassing(error, call)) throw error;
+        if (attempt >= maxRetries || !isPassing(error, method + path)) throw error;
         const { retryAfter = 2 ** attempt / 2 } = error as { retryAfter?: number };
         const pause = Math.min(retryAfter, 60) * (1 + Math.random() / 4);
         this.options.logger?.warn(`${method} ${path}: ${(error as Error).message} Again in ${pause.toFixed(1)} s.`);
@@ -153,10 +151,17 @@ function limited(body: ReadableStream<Uint8Array<ArrayBuffer>>, limit: Limit): R
   return new ReadableStream(source, { highWaterMark: 0 });
 }
 
-/** True for faults that a repeat may not meet. */
-function isPassing(error: unknown, { isRepeatable = true }: Call): boolean {
-  if (error instanceof APIError) return error.status === 408 || error.status === 429 || error.status >= 500;
-  return error instanceof ConnectionError && (isRepeatable || !(error.hasBegun || error instanceof TimeoutError));
+/**
+ * True for faults that a repeat may not meet. Chats, payments, rotations and an operator's changes have no key: without an answer of the
+ * gateway itself they may be done, and are not done twice.
+ */
+function isPassing(error: unknown, call: string): unknown {
+  // The fault of a connection has no status, a page of the platform's has no code.
+  const { status = 500, code } = error as Partial<APIError>;
+  return (
+    error instanceof GatewayError &&
+    (status < 500 ? status === 408 || status === 429 : code || !/^P.*\/(chat|pay|adm|webhook_)/i.test(call))
+  );
 }
 
 /** A repeat does not wait for the task: the key may have the maximum of waits open. */

@@ -7,6 +7,7 @@ import {
   DeliveryFailedError,
   file,
   Gateway,
+  InternalError,
   InvalidRequestError,
   NotFoundError,
   TaskFailedError,
@@ -187,6 +188,25 @@ const isSame = Buffer.compare(await several[1]!.bytes(), pngs[1]!) === 0 && seve
 await fault("cut", 1);
 const cutChat = await caught(proxied.chat.completions.create({ model: "textA-1-mini", messages: [{ role: "user", content: "Hello" }] }));
 const chats = (await log()).length;
+// A chat whose connection was lost, or that a page of the platform's answers, may have been paid for.
+const greeting = { model: "textA-1-mini", messages: [{ role: "user" as const, content: "Hello" }] };
+for (const name of ["lost", "html"])
+  for (const ask of [
+    () => proxied.chat.completions.create(greeting),
+    () => proxied.request("POST", "/v1/chat/completions", { body: greeting }),
+  ]) {
+    await fault(name, 1);
+    const error = await caught(ask());
+    if (!(error instanceof ConnectionError || error instanceof InternalError)) throw error;
+    if ((await log()).length !== 1) throw new Error(`a chat that was ${name} was repeated`);
+  }
+// A file of any name is saved under it.
+const form = new FormData();
+form.append("file", new File([pngs[0]!], "Küste 100% – 海.png"));
+const auth = { authorization: `Bearer ${process.env["GATEWAY_KEY"]}` };
+const posted = await fetch(`${process.env["GATEWAY_URL"]}/v1/files`, { method: "POST", headers: auth, body: form });
+const { name: ownName } = await gateway.files.download(((await posted.json()) as { id: string }).id);
+if (ownName !== "Küste 100% – 海.png") throw new Error(ownName);
 // What has no key of its own is done once too, and a name never leads to another path.
 await fault("cut", 1);
 const rotated = [(await caught(proxied.webhook.rotateSecret())) instanceof ConnectionError, (await log()).length];

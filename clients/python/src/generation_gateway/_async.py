@@ -21,6 +21,7 @@ from ._shared import (
     T,
     file_name,
     is_final,
+    is_repeatable,
     log,
     part,
     pause_before_reconnection,
@@ -167,7 +168,6 @@ class _AsyncHttp:
         query: dict[str, Any] | None = None,
         headers: Headers | None = None,
         timeout: float | None = None,
-        is_repeatable: bool = True,
     ) -> Any:
         """The parsed answer. What did not arrive whole, or was answered as busy or faulty, is repeated with growing pauses."""
         call: dict[str, Any] = {"json": body} if body is not None else {"content": content} if content is not None else {}
@@ -182,7 +182,7 @@ class _AsyncHttp:
             finally:
                 await response.aclose()
 
-        return await self._send(method, path, query, headers, timeout, is_repeatable, call, read)
+        return await self._send(method, path, query, headers, timeout, call, read)
 
     async def open(
         self,
@@ -193,7 +193,6 @@ class _AsyncHttp:
         query: dict[str, Any] | None = None,
         headers: Headers | None = None,
         timeout: float | None = None,
-        is_repeatable: bool = True,
     ) -> httpx.Response:
         """The answer as soon as its head is there."""
 
@@ -201,7 +200,7 @@ class _AsyncHttp:
             return response
 
         call: dict[str, Any] = {"json": body} if body is not None else {}
-        response: httpx.Response = await self._send(method, path, query, headers, timeout, is_repeatable, call, read)
+        response: httpx.Response = await self._send(method, path, query, headers, timeout, call, read)
         return response
 
     async def _send(
@@ -211,7 +210,6 @@ class _AsyncHttp:
         query: dict[str, Any] | None,
         headers: Headers | None,
         timeout: float | None,
-        is_repeatable: bool,
         call: dict[str, Any],
         read: Callable[[httpx.Response], Awaitable[Any]],
     ) -> Any:
@@ -226,7 +224,7 @@ class _AsyncHttp:
             try:
                 return await self._attempt(method, url, asked, {**own, **(headers or {})}, timeout or self.config.timeout, call, read)
             except Exception as error:
-                pause = pause_before_repeat(error, attempt, self.config.max_retries, is_repeatable)
+                pause = pause_before_repeat(error, attempt, self.config.max_retries, is_repeatable(method, path))
                 if pause is None:
                     raise
                 log.warning("%s %s: %s; again in %.1f s", method, path, error, pause)
@@ -510,12 +508,12 @@ class AsyncCompletions:
     @overload
     async def create(self, body: t.ChatRequest, *, stream: Literal[False] = False) -> t.ChatCompletion: ...
     async def create(self, body: t.ChatRequest, *, stream: bool = False) -> t.ChatCompletion | AsyncStream[t.ChatCompletionChunk]:
-        """Answers a conversation, whole or as a stream of chunks. Not repeated once an answer began: it was paid for."""
+        """Answers a conversation, whole or as a stream of chunks. Not repeated once it may have begun: it was paid for."""
         sent = {**body, "stream": stream}
         if not stream:
-            answer: t.ChatCompletion = await self._http.json("POST", "/v1/chat/completions", body=sent, is_repeatable=False)
+            answer: t.ChatCompletion = await self._http.json("POST", "/v1/chat/completions", body=sent)
             return answer
-        response = await self._http.open("POST", "/v1/chat/completions", body=sent, is_repeatable=False)
+        response = await self._http.open("POST", "/v1/chat/completions", body=sent)
         return AsyncStream(response, _chunks(response))
 
 
@@ -700,7 +698,7 @@ class AsyncWebhook:
 
     async def rotate_secret(self) -> t.WebhookSecret:
         """A new secret; the one until now signs too for a day. Not repeated after a cut: a second rotation would end it."""
-        secret: t.WebhookSecret = await self._http.json("POST", "/v1/webhook_secret", is_repeatable=False)
+        secret: t.WebhookSecret = await self._http.json("POST", "/v1/webhook_secret")
         return secret
 
     def events(self, *, limit: int | None = None) -> AsyncList[t.EndEvent]:
@@ -764,7 +762,7 @@ class AsyncGateway:
         """Any other call: a path of the API with its method. Returns the parsed answer."""
         # Of the same key, so that a repeat is not another task.
         own = with_key(None) if method.upper() == "POST" else None
-        return await self._http.json(method, path, query=query, body=body, headers=own, is_repeatable=own is None)
+        return await self._http.json(method, path, query=query, body=body, headers=own)
 
     async def download(self, url: str) -> AsyncDownload:
         """A file by its link, or a path of this gateway."""

@@ -45,7 +45,12 @@ class Config:
         self.headers = {"authorization": f"Bearer {api_key}", **(headers or {})}
 
 
-def pause_before_repeat(error: Exception, attempt: int, max_retries: int, is_repeatable: bool) -> float | None:
+def is_repeatable(method: str, path: str) -> bool:
+    """False if a repeat could do the work twice: chats, payments, rotations and an operator's changes have no key."""
+    return not re.match(r"P.*/(chat|pay|admin|webhook_)", method + path, re.IGNORECASE)
+
+
+def pause_before_repeat(error: Exception, attempt: int, max_retries: int, can_be_twice: bool) -> float | None:
     """Seconds until the request is repeated, or None if it must not be."""
     if attempt >= max_retries:
         return None
@@ -53,10 +58,13 @@ def pause_before_repeat(error: Exception, attempt: int, max_retries: int, is_rep
     if isinstance(error, APIError):
         if error.status not in (408, 429) and error.status < 500:
             return None
+        # A page of the platform's does not say whether the work was done.
+        if error.status >= 500 and error.code is None and not can_be_twice:
+            return None
         retry_after = error.retry_after
     elif not isinstance(error, APIConnectionError):
         return None
-    elif not is_repeatable and (error.has_begun or isinstance(error, APITimeoutError)):
+    elif not can_be_twice and not isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout)):
         return None
     return min(retry_after if retry_after is not None else 2**attempt / 2, 60) * (1 + random.random() / 4)
 
@@ -82,8 +90,10 @@ def with_key(idempotency_key: str | None) -> dict[str, str]:
 
 
 def file_name(url: str, headers: Headers) -> str:
-    named = re.search(r'filename="?([^";]+)', headers.get("content-disposition", ""))
-    name = named.group(1) if named else unquote(urlsplit(url).path.rsplit("/", 1)[-1])
+    disposition = headers.get("content-disposition", "")
+    coded = re.search(r"filename\*=UTF-8''([^;]+)", disposition, re.IGNORECASE)
+    plain = re.search(r'filename="?([^";]+)', disposition)
+    name = unquote(coded.group(1)) if coded else plain.group(1) if plain else unquote(urlsplit(url).path.rsplit("/", 1)[-1])
     # A name never leads to another folder.
     return name.replace("\\", "/").rsplit("/", 1)[-1] or "file"
 
