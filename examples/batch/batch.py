@@ -4,12 +4,15 @@
 """
 
 import csv, hashlib, json, os, shutil, sys, time
-from urllib.request import Request, urlopen
+from urllib.request import HTTPError, Request, urlopen
 
 
 def ask(path, body=None, **headers):
     headers["Authorization"] = f"Bearer {os.environ['API_KEY']}"
-    return urlopen(Request(os.environ["BASE_URL"] + path, body, headers), timeout=60)
+    try:
+        return urlopen(Request(os.environ["BASE_URL"] + path, body, headers), timeout=60)
+    except HTTPError as error:
+        sys.exit(f"{error}: {error.read().decode()}")
 
 
 source, budget = sys.argv[1:]

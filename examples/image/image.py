@@ -2,7 +2,12 @@
 import json, os, sys, urllib.request as http
 
 headers = {"Authorization": "Bearer " + os.environ["API_KEY"], "Content-Type": "application/json"}
-ask = lambda path, body=None: json.load(http.urlopen(http.Request(os.environ["BASE_URL"] + path, body, headers)))
+
+def ask(path, body=None):
+    try:
+        return json.load(http.urlopen(http.Request(os.environ["BASE_URL"] + path, body, headers)))
+    except http.HTTPError as error:
+        sys.exit(f"{error}: {error.read().decode()}")
 
 task = ask("/v1/images/generations", b'{"model": "imgA-4", "prompt": "A lighthouse in the fog"}')
 while task["status"] in ("queued", "in_progress"):
