@@ -19,6 +19,29 @@ export const modelsFolder = (environment: NodeJS.ProcessEnv): string => environm
 const asObject = (value: unknown): Record<string, unknown> | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
 
+/** The value of a file, which some editors begin with a byte order mark. Throws with the place that is no JSON. */
+function readJson(source: string, text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    throw new Error(`${source} is not JSON: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The names that two of the entries have: each passes the gateway's check as long as neither is stored. */
+function findSameNames(written: readonly WrittenEntry[]): string[] {
+  const first = new Map<string, WrittenEntry>();
+  return written.flatMap((one) => {
+    const { aliases } = one.entry as { aliases?: unknown };
+    return [one.id, ...(Array.isArray(aliases) ? (aliases as unknown[]) : [])].flatMap((name) => {
+      if (typeof name !== "string") return [];
+      const owner = first.get(name);
+      if (!owner) first.set(name, one);
+      return owner && owner !== one ? `${one.source}: ${name} is a name of the model in ${owner.source} too` : [];
+    });
+  });
+}
+
 /** Reads the entries of a folder; none if it does not exist. Throws if a file is not a JSON object. */
 export async function readModelFiles(folder: string): Promise<WrittenEntry[]> {
   const names = await readdir(folder).catch((error: unknown) => {
@@ -31,7 +54,7 @@ export async function readModelFiles(folder: string): Promise<WrittenEntry[]> {
       .sort()
       .map(async (name) => {
         const source = join(basename(folder), name);
-        const entry = asObject(parseJson(await readFile(join(folder, name), "utf8")));
+        const entry = asObject(readJson(source, await readFile(join(folder, name), "utf8")));
         if (!entry) throw new Error(`${source} is not a JSON object.`);
         return { id: basename(name, ".json"), entry, source };
       }),
@@ -73,7 +96,7 @@ export async function applyModels(admin: AdminClient, written: WrittenEntry[], {
   const revisions = new Map<string, number>();
   for (const { id } of written) revisions.set(id, await admin.modelRevision(id));
   const wanted = isOnlyNew ? written.filter(({ id }) => revisions.get(id) === 0) : written;
-  const refusals: string[] = [];
+  const refusals = findSameNames(wanted);
   for (const { id, entry, source } of wanted) {
     const refusal = await admin.putModel(id, entry, revisions.get(id) ?? 0, true);
     if (refusal !== undefined) refusals.push(`${source}: ${refusal}`);

@@ -57,6 +57,24 @@ test.each([
   await take("files-good", "files-bad");
 });
 
+test("a file that is no JSON is named with the place; one that begins with a byte order mark is read", async () => {
+  await writeFile(join(folder, "files-bad.json"), '{"kind": "text",\n "price": {"input": 1,},}');
+  await expect(apply()).rejects.toThrow(/files-bad\.json is not JSON: .*line 2/);
+  await writeFile(join(folder, "files-bad.json"), `\uFEFF${JSON.stringify({ ...text, rutes: [] })}`);
+  await expect(apply()).rejects.toThrow(/files-bad\.json: rutes /);
+  await take("files-bad");
+});
+
+test("two files with one name: both are named, and neither is stored", async () => {
+  await write("files-one", { ...text, aliases: ["files-same"] });
+  await write("files-three", { ...text, aliases: ["files-same"] });
+  await expect(apply()).rejects.toThrow(
+    /none was stored\.\nown-models-\w+\/files-three\.json: files-same is a name of the model in own-models-\w+\/files-one\.json too/,
+  );
+  expect(await revision("files-three")).toBe(0);
+  await take("files-one", "files-three");
+});
+
 test("a change that another operator makes meanwhile is not overwritten: the file is named with what changed", async () => {
   await write("files-raced", text);
   await apply();
