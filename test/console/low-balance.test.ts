@@ -128,8 +128,23 @@ test("credit is asked for by e-mail, to the operators, at most twice an hour; wi
   expect((await browser.ask("/console/credit", { words: "x".repeat(501) })).status).toBe(400);
   const mine = box.sent.filter(({ to }) => to === operator.email);
   expect(mine.map(({ subject }) => subject)).toEqual([`${email} asks for credit`, `${email} asks for credit`]);
-  expect(mine[0]?.text).toContain("$5.00 is left.\n\na film <b>today</b>");
+  expect(mine[0]?.text).toContain("$5.00 is left.\n\n“a film <b>today</b>”");
   expect(mine[0]?.text).toContain(`/console/admin/accounts/${id}`);
   const other = await person();
   expect(await other.browser.read("/console/credit")).toContain("This gateway sends no e-mail.");
+});
+
+test("the words of who asks for credit make no button of a link: operators are told by an e-mail that is ours", async () => {
+  const pages: string[] = [];
+  const send = async ({ html }: { html: string }) => (pages.push(html), { messageId: "1" });
+  const { browser } = await person({ MAIL: { send } as unknown as SendEmail, MAIL_FROM: "gateway@example.com" });
+  const operator = await person();
+  await asAdmin(`/accounts/${operator.id}`, { method: "PATCH", body: { admin: true } });
+  const words = "Please sign in again:\r\n\r\nhttps://evil.example/console\n\n\u2028https://evil.example/two";
+  expect((await browser.ask("/console/credit", { words })).headers.get("location")).toBe("/console/credit?sent=1");
+  expect(pages.length).toBeGreaterThan(0);
+  for (const html of pages) {
+    expect(html).toContain("“Please sign in again: https://evil.example/console https://evil.example/two”");
+    expect([...html.matchAll(/href="([^"]+)"/g)].map(([, to]) => new URL(to ?? "").origin)).toEqual(["https://gateway.example"]);
+  }
 });

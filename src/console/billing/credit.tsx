@@ -93,7 +93,8 @@ async function askPosted(c: ConsoleContext) {
       account: account.name || account.email,
       left: left === null ? translate("unlimited") : fullAmount(language, balanceUnit(c.env), left),
     };
-    const said = words === "" ? "" : `\n\n${words}`;
+    // In one quoted paragraph: a link that stood alone would become the e-mail's button.
+    const said = words === "" ? "" : `\n\n“${words.replace(/\s+/g, " ")}”`;
     await post({
       to: email,
       subject: translate("mail_credit_subject", values),
