@@ -163,3 +163,18 @@ test("a user who verifies an address by e-mail loses passkeys that were added be
   expect((await enter(key)).status).toBe(400);
   expect((await taker.ask("/console")).status).toBe(303);
 });
+
+test("a new passkey is told to the user's address by e-mail, a refused one is not", async () => {
+  const emails: { to: string; subject: string; text: string }[] = [];
+  const MAIL = { send: async (sent: (typeof emails)[0]) => (emails.push(sent), { messageId: "1" }) } as unknown as SendEmail;
+  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
+  const email = await browser.signUp();
+  const token = /token=([\w.%-]+)/.exec(emails[0]?.text ?? "")?.[1] ?? "";
+  await browser.ask("/console/confirm", { token: decodeURIComponent(token) });
+  expect(await add(browser, new Authenticator(), isUserPresent)).toBe(400);
+  expect(emails).toHaveLength(1);
+  expect(await add(browser, new Authenticator())).toBe(200);
+  expect(emails).toHaveLength(2);
+  expect(emails[1]).toMatchObject({ to: email, subject: "A passkey was added" });
+  expect(emails[1]?.text).toMatch(/\n\nhttps:\/\/gateway\.example\/console\/account$/);
+});

@@ -4,7 +4,7 @@ import { Attempts } from "./attempts.ts";
 import { buildAuth } from "./better-auth.ts";
 import type { AuthSettings, AuthWorker } from "./contract.ts";
 import { authPath } from "./logins.ts";
-import { buildMail } from "./mail.ts";
+import { buildMail, type Notice } from "./mail.ts";
 import { isSignOnOnly } from "../settings.ts";
 import { type FailedSignIn, logFailure } from "../members.ts";
 import { type Learned, usesProvider } from "./oidc.ts";
@@ -13,7 +13,11 @@ import { type Learned, usesProvider } from "./oidc.ts";
 const forgiven = new Set(["/sign-in/email", "/passkey/verify-authentication"]);
 
 /** What a success here changes, which is told to the user's address. A reset does so in better-auth's own hook. */
-const changing: Record<string, "password" | "address" | undefined> = { "/change-password": "password", "/verify-email": "address" };
+const changing: Record<string, Notice | undefined> = {
+  "/change-password": "password",
+  "/passkey/verify-registration": "passkey",
+  "/verify-email": "address",
+};
 
 interface SignInBody {
   email?: string;
@@ -54,8 +58,8 @@ export function answerCalls(env: AuthEnv, waitUntil: (work: Promise<unknown>) =>
     );
   const signedIn = (cookie: string) => ({ headers: new Headers({ cookie }) });
   const findUser = async (settings: AuthSettings, cookie: string) => (await start(settings).api.getSession(signedIn(cookie)))?.user;
-  /** Tells the address as it was before that the password or the address has changed. Not awaited, like every e-mail. */
-  const notify = (settings: AuthSettings, kind: "password" | "address", before: Awaited<ReturnType<typeof findUser>>) => {
+  /** Tells the user, at the address as it was before. Not awaited, like every e-mail. */
+  const notify = (settings: AuthSettings, kind: Notice, before: Awaited<ReturnType<typeof findUser>>) => {
     const mail = before && buildMail(env, settings);
     if (mail) waitUntil(mail.sendNotice(kind, before));
   };
@@ -69,7 +73,8 @@ export function answerCalls(env: AuthEnv, waitUntil: (work: Promise<unknown>) =>
       const before = changes && (await findUser(settings, request.headers.get("cookie") ?? ""));
       const answer = await start(settings, attempts, learned, usesProvider(path)).handler(request);
       // The link that confirms a new address is also that of a first one, for which the answer has no user.
-      if (changes && answer.ok && (await answer.clone().json<{ user: unknown }>()).user) notify(settings, changes, before);
+      const hasChanged = async () => changes !== "address" || Boolean((await answer.clone().json<{ user: unknown }>()).user);
+      if (changes && answer.ok && (await hasChanged())) notify(settings, changes, before);
       if (answer.ok && forgiven.has(path)) await attempts.forgive();
       logRefused(path, sent, answer, learned);
       return answer;

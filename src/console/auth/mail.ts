@@ -13,6 +13,9 @@ interface Addressee {
   emailVerified: boolean;
 }
 
+/** What a user is told of, in case it was someone else: a new password, a new passkey, another address. */
+export type Notice = "password" | "passkey" | "address";
+
 /** The functions that send e-mail; undefined if e-mail cannot be sent. */
 export function buildMail(env: AuthEnv, { origin, language }: AuthSettings) {
   const post = buildPost(env, origin);
@@ -30,12 +33,17 @@ export function buildMail(env: AuthEnv, { origin, language }: AuthSettings) {
       const body = greeting + text[`mail_${kind}`].replace("{link}", () => link);
       await post({ to: email, language, subject: text[`mail_${kind}_subject`], text: body });
     },
-    /** Says that the password, or the address itself, was changed: to the address as it was before. Not to one that was never verified: it may be another person's. */
-    sendNotice: async (kind: "password" | "address", { email, emailVerified }: Pick<Addressee, "email" | "emailVerified">) => {
+    /**
+     * Says that a way to sign in was set: to the address as it was before. Not to one that was never verified, because it may be another
+     * person's.
+     */
+    sendNotice: async (kind: Notice, { email, emailVerified }: Pick<Addressee, "email" | "emailVerified">) => {
       if (!emailVerified || !(await isFew("notice", email))) return;
-      const values: Record<string, string> = { email, host: new URL(origin).host, link: `${origin}/console/forgot` };
+      const link = `${origin}/console/${kind === "password" ? "forgot" : "account"}`;
+      const values: Record<string, string> = { email, host: new URL(origin).host, link };
       const body = text[`mail_${kind}`].replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
-      await post({ to: email, language, subject: text[`mail_${kind}_subject`], text: body, action: text.mail_reset_subject });
+      const action = kind === "password" ? text.mail_reset_subject : signIn[language].mail_open;
+      await post({ to: email, language, subject: text[`mail_${kind}_subject`], text: body, action });
     },
   };
 }

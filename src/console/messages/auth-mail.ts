@@ -11,6 +11,9 @@ export default {
     mail_password_subject: "A new password was set",
     mail_password:
       "A new password was set for {email} at {host}.\n\nIf this was not you, set another one, which ends all sessions:\n\n{link}",
+    mail_passkey_subject: "A passkey was added",
+    mail_passkey:
+      "A passkey was added for {email} at {host}. Whoever has it signs in without the password.\n\nIf this was not you, delete it and end all sessions:\n\n{link}",
     mail_address_subject: "Your e-mail address was replaced",
     mail_address:
       "Your account at {host} has another e-mail address now. This one, {email}, can no longer sign in.\n\nIf this was not you, tell the operator of the gateway at once.",
@@ -22,6 +25,9 @@ export default {
     mail_confirm: "请在一小时内通过此链接确认您的电子邮件地址：\n\n{link}\n\n如果您没有提出此请求，请忽略此邮件。",
     mail_password_subject: "已设置新密码",
     mail_password: "{email} 在 {host} 已设置新密码。\n\n如果不是您本人操作，请重新设置密码，所有会话随即结束：\n\n{link}",
+    mail_passkey_subject: "已添加通行密钥",
+    mail_passkey:
+      "{email} 在 {host} 已添加通行密钥。持有它的人无需密码即可登录。\n\n如果不是您本人操作，请删除它并结束所有会话：\n\n{link}",
     mail_address_subject: "您的电子邮件地址已更换",
     mail_address: "您在 {host} 的账户现在使用另一个电子邮件地址。{email} 不再能用于登录。\n\n如果不是您本人操作，请立即联系网关的运营方。",
   },
@@ -33,6 +39,9 @@ export default {
     mail_password_subject: "새 비밀번호가 설정되었습니다",
     mail_password:
       "{host}에서 {email}의 새 비밀번호가 설정되었습니다.\n\n본인이 설정하지 않았다면 비밀번호를 다시 설정하세요. 모든 세션이 종료됩니다:\n\n{link}",
+    mail_passkey_subject: "패스키가 추가되었습니다",
+    mail_passkey:
+      "{host}에서 {email}에 패스키가 추가되었습니다. 이 패스키로는 비밀번호 없이 로그인할 수 있습니다.\n\n본인이 추가하지 않았다면 삭제하고 모든 세션을 종료하세요:\n\n{link}",
     mail_address_subject: "이메일 주소가 바뀌었습니다",
     mail_address:
       "{host} 계정의 이메일 주소가 다른 주소로 바뀌었습니다. {email}(으)로는 더 이상 로그인할 수 없습니다.\n\n본인이 변경하지 않았다면 즉시 게이트웨이의 운영자에게 알리세요.",
@@ -47,6 +56,9 @@ export default {
     mail_password_subject: "新しいパスワードが設定されました",
     mail_password:
       "{host} の {email} に新しいパスワードが設定されました。\n\n心当たりがない場合は、パスワードを設定し直してください。すべてのセッションが終了します。\n\n{link}",
+    mail_passkey_subject: "パスキーが追加されました",
+    mail_passkey:
+      "{host} の {email} にパスキーが追加されました。このパスキーがあれば、パスワードなしでログインできます。\n\n心当たりがない場合は、削除してすべてのセッションを終了してください。\n\n{link}",
     mail_address_subject: "メールアドレスが変更されました",
     mail_address:
       "{host} のアカウントのメールアドレスが別のものに変更されました。{email} ではログインできなくなりました。\n\n心当たりがない場合は、すぐにゲートウェイの運営者に連絡してください。",
