@@ -23,10 +23,10 @@ export async function countAttempt(db: D1Database, key: string, { window, max }:
     )
     .bind(id, key, now, 1000 * window, max)
     .first<{ id: string; count: number }>();
-  // A known key whose window has ended: also deletes expired rows of other keys.
+  // A known key whose window has ended: also deletes expired rows of other keys, more than its attempts add.
   if (row && row.id !== id && row.count === 1)
     await db
-      .prepare("DELETE FROM auth_rate_limit WHERE lastRequest < ?1")
+      .prepare("DELETE FROM auth_rate_limit WHERE id IN (SELECT id FROM auth_rate_limit WHERE lastRequest < ?1 LIMIT 100)")
       .bind(now - keptMs)
       .run();
   return row !== null;

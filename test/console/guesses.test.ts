@@ -2,6 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { countAttempt } from "../../src/db/attempts.ts";
 import { holdTime } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
@@ -64,4 +65,36 @@ test("successes are no guesses, and the cookie of a known browser opens nothing"
   const session = [...browser.cookies].find(([name]) => name.endsWith("session_token"))!;
   const ask = (value: string) => new Browser().ask("/console", undefined, undefined, { cookie: `${session[0]}=${value}` });
   expect([(await ask(session[1])).status, (await ask(known[1])).status]).toEqual([200, 303]);
+});
+
+test("old attempts are removed a hundred at a time, without a look at the others", async () => {
+  const count = (key: string) =>
+    env.DB.prepare("SELECT count(*) AS count FROM auth_rate_limit WHERE key LIKE ?1").bind(`${key}%`).first<number>("count");
+  const fill = (key: string, at: number) =>
+    env.DB.prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+       INSERT INTO auth_rate_limit SELECT ?1 || i, ?1 || i, 1, ?2 FROM n`,
+    )
+      .bind(key, at)
+      .run();
+  const now = Date.now();
+  const mark = crypto.randomUUID();
+  await env.DB.prepare("DELETE FROM auth_rate_limit").run();
+  await fill(`new ${mark}`, now - 1);
+  await fill(`old ${mark}`, now - 3_600_001);
+  const reads: number[] = [];
+  const statements = Object.getPrototypeOf(env.DB.prepare("SELECT 1")) as D1PreparedStatement;
+  const { run } = statements;
+  const spy = vi.spyOn(statements, "run").mockImplementation(async function (this: D1PreparedStatement) {
+    const result = await run.call(this);
+    reads.push(result.meta.rows_read);
+    return result as never;
+  });
+  await countAttempt(env.DB, mark, { window: 60, max: 1 });
+  vi.setSystemTime(now + 60_000);
+  await countAttempt(env.DB, mark, { window: 60, max: 1 });
+  spy.mockRestore();
+  expect([await count("old"), await count("new")]).toEqual([2900, 3000]);
+  expect(reads).toHaveLength(1);
+  expect(reads[0]).toBeLessThan(500);
 });
