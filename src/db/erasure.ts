@@ -74,6 +74,13 @@ export async function erasePerson(db: D1Database, announcer: Announcer, accountI
              AND (instr(lower(identifier), email) > 0 OR instr(lower(auth_verification.value), email) > 0))`,
       )
       .bind(accountId, ids, JSON.stringify(users.map(({ email }) => email))),
+    // Their keys end with the address or the user's id.
+    db
+      .prepare(
+        `DELETE FROM auth_rate_limit WHERE EXISTS (SELECT 1 FROM (SELECT email AS word FROM account WHERE id = ?1
+           UNION SELECT lower(value) FROM json_each(?2) UNION SELECT lower(value) FROM json_each(?3)) WHERE substr(lower(key), -length(word) - 1) = ' ' || word)`,
+      )
+      .bind(accountId, ids, JSON.stringify(users.map(({ email }) => email))),
     ...ofUsers,
     db.prepare("DELETE FROM membership WHERE account_id = ?1").bind(accountId),
     db

@@ -50,6 +50,9 @@ async function person(isWhole = false): Promise<Person> {
     env.DB.prepare("INSERT INTO auth_session VALUES (?1, ?2, ?1, '', '192.0.2.7', 'Firefox', '', '')").bind(`session-${word}`, user),
     env.DB.prepare("INSERT INTO auth_verification VALUES (?1, ?2, ?3, '', '', '')").bind(`v-${user}`, "reset-password:t", user),
     env.DB.prepare("INSERT INTO auth_verification VALUES (?1, ?2, 'x', '', '', '')").bind(`e-${user}`, `${word}@example.com`),
+    ...[`reset ${word}@example.com`, `guess mara.${word}@example.com`, `failed sign-in ${user}`].map((key) =>
+      env.DB.prepare("INSERT INTO auth_rate_limit VALUES (?1, ?1, 1, 1)").bind(key),
+    ),
     env.DB.prepare("INSERT INTO member (user_id, account_id, created_at) VALUES (?1, ?2, 1)").bind(user, account.id),
     env.DB.prepare("UPDATE member SET key_id = ?2 WHERE account_id = ?1").bind(account.id, account.keyId),
     env.DB.prepare("INSERT INTO invitation VALUES (?1, ?2, 1)").bind(`invitation-${word}`, account.id),
