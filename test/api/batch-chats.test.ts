@@ -43,7 +43,7 @@ function answerChats(answer: (content: string) => Promise<object> | object): voi
   const original = upstream.fetch;
   vi.spyOn(upstream, "fetch").mockImplementation(async function (this: unknown, ...values: Parameters<Fetcher["fetch"]>) {
     const request = new Request(...values);
-    if (!request.url.endsWith("/v1/chat/completions")) return original.apply(this, [request]);
+    if (request.url !== "http://sandbox/v1/chat/completions") return original.apply(this, [request]);
     const { messages } = (await request.json()) as { messages: { content: string }[] };
     const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
     const message = { role: "assistant", ...(await answer(messages[0]!.content)) };

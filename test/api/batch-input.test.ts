@@ -1,8 +1,12 @@
 /** Batches: the check of an input of any form and size, faults in it, and the room that inputs take. Contract 16. */
 
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Checking } from "../../src/api/batches/checking.ts";
+import type { BatchInput } from "../../src/api/batches/input.ts";
 import { BatchObject } from "../../src/api/batches/object.ts";
+import type { BatchStore, BatchTerms } from "../../src/api/batches/state.ts";
 import { sweepBatches } from "../../src/operations/sweep-batches.ts";
 import { Objects } from "../../src/rpc/objects.ts";
 import { begin, forget, line, lines, price, readResults, run, show, stubOf, wake } from "../support/batches.ts";
@@ -77,6 +81,19 @@ test("if the input is gone while the batch runs, the lines that have not begun f
   expect(ended).toMatchObject({ status: "completed", counts: { completed: 2, failed: 2 }, cost: { charged: 2 * price, reserved: 0 } });
   const results = await readResults(account, id);
   expect(results.slice(2)).toMatchObject(["line-2", "wide"].map((custom_id) => ({ custom_id, status: "failed", error: gone })));
+});
+
+test("an input of more than 50,000 lines fails, and the error names the input and the limit", async () => {
+  const bytes = new TextEncoder().encode("1\n".repeat(50_001));
+  const store = { clear: () => undefined, putLine: () => undefined, putPage: () => undefined } as unknown as BatchStore;
+  const input = { read: async (at: number, length: number) => bytes.subarray(at, at + length) } as BatchInput;
+  const terms = { inputBytes: bytes.length, language: "en" } as BatchTerms;
+  const checking = new Checking(env, createExecutionContext(), store, terms, input);
+  let checked;
+  while (!checked) checked = await checking.step(undefined);
+  expect(checked).not.toHaveProperty("price");
+  const message = "input_file: must have at most 50000 elements";
+  expect(checked.faults[0]).toEqual({ line: 50_001, code: "invalid_request", message, param: "input_file" });
 });
 
 test("a step checks some hundred lines, and looks a destination up once for all of them", async () => {

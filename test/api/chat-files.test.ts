@@ -38,6 +38,21 @@ const ask = (account: Account, body: object, query = "") => call(path + query, {
 const sent = (content: string) => JSON.parse(content).messages as { content: { image_url?: { url: string; detail?: string } }[] }[];
 const asUrl = (bytes: Uint8Array) => `data:image/png;base64,${bytes.toBase64()}`;
 
+/** The chats that the upstream gets from now on, which it answers without an echo: an answer has at most 8 MiB. */
+function captureChats(): string[] {
+  const upstream = Object.getPrototypeOf(env.SANDBOX) as Fetcher;
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object below
+  const original = upstream.fetch;
+  const chats: string[] = [];
+  vi.spyOn(upstream, "fetch").mockImplementation(async function (this: unknown, ...values: Parameters<Fetcher["fetch"]>) {
+    const request = new Request(...values);
+    if (request.url !== "http://sandbox/v1/chat/completions") return original.apply(this, [request]);
+    chats.push(await request.text());
+    return Response.json({ choices: [{ index: 0, message: { role: "assistant", content: "seen" }, finish_reason: "stop" }] });
+  });
+  return chats;
+}
+
 test("the upstream gets a stored file as an inline image, beside those that are URLs; the price is that of an inline one", async () => {
   const account = await newAccount();
   const bytes = png();
@@ -73,9 +88,13 @@ test("stored images have the limits of inline ones: together with the body no mo
   const account = await newAccount();
   const [five, four] = [await store(account, png(5 * MiB)), await store(account, png(4 * MiB))];
   expect((await ask(account, chat(five), "?dry_run=true")).status).toBe(200);
-  expect((await ask(account, chat(five, four), "?dry_run=true")).body.error.code).toBe("body_too_large");
+  expect((await ask(account, chat(five, four), "?dry_run=true")).body.error).toMatchObject({
+    code: "body_too_large",
+    message: "messages: must be at most 10 MiB",
+  });
   // Beside an inline image of the same size.
   expect((await ask(account, chat(five, asUrl(png(4 * MiB))))).body.error.code).toBe("body_too_large");
+  captureChats();
   const { status, body } = await ask(account, chat(four, asUrl(png(2 * MiB))));
   expect(status, JSON.stringify(body.error)).toBe(200);
   expect((await ask(account, chat(await store(account, png(8 * MiB))))).body.error).toMatchObject({
@@ -100,11 +119,13 @@ test("large chats that name files do not wait for each other: one gives its memo
     }
     return run!.apply(this, values);
   });
+  const chats = captureChats();
   const answers = await Promise.all(accounts.map((account, at) => ask(account, bodies[at]!)));
   expect(answers.map(({ status, body }) => [status, body.error?.code])).toEqual(accounts.map(() => [200, undefined]));
   expect(found).toBeGreaterThan(accounts.length);
-  for (const { body } of answers) {
-    const { content } = sent(body.choices[0].message.content)[0]!;
+  expect(chats).toHaveLength(accounts.length);
+  for (const one of chats) {
+    const { content } = sent(one)[0]!;
     expect(content[1]!.image_url!.url.length).toBe(asUrl(png(2.1 * MiB)).length);
     expect(content[2]).toEqual(picture(inline, { detail: "low" }));
   }

@@ -137,7 +137,7 @@ export class Checking {
 
   #end(isTooLong: boolean): Checked {
     this.#putPage();
-    const tooLong = isTooLong ? [toFault(this.#n, new ApiError("body_too_large"), this.#terms)] : [];
+    const tooLong = isTooLong ? [toFault(this.#n, invalid("input_file", "too_big_list", { maximum: maxLines }), this.#terms)] : [];
     const faults = [...tooLong, ...this.#faults].slice(0, maxFaults);
     return { total: this.#n, faults, isPartial: this.#unchecked > 0, ...(this.#valid > 0 && !isTooLong && { price: this.#price }) };
   }

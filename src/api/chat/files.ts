@@ -32,7 +32,10 @@ export async function findChatFiles(env: Env, caller: Caller, body: Record<strin
     const file = files.get(id);
     if (file && !found.has(id)) found.set(id, { file, param });
   }
-  if (sumBytes(found) > maxBytes) throw new ApiError("body_too_large");
+  if (sumBytes(found) > maxBytes)
+    throw new ApiError("body_too_large", {
+      violations: [{ param: "messages", rule: "image_too_large", values: { maximum: largeBody / 2 ** 20 } }],
+    });
   return found;
 }
 
