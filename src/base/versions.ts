@@ -9,8 +9,6 @@
 export const messageVersion = 1;
 /** The version of messages with a settlement. Code of a release that does not know such messages would drop them; it postpones a message of this version. */
 export const settlementVersion = 2;
-/** The version of messages that a batch has ended, for the same reason. */
-export const batchVersion = 3;
 /** The version of submissions, which task objects accept. */
 export const submissionVersion = 1;
 /** The version of charges, which wallet objects hold and settle. */

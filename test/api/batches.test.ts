@@ -1,11 +1,10 @@
 /** `/v1/batches`: many submissions as lines; order, limits, crashes, cancelling. Contract 16. */
 
-import { createMessageBatch, createExecutionContext, getQueueResult, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import * as fc from "fast-check";
 import { unzipSync } from "fflate";
-import worker from "../../src/worker.ts";
 import { BatchObject } from "../../src/api/batches/object.ts";
 import { BatchRun } from "../../src/api/batches/run.ts";
 import { BatchStore } from "../../src/api/batches/state.ts";
@@ -744,28 +743,43 @@ test("one callback at the end, none for the lines", async () => {
     sent.push(`${request.headers.get("webhook-id")} ${await request.text()}`);
     return new Response(null, { status: sent.length === 1 ? 500 : 204 });
   });
-  const messages: { batchEnded?: object }[] = [];
-  vi.spyOn(Object.getPrototypeOf(env.NOTIFY) as { send: (body: object) => Promise<void> }, "send").mockImplementation(
-    async (body) => void messages.push(body),
-  );
   const id = await begin(account, { requests: lines(2) });
   const ended = await run(account, id);
-  const ofBatch = messages.filter(({ batchEnded }) => batchEnded);
-  expect(ofBatch).toHaveLength(1);
-  for (const [attempt, outcome] of [
-    [1, "retry"],
-    [2, "ack"],
-  ] as const) {
-    const batch = createMessageBatch("gateway-notify", [{ id: "m", timestamp: new Date(), attempts: attempt, body: ofBatch[0] }]);
-    const ctx = createExecutionContext();
-    await worker.queue(batch as never, env, ctx);
-    const { retryMessages } = await getQueueResult(batch, ctx);
-    expect(retryMessages.length > 0 ? "retry" : "ack").toBe(outcome);
+  for (const seconds of [0, 0, 6, 3_600]) {
+    vi.setSystemTime(Date.now() + seconds * 1000);
+    await wake(id);
   }
   expect(sent).toHaveLength(2);
   expect(sent[0]).toBe(sent[1]);
   const event = JSON.parse(sent[0]!.slice(sent[0]!.indexOf(" ")));
   expect(event).toMatchObject({ type: "batch.completed", data: { id, status: "completed", results_file: ended.results_file } });
+});
+
+test("the receiver of a batch is called by the batch's own object, seven times at most, and removed with it after seven days", async () => {
+  const account = await newAccount();
+  const signatures = new Set<string | null>();
+  let calls = 0;
+  const original = globalThis.fetch;
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const request = new Request(input, init);
+    if (request.url !== "https://receiver.example/dead") return original(input, init);
+    calls++;
+    signatures.add(request.headers.get("webhook-signature"));
+    throw new Error("no answer");
+  });
+  const queued = vi.spyOn(Object.getPrototypeOf(env.NOTIFY) as { send: (body: object) => Promise<void> }, "send");
+  const id = await begin(account, { requests: [1], callback_url: "https://receiver.example/dead" });
+  expect(await run(account, id)).toMatchObject({ status: "failed" });
+  for (const seconds of [1, 5, 30, 120, 600, 3_600, 21_600, 21_600, 86_400]) {
+    await wake(id);
+    vi.setSystemTime(Date.now() + seconds * 1000 + 1);
+  }
+  expect([calls, signatures.size]).toEqual([7, 7]);
+  // A message would occupy a consumer of the queue, behind which calls of other accounts and settlements wait.
+  expect(queued.mock.calls.filter(([message]) => JSON.stringify(message).includes(id))).toEqual([]);
+  vi.setSystemTime(Date.now() + 7 * 86_400_000);
+  await wake(id);
+  expect(await stubOf(id).view(account.id)).toBeNull();
 });
 
 test("a key that ends stops its batch, and an ended batch is removed after seven days", async () => {

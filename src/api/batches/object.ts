@@ -3,7 +3,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { toObjectId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
-import { batchVersion } from "../../base/versions.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { deleteBatch } from "../../db/batches.ts";
 import { isOthers } from "../../db/callers.ts";
@@ -12,6 +11,7 @@ import { limitsRates } from "../../config.ts";
 import { inJurisdiction } from "../../jurisdiction.ts";
 import { batchPrefix, removeUnder } from "../../storage/assets.ts";
 import type { EndedLines, FailureGroup, LineQuery, LineReport } from "../../tasks/batch-line.ts";
+import { callReceiver } from "./callback.ts";
 import { Checking } from "./checking.ts";
 import { BatchInput } from "./input.ts";
 import { resultBytes, storeResults } from "./results.ts";
@@ -160,12 +160,7 @@ export class BatchObject extends DurableObject<Env> {
       const isDelivering = await this.#deliverNext();
       const { batch } = this.#store;
       if (!batch) return;
-      if (batch.endedAt !== undefined) {
-        const until = batch.endedAt + keptMs;
-        if (until <= Date.now()) await this.#forget(batch);
-        else await this.ctx.storage.setAlarm(isDelivering ? Date.now() + repeats.ms : until);
-        return;
-      }
+      if (batch.endedAt !== undefined) return await this.#afterEnd(batch, batch.endedAt + keptMs, isDelivering);
       if (batch.status === "validating") return await this.#check(batch);
       // Set before the work: a crash in it is followed by this alarm.
       await this.ctx.storage.setAlarm(Date.now() + (isDelivering ? repeats.ms : watchMs));
@@ -259,21 +254,27 @@ export class BatchObject extends DurableObject<Env> {
   async #finish(batch: Batch): Promise<void> {
     await this.#run.settleChats();
     if (batch.resultsFile === undefined) await storeResults(this.env, this.#store, keptMs);
-    await this.#end({ ...this.#store.current, status: batch.stop === "cancelled" ? "cancelled" : "completed", waiting: undefined });
+    this.#end({ ...this.#store.current, status: batch.stop === "cancelled" ? "cancelled" : "completed", waiting: undefined });
   }
 
-  async #end(batch: Batch): Promise<void> {
-    const ended = { ...batch, endedAt: Date.now() };
-    const { terms } = batch;
-    // Before the end is written: a crash between the two sends the message again, with the same id.
-    const view = toView(ended, { ...this.#store.sums(), running: 0, reserved: 0, deliveries: this.#store.deliveries() });
-    const { accountId, callbackUrl, id, host } = terms;
-    await this.env.NOTIFY.send({ v: batchVersion, batchEnded: { id, accountId, callbackUrl, host, at: ended.endedAt, data: view } });
+  #end(batch: Batch): void {
+    const at = Date.now();
     this.ctx.storage.transactionSync(() => {
-      this.#store.write(ended);
-      void this.ctx.storage.setAlarm(ended.endedAt + keptMs);
+      this.#store.write({ ...batch, endedAt: at, call: { at, failures: 0 } });
+      void this.ctx.storage.setAlarm(at);
     });
     this.#forgetRun();
+  }
+
+  /** Calls the receiver of an ended batch when that is due, and removes the batch after `until`. */
+  async #afterEnd(batch: Batch, until: number, isDelivering: boolean): Promise<void> {
+    if (until <= Date.now()) return this.#forget(batch);
+    if (batch.call && batch.call.at <= Date.now()) {
+      const call = await callReceiver(this.env, batch, this.#view(batch));
+      if (!this.#store.batch) return;
+      this.#store.write({ ...this.#store.batch, call });
+    }
+    await this.ctx.storage.setAlarm(Math.min(isDelivering ? Date.now() + repeats.ms : until, this.#store.current.call?.at ?? until));
   }
 
   async #forget({ terms: { accountId, id } }: Batch): Promise<void> {

@@ -74,6 +74,8 @@ export interface Batch {
   /** `balanceSince`: since when the balance is missing or the key is paused, and no line has begun, in milliseconds. */
   waiting?: { for: "balance" | "key" | "open_tasks"; balanceSince?: number } | undefined;
   endedAt?: number | undefined;
+  /** Of an ended batch: when its receiver is called next, and how many calls have failed. */
+  call?: { at: number; failures: number } | undefined;
   errors?: LineFault[] | undefined;
   resultsFile?: string | undefined;
   /** The stored results, before they are a file of the account. */

@@ -6,14 +6,13 @@ import { perform } from "./perform.ts";
 import { hasSlowHosts } from "./slow-hosts.ts";
 import { openTask, toLeaseGiver } from "./task-stub.ts";
 import { alert } from "../../base/log.ts";
-import { type BatchMessage, handleBatchEnded } from "./batch-ended.ts";
-import { batchVersion, isNewer, messageVersion, settlementVersion } from "../../base/versions.ts";
+import { isNewer, messageVersion, settlementVersion } from "../../base/versions.ts";
 import { recordIncident } from "../../db/alerts.ts";
 import type { AlertMessage } from "../../wallet/alerts.ts";
 import { handleSettlement, type SettlementMessage } from "../../wallet/late-settlements.ts";
 import type { TaskMessage } from "../work.ts";
 
-export type QueueMessage = TaskMessage | AlertMessage | SettlementMessage | BatchMessage;
+export type QueueMessage = TaskMessage | AlertMessage | SettlementMessage;
 
 /** Code of the previous version runs for at most five minutes after a deployment: the second delivery happens later than that. */
 const newerRetryS = 300;
@@ -31,21 +30,19 @@ export async function consume(batch: MessageBatch<QueueMessage>, env: Env, backg
   for (const message of batch.messages.filter(isKnown)) {
     if (isSettlement(message)) await handleSettlement(message, env);
     else if (isOfTask(message)) await (isDead ? handleDeadLetter(message, env) : handleTask(message, env, background));
-    else if (isOfBatch(message)) await handleBatchEnded(message, env, isDead);
     else if (!isDead) await handleAlert(message as Message<AlertMessage>, env);
   }
 }
 
 /** False for a message that a newer version sent: it is delivered again after the deployment, also from the dead-letter queue. */
 function isKnown(message: Message<QueueMessage>): boolean {
-  if (!isNewer(message.body, isSettlement(message) ? settlementVersion : isOfBatch(message) ? batchVersion : messageVersion)) return true;
+  if (!isNewer(message.body, isSettlement(message) ? settlementVersion : messageVersion)) return true;
   alert("dispatch", { attempt: message.attempts, outcome: "newer" });
   message.retry({ delaySeconds: newerRetryS });
   return false;
 }
 
 const isSettlement = (message: Message<QueueMessage>): message is Message<SettlementMessage> => "settlement" in message.body;
-const isOfBatch = (message: Message<QueueMessage>): message is Message<BatchMessage> => "batchEnded" in message.body;
 const isOfTask = (message: Message<QueueMessage>): message is Message<TaskMessage> => "taskId" in message.body;
 
 async function deliver(message: Message<TaskMessage>, env: Env): Promise<void> {
