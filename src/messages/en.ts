@@ -3,7 +3,7 @@
 export default {
   // errors, by their code
   invalid_request: "The request is invalid.",
-  invalid_json: "The request body (or line of a batch) must be a JSON object in UTF-8 with at most 100,000 values, nested at most 64 deep.",
+  invalid_json: "The body or line must be a JSON object in UTF-8 with at most 100,000 values, nested at most 64 deep.",
   model_not_found: "The model does not exist for this endpoint.",
   model_not_available: "The model is not available at the moment.",
   unsupported_parameter: "The model does not support this at the moment.",
@@ -32,7 +32,7 @@ export default {
   code_redeemed: "The code was redeemed and cannot be revoked.",
   asset_expired: "The asset has expired. Submit a new task.",
   body_too_slow: "The request body arrived too slowly: at least 64 KB a second are expected.",
-  body_too_large: "The request body (or line of a batch) is too large.",
+  body_too_large: "The body or line is too large.",
   unsupported_media_type: "The request body must be JSON, not compressed, with Content-Type: application/json.",
   compressed: "The request body must not be compressed: leave out Content-Encoding.",
   range_not_satisfiable: "The requested range is outside the file.",

@@ -4,8 +4,7 @@ import type en from "./en.ts";
 
 export default {
   invalid_request: "リクエストが無効です。",
-  invalid_json:
-    "リクエスト本文 (またはバッチの 1 行) は、値が最大 100,000 個、最大 64 階層までの、UTF-8 の JSON オブジェクトでなければなりません。",
+  invalid_json: "リクエスト本文または行は、値が最大 100,000 個、最大 64 階層までの、UTF-8 の JSON オブジェクトでなければなりません。",
   model_not_found: "このエンドポイントに存在しないモデルです。",
   model_not_available: "このモデルは現在利用できません。",
   unsupported_parameter: "このモデルは現在このパラメーターに対応していません。",
@@ -35,7 +34,7 @@ export default {
   code_redeemed: "このコードはすでに使用されているため、取り消せません。",
   asset_expired: "ファイルの有効期限が切れました。新しいタスクを送信してください。",
   body_too_slow: "リクエスト本文の到着が遅すぎます。毎秒 64 KB 以上が必要です。",
-  body_too_large: "リクエスト本文 (またはバッチの 1 行) が大きすぎます。",
+  body_too_large: "リクエスト本文または行が大きすぎます。",
   unsupported_media_type: "リクエスト本文は圧縮していない JSON、Content-Type は application/json でなければなりません。",
   compressed: "リクエスト本文は圧縮しないでください。Content-Encoding は送らないでください。",
   range_not_satisfiable: "要求された範囲はファイルの外にあります。",

@@ -4,7 +4,7 @@ import type en from "./en.ts";
 
 export default {
   invalid_request: "요청이 올바르지 않습니다.",
-  invalid_json: "요청 본문(또는 배치의 한 줄)은 값이 최대 100,000개이고 최대 64단계까지 중첩된 UTF-8 JSON 객체여야 합니다.",
+  invalid_json: "요청 본문이나 줄은 값이 최대 100,000개이고 최대 64단계까지 중첩된 UTF-8 JSON 객체여야 합니다.",
   model_not_found: "이 엔드포인트에 없는 모델입니다.",
   model_not_available: "현재 사용할 수 없는 모델입니다.",
   unsupported_parameter: "현재 이 모델에서 지원하지 않는 매개변수입니다.",
@@ -33,7 +33,7 @@ export default {
   code_redeemed: "이미 사용된 코드이므로 취소할 수 없습니다.",
   asset_expired: "파일이 만료되었습니다. 새 작업을 제출하세요.",
   body_too_slow: "요청 본문이 너무 느리게 도착했습니다. 초당 최소 64 KB가 필요합니다.",
-  body_too_large: "요청 본문(또는 배치의 한 줄)이 너무 큽니다.",
+  body_too_large: "요청 본문이나 줄이 너무 큽니다.",
   unsupported_media_type: "요청 본문은 압축하지 않은 JSON이어야 하며 Content-Type은 application/json이어야 합니다.",
   compressed: "요청 본문은 압축하지 않아야 합니다. Content-Encoding을 보내지 마세요.",
   range_not_satisfiable: "요청한 범위가 파일을 벗어났습니다.",

@@ -4,7 +4,7 @@ import type en from "./en.ts";
 
 export default {
   invalid_request: "请求无效。",
-  invalid_json: "请求体（或批处理的一行）必须是最多包含 100,000 个值、嵌套不超过 64 层的 UTF-8 JSON 对象。",
+  invalid_json: "请求体或行必须是最多包含 100,000 个值、嵌套不超过 64 层的 UTF-8 JSON 对象。",
   model_not_found: "该端点没有此模型。",
   model_not_available: "该模型暂时不可用。",
   unsupported_parameter: "该模型暂时不支持此参数。",
@@ -33,7 +33,7 @@ export default {
   code_redeemed: "该代码已被兑换，无法撤销。",
   asset_expired: "文件已过期，请重新提交任务。",
   body_too_slow: "请求体传输过慢：每秒至少需要 64 KB。",
-  body_too_large: "请求体（或批处理的一行）过大。",
+  body_too_large: "请求体或行过大。",
   unsupported_media_type: "请求体必须是未压缩的 JSON，且 Content-Type 为 application/json。",
   compressed: "请求体不得压缩：请不要发送 Content-Encoding。",
   range_not_satisfiable: "请求的范围超出文件大小。",

@@ -346,7 +346,7 @@ test("a batch of which no line can be read fails and names lines", async () => {
   const ended = await run(account, id);
   expect(ended).toMatchObject({ status: "failed", counts: { total: 0 } });
   expect(ended.errors).toMatchObject([
-    { line: 1, code: "invalid_json", param: null, message: expect.stringContaining("line of a batch") },
+    { line: 1, code: "invalid_json", param: null, message: expect.stringMatching(/^The body or line /) },
     { line: 2, code: "invalid_request", param: "endpoint" },
   ]);
   expect(await readResults(account, id)).toEqual([]);
