@@ -207,6 +207,10 @@ export class WalletBook {
   /** The entries that D1 does not have: open holds, and settled entries of the outbox. */
   unwritten = (): WalletEntry[] => [...this.#open, ...this.#outbox];
   open = (): Iterable<WalletEntry> => this.#open;
+  /** The number of open holds, those of chats too. */
+  get openSize(): number {
+    return this.#open.size;
+  }
   get outboxSize(): number {
     return this.#outbox.length;
   }

@@ -243,6 +243,38 @@ test("a chat that takes long holds up no other alarm: cancelled, the lines that 
   expect(await readBalance(account)).toMatchObject({ used: price, reserved: 0 });
 });
 
+test("chats of batches leave half of what an account may have open to others, like tasks", async () => {
+  const account = await newAccount();
+  const wallet = env.WALLETS.getByName(account.id);
+  const charge = (at: number) => ({
+    taskId: `open-${at}`,
+    accountId: account.id,
+    keyId: account.keyId,
+    kind: "chat" as const,
+    model: "textA-1",
+  });
+  for (let at = 0; at < 249; at++) await wallet.reserve(charge(at), 1, { deadline: Date.now() + 900_000 });
+  const gate = Promise.withResolvers<void>();
+  let asked = 0;
+  answerChats(async (content) => {
+    if (content.startsWith("batch")) {
+      asked++;
+      await gate.promise;
+    }
+    return { content: "an answer" };
+  });
+  const id = await begin(account, { requests: chats("batch", 3) });
+  await wake(id);
+  const first = wake(id);
+  await expect.poll(async () => show(account, id)).toMatchObject({ waiting_for: "open_tasks", counts: { running: 1, queued: 2 } });
+  expect(asked).toBe(1);
+  expect((await call("/v1/chat/completions", { key: account.key, body: chat("", "single").body })).status).toBe(200);
+  for (let at = 0; at < 249; at++) await wallet.settle(charge(at), 0, "provider_error");
+  gate.resolve();
+  await first;
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 3 } });
+});
+
 test("faults of the wallet between two alarms hold and charge nothing twice", async () => {
   for (const [method, isDone] of [
     ["reserve", true],

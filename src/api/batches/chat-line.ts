@@ -2,6 +2,7 @@
 
 import { chargeVersion } from "../../base/versions.ts";
 import { ApiError } from "../../base/errors.ts";
+import { maxBatchTasks } from "../../config.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import type { Caller } from "../../db/callers.ts";
 import type { Charge } from "../../db/ledger.ts";
@@ -34,4 +35,4 @@ export const toCharge = ({ accountId, keyId }: BatchTerms, taskId: string, { mod
 
 /** Holds the price. If it throws, the hold may exist. */
 export const reserveChat = async (env: Env, charge: Charge, held: number): Promise<ReserveAnswer> =>
-  env.WALLETS.getByName(charge.accountId).reserve(charge, held, { deadline: chatHoldEnds() });
+  env.WALLETS.getByName(charge.accountId).reserve(charge, held, { deadline: chatHoldEnds(), maxOpenTasks: maxBatchTasks(env) });

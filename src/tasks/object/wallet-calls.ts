@@ -1,7 +1,7 @@
 /** What a task's object asks of the account's wallet, and of the client token that submitted the task. Keyed by the task: every call may be repeated. */
 
 import { toAttributes } from "../log-fields.ts";
-import { knownProofDays, maxOpenTasks } from "../../config.ts";
+import { knownProofDays, maxBatchTasks, maxOpenTasks } from "../../config.ts";
 import { chargeVersion } from "../../base/versions.ts";
 import type { Made } from "../../db/fingerprints.ts";
 import type { Charge, Outcome } from "../../db/ledger.ts";
@@ -36,9 +36,7 @@ async function reserve(task: Task, env: Env): Promise<ReserveAnswer | { answer: 
   const { accountId, reference, price, maxKeyTasks, batch } = submission;
   const token = openToken(env, task);
   if (token && !(await token.take(id, price))) return { answer: "token" };
-  // A batch leaves half of the account's open tasks to everything else.
-  const maxTasks = batch ? Math.max(1, Math.floor(maxOpenTasks(env) / 2)) : maxOpenTasks(env);
-  const rules = { maxOpenTasks: maxTasks, ...(maxKeyTasks !== undefined && { maxKeyTasks }) };
+  const rules = { maxOpenTasks: batch ? maxBatchTasks(env) : maxOpenTasks(env), ...(maxKeyTasks !== undefined && { maxKeyTasks }) };
   const given = await openWallet(env, task).reserve(toCharge(task), price, rules);
   if (token && given.answer !== "reserved") await token.giveBack(id);
   if (given.answer === "reserved" && reference !== undefined)
