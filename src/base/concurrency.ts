@@ -27,7 +27,7 @@ export interface SemaphoreOptions {
   maxOfOne?: number;
   /** True if an owner without a permit may take a larger one: for work of which one may need everything, and which is brief. */
   allowsLarger?: boolean;
-  /** Maximum requests of one owner that wait; 1 by default, because a waiting HTTP request keeps its connection. */
+  /** Maximum requests of one owner that wait; 1 by default, because a waiting HTTP request keeps its connection. Work that asks for a longer wait has none. */
   maxWaiting?: number;
   /** Work that the platform cancels does not return its permit: the permit expires after this time. */
   maxHoldMs: number;
@@ -47,6 +47,7 @@ interface Turn {
   owner: string | undefined;
   size: number;
   until: number;
+  isPatient: boolean;
 }
 
 /** A semaphore for one kind of work in this isolate. The owner that holds least is next; of its requests, and of equal owners, the earliest. */
@@ -74,14 +75,14 @@ export class Semaphore {
 
   /** Waits like `take` for a permit, which the caller releases. */
   async enter(refusal: () => Error, owner?: string, size = 1, maxWaitMs = this.#options.maxWaitMs): Promise<ReleasedPermit> {
-    const turn = { owner, size, until: 0 };
+    const turn = { owner, size, until: 0, isPatient: maxWaitMs > this.#options.maxWaitMs };
     if (!this.#isNext(turn)) await this.#wait(turn, refusal, maxWaitMs);
     return this.#admit(turn);
   }
 
   /** A permit of size 0 for work that takes what is free and never waits. */
   open(owner: string): ReleasedPermit {
-    return this.#admit({ owner, size: 0, until: 0 });
+    return this.#admit({ owner, size: 0, until: 0, isPatient: false });
   }
 
   #admit(turn: Turn): ReleasedPermit {
@@ -99,9 +100,9 @@ export class Semaphore {
   }
 
   async #wait(turn: Turn, refusal: () => Error, maxWaitMs: number): Promise<void> {
-    const { owner } = turn;
-    const isOwn = (other: Turn) => owner !== undefined && other.owner === owner;
-    if (live(this.#waiting).filter(isOwn).length >= this.#options.maxWaiting) throw refusal();
+    const { owner, isPatient } = turn;
+    const isOwn = (other: Turn) => owner !== undefined && other.owner === owner && !other.isPatient;
+    if (!isPatient && live(this.#waiting).filter(isOwn).length >= this.#options.maxWaiting) throw refusal();
     turn.until = Date.now() + waiterMs;
     this.#waiting.add(turn);
     try {

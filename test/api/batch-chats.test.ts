@@ -275,6 +275,32 @@ test("chats of batches leave half of what an account may have open to others, li
   expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 3 } });
 });
 
+test("chats with large files wait for memory as long as it takes, however many batches of an account have them", async () => {
+  const account = await newAccount();
+  const picture = new Uint8Array(5 * 1024 * 1024);
+  picture.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const file = (await call("/v1/files", { key: account.key, method: "POST", body: picture.buffer })).body.id as string;
+  const content = [{ type: "image_url", image_url: { url: file, detail: "low" } }];
+  const gate = Promise.withResolvers<void>();
+  let asked = 0;
+  answerChats(async () => {
+    asked++;
+    await gate.promise;
+    return { content: "seen" };
+  });
+  const requests = chats("", 6).map((one) => ({ ...one, body: { ...one.body, messages: [{ role: "user", content }] } }));
+  const ids = [await begin(account, { requests }), await begin(account, { requests })];
+  for (const id of ids) await wake(id);
+  for (const id of ids) void wake(id).catch(() => undefined);
+  await expect.poll(() => asked).toBe(1);
+  await scheduler.wait(500);
+  for (const id of ids) expect(await show(account, id)).toMatchObject({ counts: { running: 6, failed: 0 } });
+  expect(asked).toBe(1);
+  gate.resolve();
+  for (const id of ids) expect(await run(account, id)).toMatchObject({ counts: { completed: 6, failed: 0 } });
+  expect(asked).toBe(12);
+});
+
 test("faults of the wallet between two alarms hold and charge nothing twice", async () => {
   for (const [method, isDone] of [
     ["reserve", true],
