@@ -40,7 +40,7 @@ const video: Job = { ...image, kind: "video", model: "MiniMax-H3", duration: 10,
 const gemini = google({ gemini: { key: "key", baseUrl: "https://generativelanguage.googleapis.com" } });
 const v2 = minimax({ key: "key", base: "https://api.minimax.io" });
 const queue = fal({ key: "key" });
-const seedream = { ...image, model: "fal-ai/bytedance/seedream/v4" };
+const seedream: Job = { ...image, model: "fal-ai/bytedance/seedream/v4", pixels: [1024, 1024] };
 const interaction = JSON.stringify({ part: "omni", name: "interactions-1" });
 
 test.each([
@@ -52,6 +52,25 @@ test.each([
 ])("%s: a refusal whose body breaks off is still a refusal", async (_, provider, job, status) => {
   answering(cut(status));
   await expect(provider.start(job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });
+});
+
+/** A refusal that asks to wait for this long: with another route it is replaced at once (`task.pure.test.ts`). */
+const busy = (retryAfter: string) => () => new Response("{}", { status: 429, headers: { "retry-after": retryAfter } });
+const delayed = (retryDelay: string) =>
+  json(
+    { error: { code: 429, status: "RESOURCE_EXHAUSTED", details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay }] } },
+    429,
+  );
+
+test.each([
+  ["fal, two seconds", queue, seedream, busy("2"), 2_000],
+  ["fal, an hour", queue, seedream, busy("3600"), 60_000],
+  ["fal, a date", queue, seedream, busy("Fri, 01 Jan 2100 00:00:00 GMT"), 60_000],
+  ["google, two seconds", gemini, image, delayed("2s"), 2_000],
+  ["google, until tomorrow", gemini, image, delayed("40000.5s"), 60_000],
+] as const)("%s: what a busy maker asks to wait is followed, at most a minute", async (_, provider, job, answer, retryAfterMs) => {
+  answering(answer);
+  await expect(provider.start(job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ kind: "busy", retryAfterMs });
 });
 
 test("google: details that are not a list are ignored", async () => {

@@ -1,6 +1,6 @@
 /** Google's error answers: verdicts on the request, faults of the operator's account, and retry times. */
 
-import { toFault, readJson, laterFault } from "../shared/http.ts";
+import { toFault, readJson, laterFault, maxRetryAfterMs } from "../shared/http.ts";
 import { ownFailure, blocked, type Failed, ProviderError } from "../provider.ts";
 
 /** `google.rpc.Status` as JSON. In the Interactions API `code` is a word. */
@@ -66,9 +66,9 @@ export async function refusedPoll(response: Response): Promise<Failed> {
   throw laterFault(fault, true);
 }
 
-/** Converts `34s` or `0.5s` to milliseconds; undefined if that is too long to wait. */
+/** Converts `34s` or `0.5s` to milliseconds, at most `maxRetryAfterMs`; undefined if it is neither. */
 function delayMs(text: string | undefined): number | undefined {
   const match = /^(\d+(?:\.\d+)?)s$/.exec(text ?? "");
   const ms = match ? Math.ceil(Number(match[1]) * 1000) : 0;
-  return ms > 0 && ms <= 60_000 ? ms : undefined;
+  return ms > 0 ? Math.min(ms, maxRetryAfterMs) : undefined;
 }

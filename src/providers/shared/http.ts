@@ -4,12 +4,15 @@ import { parseJson } from "../../media/json-limits.ts";
 import { type Failed, type Output, ProviderError } from "../provider.ts";
 import type { ProviderErrorKind } from "../provider-error.ts";
 
-/** `Retry-After`, seconds or a date, in milliseconds from now; undefined if it is absent or more than a minute away. */
+/** The longest time for which an upstream's wish is followed: tasks have minutes. */
+export const maxRetryAfterMs = 60_000;
+
+/** `Retry-After`, seconds or a date, in milliseconds from now and at most `maxRetryAfterMs`; undefined if it is absent. */
 function retryAfterMs(headers: Headers): number | undefined {
   const value = headers.get("retry-after");
   if (!value) return undefined;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
-  return ms > 0 && ms <= 60_000 ? ms : undefined;
+  return ms > 0 ? Math.min(ms, maxRetryAfterMs) : undefined;
 }
 
 /** The kind of fault for an HTTP status of a submission. Redirects are not followed, so their outcome is unknown. */
