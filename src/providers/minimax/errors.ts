@@ -20,7 +20,10 @@ const statuses: Record<string, number> = {
   "1024": 500, // internal
   "1033": 500, // system
   "1039": 429, // tokens a minute
+  "1041": 429, // connections
+  "1042": 400, // invisible characters
   "2013": 400, // invalid parameters
+  "2045": 429, // requests grow too fast
   "2049": 401, // invalid key
   "2056": 402, // the plan's allowance is used up
 };

@@ -105,6 +105,19 @@ test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])(
   },
 );
 
+test.each([
+  ["its limit of connections is a busy maker's", "[connections 2]", 2],
+  ["requests that grow too fast are refused for a while", "[growth 2]", 2],
+  ["a prompt with too many invisible characters is refused for good", "[invisible 1]", 1],
+])("v1: %s, and nothing was accepted", async (_, order, times) => {
+  const prompt = `${unique()} ${order}`;
+  const { account, data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  const made = (await sent(prompt)).map((body) => body.model as string);
+  expect(made).toEqual([...Array.from({ length: times }, () => "MiniMax-Hailuo-02"), "MiniMax-H3"]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.5 });
+});
+
 test.each(["[moderated]", "[drop]", "[broken]"])("%s: the next route is not used", async (order) => {
   const prompt = `${unique()} ${order}`;
   const { data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));

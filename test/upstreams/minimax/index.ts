@@ -32,7 +32,10 @@ const sentences = {
   1008: "insufficient balance",
   1026: "video description contains sensitive content",
   1027: "generated video contains sensitive content",
+  1041: "conn limit",
+  1042: "invisible character ratio limit",
   2013: "invalid params",
+  2045: "rate growth limit",
   2049: "invalid api key",
   2056: "usage limit exceeded",
   2061: "your current token plan not support model",
@@ -123,6 +126,9 @@ const v1 = new Hono()
     const wrong = checkV1(body);
     const refused = wrong === undefined ? ordered(prompt) : refusal(2013, `invalid params, ${wrong}`);
     if (refused) return answerV1(c, [`"task_id":""`], refused);
+    if (hasDirective(prompt, "connections")) return answerV1(c, [`"task_id":""`], refusal(1041));
+    if (hasDirective(prompt, "invisible")) return answerV1(c, [`"task_id":""`], refusal(1042));
+    if (hasDirective(prompt, "growth")) return answerV1(c, [`"task_id":""`], refusal(2045));
     if (hasDirective(prompt, "used-up")) return answerV1(c, [`"task_id":""`], refusal(2056));
     if (hasDirective(prompt, "not-in-plan")) return answerV1(c, [`"task_id":""`], refusal(2061));
     return trouble(c, prompt, "") ?? answerV1(c, [`"task_id":"${accept(prompt, body, url).id}"`]);
