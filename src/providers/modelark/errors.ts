@@ -17,7 +17,8 @@ const accountCodes = new Set(["QuotaExceeded", "SetLimitExceeded"]);
  */
 export function toFailure(error: WireError | null | undefined): Failed | undefined {
   const code = String(error?.code ?? "");
-  if (code.includes("SensitiveContentDetected")) return blocked;
+  // The second kind is that of the risk control which an account of Volcengine may add.
+  if (/SensitiveContentDetected|RiskDetection/.test(code)) return blocked;
   if (code.startsWith("InvalidImageURL")) return { status: "failed", code: "invalid_input" };
   return undefined;
 }

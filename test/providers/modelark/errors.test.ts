@@ -81,6 +81,11 @@ test("content refused at submission fails the task: text, and an image with a re
 test("content refused later fails the task: OutputVideoSensitiveContentDetected in the task, OutputImage... in data[]", () =>
   bothEnd("[moderated-later]", "content_policy_violation", { starts: 1 }));
 
+test("content refused by Volcengine's risk control fails the task too: text at submission, an output later", async () => {
+  await bothEnd("[risk]", "content_policy_violation", { starts: 1 });
+  await bothEnd("[risk-later]", "content_policy_violation", { starts: 1 });
+});
+
 test("an image that cannot be fetched or read is the caller's fault; a value that the adapter chose is not", async () => {
   await bothEnd("[bad-image]", "invalid_input", { starts: 1, more: { images: [imageUrl] } });
   await bothEnd("[no-such-ratio]", "provider_error", { starts: 1, more: { images: [imageUrl] } });

@@ -44,6 +44,9 @@ const orders: Record<string, (model: string) => Response> = {
   unavailable: () => refuse(503, "ServiceUnavailable", "The service is unavailable.", "", "ServiceUnavailable"),
   moderated: () =>
     refuse(400, "InputTextSensitiveContentDetected", "The request failed because the input text may contain sensitive information."),
+  // Volcengine's own product for risk control, by an account's choice.
+  risk: () =>
+    refuse(400, "InputTextRiskDetection", "The request could not be processed because the input text includes sensitive content."),
   bare: () => Response.json(errorBody("InputTextSensitiveContentDetected", "The request failed.", "", ""), { status: 400 }),
   face: () =>
     refuse(

@@ -2,7 +2,7 @@
  * BytePlus ModelArk, emulated: images at once, videos as tasks. Its directives beside the common ones: `overloaded`, `quota`, `budget`,
  * `unopened`, `face`, `bad-image`, `paramless` (a refusal with an empty `param`), `no-such-ratio`, `garbled` (accepted, and the answer is not JSON), `forgotten` (polls do not find the task),
  * `locked` (polls are refused: 401), `lapsed` (the task expires), `odd` (an undocumented status), `empty` (succeeded without a video), `only`
- * (only this many images are made), `bare` (a refusal without its envelope).
+ * (only this many images are made), `bare` (a refusal without its envelope), `risk` and `risk-later` (refused by Volcengine's risk control).
  */
 
 import { Hono } from "hono";
@@ -50,6 +50,12 @@ function advance(task: Task, files: string): void {
     task.error = errorBody(
       "OutputVideoSensitiveContentDetected",
       "The request failed because the output video may contain sensitive information.",
+    );
+  } else if (hasDirective(prompt, "risk-later")) {
+    task.status = "failed";
+    task.error = errorBody(
+      "OutputImageRiskDetection",
+      "The request could not be processed because the output image includes sensitive content.",
     );
   } else if (hasDirective(prompt, "fails")) {
     task.status = "failed";
@@ -99,6 +105,7 @@ const api = new Hono()
     if (hasDirective(prompt, "drop")) throw new Dropped();
     if (hasDirective(prompt, "garbled")) return c.text("<html>");
     const answer = { model: body.model, created: seconds(), usage: { generated_images: 1, output_tokens: 4096, total_tokens: 4096 } };
+    if (hasDirective(prompt, "risk-later")) return refuse(400, "OutputImageRiskDetection", "The output image includes sensitive content.");
     const fails = hasDirective(prompt, "moderated-later")
       ? errorBody("OutputImageSensitiveContentDetected", "The request failed because the output image may contain sensitive information.")
       : (hasDirective(prompt, "fails") || (prompt.includes("[only ") && !hasDirective(prompt, "only"))) &&
