@@ -112,3 +112,23 @@ test.each([
   await wakeWallet(account);
   expect(await readCost(id)).toBe(expected);
 });
+
+test.each([
+  ["minimax", "MiniMax-H3", "", 400_000],
+  ["minimax", "MiniMax-H3", "[fails]", 0],
+  ["minimax", "MiniMax-H3", "[queued]", 0],
+  ["modelark", "dreamina-seedance-2-0-fast-260128", "", 400_000],
+  ["modelark", "dreamina-seedance-2-0-fast-260128", "[fails]", 0],
+  ["modelark", "dreamina-seedance-2-0-fast-260128", "[queued]", 0],
+])("a cancelled task at %s, %s %s: what was made already is billed, although the call that cancels deletes it", async (...row) => {
+  const [provider, model, directive, expected] = row;
+  await put("vidA-2", { routes: [{ provider, model, cost: { second: 0.04 } }] });
+  const account = await newAccount();
+  const id = await submit(account, videos, { model: "vidA-2", prompt: `${unique()} ${directive}`, duration: 10 });
+  await deliver(id);
+  const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: account.key, body: {} });
+  expect(cancelled.body.data).toMatchObject({ status: "failed", cost: { charged: 0 } });
+  for (let round = 0; round < 8; round++) await pass(id, 40);
+  await wakeWallet(account);
+  expect(await readCost(id)).toBe(expected);
+});

@@ -113,15 +113,18 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
 
     readCallback: readUnsigned,
 
-    /** v2 cancels work that has not started. Work that has started, and all work of v1, cannot be cancelled. */
+    /**
+     * v2 cancels work that has not started. Work that has started, and all work of v1, cannot be cancelled. Polled first: the same call
+     * deletes work that has ended, and then nothing says that it is billed.
+     */
     async cancel(operation) {
       const [version, id] = parseOperation(operation);
-      if (version !== "v2") return false;
+      if (version !== "v2" || (await pollV2(id)).status !== "pending") return false;
       const response = await call(`/v2/video_generation/${encodeURIComponent(id)}`, { method: "DELETE" });
       const answer = (await readAnswer<Cancelled>(response)) ?? {};
       const refusal = parseLaterRefusal("cancel", response, answer);
       if (refusal instanceof ProviderError) throw refusal;
-      // The same call deletes work that has ended, with another action.
+      // It may have ended since the poll.
       return refusal === undefined && answer.action !== "deleted";
     },
   };

@@ -70,7 +70,8 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
 
     async cancel(operation) {
       const handle = JSON.parse(operation) as Handle;
-      if ("urls" in handle) return false;
+      // Polled first: the same call deletes work that has ended, and then nothing says that it is billed.
+      if ("urls" in handle || (await this.poll(operation)).status !== "pending") return false;
       const response = await call(`${tasks}/${handle.task}`, { method: "DELETE" });
       await response.body?.cancel();
       // 409: the task is already running and cannot be cancelled (InvalidAction.RunningTaskDeletion).

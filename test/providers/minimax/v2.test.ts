@@ -125,8 +125,8 @@ test.each([
 });
 
 test.each([
-  ["queued is taken back there", "[queued]", v2, ["start", "poll", "cancel"]],
-  ["running goes on there, for it cannot be stopped", "[running]", v2, ["start", "poll", "cancel"]],
+  ["queued is taken back there", "[queued]", v2, ["start", "poll", "poll", "cancel"]],
+  ["running goes on there, for it cannot be stopped", "[running]", v2, ["start", "poll", "poll", "cancel"]],
   ["v1 has no way to take it back", "[queued]", through("MiniMax-Hailuo-02"), ["start", "poll"]],
 ])("cancelled by the caller: %s", async (_, order, routes, calls) => {
   const prompt = `${unique()} ${order}`;

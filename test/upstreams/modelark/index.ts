@@ -150,6 +150,7 @@ const api = new Hono()
     const task = tasks.get(c.req.param("id"));
     if (!task) return noTask(c.req.param("id"));
     record({ upstream, call: "cancel", prompt: task.prompt });
+    advance(task, readFiles(c.req.raw.headers));
     if (task.status === "running" || task.status === "cancelled")
       return refuse(
         409,
