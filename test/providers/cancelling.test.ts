@@ -47,6 +47,7 @@ test.each([
   ["Omni, running", omni, "[running]", "free"],
   ["Veo on Vertex AI: it has no call to cancel", veo, "[running]", "price"],
   ["fal, queued", onFal, "[queued]", "free"],
+  ["fal, running: its model decides whether it stops", onFal, "[running]", "price"],
   ["fal, made", onFal, "", "price"],
   ["Replicate, queued", onReplicate, "[queued]", "free"],
   ["OpenAI's videos: they have no call to cancel", onOpenAi, "[running]", "price"],

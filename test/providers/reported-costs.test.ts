@@ -98,7 +98,7 @@ test.each([
     1_500_000,
   ],
   ["a default that only the cost reads", { ...kling, price: { task: 1 } }, { second: 0.05, seconds: "duration" }, {}, 250_000],
-  ["images", seedream, { image: 0.01, count: "num_images" }, { num_images: 3 }, 30_000],
+  ["images", seedream, { image: 0.01, count: "num_images" }, { num_images: 3, image_urls: ["https://images.example/a.png"] }, 30_000],
 ] as const)("work of an own input that its maker did not stop is booked without the input: %s", async (_, model, own, input, expected) => {
   await put("made", { ...model, aliases: [], routes: [{ ...model.routes[0], cost: own }] });
   const account = await newAccount();
@@ -114,21 +114,27 @@ test.each([
 });
 
 test.each([
+  ["fal", "bytedance/seedance-2.0/fast", "", 400_000],
+  ["fal", "bytedance/seedance-2.0/fast", "[running 2]", 400_000],
+  ["fal", "bytedance/seedance-2.0/fast", "[queued]", 0],
   ["minimax", "MiniMax-H3", "", 400_000],
   ["minimax", "MiniMax-H3", "[fails]", 0],
   ["minimax", "MiniMax-H3", "[queued]", 0],
   ["modelark", "dreamina-seedance-2-0-fast-260128", "", 400_000],
   ["modelark", "dreamina-seedance-2-0-fast-260128", "[fails]", 0],
   ["modelark", "dreamina-seedance-2-0-fast-260128", "[queued]", 0],
-])("a cancelled task at %s, %s %s: what was made already is billed, although the call that cancels deletes it", async (...row) => {
-  const [provider, model, directive, expected] = row;
-  await put("vidA-2", { routes: [{ provider, model, cost: { second: 0.04 } }] });
-  const account = await newAccount();
-  const id = await submit(account, videos, { model: "vidA-2", prompt: `${unique()} ${directive}`, duration: 10 });
-  await deliver(id);
-  const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: account.key, body: {} });
-  expect(cancelled.body.data).toMatchObject({ status: "failed", cost: { charged: 0 } });
-  for (let round = 0; round < 8; round++) await pass(id, 40);
-  await wakeWallet(account);
-  expect(await readCost(id)).toBe(expected);
-});
+])(
+  "a cancelled task at %s, %s %s: what was made, or is made nevertheless, is billed, also if the call that cancels deletes it",
+  async (...row) => {
+    const [provider, model, directive, expected] = row;
+    await put("vidA-2", { routes: [{ provider, model, cost: { second: 0.04 } }] });
+    const account = await newAccount();
+    const id = await submit(account, videos, { model: "vidA-2", prompt: `${unique()} ${directive}`, duration: 10 });
+    await deliver(id);
+    const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: account.key, body: {} });
+    expect(cancelled.body.data).toMatchObject({ status: "failed", cost: { charged: 0 } });
+    for (let round = 0; round < 8; round++) await pass(id, 40);
+    await wakeWallet(account);
+    expect(await readCost(id)).toBe(expected);
+  },
+);

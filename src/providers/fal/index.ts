@@ -137,12 +137,15 @@ export function fal({ key, baseUrl }: Config): Provider {
 
     readCallback: isSigned,
 
+    /** Only queued work certainly stops: the model of running work gets a signal and may make it nevertheless (fal.ai/docs, "Cancel a request"). */
     async cancel(operation) {
-      const response = await call((JSON.parse(operation) as Urls).cancel, { method: "PUT" });
+      const urls = JSON.parse(operation) as Urls;
+      const before = await readJson<{ status?: string }>(await call(urls.status));
+      const response = await call(urls.cancel, { method: "PUT" });
       await response.body?.cancel();
       // 400 and 404: it has ended already.
       if (!response.ok && response.status !== 400 && response.status !== 404) throw toFault(response, "cancel");
-      return response.ok;
+      return response.ok && before?.status === "IN_QUEUE";
     },
   };
 }

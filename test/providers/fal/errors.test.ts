@@ -118,7 +118,7 @@ test("cancelling a task cancels its request in the queue", async () => {
   const cancelled = await call(`/v1/tasks/${made.id}/cancel`, { key: account.key, method: "POST" });
   expect(cancelled.status, JSON.stringify(cancelled.body)).toBe(200);
   await alarm(made.id);
-  expect(await readCalls(body.prompt)).toEqual(["start", "poll", "cancel"]);
+  expect(await readCalls(body.prompt)).toEqual(["start", "poll", "poll", "cancel"]);
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 

@@ -18,6 +18,8 @@ interface Request {
   input: { num_images?: number; image_urls?: string[] };
   violations: Violation[];
   isCancelled: boolean;
+  /** As the last status said. */
+  state: "queued" | "running" | "ended";
   /** Set once the request is done, so that two polls return the same files. */
   result?: object;
 }
@@ -67,8 +69,10 @@ export const fal = new Hono()
     if (hasDirective(prompt, "unknown")) return text(c, 404, "Request not found");
     if (hasDirective(prompt, "limit-status")) return text(c, 429, "Too many requests", { "retry-after": "1" });
     const urls = readUrls(c, request.app, id);
-    if (hasDirective(prompt, "queued")) return c.json({ status: "IN_QUEUE", request_id: id, queue_position: 1, ...urls }, 202);
-    if (hasDirective(prompt, "running")) return c.json({ status: "IN_PROGRESS", request_id: id, logs: null, ...urls }, 202);
+    if (request.isCancelled) return c.json({ status: "COMPLETED", request_id: id, ...urls });
+    request.state = hasDirective(prompt, "queued") ? "queued" : hasDirective(prompt, "running") ? "running" : "ended";
+    if (request.state === "queued") return c.json({ status: "IN_QUEUE", request_id: id, queue_position: 1, ...urls }, 202);
+    if (request.state === "running") return c.json({ status: "IN_PROGRESS", request_id: id, logs: null, ...urls }, 202);
     if (hasDirective(prompt, "odd")) return c.json({ status: "RESCHEDULED", request_id: id, ...urls }, 202);
     return c.json({ status: "COMPLETED", request_id: id, logs: [], metrics: { inference_time: 3.2 }, ...urls });
   })
@@ -76,10 +80,12 @@ export const fal = new Hono()
     const { request } = found(c);
     if (!request) return c.json({ status: "NOT_FOUND" }, 404);
     record({ upstream: "fal", call: "cancel", prompt: request.prompt });
-    if (request.result || hasDirective(request.prompt, "unstoppable")) return c.json({ status: "ALREADY_COMPLETED" }, 400);
+    if (request.state === "ended" || hasDirective(request.prompt, "unstoppable")) return c.json({ status: "ALREADY_COMPLETED" }, 400);
+    // A signal to the model, which decides: this one goes on.
+    if (request.state === "running") return c.json({ status: "CANCELLATION_REQUESTED" }, 202);
     request.isCancelled = true;
     setEnd(c.req.param("id"), { upstream: "fal", prompt: request.prompt, end: "cancelled" });
-    return c.json({ status: "CANCELLATION_REQUESTED" }, 202);
+    return c.json({ status: "OK" });
   })
   .get("/:owner/:app/requests/:id", (c) => {
     const { request } = found(c);
@@ -132,7 +138,7 @@ export const fal = new Hono()
       return modelError(c, 422, [moderated]);
     }
     setEnd(id, { upstream: "fal", prompt, end: "made" });
-    requests.set(id, { app, endpoint, prompt, input, violations: readViolations(endpoint, input), isCancelled: false });
+    requests.set(id, { app, endpoint, prompt, input, violations: readViolations(endpoint, input), isCancelled: false, state: "queued" });
     const { fal_webhook: url } = c.req.query();
     if (url !== undefined) {
       const made = { status: "OK", payload: { video: { url: "https://files.emulated.example/announced.mp4" } } };
