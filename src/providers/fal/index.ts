@@ -7,7 +7,7 @@ import type { Plan } from "./plan.ts";
 import { lookUp } from "../shared/listed.ts";
 import { jsonPieces, measurePieces, type Piece, type PostInit, postPieces } from "../shared/streamed-body.ts";
 import { ownPieces, readOwnAnswer } from "../shared/own-input.ts";
-import { type Failed, type InputImage, type Job, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import { blocked, type Failed, type InputImage, type Job, type Provider, ProviderError, type Succeeded } from "../provider.ts";
 import { isSigned } from "./webhook.ts";
 
 interface Config {
@@ -23,6 +23,8 @@ interface Urls {
   cancel: string;
   /** True if the request was an own input, whose result may have any shape. */
   own?: true;
+  /** True if its safety checker is off: nothing is blackened. */
+  unchecked?: true;
 }
 
 interface Submitted {
@@ -44,6 +46,8 @@ interface Result {
   image?: File;
   video?: File;
   videos?: File[] | null;
+  /** What the safety checker has flagged, in the order of the images. */
+  has_nsfw_concepts?: unknown;
 }
 
 /** The list of fal's own platform (fal.ai/docs/platform-apis/v1/models). */
@@ -117,7 +121,11 @@ export function fal({ key, baseUrl }: Config): Provider {
       const urls = requestUrls((await readJson<Submitted>(response)) ?? {}, base, endpoint);
       // The work was accepted, but these URLs must not get the key.
       [urls.status, urls.result, urls.cancel].forEach(checkOrigin);
-      return { status: "accepted", operation: JSON.stringify(job.input ? { ...urls, own: true } : urls) };
+      const own = job.input && {
+        own: true,
+        ...("enable_safety_checker" in job.input && !job.input.enable_safety_checker && { unchecked: true }),
+      };
+      return { status: "accepted", operation: JSON.stringify({ ...urls, ...own }) };
     },
 
     async poll(operation) {
@@ -132,7 +140,7 @@ export function fal({ key, baseUrl }: Config): Provider {
       // `COMPLETED` means ended: only the result shows whether it succeeded.
       if (status?.status !== "COMPLETED") return { status: "pending" };
       const seconds = status.metrics?.inference_time ?? undefined;
-      return { ...(await parseResult(await call(urls.result), urls.own)), usage: { seconds } };
+      return { ...(await parseResult(await call(urls.result), urls)), usage: { seconds } };
     },
 
     readCallback: isSigned,
@@ -179,11 +187,20 @@ function requestUrls(submitted: Submitted, base: string, endpoint: string): Urls
   return { status: status_url ?? `${request}/status`, result: response_url ?? request, cancel: cancel_url ?? `${request}/cancel` };
 }
 
-async function parseResult(response: Response, isOwn = false): Promise<Succeeded | Failed> {
+async function parseResult(
+  response: Response,
+  { own: isOwn = false, unchecked }: Pick<Urls, "own" | "unchecked">,
+): Promise<Succeeded | Failed> {
   if (response.ok) {
-    const result = await readJson<Result>(response);
+    let result = await readJson<Result>(response);
     // The video is generated and paid for: an HTML page from a proxy is not the queue's answer.
     if (!result) throw new ProviderError("unreachable", "the result is not JSON");
+    const { has_nsfw_concepts: flags, images } = result;
+    // What is flagged is black, and billed.
+    if (!unchecked && Array.isArray(flags) && flags.includes(true)) {
+      if (!flags.includes(false)) return blocked;
+      if (Array.isArray(images)) result = { ...result, images: images.filter((_, at) => flags[at] !== true) };
+    }
     if (isOwn) return readOwnAnswer(result);
     const files = [result.images, result.image, result.video, result.videos].flat();
     const urls = files.flatMap((file) => (file?.url && /^https?:/.test(file.url) ? [file.url] : []));

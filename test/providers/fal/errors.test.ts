@@ -21,6 +21,7 @@ const image = (order: string) => ({ model: "imgA-4", prompt: `a quay ${order} ${
 test.each([
   ["refused at submission", "[moderated]", "content_policy_violation"],
   ["COMPLETED, then 422 with content_policy_violation in detail[]", "[moderated-later]", "content_policy_violation"],
+  ["COMPLETED, and every image blackened by its safety checker", "[flagged]", "content_policy_violation"],
   ["COMPLETED, then 422 about the caller's image", "[bad-image]", "invalid_input"],
   ["COMPLETED, then 422 with a detail that is a string", "[string-detail]", "invalid_input"],
   ["COMPLETED, then 422 that is X-Fal-Retryable", "[retryable]", "provider_error"],

@@ -89,6 +89,29 @@ test("images: each one has its price, and only those that were made are charged"
   expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0.06 });
 });
 
+const checked = {
+  ...seedream,
+  body: { ...seedream.body, properties: { ...seedream.body.properties, enable_safety_checker: { type: "boolean" } } },
+};
+
+test("images that fal's safety checker has blackened are neither delivered nor charged", async () => {
+  const account = await newAccount();
+  await put("seedream-own", checked);
+  const make = async (prompt: string, more: object = {}) => {
+    const input = { num_images: 2, image_urls: ["https://images.example/a.png"], ...more };
+    const id = await submit(account, images, { model: "seedream-own", prompt: `${unique()} ${prompt}`, input });
+    return (await finish(account, id)).body.data;
+  };
+  expect(await make("[flagged]")).toMatchObject({ status: "failed", error: { code: "content_policy_violation" }, cost: { charged: 0 } });
+  const some = await make("[half-flagged]");
+  expect(some).toMatchObject({ status: "completed", cost: { reserved: 0.06, charged: 0.03 } });
+  expect(some.result.images).toHaveLength(1);
+  // Without the checker nothing is blackened: the flags only say what is shown.
+  const shown = await make("[flagged]", { enable_safety_checker: false });
+  expect(shown).toMatchObject({ status: "completed", cost: { charged: 0.06 } });
+  expect(shown.result.images).toHaveLength(2);
+});
+
 test("files of the input that the answer repeats are not called made here, neither by their URL nor by their bytes", async () => {
   const account = await newAccount();
   await put("seedream-own", seedream);

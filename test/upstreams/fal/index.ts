@@ -9,13 +9,13 @@ import { falKeys, providerKeys } from "../keys.ts";
 
 /**
  * Its directives beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
- * `bad-image`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output), `unstoppable` (it is not cancelled), `echo` (the answer repeats the input's images).
+ * `bad-image`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output), `unstoppable` (it is not cancelled), `flagged` and `half-flagged` (all images, or every second one, are black unless the checker is off), `echo` (the answer repeats the input's images).
  */
 interface Request {
   app: string;
   endpoint: string;
   prompt: string;
-  input: { num_images?: number; image_urls?: string[] };
+  input: { num_images?: number; image_urls?: string[]; enable_safety_checker?: boolean };
   violations: Violation[];
   isCancelled: boolean;
   /** As the last status said. */
@@ -113,6 +113,11 @@ export const fal = new Hono()
     if (hasDirective(prompt, "private-file")) return c.json({ audio: { url: "http://169.254.169.254/latest/meta-data" } });
     if (hasDirective(prompt, "no-files")) return c.json({ images: [], transcript: "a quiet sea", words: [{ at: 0.5, word: "a" }] });
     request.result ??= readResult(c, endpoint, prompt, input.num_images ?? 1);
+    if (/\[(?:half-)?flagged\]/.test(prompt))
+      request.result = {
+        ...request.result,
+        has_nsfw_concepts: Array.from({ length: input.num_images ?? 1 }, (_, at) => at % 2 === 0 || hasDirective(prompt, "flagged")),
+      };
     if (hasDirective(prompt, "echo")) request.result = { ...request.result, given: (input.image_urls ?? []).map((url) => ({ url })) };
     record({ upstream: "fal", call: "made", prompt, body: request.result });
     return c.json(request.result, 200, { "x-fal-request-id": c.req.param("id") });
@@ -120,7 +125,14 @@ export const fal = new Hono()
   .post("/*", async (c) => {
     const endpoint = c.req.path.split("/").slice(2).join("/");
     const input = await c.req
-      .json<{ prompt?: string; text?: string; input_image_url?: string; num_images?: number; image_urls?: string[] }>()
+      .json<{
+        prompt?: string;
+        text?: string;
+        input_image_url?: string;
+        num_images?: number;
+        image_urls?: string[];
+        enable_safety_checker?: boolean;
+      }>()
       .catch(() => undefined);
     if (!input || c.req.header("content-type")?.startsWith("application/json") !== true) return text(c, 400, "Invalid JSON");
     const prompt = String(input.prompt ?? input.text ?? input.input_image_url);
