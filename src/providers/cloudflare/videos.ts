@@ -153,6 +153,7 @@ const h3: Family = {
   },
 };
 
+const maxKlingPrompt = 2500;
 const klingSizes = toSet("16:9", "9:16", "1:1", "auto");
 
 /** v3 and v3-omni: one image, the first frame, in bare Base64. Every other field is required. */
@@ -162,6 +163,7 @@ const kling: Family = {
   unsupportedField(request) {
     const { duration = 0 } = request;
     const { last, references } = splitByRole(request);
+    if (isLong(request, maxKlingPrompt)) return "prompt";
     if (!klingSizes.has(request.size ?? "")) return "size";
     if (duration < 3 || duration > 15) return "duration";
     if (request.resolution !== undefined) return "metadata.resolution";
@@ -171,7 +173,7 @@ const kling: Family = {
   },
   async input(job) {
     const { first } = frameImages(job);
-    const input = { prompt: toPrompt(job), duration: job.duration, aspect_ratio: fixedRatio(job.size), sound: "on" };
+    const input = { prompt: toPrompt(job, maxKlingPrompt), duration: job.duration, aspect_ratio: fixedRatio(job.size), sound: "on" };
     return { ...input, ...(first && { image_input: await toBase64(first) }) };
   },
 };

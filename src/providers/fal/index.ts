@@ -228,8 +228,11 @@ async function parseVerdict(response: Response, isOwn: boolean): Promise<Failed 
   const { detail, error_type } = (await readJson<Trouble>(response)) ?? {};
   if (Array.isArray(detail)) {
     if (detail.some((error) => error?.type === "content_policy_violation")) return failed("content_policy_violation");
-    // The caller's input is in the prompt and the images only, or is an own input. The gateway sets all other fields, so another route may succeed.
-    const isCallers = detail.length > 0 && (isOwn || detail.every((error) => /^prompt$|_urls?$/.test(String(error?.loc?.[1]))));
+    // The caller's input is in the prompt and the images only, or is an own input. The gateway sets all other fields, so another route may
+    // succeed, as it may with a prompt whose length the interface allows.
+    const isCallers =
+      detail.length > 0 &&
+      (isOwn || detail.every((error) => !/^string_/.test(error?.type ?? "") && /^prompt$|_urls?$/.test(String(error?.loc?.[1]))));
     const mayPass = headers.get("x-fal-retryable") === "true";
     return failed(status < 500 && isCallers && !mayPass ? "invalid_input" : "provider_error");
   }

@@ -128,15 +128,18 @@ export function planWan(request: GenerationRequest, family: string): Plan | Unsu
   return { endpoint: `${family}/image-to-video`, input, images };
 }
 
+const maxKlingPrompt = 2500;
+
 /** Kling v3: the tier in its endpoint decides the resolution, and no page says which. A first frame sets the ratio. */
 export function planKling(request: GenerationRequest, family: string): Plan | Unsupported {
   const { size = "16:9", duration = 5, resolution } = request;
   const { first, last, references } = splitByRole(request);
+  if (countCharacters(request.prompt) > maxKlingPrompt) return no("prompt");
   if (!Number.isInteger(duration) || duration < 3 || duration > 15) return no("duration");
   if (resolution !== undefined) return no("metadata.resolution");
   if (references.length > 0 || (last !== undefined && first === undefined)) return no("images");
   if (first !== undefined ? size !== "auto" : !["16:9", "9:16", "1:1"].includes(size)) return no("size");
-  const input = { prompt: toPrompt(request), duration: String(duration) };
+  const input = { prompt: toPrompt(request, maxKlingPrompt), duration: String(duration) };
   if (first === undefined) return { endpoint: `${family}/text-to-video`, input: { ...input, aspect_ratio: size }, images: {} };
   const images = { start_image_url: first, ...(last !== undefined && { end_image_url: last }) };
   return { endpoint: `${family}/image-to-video`, input, images };

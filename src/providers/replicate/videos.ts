@@ -1,5 +1,6 @@
 /** The video models on Replicate: one input schema for each family. */
 
+import { countCharacters } from "../shared/prompt.ts";
 import { fixedRatio, splitByRole } from "../shared/frames.ts";
 import type { GenerationRequest } from "../provider.ts";
 import type { Family } from "./family.ts";
@@ -52,6 +53,9 @@ export const seedance: Family = {
   },
 };
 
+/** At MiniMax itself. */
+const maxHailuoPrompt = 2000;
+
 /** replicate.com/minimax/hailuo-{02,02-fast,2.3}/versions/…/api: videos are landscape, or have the ratio of the first frame. 512p needs one. */
 export const hailuo: Family = {
   of: /^minimax\/hailuo-/,
@@ -62,6 +66,7 @@ export const hailuo: Family = {
     const isFast = model.includes("fast");
     const is02 = model.includes("hailuo-02");
     const hasFirst = first !== undefined;
+    if (countCharacters(request.prompt) > maxHailuoPrompt) return "prompt";
     if (references.length > 0) return "images";
     const resolutions = is02 ? (isFast ? ["512p"] : ["512p", "768p", "1080p"]) : ["768p", "1080p"];
     if (resolution !== undefined && !resolutions.includes(resolution)) return "metadata.resolution";

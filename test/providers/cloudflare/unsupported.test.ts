@@ -32,6 +32,7 @@ const refused: [string, string, Body, string][] = [
   ["bytedance/seedance-2.0", "vidC-1-0-pro-quality", roles("first_frame", "reference"), "image_with_roles"],
   ["bytedance/seedance-2.0", "vidC-1-0-pro-quality", { ...roles("first_frame"), size: "9:16" }, "size"],
   ["klingai/kling-v3", "vidA-2-pro", { duration: 25 }, "duration"],
+  ["klingai/kling-v3", "vidA-2", { prompt: "x".repeat(2501) }, "prompt"],
   ["klingai/kling-v3", "vidA-2", { images: [inline, inline] }, "images"],
   ["klingai/kling-v3", "vidC-1-0-pro-quality", {}, "metadata.resolution"],
   ["alibaba/wan-3.0", "vidA-2-pro", { duration: 25 }, "duration"],

@@ -54,7 +54,7 @@ test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[g
   },
 );
 
-test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[timeout 1]", "[fails 1]"])(
+test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[too-long 1]", "[timeout 1]", "[fails 1]"])(
   "%s falls back to the second route",
   async (order) => {
     const body = image(order);

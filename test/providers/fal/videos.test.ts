@@ -165,6 +165,7 @@ test.each<[string, string, object, string]>([
   [vidC, wan, { prompt: "x".repeat(2501) }, "prompt"],
   ["vidA-2-pro", `${kling}/pro`, { duration: 25 }, "duration"],
   ["vidA-2", `${kling}/pro`, { images: [url, other] }, "images"],
+  ["vidA-2", `${kling}/pro`, { prompt: "x".repeat(2501) }, "prompt"],
   [vidC, `${kling}/pro`, {}, "metadata.resolution"],
   ["vidA-2", veo, {}, "duration"],
   ["vidA-2", second, { metadata: { watermark: true } }, "metadata.watermark"],

@@ -33,6 +33,7 @@ const cases: [model: string, id: string, fields: object, param: string][] = [
   ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { image_with_roles: [first], size: "1:1" }, "size"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-2.0", { image_with_roles: [first, reference] }, "image_with_roles"],
   ["vidD-02", "minimax/hailuo-02", {}, "duration"],
+  ["vidD-02", "minimax/hailuo-02", { duration: 10, prompt: "x".repeat(2001) }, "prompt"],
   ["vidD-02", "minimax/hailuo-02", { duration: 10, metadata: { resolution: "1080p" } }, "duration"],
   ["vidD-02", "minimax/hailuo-02", { duration: 10, metadata: { resolution: "512p" } }, "metadata.resolution"],
   ["vidD-02", "minimax/hailuo-02", { duration: 10, size: "9:16" }, "size"],

@@ -74,7 +74,7 @@ const veo: Schema = {
 const kling: Schema = {
   required: ["prompt", "duration", "aspect_ratio", "sound"],
   fields: {
-    prompt: text,
+    prompt: (value) => text(value) && (value as string).length <= 2500,
     negative_prompt: text,
     image_input: bare,
     duration: whole(3, 15),

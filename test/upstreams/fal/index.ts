@@ -9,7 +9,7 @@ import { falKeys, providerKeys } from "../keys.ts";
 
 /**
  * Its directives beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
- * `bad-image`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output), `unstoppable` (it is not cancelled), `flagged` and `half-flagged` (all images, or every second one, are black unless the checker is off), `echo` (the answer repeats the input's images).
+ * `bad-image`, `too-long` (the prompt), `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output), `unstoppable` (it is not cancelled), `flagged` and `half-flagged` (all images, or every second one, are black unless the checker is off), `echo` (the answer repeats the input's images).
  */
 interface Request {
   app: string;
@@ -102,6 +102,8 @@ export const fal = new Hono()
     const image = { loc: ["body", "image_url"], msg: "Failed to download the file", type: "file_download_error" };
     if (hasDirective(prompt, "bad-image")) return modelError(c, 422, [image]);
     if (hasDirective(prompt, "retryable")) return modelError(c, 422, [image], true);
+    const long: Violation = { loc: ["body", "prompt"], msg: "String should have at most 500 characters", type: "string_too_long" };
+    if (hasDirective(prompt, "too-long")) return modelError(c, 422, [long]);
     const misfit = { loc: ["body", "image_size"], msg: "Input should be 'square'", type: "literal_error" };
     if (hasDirective(prompt, "misfit")) return modelError(c, 422, [misfit]);
     if (hasDirective(prompt, "string-detail")) return c.json({ detail: "The input could not be processed" }, 422);

@@ -26,6 +26,7 @@ const limits: [endpoint: RegExp, field: string, max: number][] = [
   [/\/edit$/, "image_urls", 10],
   [/wan-3/, "reference_image_urls", 10],
   [/hailuo/, "prompt", 2000],
+  [/kling-video/, "prompt", 2500],
 ];
 
 function toSchema(endpoint: string, field: string, type: string): z.ZodMiniType {

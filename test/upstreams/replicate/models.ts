@@ -65,8 +65,12 @@ const hailuo = (more: ReplicateModel["fields"], required: string[] = []): Replic
   output: "string",
   fields: { duration: { one: [6, 10] }, prompt_optimizer: "boolean", first_frame_image: "file", ...more },
   required,
-  cross: ({ duration, resolution }) =>
-    duration === 10 && resolution !== undefined && resolution !== "768p" ? "duration: 10 seconds is only available for 768p" : undefined,
+  cross: ({ prompt, duration, resolution }) =>
+    String(prompt).length > 2000
+      ? "prompt: at most 2,000 characters"
+      : duration === 10 && resolution !== undefined && resolution !== "768p"
+        ? "duration: 10 seconds is only available for 768p"
+        : undefined,
 });
 
 const veo = (more: ReplicateModel["fields"]): ReplicateModel => ({
