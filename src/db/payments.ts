@@ -50,6 +50,11 @@ export const findCustomer = async (db: D1Database, accountId: string): Promise<s
     .bind(accountId)
     .first<string>("customer_id")) ?? undefined;
 
+/** Forgets a customer that Stripe does not know. */
+export const forgetCustomer = async (db: D1Database, accountId: string, customerId: string): Promise<void> => {
+  await db.prepare("DELETE FROM payer WHERE account_id = ?1 AND customer_id = ?2 AND erased_at IS NULL").bind(accountId, customerId).run();
+};
+
 /** Stores customers of accounts that have none yet. That of an account that was erased meanwhile is to be deleted at Stripe. */
 export const insertCustomers = async (
   db: D1Database,

@@ -16,7 +16,7 @@ import {
 import { alert } from "../base/log.ts";
 import { accountOf, readPurpose } from "./purpose.ts";
 import { disputeState, refundState, settleDispute, settlePaid, settleRefund } from "./settle.ts";
-import type { Desk } from "./stripe.ts";
+import { type Desk, isMissing } from "./stripe.ts";
 
 const dayMs = 86_400_000;
 /** How far back a look goes: longer than a bank takes for a delayed payment. */
@@ -141,7 +141,7 @@ export async function deleteErased({ db, stripe }: Pick<Desk, "db" | "stripe">):
     try {
       await stripe.customers.del(customerId);
     } catch (error) {
-      if ((error as { code?: string }).code !== "resource_missing") throw error;
+      if (!isMissing(error)) throw error;
     }
     await deleteCustomer(db, accountId);
   }

@@ -26,10 +26,10 @@ import {
 import { newId } from "../base/ids.ts";
 import { alert, log } from "../base/log.ts";
 import type { TopUpAnswer, TopUpOrder } from "../rpc/payments.ts";
-import { customerOf, returnTo } from "./checkout.ts";
+import { customerOf, returnTo, withCustomer } from "./checkout.ts";
 import { accountOf, type Purpose, readPurpose, toMetadata } from "./purpose.ts";
 import { settlePaid } from "./settle.ts";
-import { type Desk, idOf } from "./stripe.ts";
+import { type Desk, idOf, isMissing } from "./stripe.ts";
 import { readTariff, takesPayments, type Tariff, toMoney } from "./units.ts";
 
 const hourMs = 3_600_000;
@@ -65,25 +65,26 @@ export async function changeTopUp(
   if (threshold < 1 || threshold > amount) return range("threshold", perCent, amount);
   if (ceiling < money || ceiling > 100 * max) return range("ceiling", amount, 100 * max * perCent);
   if (await isUnlimited(desk.db, accountId)) return { refused: "unlimited" };
-  const customer = await customerOf(desk, accountId);
-  if (customer === undefined) return { refused: "off" };
+  if ((await customerOf(desk, accountId)) === undefined) return { refused: "off" };
   await setTopUp(desk.db, desk.wallets, by, accountId, { threshold, money, currency, amount, ceiling }, now);
   const known = await findTopUp(desk.db, accountId, now);
   if (known?.methodId && !wantsCard) return {};
   const metadata = { gateway_account: accountId };
-  const session = await desk.stripe.checkout.sessions.create(
-    {
-      mode: "setup",
-      customer,
-      currency,
-      metadata,
-      setup_intent_data: { metadata },
-      success_url: returnTo(returnUrl, "stored"),
-      cancel_url: returnTo(returnUrl, "cancelled"),
-    },
-    { idempotencyKey: newId("card_") },
+  const session = await withCustomer(desk, accountId, (customer) =>
+    desk.stripe.checkout.sessions.create(
+      {
+        mode: "setup",
+        customer,
+        currency,
+        metadata,
+        setup_intent_data: { metadata },
+        success_url: returnTo(returnUrl, "stored"),
+        cancel_url: returnTo(returnUrl, "cancelled"),
+      },
+      { idempotencyKey: newId("card_") },
+    ),
   );
-  if (!session.url) throw new Error("Stripe opened a session without a URL");
+  if (!session?.url) throw new Error("Stripe opened a session without a URL");
   return { url: session.url };
 }
 
@@ -142,7 +143,10 @@ async function findOrMake(desk: Desk, payment: Payment): Promise<Stripe.PaymentI
   if (intentId !== null) return stripe.paymentIntents.retrieve(intentId);
   const customer = await findCustomer(db, accountId);
   if (customer === undefined || methodId === null) return undefined;
-  const made = await listAutomatic(stripe, customer, Math.min(createdAt - hourMs, monthStart(createdAt)));
+  const made = await listAutomatic(stripe, customer, Math.min(createdAt - hourMs, monthStart(createdAt))).catch((error: unknown) => {
+    if (!isMissing(error)) throw error;
+  });
+  if (!made) return undefined; // the stored card is gone with the customer
   const own = made.find(({ purpose }) => purpose.paymentId === id);
   if (own) return own.intent;
   if (await settleLost(desk, payment, made)) return "lost";

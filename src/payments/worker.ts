@@ -15,7 +15,7 @@ import type {
   TopUpAnswer,
   TopUpOrder,
 } from "../rpc/payments.ts";
-import { openCheckout } from "./checkout.ts";
+import { openCheckout, withCustomer } from "./checkout.ts";
 import { handleEvent, readEvent } from "./events.ts";
 import { deleteErased, reconcile } from "./reconcile.ts";
 import { findCharge, openStripe } from "./stripe.ts";
@@ -74,9 +74,9 @@ export default class Payments extends WorkerEntrypoint<PaymentsBindings> impleme
 
   async portal(accountId: string, returnUrl: string): Promise<string | undefined> {
     const stripe = openStripe(this.env);
-    const customer = await findCustomer(this.env.DB, accountId);
-    if (!stripe || customer === undefined) return undefined;
-    return (await stripe.billingPortal.sessions.create({ customer, return_url: returnUrl })).url;
+    if (!stripe || (await findCustomer(this.env.DB, accountId)) === undefined) return undefined;
+    const create = (customer: string) => stripe.billingPortal.sessions.create({ customer, return_url: returnUrl });
+    return (await withCustomer({ db: this.env.DB, stripe }, accountId, create))?.url;
   }
 
   async run(wallets: PaymentObjects): Promise<void> {

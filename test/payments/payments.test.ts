@@ -383,6 +383,26 @@ test("the daily look reads every page, goes on after a fault, and one payment th
   expect([await quota(first), await quota(second)]).toEqual([21, 31]);
 });
 
+test.each(["deleted", "of test mode"])("a customer that Stripe does not know, because it was %s, is made again", async (why) => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  await shop.pay(account, 20);
+  await shop.deliver();
+  const before = [...shop.stripe.customers.keys()];
+  shop.stripe.customers.clear();
+  if (why === "of test mode") vi.setSystemTime(Date.now() + 2 * day);
+  await shop.pay(account, 10);
+  await shop.deliver();
+  expect(await quota(account)).toBe(31);
+  const [customer = "", ...others] = shop.stripe.customers.keys();
+  expect([others, before.includes(customer)]).toEqual([[], false]);
+  expect(await shop.worker.portal(account.id, "https://gateway.example/console/billing")).toContain(customer);
+  shop.stripe.customers.clear();
+  expect(await shop.topUp(account)).toMatchObject({ url: expect.any(String) });
+  shop.stripe.customers.clear();
+  expect(await shop.worker.portal(account.id, "https://gateway.example/console/billing")).toEqual(expect.any(String));
+});
+
 test("an erased account loses its customer at Stripe; a payment that arrives later is still noted", async () => {
   const shop = new Shop();
   const account = await newAccount(1);

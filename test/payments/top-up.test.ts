@@ -116,6 +116,27 @@ test.each(["declined", "asks"] as const)(
   },
 );
 
+test("a card whose customer Stripe does not know is as one that is declined, and another card goes on", async () => {
+  const shop = new Shop();
+  const account = await newAccount(4);
+  await shop.topUp(account);
+  shop.stripe.customers.clear(); // made with the key of the test mode
+  await runs(shop, 1);
+  expect([await quota(account), charges(shop), await state(account)]).toMatchObject([4, 0, { pausedFor: "declined" }]);
+  const order = {
+    accountId: account.id,
+    settings: { threshold: 5e6, amount: 1e7, ceiling: 3e7 },
+    wantsCard: true,
+    returnUrl: "https://gateway.example",
+  };
+  const { url } = (await shop.change(order)) as { url: string };
+  later();
+  shop.stripe.storeCard(url.split("/").at(-1)!);
+  await shop.deliver();
+  await runs(shop, 1);
+  expect([await quota(account), charges(shop)]).toEqual([14, 1]);
+});
+
 test("e-mail that fails is tried again for a day", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const shop = new Shop();

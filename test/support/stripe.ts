@@ -305,7 +305,8 @@ export class StripeEmulator {
   }
 
   /** A page of a list, newest first. */
-  #list(kind: string, params: Params): StripeObject {
+  #list(kind: string, params: Params): StripeObject | undefined {
+    if (params["customer"] !== undefined && !this.customers.has(params["customer"])) return undefined;
     const lists: Record<string, Map<string, StripeObject>> = {
       customers: this.customers,
       payment_intents: this.intents,
