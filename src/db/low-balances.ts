@@ -41,7 +41,7 @@ export const removeThreshold = (db: D1Database, accountId: string): D1PreparedSt
 /** What is left of a quota, without open holds: a hold that is released would otherwise end and begin a low balance. */
 const left = "w.quota - w.debt - w.used";
 
-/** The accounts whose owners are to be told, after those were forgotten that have enough again. */
+/** The accounts whose owners are to be told, in any order: those whose e-mail is refused keep no other waiting. First those are forgotten that have enough again. */
 export async function listLow(db: D1Database, limit: number): Promise<LowBalance[]> {
   const [, found] = await db.batch<LowBalance>([
     db.prepare(
@@ -53,7 +53,7 @@ export async function listLow(db: D1Database, limit: number): Promise<LowBalance
         `SELECT l.account_id AS accountId, l.threshold, ${left} AS left FROM low_balance l
          JOIN wallet w ON w.id = l.account_id AND ${left} < l.threshold
          JOIN account a ON a.id = l.account_id AND a.disabled = 0
-         WHERE l.told_at IS NULL LIMIT ?1`,
+         WHERE l.told_at IS NULL ORDER BY random() LIMIT ?1`,
       )
       .bind(limit),
   ]);

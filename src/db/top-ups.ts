@@ -148,11 +148,11 @@ export const exchangeTopUp = (db: D1Database, begun: Payment, lost: { id: string
     .bind(begun.id, lost.id, lost.intentId, lost.createdAt),
 ];
 
-/** Automatic payments whose outcome is not known yet, oldest first. */
+/** Automatic payments whose outcome is not known yet, in any order: those on which banks work for days keep no other waiting. */
 export const listOpenTopUps = async (db: D1Database, limit: number): Promise<Payment[]> =>
   (
     await db
-      .prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.automatic = 1 AND p.state = 'open' ORDER BY p.created_at LIMIT ?1`)
+      .prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.automatic = 1 AND p.state = 'open' ORDER BY random() LIMIT ?1`)
       .bind(limit)
       .run<Payment>()
   ).results;
@@ -183,11 +183,11 @@ export const pauseForDispute = (db: D1Database, accountId: string, disputeId: st
   auditRowIfChanged(db, accountId, system, { act: "top_up_changed", target: disputeId, after: { paused: "disputed" } }, now),
 ];
 
-/** Top-ups that are paused since `since`, and whose owners were not told yet. */
+/** Top-ups that are paused since `since`, and whose owners were not told yet, in any order: those whose e-mail is refused keep no other waiting. */
 export const listUntold = async (db: D1Database, since: number, limit: number): Promise<TopUp[]> =>
   (
     await db
-      .prepare(`SELECT ${columns} FROM top_up WHERE paused_at >= ?1 AND mailed_at IS NULL ORDER BY paused_at LIMIT ?2`)
+      .prepare(`SELECT ${columns} FROM top_up WHERE paused_at >= ?1 AND mailed_at IS NULL ORDER BY random() LIMIT ?2`)
       .bind(since, limit)
       .run<TopUp>()
   ).results;

@@ -148,3 +148,27 @@ test("the words of who asks for credit make no button of a link: operators are t
     expect([...html.matchAll(/href="([^"]+)"/g)].map(([, to]) => new URL(to ?? "").origin)).toEqual(["https://gateway.example"]);
   }
 });
+
+test("a hundred accounts whose e-mail is refused keep no other account waiting", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const ids = Array.from({ length: 100 }, (_, at) => `acc_${String(at).padStart(3, "0")}_${crypto.randomUUID()}`);
+  await env.DB.batch(
+    ids.flatMap((id) => [
+      env.DB.prepare("INSERT INTO account (id, email, created_at) VALUES (?1, ?1 || '@example.com', 1)").bind(id),
+      env.DB.prepare("INSERT INTO wallet (id, quota) VALUES (?1, 0)").bind(id),
+      env.DB.prepare("INSERT INTO low_balance (account_id, threshold) VALUES (?1, 1)").bind(id),
+    ]),
+  );
+  const { id } = await person();
+  await env.DB.prepare("INSERT INTO low_balance (account_id, threshold) VALUES (?1, 1000000)").bind(id).run();
+  await setQuota(id, 0);
+  const told: string[] = [];
+  const objects = {
+    mailLowBalance: async ({ accountId }: { accountId: string }) => {
+      if (ids.includes(accountId)) throw new Error("refused");
+      told.push(accountId);
+    },
+  };
+  for (let run = 0; run < 8; run++) await tellLowBalances(env, objects);
+  expect(told).toEqual([id]);
+});

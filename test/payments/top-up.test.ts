@@ -251,6 +251,27 @@ test("a dispute pauses top-up, once; what an account owes is not taken from its 
   expect(charges(shop), "the account owes").toBe(1);
 });
 
+test("fifty payments that banks work on keep no interrupted one waiting", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const shop = new Shop();
+  const ids = Array.from({ length: 50 }, (_, at) => `pi_slow${at}`);
+  for (const id of ids) shop.stripe.intents.set(id, { id, object: "payment_intent", status: "processing", metadata: {} });
+  await env.DB.batch(
+    ids.map((id) =>
+      env.DB.prepare(
+        `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, automatic, method_id, intent_id)
+         VALUES ('pay_' || ?1, 'acc_' || ?1, 1, 1, 'usd', 1, 'open', 1, 'pm_1', ?1)`,
+      ).bind(id),
+    ),
+  );
+  const account = await newAccount(1);
+  await shop.topUp(account);
+  shop.stripe.chargeFaults.push("lost", "lost");
+  await runs(shop, 8);
+  expect([await quota(account), charges(shop)]).toEqual([11, 2]);
+  await env.DB.prepare("DELETE FROM payment WHERE account_id LIKE 'acc_pi_slow%'").run();
+});
+
 test("disabled, switched off and erased accounts pay nothing", async () => {
   const shop = new Shop();
   const [disabled, off, erased] = [await newAccount(1), await newAccount(1), await newAccount(1)];
