@@ -72,12 +72,15 @@ export const setMethod = (db: D1Database, accountId: string, customerId: string,
     )
     .bind(accountId, customerId, methodId, at);
 
-/** The next accounts whose balance may be below the threshold, those first that were not looked at for longest: the wallet knows it exactly. */
+/**
+ * The next accounts whose balance may be below the threshold, those first that were not looked at for longest: the wallet knows it exactly, and
+ * whether the account owes. One with a debt need not: what a refund took beyond the quota may have come back from an open task.
+ */
 export async function nextLow(db: D1Database, now: number, limit: number): Promise<{ accountId: string; threshold: number }[]> {
   const { results } = await db
     .prepare(
       `SELECT t.account_id AS accountId, t.threshold FROM top_up t JOIN wallet w ON w.id = t.account_id
-       WHERE t.paused_at IS NULL AND t.method_id IS NOT NULL AND w.debt = 0 AND w.quota - w.used - w.granted < t.threshold
+       WHERE t.paused_at IS NULL AND t.method_id IS NOT NULL AND w.quota - w.debt - w.used - w.granted < t.threshold
        ORDER BY t.looked_at LIMIT ?1`,
     )
     .bind(limit)

@@ -9,6 +9,7 @@ import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount, wakeWallet } from "../support/gateway.ts";
 import { backUp, restore } from "../operations/backup.ts";
 import type { StripeObject } from "../support/stripe.ts";
+import { newCharge, openWallet } from "../wallet/support.ts";
 import { Shop } from "./support.ts";
 
 beforeEach(holdTime);
@@ -270,6 +271,29 @@ test("fifty payments that banks work on keep no interrupted one waiting", async 
   await runs(shop, 8);
   expect([await quota(account), charges(shop)]).toEqual([11, 2]);
   await env.DB.prepare("DELETE FROM payment WHERE account_id LIKE 'acc_pi_slow%'").run();
+});
+
+test("top-up goes on once an open task has returned what a refund took beyond the quota", async () => {
+  const shop = new Shop();
+  const account = await newAccount(null);
+  await setQuota(account, 1);
+  await shop.topUp(account);
+  await runs(shop, 1);
+  const [intent] = [...shop.stripe.intents.values()] as [StripeObject];
+  await shop.deliver();
+  const charge = newCharge(account);
+  await openWallet(account).reserve(charge, 9e6, {});
+  shop.stripe.refund(intent.id, 900);
+  await shop.deliver();
+  await runs(shop, 2);
+  expect([await quota(account), charges(shop)], "it owes").toEqual([9, 1]);
+  await openWallet(account).settle(charge, 0, "cancelled");
+  later();
+  await wakeWallet(account);
+  later();
+  await wakeWallet(account);
+  await runs(shop, 2);
+  expect([await quota(account), charges(shop)]).toEqual([12, 2]);
 });
 
 test("disabled, switched off and erased accounts pay nothing", async () => {
