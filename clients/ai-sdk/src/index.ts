@@ -9,6 +9,7 @@ import {
   type ProviderV4,
 } from "@ai-sdk/provider";
 import { GatewayApi } from "./api.js";
+import { fetchOnce } from "./chat.js";
 import { imageModel } from "./image.js";
 import { videoModel } from "./video.js";
 
@@ -55,7 +56,7 @@ export function createGenerationGateway(settings: GatewaySettings = {}): Gateway
     name: "generationGateway",
     baseURL: `${origin}/v1`,
     apiKey,
-    fetch,
+    fetch: fetchOnce(fetch),
     includeUsage: true,
     supportsStructuredOutputs: true,
   });

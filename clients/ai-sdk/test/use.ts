@@ -70,6 +70,21 @@ for (const name of ["drop", "lost", "cut", "stall", "html", "page", "foreign", "
   const keys = (await log()).filter((line) => line.startsWith("POST")).map((line) => line.split(" ")[2]);
   survived[name] = [image.mediaType, new Set(keys).size];
 }
+// A chat that may be paid for is not made again.
+const asked: Record<string, number> = {};
+for (const name of ["lost", "cut", "html", "page", "foreign"]) {
+  await fault(name, 1);
+  await generateText({ model: proxied("textA-1"), prompt: "Name a lighthouse." }).catch(() => undefined);
+  asked[name] = (await log()).length;
+}
+const closed = createServer();
+await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
+const nowhere = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`;
+await new Promise((resolve) => closed.close(resolve));
+const unreachable = createGenerationGateway({ baseURL: nowhere });
+const { message: unreached } = (await generateText({ model: unreachable("textA-1"), prompt: "a", maxRetries: 1 }).catch(
+  (error: unknown) => error,
+)) as Error;
 // The submission and the status pass; the file is cut, and does not arrive whole at once.
 await fault("cut", 2, 2);
 const patient = createGenerationGateway({ baseURL: proxyUrl });
@@ -88,6 +103,8 @@ await fault("drop", 0);
 console.log(
   JSON.stringify({
     survived,
+    asked,
+    unreached: /after 2 attempts/i.test(unreached),
     resumed: [cut.image.mediaType, requests >= 5],
     stopped: [(stopped as Error).name, isAtOnce],
     text: text.length > 0 && (usage.outputTokens ?? 0) > 0,
