@@ -194,7 +194,9 @@ function findUnserved(env: Env, catalog: Catalog, model: Model): Violation[] {
   return model.routes.flatMap((route, at): Violation[] => {
     if (!isOn(env, route.provider)) return [];
     const provider = providerNamed(env, route.provider);
-    const setting = provider.wrongSetting?.(route.settings ?? {});
+    const { settings = {} } = route;
+    // One that is not known would have no effect, such as the address of another server.
+    const setting = provider.wrongSetting ? provider.wrongSetting(settings) : Object.keys(settings)[0];
     if (setting !== undefined) return [{ param: `routes[${at}].settings.${setting}`, rule: "bad_setting" }];
     if (model.own)
       return provider.takesOwnInput

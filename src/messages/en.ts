@@ -153,5 +153,5 @@ export default {
   schema_keyword: "is a keyword that is not checked here",
   schema_too_complex: "is nested too deep or has too many parts",
   schema_no_object: "must describe an object with properties",
-  bad_setting: "is missing or not what the provider needs here",
+  bad_setting: "is not a setting of this provider, or not the http(s) URL that it needs",
 } as const;

@@ -154,5 +154,5 @@ export default {
   schema_keyword: "ここでは検査できないキーワードです",
   schema_too_complex: "入れ子が深すぎるか、要素が多すぎます",
   schema_no_object: "properties を持つオブジェクトを記述しなければなりません",
-  bad_setting: "指定されていないか、プロバイダーがここで必要とする値ではありません",
+  bad_setting: "このプロバイダーの設定ではないか、必要な http(s) URL ではありません",
 } satisfies Record<keyof typeof en, string>;

@@ -152,5 +152,5 @@ export default {
   schema_keyword: "여기에서 검사하지 않는 키워드입니다",
   schema_too_complex: "너무 깊거나 부분이 너무 많습니다",
   schema_no_object: "properties가 있는 객체를 기술해야 합니다",
-  bad_setting: "없거나 제공자가 여기에 필요로 하는 값이 아닙니다",
+  bad_setting: "이 제공자의 설정이 아니거나, 필요한 http(s) URL이 아닙니다",
 } satisfies Record<keyof typeof en, string>;

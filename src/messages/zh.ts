@@ -151,5 +151,5 @@ export default {
   schema_keyword: "是此处无法检验的关键字",
   schema_too_complex: "嵌套过深或部分过多",
   schema_no_object: "必须描述一个带有 properties 的对象",
-  bad_setting: "缺失，或不是该提供商在此所需的值",
+  bad_setting: "不是该提供商的设置，或不是其所需的 http(s) URL",
 } satisfies Record<keyof typeof en, string>;

@@ -190,7 +190,7 @@ export interface Provider {
   labelSwitch?(request: GenerationRequest): "switch" | "always" | undefined;
   /** True if `start` sends `request.input` as it is. Others are never asked with one. */
   readonly takesOwnInput?: boolean;
-  /** The name of the setting that a route needs and lacks, or that is wrong; undefined if all are right. Asked when a route is saved. */
+  /** The name of the setting that a route needs and lacks, that is wrong or not known; undefined if all are right. Asked when a route is saved. Absent: there are no settings. */
   wrongSetting?(settings: Record<string, unknown>): string | undefined;
   /** True if it is known without a request that the upstream would refuse the prompt because of its content. */
   refuses?(prompt: string): boolean;

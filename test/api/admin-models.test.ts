@@ -149,6 +149,12 @@ test.each<[name: string, id: string, entry: object, violations: string[]]>([
   ["a deadline above the longest", "new", { ...like, deadline_seconds: 601 }, ["deadline_seconds"]],
   ["a usual time after the deadline", "new", { ...like, typical_seconds: 61, deadline_seconds: 60 }, ["typical_seconds"]],
   ["a usual time after an image's own deadline", "imgA-4", { typical_seconds: 121 }, ["typical_seconds"]],
+  [
+    "a setting that the provider does not have",
+    "new",
+    { ...text, routes: [{ ...text.routes[0], settings: { base_url: "https://llm.example/v1" } }] },
+    ["routes[0].settings.base_url"],
+  ],
   ["an id of another model", "new", { ...text, id: "other" }, ["id"]],
   ["a name of a built-in model", "imgC-alias-pro", text, ["id"]],
   [

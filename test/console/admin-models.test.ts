@@ -186,7 +186,7 @@ test("a built-in model's entry has only what differs; emptied fields are as buil
 });
 
 test("the form keeps what it does not show, and the JSON shows what was typed in the form", async () => {
-  const route = { provider: "sandbox", model: "textA-1", settings: { style: "plain" } };
+  const route = { provider: "compatible", model: "llama", settings: { base_url: "https://llm.example/v1" } };
   await put("reef-text", { ...text, routes: [route] });
   const json = await press(`${root}/reef-text`, "show", { "price.input": "3", "routes.0.retires": "2031-01-02" });
   const asJson = await browser.ask(`${root}/reef-text/json`, { ...fieldsOf(json.raw), act: "show" });

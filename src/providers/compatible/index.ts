@@ -27,7 +27,7 @@ export function compatible(key: string): Provider {
     startTimeoutMs: () => 1_000,
     reportsProgress: false,
     unsupportedField: () => "model",
-    wrongSetting: (settings) => (readBase(settings) === undefined ? "base_url" : undefined),
+    wrongSetting: (settings) => (readBase(settings) ? Object.keys(settings).find((name) => name !== "base_url") : "base_url"),
     start: onlyChats,
     poll: onlyChats,
     async chat(request) {
