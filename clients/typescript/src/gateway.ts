@@ -200,12 +200,13 @@ export class Gateway {
   download = (url: string, options?: RequestOptions): Promise<Download> => this.open("GET", url, options);
 
   private async open(method: "GET" | "HEAD", link: string, options: RequestOptions = {}): Promise<Download> {
-    const { origin } = this.http;
-    const url = new URL(link, origin).href;
-    const call = { ...options, isForeign: !url.startsWith(`${origin}/v1/`) };
+    const url = new URL(link, this.http.origin).href;
     const resume = (from: number, etag: string | null) =>
-      this.http.open("GET", url, { ...call, headers: { ...options.headers, range: `bytes=${from}-`, ...(etag && { "if-range": etag }) } });
-    return new Download(url, await this.http.open(method, url, call), resume, this.lanes);
+      this.http.open("GET", url, {
+        ...options,
+        headers: { ...options.headers, range: `bytes=${from}-`, ...(etag && { "if-range": etag }) },
+      });
+    return new Download(url, await this.http.open(method, url, options), resume, this.lanes);
   }
 
   private async submit<T = t.Submission>(path: string, body: object, options: SubmitOptions = {}): Promise<T> {

@@ -35,8 +35,6 @@ interface Call extends RequestOptions {
   query?: object | undefined;
   /** A file as it is, anything else as JSON. */
   body?: object | undefined;
-  /** True for an address that is not of the API: no key is sent. */
-  isForeign?: boolean;
 }
 
 const variable = (name: string): string | undefined =>
@@ -84,11 +82,13 @@ export class Http {
   }
 
   private async attempt<T>(method: string, path: string, call: Call, read: Read<T>): Promise<T> {
-    const { signal, timeout = this.options.timeout ?? 120_000, query, body, isForeign } = call;
+    const { signal, timeout = this.options.timeout ?? 120_000, query, body } = call;
     const { apiKey, fetch = globalThis.fetch, logger } = this.options;
     const url = new URL(path, `${this.origin}/`);
     for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) url.searchParams.set(name, String(value));
-    const headers = new Headers(isForeign ? {} : { authorization: `Bearer ${apiKey}`, ...this.options.headers });
+    // A key is sent to the API alone, not with links to files or other addresses.
+    const isOwn = /^\/\w/.test(path) || path.startsWith(`${this.origin}/v1/`);
+    const headers = new Headers(isOwn ? { authorization: `Bearer ${apiKey}`, ...this.options.headers } : {});
     for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
     const isRaw = body === undefined || body instanceof Blob;
     if (!isRaw) headers.set("content-type", "application/json");

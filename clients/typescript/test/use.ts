@@ -200,6 +200,26 @@ for (const name of ["lost", "html"])
     if (!(error instanceof ConnectionError || error instanceof InternalError)) throw error;
     if ((await log()).length !== 1) throw new Error(`a chat that was ${name} was repeated`);
   }
+// The key is sent to the API alone, whatever a program takes for a path.
+const keyed: string[] = [];
+const watched = new Gateway({
+  baseURL: "https://gateway.example",
+  apiKey: "sk-nothing",
+  fetch: async (url, init) => {
+    if (new Headers(init?.headers).has("authorization")) keyed.push(new Request(url).url);
+    return Response.json({});
+  },
+});
+for (const path of [
+  "/v1/models",
+  "/admin/audit",
+  "https://other.example/v1/x",
+  "//other.example/v1/x",
+  "/\\other.example/x",
+  "/\t/other.example/x",
+])
+  await watched.request("GET", path);
+if (keyed.join() !== "https://gateway.example/v1/models,https://gateway.example/admin/audit") throw new Error(keyed.join());
 // A file of any name is saved under it.
 const form = new FormData();
 form.append("file", new File([pngs[0]!], "Küste 100% – 海.png"));
