@@ -201,7 +201,7 @@ func (c *Client) attempt(given context.Context, r request, read func(*http.Respo
 	// Without compression: a file is continued at a place in its bytes.
 	sent.Header.Set("Accept-Encoding", "identity")
 	// A key is sent to the API alone, not with links to files.
-	if strings.HasPrefix(address, c.origin+"/v1/") {
+	if strings.HasPrefix(r.path, "/") || strings.HasPrefix(address, c.origin+"/v1/") {
 		sent.Header.Set("Authorization", "Bearer "+c.options.APIKey)
 		for name, value := range c.options.Headers {
 			sent.Header.Set(name, value)

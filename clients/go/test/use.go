@@ -51,6 +51,11 @@ func requests() []string {
 	return seen
 }
 
+// roundTripper answers requests without a network.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
+
 func isConnection(err error) bool {
 	var cut *gateway.ConnectionError
 	return errors.As(err, &cut)
@@ -263,6 +268,28 @@ func main() {
 		})
 	}
 	quick := func(options *gateway.Options) { options.Timeout = 700 * time.Millisecond }
+	// Every path of the gateway gets the key, and no other host.
+	var balance gateway.Balance
+	if err := client.Do(ctx, "GET", "/user/balance", nil, &balance); err != nil {
+		log.Panic(err)
+	}
+	var keyed []string
+	watched := must(gateway.New(gateway.Options{BaseURL: "https://gateway.example", APIKey: "sk-nothing", HTTPClient: &http.Client{
+		Transport: roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.Header.Get("Authorization") != "" {
+				keyed = append(keyed, request.URL.String())
+			}
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+		}),
+	}}))
+	for _, path := range []string{"/v1/models", "/admin/audit", ".other.example/v1/x", "https://other.example/v1/x"} {
+		if err := watched.Do(ctx, "GET", path, nil, nil); err != nil {
+			log.Panic(err)
+		}
+	}
+	if fmt.Sprint(keyed) != "[https://gateway.example/v1/models https://gateway.example/admin/audit]" {
+		log.Panic(keyed)
+	}
 	// A chat whose connection was lost, or that a page of the platform's answers, may have been paid for.
 	for _, name := range []string{"lost", "html"} {
 		for _, ask := range []func() error{

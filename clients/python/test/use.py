@@ -265,6 +265,18 @@ def once(direct: Gateway, proxied: Gateway) -> None:
             error = caught(ask)
             assert isinstance(error, (APIConnectionError, InternalError)), error
             assert len(requests_seen()) == 1, name
+    # The key is sent to the API alone, whatever a program takes for a path.
+    keyed: list[str] = []
+
+    def watch(request: httpx.Request) -> httpx.Response:
+        if "authorization" in request.headers:
+            keyed.append(str(request.url))
+        return httpx.Response(200, json={})
+
+    watched = Gateway("https://gateway.example", "sk-nothing", http_client=httpx.Client(transport=httpx.MockTransport(watch)))
+    for path in ("/v1/models", "/admin/audit", ".other.example/v1/x", "https://other.example/v1/x"):
+        watched.request("GET", path)
+    assert keyed == ["https://gateway.example/v1/models", "https://gateway.example/admin/audit"], keyed
     # A file of any name is saved under it.
     form = {"file": ("Küste 100% – 海.png", b"\x89PNG\r\n\x1a\n" + bytes(100))}
     posted = httpx.post(

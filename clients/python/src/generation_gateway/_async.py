@@ -216,7 +216,7 @@ class _AsyncHttp:
         origin = self.config.origin
         url = path if "://" in path else origin + path
         # A key is sent to the API alone, not with links to files.
-        own = self.config.headers if url == origin + path or url.startswith(f"{origin}/v1/") else {}
+        own = self.config.headers if path.startswith("/") or url.startswith(f"{origin}/v1/") else {}
         attempt = 0
         while True:
             # A repeat does not wait for the task: the key may have the maximum of waits open.
