@@ -109,7 +109,7 @@ const routes: [method: string, path: string, handle: Handle][] = [
   ["GET", "/v1/batches/:id/files.zip", admitted("read", downloadArchive)],
   ["GET", "/v1/characters", admitted("read", listCharacters)],
   ["DELETE", "/v1/characters/:id", admitted("read", deleteCharacter)],
-  ["GET", "/v1/webhook", admitted("read", webhooks.showWebhook)],
+  ["GET", "/v1/webhook", admitted("read", managed(webhooks.showWebhook))],
   ["PUT", "/v1/webhook", admitted("read", managed(webhooks.setWebhook))],
   ["POST", "/v1/webhook/test", admitted("submission", managed(webhooks.testWebhook))],
   ["GET", "/v1/webhook_secret", admitted("read", managed(webhooks.showWebhookSecret))],

@@ -84,6 +84,7 @@ test("a path without a rule is for owners alone", () => {
 /** Calls of the API that a member's key may not make. */
 const managed = new Set([
   "POST /v1/payments",
+  "GET /v1/webhook",
   "PUT /v1/webhook",
   "GET /v1/webhook_secret",
   "POST /v1/webhook_secret",
