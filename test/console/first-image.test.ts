@@ -3,7 +3,8 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { env } from "cloudflare:workers";
 import { accountByEmail } from "../../src/db/accounts.ts";
-import { asAdmin, holdTime, readBalance, unique } from "../support/gateway.ts";
+import { nextTask, taskIds } from "../openai/support.ts";
+import { asAdmin, finish, holdTime, readBalance, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -47,4 +48,15 @@ test("a refused prompt and an empty balance are said in place", async () => {
   await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota: 0 } });
   expect(await (await ask("x")).text()).toContain("The balance is insufficient.");
   expect((await browser.ask("/console/first", { key: "x", prompt: "x" }, "https://elsewhere.example")).status).toBe(403);
+});
+
+test("an operation of the reference that is tried makes one image, however often its form is sent", async () => {
+  const { browser, account } = await person();
+  const key = keyIn(await browser.read("/docs/reference/generations/createImage"));
+  expect(key).toMatch(/^[0-9a-f-]{36}$/);
+  const asked = [0, 1].map(() => browser.ask("/console/try/createImage", { key }, undefined, { "x-part": "1" }));
+  await finish(account, await nextTask(account));
+  const texts = await Promise.all(asked.map(async (answer) => (await answer).text()));
+  expect(new Set(texts.map((text) => /task_[\w-]+/.exec(text)?.[0])).size).toBe(1);
+  expect(await taskIds(account)).toHaveLength(1);
 });

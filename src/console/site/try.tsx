@@ -8,6 +8,7 @@ import { formatAmount } from "../amounts.ts";
 import { askGateway, nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { withReturn } from "../return-to.ts";
+import { submitOnce } from "../tasks/request.ts";
 import { Html } from "./html.tsx";
 import * as api from "./openapi.ts";
 import { colouredJson } from "./prose.ts";
@@ -70,6 +71,7 @@ export async function tryForm(c: ConsoleContext, place: api.Place): Promise<Chil
   const amount = price === 0 ? t("try_free") : formatAmount(c, Math.round(price * 1e6));
   return (
     <form method="post" action={`/console/try/${operation.operationId}`} class="stack tight" id="try" data-into="tried">
+      {priced && <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />}
       {readIds(path).map((name) => (
         <input class="in sm" name={name} aria-label={name} placeholder={name} required maxlength={200} />
       ))}
@@ -115,14 +117,16 @@ async function send(c: ConsoleContext, place: api.Place) {
   const { operation, path, method } = place;
   const body = findExample(operation);
   const target = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(field(name) || "_"));
-  const wait = operation.operationId === "createImage" ? "?wait=60" : "";
-  const answer = await askGateway(c, target + wait, {
-    method,
-    ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-  });
+  const isImage = operation.operationId === "createImage";
+  const answer = await (isImage && body
+    ? submitOnce(c, field("key"), { path: `${target}?wait=60`, body })
+    : askGateway(c, target, {
+        method,
+        ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+      }));
   const text = await answer.text();
   const image = /"url": ?\["(https?:[^"]+)"\]/.exec(text)?.[1];
-  const tried = <Tried status={answer.status} text={shownJson(text)} image={operation.operationId === "createImage" ? image : undefined} />;
+  const tried = <Tried status={answer.status} text={shownJson(text)} image={isImage ? image : undefined} />;
   if (c.req.header("x-part") !== undefined) return c.html(String(tried));
   return page(c, operation.summary, tried, 200, { width: "slim" });
 }
