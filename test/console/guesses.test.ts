@@ -34,6 +34,20 @@ test("strangers have thirty guesses an hour at one password, from however many n
   expect(await attempt(email, password)).toBe(303);
 });
 
+test("who has once signed in as the user, and guesses the new password, does not lock the user out of other browsers", async () => {
+  const [browser, intruder] = [new Browser(), new Browser()];
+  const email = await browser.signUp();
+  await intruder.ask("/console/sign-in", { email, password });
+  const cookie = [...intruder.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const chosen = "another horse battery";
+  await browser.ask("/console/account/password", { old: password, new: chosen });
+  await browser.ask("/console/sign-out", {});
+  const guessAgain = () => new Browser().ask("/console/sign-in", { email, password }, undefined, { cookie });
+  for (let count = 0; count < 30; count++) expect((await guessAgain()).status).toBe(401);
+  expect((await guessAgain()).status).toBe(429);
+  expect((await browser.ask("/console/sign-in", { email, password: chosen })).status).toBe(303);
+});
+
 test("an address that is not known is refused in the same way", async () => {
   const email = `nobody-${crypto.randomUUID()}@example.com`;
   await guess(email);

@@ -21,11 +21,11 @@ export class Attempts {
   }
 
   /**
-   * Counts a guess at the password of this address; false if it is one too many. Browsers in which this user has signed in have a counter of
-   * their own, so that strangers who guess do not lock the user out of them (OWASP, "device cookies").
+   * Counts a guess at the password of this address; false if it is one too many. A browser in which this user has signed in has a counter of
+   * its own, so that nobody who guesses elsewhere locks the user out of it (OWASP, "device cookies").
    */
-  async countGuess(email: string, isKnown: boolean): Promise<boolean> {
-    return (await this.consume(`${isKnown ? "known " : ""}guess ${email}`, guesses)).allowed;
+  async countGuess(email: string, browser: string | undefined): Promise<boolean> {
+    return (await this.consume(`guess ${browser === undefined ? "" : `${browser} `}${email}`, guesses)).allowed;
   }
 
   /** The attempt succeeded, and does not count against the limits. */

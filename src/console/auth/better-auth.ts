@@ -17,7 +17,7 @@ function wantUser(isVerified: boolean | undefined): void {
   if (!isVerified) throw new APIError("UNAUTHORIZED", { message: "The user was not verified" });
 }
 
-/** The cookie of a browser in which a user has signed in or set a password: the user's id, signed. It opens nothing, and stays after signing out. */
+/** The cookie of a browser in which a user has signed in or reset the password: the user's id and one of the browser's own, signed. It opens nothing, and stays after signing out. */
 const knownBrowser = "known";
 const yearSeconds = 31_536_000;
 
@@ -101,14 +101,15 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
         if (path !== "/sign-in/email" || typeof email !== "string") return;
         // No user has a longer one, and it becomes the key of a row.
         const address = email.toLowerCase().slice(0, 254);
-        const userId = await getSignedCookie(context.createAuthCookie(knownBrowser).name, context.secret);
-        const isKnown = Boolean(userId) && (await context.internalAdapter.findUserById(String(userId)))?.email === address;
-        if (!(await attempts.countGuess(address, isKnown))) throw new APIError("TOO_MANY_REQUESTS");
+        const cookie = await getSignedCookie(context.createAuthCookie(knownBrowser).name, context.secret);
+        const [userId = "", browser] = (cookie || "").split(".");
+        const isKnown = userId !== "" && (await context.internalAdapter.findUserById(userId))?.email === address;
+        if (!(await attempts.countGuess(address, isKnown ? browser : undefined))) throw new APIError("TOO_MANY_REQUESTS");
       }),
       after: createAuthMiddleware(async ({ context, setSignedCookie }) => {
         if (learned.userId === undefined) return;
         const { name, attributes } = context.createAuthCookie(knownBrowser, { maxAge: yearSeconds });
-        await setSignedCookie(name, learned.userId, context.secret, attributes);
+        await setSignedCookie(name, `${learned.userId}.${crypto.randomUUID()}`, context.secret, attributes);
       }),
     },
     databaseHooks: {
