@@ -3,8 +3,8 @@
 import { toStreamFault } from "../../providers/shared/chat-errors.ts";
 import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUnclear, toUsageReport } from "./answer.ts";
 
-/** Maximum characters of an event. */
-const maxEvent = 32 * 1024 * 1024;
+/** Maximum characters of an event: some upstreams send a whole answer in one. */
+const maxEvent = 8 * 1024 * 1024;
 
 /** The caller's id and model name, and whether usage is included. */
 interface Shown {
