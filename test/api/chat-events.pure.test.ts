@@ -45,6 +45,20 @@ test.each([
   }
 });
 
+test("a stream that ends after a finish_reason is complete without [DONE], one that ends before it is not", () => {
+  const last = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\n`;
+  const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 5 } })}\n\n`;
+  for (const stream of [oneLine("1") + last, oneLine("1") + last + usage, (oneLine("1") + last + usage).trimEnd()]) {
+    const { isDone, fault } = translate(stream);
+    expect([isDone, fault]).toEqual([true, undefined]);
+  }
+  expect(translate(oneLine("1") + last + usage).usage).toMatchObject({ promptTokens: 3, completionTokens: 5 });
+  expect(translate(oneLine("1") + usage).isDone).toBe(false);
+  const cut = translate(oneLine("1") + last + usage.slice(0, 30));
+  expect(cut.isDone).toBe(false);
+  expect(cut.fault).toBeInstanceOf(Error);
+});
+
 test("comments are passed on without their text, also from within an event", () => {
   const [first = "", ...others] = multiLine("1").split("\n");
   const { text, said } = translate(`: upstream 9\n\n${first}\n: upstream 9\n${others.join("\n")}${done}`);

@@ -83,7 +83,7 @@ function pick(value: unknown, allowed: Allowed): unknown {
 }
 
 /** The choices for the caller; `part` is `message` in a whole answer and `delta` in a stream. */
-export function toChoices(choices: unknown[], part: "message" | "delta"): object[] {
+export function toChoices(choices: unknown[], part: "message" | "delta"): { finish_reason: unknown }[] {
   return choices.filter(isFields).map((choice, at) => {
     const message = choice[part];
     const kept = isFields(message) ? (pick(message, messageFields) as Fields) : {};

@@ -17,8 +17,9 @@ interface Shown {
 /** Converts an upstream's events to the caller's. Why it has a line parser of its own: `docs/dependencies.md`, at `eventsource-parser`. */
 export class EventTranslator {
   readonly meter = new ChatMeter();
-  /** True once the upstream reported that the answer is complete. */
+  /** True once the upstream reported that the answer is complete. Some end the stream without `[DONE]`, after a `finish_reason`. */
   isDone = false;
+  #isFinished = false;
   fault: unknown;
   /** True if the fault was reported by the upstream, false for a broken stream. */
   isRefused = false;
@@ -45,6 +46,7 @@ export class EventTranslator {
         this.#rest = "";
       }
       this.#rest += text.slice(from);
+      this.isDone ||= !bytes && this.#isFinished;
       if (this.#rest.length + this.#data.length > maxEvent) throw toUnclear("too long an event");
     } catch (error) {
       this.fault = error;
@@ -75,6 +77,7 @@ export class EventTranslator {
   #event({ choices, usage, created }: Fields): string {
     const { id, model, wantsUsage } = this.#shown;
     const made = Array.isArray(choices) ? toChoices(choices, "delta") : [];
+    this.#isFinished ||= made.some((choice) => choice.finish_reason !== null);
     if (made.length === 0 && !(wantsUsage && usage)) return "";
     this.#head ||= `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${toCreated(created)},"model":${JSON.stringify(model)},"choices":`;
     const report = wantsUsage ? `,"usage":${JSON.stringify((usage ? toUsageReport(usage) : null) ?? null)}` : "";
