@@ -173,6 +173,19 @@ test("a broken stream is charged for what was sent, and does not look complete",
   expect(used).toBeGreaterThan(0);
 });
 
+test("the error event of a broken stream is sent some time before the connection breaks, which drops what is on its way", async () => {
+  const response = await stream(await newAccount(), `break ${unique()}`);
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  while (!text.includes('{"error":{')) text += (await reader.read()).value;
+  const next = reader.read().then(
+    () => "more",
+    () => "broken",
+  );
+  expect(await Promise.race([next, scheduler.wait(30).then(() => "open")])).toBe("open");
+  expect(await next).toBe("broken");
+});
+
 test("a caller that disconnects is charged by the upstream's usage report, and nothing stays reserved", async () => {
   const account = await newAccount();
   const response = await stream(account, "hi");

@@ -37,6 +37,8 @@ const largeAnswers = new Semaphore({ maxAtOnce: 3, maxOfOne: 1, maxWaiting: Infi
 const readBytes = 16 * 1024;
 /** For answers that arrive in one part. */
 const wholeText = new TextDecoder();
+/** The error event of a broken stream has so long to leave before the connection breaks. */
+const eventMs = 100;
 /** After this silence a comment keeps the connection alive; its write fails if the caller has disconnected. */
 const heartbeatMs = 15_000;
 
@@ -180,7 +182,10 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
     void sender.add(fault === undefined ? `${end}data: [DONE]\n\n` : `data: ${JSON.stringify({ error: chat.describe(fault) })}\n\n`);
     await sender.flush();
     // After a break the caller's connection breaks too, so that an incomplete answer does not look complete.
-    await (fault === undefined || events.isRefused ? writer.close() : writer.abort(fault));
+    if (fault === undefined || events.isRefused) return writer.close();
+    // The connection drops what is still on its way.
+    await scheduler.wait(eventMs);
+    await writer.abort(fault);
   };
   // Writes to a disconnected caller fail.
   const done = run().catch((error: unknown) => writer.abort(error).catch(() => undefined));
