@@ -160,7 +160,7 @@ export class BatchObject extends DurableObject<Env> {
       const isDelivering = await this.#deliverNext();
       const { batch } = this.#store;
       if (!batch) return;
-      if (batch.endedAt !== undefined) return await this.#afterEnd(batch, batch.endedAt + keptMs, isDelivering);
+      if (batch.endedAt !== undefined) return await this.#afterEnd(batch, batch.endedAt, isDelivering);
       if (batch.status === "validating") return await this.#check(batch);
       // Set before the work: a crash in it is followed by this alarm.
       await this.ctx.storage.setAlarm(Date.now() + (isDelivering ? repeats.ms : watchMs));
@@ -266,11 +266,13 @@ export class BatchObject extends DurableObject<Env> {
     this.#forgetRun();
   }
 
-  /** Calls the receiver of an ended batch when that is due, and removes the batch after `until`. */
-  async #afterEnd(batch: Batch, until: number, isDelivering: boolean): Promise<void> {
+  /** Calls the receiver of an ended batch when that is due, and removes the batch after seven days. */
+  async #afterEnd(batch: Batch, endedAt: number, isDelivering: boolean): Promise<void> {
+    const until = endedAt + keptMs;
     if (until <= Date.now()) return this.#forget(batch);
-    if (batch.call && batch.call.at <= Date.now()) {
-      const call = await callReceiver(this.env, batch, this.#view(batch));
+    const { terms, call: due } = batch;
+    if (due && due.at <= Date.now()) {
+      const call = await callReceiver(this.env, terms, { endedAt, ...due }, this.#view(batch));
       if (!this.#store.batch) return;
       this.#store.write({ ...this.#store.batch, call });
     }

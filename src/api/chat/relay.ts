@@ -32,7 +32,7 @@ const maxAnswer = 8 * 1024 * 1024;
 /** An answer takes so much memory without a permit: that of 60,000 tokens of text. */
 const smallAnswer = 256 * 1024;
 /** The larger ones that are in memory at once. Others wait, and their upstreams with them: what was generated is not refused. */
-const largeAnswers = new Semaphore({ maxAtOnce: 3, maxOfOne: 1, maxWaiting: Infinity, maxHoldMs: 30_000, maxWaitMs: 1_000 });
+const largeAnswers = new Semaphore({ maxAtOnce: 3, maxWaiting: Infinity, maxHoldMs: 30_000, maxWaitMs: 1_000 });
 /** The buffer of a stream: larger than a moment of text, and small because many streams run at once. */
 const readBytes = 16 * 1024;
 /** For answers that arrive in one part. */
@@ -105,7 +105,7 @@ async function readFields(response: Response, meter: ChatMeter, chat: Chat): Pro
 /** Waits for the permit of a large answer. Throws if the chat may not go on. */
 async function waitForMemory({ accountId, caller }: Chat): Promise<ReleasedPermit> {
   for (;;) {
-    const permit = await largeAnswers.enter(() => toUnclear("no memory"), accountId).catch(() => undefined);
+    const permit = await largeAnswers.enter(() => new Error("full"), accountId).catch(() => undefined);
     if (permit) return permit;
     caller.signal.throwIfAborted();
   }

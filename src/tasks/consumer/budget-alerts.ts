@@ -1,7 +1,7 @@
 /** Delivers budget alerts: to the account's endpoint and to its user's e-mail address. The queue repeats a message until it is delivered. */
 
 import type { BudgetAlert, AlertMessage } from "../../wallet/alerts.ts";
-import { post } from "./notify.ts";
+import { isLast, post } from "./notify.ts";
 import { retryDelaysMs } from "../transitions/receiver-calls.ts";
 import { alert } from "../../base/log.ts";
 import { cachedWebhook } from "../../db/webhooks.ts";
@@ -33,6 +33,5 @@ async function callEndpoint({ id, accountId, keyId, at, data }: BudgetAlert, env
     timestamp: new Date(at).toISOString(),
     data: { object: "budget", key: key && { id: key.id, name: key.name }, ...data },
   });
-  const { status = 0, fault } = await post(webhook.url, id, body, webhook, ownHosts(env), env);
-  return (status >= 200 && status < 300) || status === 410 || fault === "blocked_url";
+  return isLast(await post(webhook.url, id, body, webhook, ownHosts(env), env));
 }

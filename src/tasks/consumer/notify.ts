@@ -76,6 +76,10 @@ export async function post(url: string, id: string, body: string, webhook: Webho
   return { at, ms: Date.now() - at, ...result };
 }
 
+/** True if the receiver is not called again: it took the message, refuses further ones, or its address is not allowed. */
+export const isLast = ({ status = 0, fault }: Attempt): boolean =>
+  (status >= 200 && status < 300) || status === 410 || fault === "blocked_url";
+
 function toFault(error: unknown): CallbackFault {
   if (!(error instanceof NetError)) throw error;
   return error.reason === "timeout" || error.reason === "blocked_url" ? error.reason : "unreachable";
