@@ -189,7 +189,7 @@ function requestUrls(submitted: Submitted, base: string, endpoint: string): Urls
 
 async function parseResult(
   response: Response,
-  { own: isOwn = false, unchecked }: { own?: boolean; unchecked?: boolean },
+  { own: isOwn = false, unchecked }: Pick<Urls, "own" | "unchecked">,
 ): Promise<Succeeded | Failed> {
   if (response.ok) {
     let result = await readJson<Result>(response);
@@ -232,7 +232,7 @@ async function parseVerdict(response: Response, isOwn: boolean): Promise<Failed 
     // succeed, as it may with a prompt whose length the interface allows.
     const isCallers =
       detail.length > 0 &&
-      (isOwn || detail.every((error) => !/^string_/.test(error?.type ?? "") && /^prompt$|_urls?$/.test(String(error?.loc?.[1]))));
+      (isOwn || detail.every((error) => !(error?.type ?? "").startsWith("string_") && /^prompt$|_urls?$/.test(String(error?.loc?.[1]))));
     const mayPass = headers.get("x-fal-retryable") === "true";
     return failed(status < 500 && isCallers && !mayPass ? "invalid_input" : "provider_error");
   }
