@@ -117,6 +117,8 @@ test.each([
   ["fal", "bytedance/seedance-2.0/fast", "", 400_000],
   ["fal", "bytedance/seedance-2.0/fast", "[running 2]", 400_000],
   ["fal", "bytedance/seedance-2.0/fast", "[queued]", 0],
+  ["google", "gemini-omni-1.2-flash", "", 400_000],
+  ["google", "gemini-omni-1.2-flash", "[running]", 0],
   ["minimax", "MiniMax-H3", "", 400_000],
   ["minimax", "MiniMax-H3", "[fails]", 0],
   ["minimax", "MiniMax-H3", "[queued]", 0],

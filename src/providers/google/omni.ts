@@ -97,8 +97,9 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
       const response = await ask(globalThis, `${at(handle)}/cancel`, jsonPost({}, headers));
       // 400 and 404: the work has ended already.
       if (!response.ok && response.status !== 400 && response.status !== 404) throw (await parseRefusal(response, "cancel")).fault;
-      await response.body?.cancel();
-      return response.ok;
+      const answer = await readJson<Interaction>(response);
+      // Work that had ended is answered as it is.
+      return response.ok && answer?.status !== "completed";
     },
   };
 

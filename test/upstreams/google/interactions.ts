@@ -147,8 +147,10 @@ function cancel(c: Context): Response {
   const id = c.req.param("id")!;
   const interaction = made.get(id);
   if (!interaction) throw invalid("Invalid interaction name.");
-  interaction.isCancelled = true;
   record({ upstream: "google", call: "cancel", prompt: interaction.prompt });
+  // Only work that still runs is cancelled; what has ended stays as it is.
+  if (!/\[(?:queued|running)/.test(interaction.prompt)) return c.json(view(id, "completed"));
+  interaction.isCancelled = true;
   return c.json(view(id, "cancelled"));
 }
 
