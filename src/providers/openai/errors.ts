@@ -1,11 +1,11 @@
 /** Converts the error answers of OpenAI's format, for every endpoint and every upstream with the same format. */
 
-import { contentCodes, moneyCodes } from "../shared/chat-errors.ts";
+import { contentCodes, lacksModel, moneyCodes } from "../shared/chat-errors.ts";
 import { toFault, readJson } from "../shared/http.ts";
 import { blocked, type Failed, ProviderError } from "../provider.ts";
 
 interface WireError {
-  error?: { code?: string | number | null; type?: string | null; param?: string | null } | string | null;
+  error?: { code?: string | number | null; param?: string | null; message?: string | null } | string | null;
 }
 
 /** The types of errors about an image, from the same type definitions. */
@@ -23,7 +23,7 @@ export const isContentCode = (code: unknown) => typeof code === "string" && cont
 async function parseRefusal(response: Response, what: string): Promise<Failed | ProviderError> {
   const { status } = response;
   const body = await readJson<WireError>(response).catch(() => undefined); // the status alone is used
-  const { code: given, param: field } = typeof body?.error === "object" && body.error !== null ? body.error : {};
+  const { code: given, param: field, message: text } = typeof body?.error === "object" && body.error !== null ? body.error : {};
   const code = typeof given === "string" && /^\w{1,60}$/.test(given) ? given : "";
   const param = typeof field === "string" ? field : "";
   const isRefusal = status >= 400 && status < 500 && status !== 401 && status !== 429;
@@ -31,8 +31,7 @@ async function parseRefusal(response: Response, what: string): Promise<Failed | 
   if ((status === 400 || status === 422) && (isImageCode(code) || isInputParam(param))) return { status: "failed", code: "invalid_input" };
   const message = code ? `${what} (${code})` : what;
   if (moneyCodes.has(code)) return new ProviderError("account", `${message}: ${status}`);
-  // A retired model is 404, or 403 if the project has no access to it: neither is about the credentials.
-  if (code === "model_not_found") return new ProviderError("model", `${message}: ${status}`);
+  if (lacksModel(code, text)) return new ProviderError("model", `${message}: ${status}`);
   return toFault(response, message);
 }
 

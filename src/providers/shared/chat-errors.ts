@@ -13,6 +13,9 @@ export const contentCodes = new Set([
   "image_content_policy_violation",
 ]);
 export const moneyCodes = new Set(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"]);
+/** A retired model, or one that is not open to the project (403) or its organization (403, without a code): neither is about the credentials. */
+export const lacksModel = (code: string, message: unknown) =>
+  code === "model_not_found" || (typeof message === "string" && message.includes("must be verified to use"));
 /** Codes for a field or value that this model refuses and others with the same format accept. */
 const modelCodes = new Set(["unsupported_parameter", "unsupported_value", "unknown_parameter"]);
 
@@ -40,13 +43,12 @@ const word = (value: unknown, form: RegExp) => (typeof value === "string" && for
 
 /** The fault for an `error` value with this status. The value is an object in OpenAI's format; anything else is ignored. */
 export function toChatFault(error: unknown, { status, headers }: { status: number; headers: Headers }): ProviderError {
-  const { code: given, type, param } = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>;
+  const { code: given, type, param, message: text } = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>;
   const code = word(given, /^\w{1,60}$/) || word(type, /^\w{1,60}$/);
   const message = `chat${code && ` (${code})`}: ${status}`;
   if (contentCodes.has(code)) return new ProviderError("content", message);
   if (moneyCodes.has(code)) return new ProviderError("account", message);
-  // A retired model is 404, or 403 if the project has no access to it: neither is about the credentials.
-  if (code === "model_not_found") return new ProviderError("model", message);
+  if (lacksModel(code, text)) return new ProviderError("model", message);
   if (code === "context_length_exceeded" || [400, 413, 422].includes(status)) {
     const path = toPath(word(param, /^\w{1,60}(?:\.?(?:\w{1,60}|\[\d{1,6}\])){0,20}$/));
     return new ProviderError("refused", message, {

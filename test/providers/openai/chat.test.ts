@@ -79,6 +79,11 @@ test.each(["[limit 1]", "[broken 1]", "[wallet 1]", "[retired 1]"])("%s falls ba
   expect((await asked(prompt)).map((entry) => (entry.body as { model: string }).model)).toEqual(["gpt-5.5", "gpt-5.4-mini"]);
 });
 
+test("a model that the organization must be verified for does not put the provider's other models last", async () => {
+  expect((await chat(`[unverified 1] ${unique()}`, {}, { ROUTES: to("gpt-5.5", "gpt-5.4-mini") })).status).toBe(200);
+  expect(isUnhealthy({ provider: "openai", model: "" })).toBe(false);
+});
+
 test("[moderated] is not submitted to other routes", async () => {
   const prompt = `[moderated] ${unique()}`;
   expect((await chat(prompt, {}, { ROUTES: to("gpt-5.5", "gpt-5.4-mini") })).status).toBe(422);

@@ -180,6 +180,14 @@ test("sizes of the first family: 16:9 is refused by field and reserves nothing, 
   expect((await asked(body.prompt)).map((entry) => entry.body)).toMatchObject([{ model: "gpt-image-2" }]);
 });
 
+test("a model that the organization must be verified for is a fault of the route, not of the account", async () => {
+  const prompt = `[unverified 1] ${unique()}`;
+  const { data } = await make(prompt, {}, allTo("gpt-image-2.6-sunburst", "gpt-image-2"));
+  expect(data.status).toBe("completed");
+  expect(await countAll(prompt, "start")).toBe(2);
+  expect(isUnhealthy({ provider: "openai", model: "" })).toBe(false);
+});
+
 test("wrong credentials mark the provider unhealthy and alert; the caller's money is returned, and no log line contains the key", async () => {
   const lines = capture();
   const { account, body } = await submitTo(routes, path, { model: "imgB-4o-image", prompt: unique() });

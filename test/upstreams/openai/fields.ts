@@ -69,7 +69,7 @@ export function fields(body: Record<string, unknown>, rules: Record<string, Rule
   return body;
 }
 
-/** The directives of every submission, answered in the real API's words. `[hard-limit]`: the project's budget is used up. */
+/** The directives of every submission, answered in the real API's words. `[hard-limit]`: the project's budget is used up; `[unverified]`: the organization may not use the model. */
 export function obey(prompt: string, model: string): void {
   if (hasDirective(prompt, "limit"))
     throw new Refusal(429, "rate_limit_exceeded", "Rate limit reached.", {
@@ -83,6 +83,8 @@ export function obey(prompt: string, model: string): void {
   if (hasDirective(prompt, "hard-limit"))
     throw new Refusal(400, "billing_hard_limit_reached", "Billing hard limit has been reached.", { type: "billing_limit_user_error" });
   if (hasDirective(prompt, "retired")) throw noModel(model);
+  if (hasDirective(prompt, "unverified"))
+    throw new Refusal(403, null, `Your organization must be verified to use the model \`${model}\`. Please go to its settings.`);
   if (hasDirective(prompt, "broken"))
     throw new Refusal(500, "server_error", "The server had an error while processing your request.", { type: "server_error" });
   if (hasDirective(prompt, "unavailable"))
