@@ -16,7 +16,10 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 const toText = (value: unknown) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
 
-/** The HTTP status of each error number (developers.cloudflare.com/workers-ai/platform/errors; 4006 is 3036 as accounts see it). */
+/**
+ * The HTTP status of each error number (developers.cloudflare.com/workers-ai/platform/errors; 4006 is 3036 as accounts see it), but for those
+ * of a model that is not open to the account (3041, 5016, 5018): with 403 they would be about all of its models.
+ */
 const statuses: Record<string, number> = {
   "3003": 400,
   "3006": 413,
@@ -26,7 +29,7 @@ const statuses: Record<string, number> = {
   "3036": 402,
   "3039": 400,
   "3040": 429,
-  "3041": 403,
+  "3041": 404,
   "3042": 404,
   "4006": 402,
   "5004": 400,
@@ -34,8 +37,8 @@ const statuses: Record<string, number> = {
   // An input that violates the model's schema; not in that list.
   "5006": 400,
   "5007": 404,
-  "5016": 403,
-  "5018": 403,
+  "5016": 404,
+  "5018": 404,
   // The prompt and the longest answer exceed the context window.
   "5021": 413,
   "5019": 405,

@@ -52,6 +52,8 @@ for (const door of doors)
   test.each([
     ["[limit 2]", ["refused", "refused", "start", "file"]],
     ["[retired 1]", ["refused", "start", "file"]],
+    ["[agreement 1]", ["refused", "start", "file"]],
+    ["[private 1]", ["refused", "start", "file"]],
     ["[misfit 1]", ["refused", "start", "file"]],
     ["[wallet 1]", ["refused", "start", "file"]],
     ["[user-error 1]", ["refused", "start", "file"]],
@@ -65,6 +67,20 @@ for (const door of doors)
     expect(await readCalls(prompt)).toEqual(calls);
     expect((await readStarts(prompt)).at(-1)!.model).toBe("bytedance/seedream-4.0");
     expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
+    vi.setSystemTime(Date.now() + 61_000);
+  });
+
+for (const door of doors)
+  test.each([
+    ["[agreement 1]", false],
+    ["[private 1]", false],
+    ["[wallet 1]", true],
+  ])(`through the ${door} %s is about the account and all of its models: %s`, async (order, isAccount) => {
+    vi.setSystemTime(Date.now() + 61_000);
+    const prompt = `${unique()} ${order}`;
+    const { data } = await generateBy(door, [seedream, "bytedance/seedream-4.0"], images, { model, prompt } as never);
+    expect(data.status).toBe("completed");
+    expect(isUnhealthy({ provider: "cloudflare", model: "" })).toBe(isAccount);
     vi.setSystemTime(Date.now() + 61_000);
   });
 

@@ -23,6 +23,8 @@ export function refused(prompt: string, model: string): Response | undefined {
   if (hasDirective(prompt, "too-long"))
     return refusal(413, 5021, "The estimated number of input and maximum output tokens exceeded this model context window limit.");
   if (hasDirective(prompt, "retired")) return refusal(400, 5007, `No such model ${model} or task`);
+  if (hasDirective(prompt, "agreement")) return refusal(403, 5016, "User has not agreed to the model terms");
+  if (hasDirective(prompt, "private")) return refusal(403, 5018, "The account is not allowed to access this model");
   if (hasDirective(prompt, "broken")) return refusal(500, 3043, "Internal server error");
   if (hasDirective(prompt, "unavailable")) return refusal(503, 3047, "Service unavailable");
   if (hasDirective(prompt, "slow")) return refusal(408, 3007, "Request timeout");
