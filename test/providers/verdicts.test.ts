@@ -7,7 +7,9 @@ import { google } from "../../src/providers/google/index.ts";
 import { providerNamed } from "../../src/providers/index.ts";
 import { minimax } from "../../src/providers/minimax/index.ts";
 import { modelark } from "../../src/providers/modelark/index.ts";
+import { openai } from "../../src/providers/openai/index.ts";
 import type { Job } from "../../src/providers/provider.ts";
+import { xai } from "../../src/providers/xai/index.ts";
 import { keep } from "./support.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -71,6 +73,31 @@ test.each([
 ] as const)("%s: what a busy maker asks to wait is followed, at most a minute", async (_, provider, job, answer, retryAfterMs) => {
   answering(answer);
   await expect(provider.start(job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ kind: "busy", retryAfterMs });
+});
+
+test.each([
+  [
+    "openai",
+    openai({ key: "key" }),
+    { ...image, model: "gpt-image-2" },
+    {
+      error: {
+        message: "Invalid value: 'must be verified to use'.",
+        type: "invalid_request_error",
+        param: "prompt",
+        code: "invalid_value",
+      },
+    },
+  ],
+  [
+    "xai",
+    xai({ key: "key" }),
+    { ...image, model: "grok-imagine-image" },
+    { code: "Client specified an invalid argument", error: "Cannot fetch https://a.example/spending limit" },
+  ],
+])("%s: a refusal that repeats what a caller wrote is not about the model or the account", async (_, provider, job, body) => {
+  answering(json(body, 400));
+  await expect(provider.start(job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ kind: "refused" });
 });
 
 test("google: details that are not a list are ignored", async () => {

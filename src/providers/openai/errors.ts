@@ -31,7 +31,7 @@ async function parseRefusal(response: Response, what: string): Promise<Failed | 
   if ((status === 400 || status === 422) && (isImageCode(code) || isInputParam(param))) return { status: "failed", code: "invalid_input" };
   const message = code ? `${what} (${code})` : what;
   if (moneyCodes.has(code)) return new ProviderError("account", `${message}: ${status}`);
-  if (lacksModel(code, text)) return new ProviderError("model", `${message}: ${status}`);
+  if (lacksModel(status, code, text)) return new ProviderError("model", `${message}: ${status}`);
   return toFault(response, message);
 }
 

@@ -14,8 +14,8 @@ export const contentCodes = new Set([
 ]);
 export const moneyCodes = new Set(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"]);
 /** A retired model, or one that is not open to the project (403) or its organization (403, without a code): neither is about the credentials. */
-export const lacksModel = (code: string, message: unknown) =>
-  code === "model_not_found" || (typeof message === "string" && message.includes("must be verified to use"));
+export const lacksModel = (status: number, code: string, message: unknown) =>
+  code === "model_not_found" || (status === 403 && typeof message === "string" && message.includes("must be verified to use"));
 /** Codes for a field or value that this model refuses and others with the same format accept. */
 const modelCodes = new Set(["unsupported_parameter", "unsupported_value", "unknown_parameter"]);
 
@@ -48,7 +48,7 @@ export function toChatFault(error: unknown, { status, headers }: { status: numbe
   const message = `chat${code && ` (${code})`}: ${status}`;
   if (contentCodes.has(code)) return new ProviderError("content", message);
   if (moneyCodes.has(code)) return new ProviderError("account", message);
-  if (lacksModel(code, text)) return new ProviderError("model", message);
+  if (lacksModel(status, code, text)) return new ProviderError("model", message);
   if (code === "context_length_exceeded" || [400, 413, 422].includes(status)) {
     const path = toPath(word(param, /^\w{1,60}(?:\.?(?:\w{1,60}|\[\d{1,6}\])){0,20}$/));
     return new ProviderError("refused", message, {

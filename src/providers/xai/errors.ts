@@ -17,7 +17,7 @@ interface WireError {
  * prompt and for a finished work (vercel/ai 13390, UKGovernmentBEIS/inspect_ai 2267), and xAI bills such requests.
  */
 const moderated = /content moderation|violates usage guidelines|SAFETY_CHECK_TYPE/i;
-/** With 403 or 429. Waiting does not help, as it does for a rate limit. */
+/** With 403 or 429: a 400 may repeat what a caller wrote. Waiting does not help, as it does for a rate limit. */
 const noMoney = /used all available credits|spending limit|doesn't have any credits/i;
 /** With 400. */
 const wrongKey = /^Incorrect API key/i;
@@ -32,7 +32,7 @@ async function readError(response: Response, what: string): Promise<{ isBlocked:
   const { status } = response;
   const body = (await readJson<WireError>(response).catch(() => undefined)) ?? {}; // the status alone is used
   const text = toText(body);
-  const isAccount = noMoney.test(text) || (status === 400 && wrongKey.test(text));
+  const isAccount = (status === 400 ? wrongKey : noMoney).test(text);
   const fault = isAccount ? new ProviderError("account", `${what}: ${status}`) : toFault(response, what);
   return { isBlocked: status >= 400 && status < 500 && isModerated(text), body, fault };
 }
