@@ -56,6 +56,24 @@ test.each([
   await expect(provider.start(job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });
 });
 
+test("an answer that does not end is not read into memory: a caller's own input can ask for files inside it", async () => {
+  let sent = 0;
+  const endless = () =>
+    new Response(
+      new ReadableStream<Uint8Array>({
+        pull: (controller) => {
+          if (sent >= 64) return controller.close();
+          sent++;
+          controller.enqueue(new Uint8Array(1024 * 1024).fill(0x20));
+        },
+      }),
+    );
+  answering(json({ status: "COMPLETED" }), endless);
+  const urls = { status: "https://queue.fal.run/a", result: "https://queue.fal.run/b", cancel: "https://queue.fal.run/c", own: true };
+  await expect(queue.poll(JSON.stringify(urls))).rejects.toMatchObject({ name: "ProviderError", retryable: true });
+  expect(sent).toBeLessThan(20);
+});
+
 /** A refusal that asks to wait for this long: with another route it is replaced at once (`task.pure.test.ts`). */
 const busy = (retryAfter: string) => () => new Response("{}", { status: 429, headers: { "retry-after": retryAfter } });
 const delayed = (retryDelay: string) =>

@@ -53,7 +53,7 @@ export function parseRefusal(
   // One code is used for every invalid request: only the message distinguishes an invalid image of the caller from a model that was
   // removed.
   const sentence = body.base_resp?.status_msg ?? body.error?.message ?? "";
-  if (hasImages && code === "2013" && /image|frame|image/i.test(sentence)) return { status: "failed", code: "invalid_input" };
+  if (hasImages && code === "2013" && /image|frame/i.test(sentence)) return { status: "failed", code: "invalid_input" };
   if (code === "2013" && /\bmodel\b/i.test(sentence)) return new ProviderError("model", `${step}: ${code}`);
   return toFault({ status: toStatus(response, code), headers: response.headers }, code === undefined ? step : `${step}: ${code}`);
 }

@@ -1,6 +1,7 @@
 /** Shared by all HTTP upstreams: sending requests, converting answers to faults, reading files. */
 
 import { parseJson } from "../../media/json-limits.ts";
+import { boundedBody } from "../../net/bounded-body.ts";
 import { type Failed, type Output, ProviderError } from "../provider.ts";
 import type { ProviderErrorKind } from "../provider-error.ts";
 
@@ -67,9 +68,12 @@ export const bearerCall =
   (path, init = {}) =>
     ask(globalThis, base + path, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } });
 
-/** Reads an answer's text. Throws a retryable fault if it breaks off; its status still shows whether the work was accepted. */
+/** The longest answer in memory: Replicate repeats an input, whose images may have ten million bytes. An own input can ask for files in the answer. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+
+/** Reads an answer's text. Throws a retryable fault if it breaks off or is too long; its status still shows whether the work was accepted. */
 export const readText = (response: Response): Promise<string> =>
-  response.text().catch((error: unknown) => {
+  new Response(response.body && boundedBody(response.body, { maxBytes: maxAnswerBytes })).text().catch((error: unknown) => {
     const { nothingAccepted } = toFault(response, "");
     throw new ProviderError(nothingAccepted ? "busy" : "unreachable", "the answer broke off", { cause: error });
   });
