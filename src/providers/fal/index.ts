@@ -24,7 +24,7 @@ interface Urls {
   /** True if the request was an own input, whose result may have any shape. */
   own?: true;
   /** True if its safety checker is off: nothing is blackened. */
-  unchecked?: true;
+  unchecked?: boolean;
 }
 
 interface Submitted {
@@ -121,10 +121,8 @@ export function fal({ key, baseUrl }: Config): Provider {
       const urls = requestUrls((await readJson<Submitted>(response)) ?? {}, base, endpoint);
       // The work was accepted, but these URLs must not get the key.
       [urls.status, urls.result, urls.cancel].forEach(checkOrigin);
-      const own = job.input && {
-        own: true,
-        ...("enable_safety_checker" in job.input && !job.input.enable_safety_checker && { unchecked: true }),
-      };
+      const { enable_safety_checker: isChecked }: { enable_safety_checker?: unknown } = job.input ?? {};
+      const own = job.input && { own: true, unchecked: isChecked === false };
       return { status: "accepted", operation: JSON.stringify({ ...urls, ...own }) };
     },
 
@@ -192,14 +190,14 @@ async function parseResult(
   { own: isOwn = false, unchecked }: Pick<Urls, "own" | "unchecked">,
 ): Promise<Succeeded | Failed> {
   if (response.ok) {
-    let result = await readJson<Result>(response);
+    const result = await readJson<Result>(response);
     // The video is generated and paid for: an HTML page from a proxy is not the queue's answer.
     if (!result) throw new ProviderError("unreachable", "the result is not JSON");
     const { has_nsfw_concepts: flags, images } = result;
     // What is flagged is black, and billed.
     if (!unchecked && Array.isArray(flags) && flags.includes(true)) {
       if (!flags.includes(false)) return blocked;
-      if (Array.isArray(images)) result = { ...result, images: images.filter((_, at) => flags[at] !== true) };
+      if (Array.isArray(images)) result.images = images.filter((_, at) => !flags[at]);
     }
     if (isOwn) return readOwnAnswer(result);
     const files = [result.images, result.image, result.video, result.videos].flat();

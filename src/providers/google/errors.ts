@@ -67,8 +67,7 @@ export async function refusedPoll(response: Response): Promise<Failed> {
 }
 
 /** Converts `34s` or `0.5s` to milliseconds, at most `maxRetryAfterMs`; undefined if it is neither. */
-function delayMs(text: string | undefined): number | undefined {
-  const match = /^(\d+(?:\.\d+)?)s$/.exec(text ?? "");
-  const ms = match ? Math.ceil(Number(match[1]) * 1000) : 0;
+function delayMs(text = ""): number | undefined {
+  const ms = Math.ceil(Number.parseFloat(text) * 1000);
   return ms > 0 ? Math.min(ms, maxRetryAfterMs) : undefined;
 }
