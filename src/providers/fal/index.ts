@@ -187,7 +187,7 @@ function requestUrls(submitted: Submitted, base: string, endpoint: string): Urls
 
 async function parseResult(
   response: Response,
-  { own: isOwn = false, unchecked }: Pick<Urls, "own" | "unchecked">,
+  { own: isOwn = false, unchecked }: { own?: boolean; unchecked?: boolean },
 ): Promise<Succeeded | Failed> {
   if (response.ok) {
     const result = await readJson<Result>(response);
