@@ -137,7 +137,8 @@ test("credit is asked for by e-mail, to the operators, at most twice an hour; wi
 test("the words of who asks for credit make no button of a link: operators are told by an e-mail that is ours", async () => {
   const pages: string[] = [];
   const send = async ({ html }: { html: string }) => (pages.push(html), { messageId: "1" });
-  const { browser } = await person({ MAIL: { send } as unknown as SendEmail, MAIL_FROM: "gateway@example.com" });
+  const vars = { MAIL: { send } as unknown as SendEmail, MAIL_FROM: "gateway@example.com" };
+  const { browser } = await person(vars);
   const operator = await person();
   await asAdmin(`/accounts/${operator.id}`, { method: "PATCH", body: { admin: true } });
   const words = "Please sign in again:\r\n\r\nhttps://evil.example/console\n\n\u2028https://evil.example/two";
