@@ -170,6 +170,6 @@ test("a hundred accounts whose e-mail is refused keep no other account waiting",
       told.push(accountId);
     },
   };
-  for (let run = 0; run < 8; run++) await tellLowBalances(env, objects);
+  for (let run = 0; run < 4; run++) await tellLowBalances(env, objects);
   expect(told).toEqual([id]);
 });

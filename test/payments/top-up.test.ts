@@ -268,7 +268,7 @@ test("fifty payments that banks work on keep no interrupted one waiting", async 
   const account = await newAccount(1);
   await shop.topUp(account);
   shop.stripe.chargeFaults.push("lost", "lost");
-  await runs(shop, 8);
+  await runs(shop, 3);
   expect([await quota(account), charges(shop)]).toEqual([11, 2]);
   await env.DB.prepare("DELETE FROM payment WHERE account_id LIKE 'acc_pi_slow%'").run();
 });
