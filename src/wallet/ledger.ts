@@ -166,7 +166,7 @@ export class WalletLedger {
   /** Returns the unused grant to D1. */
   async giveBackUnused(): Promise<void> {
     this.#store.loaded.returnedAt = this.#store.book.usedAt;
-    await this.giveBack(this.#store.free());
+    await this.giveBack(this.#store.unused());
   }
 
   /** Returns this amount to D1. Reduces the grant here first, so that the amount is never spent twice. */
@@ -191,7 +191,7 @@ export class WalletLedger {
   /** Gives up the grant that an account without open holds does not need any more, and returns it, in millionths. 0 if the account has come back lately. */
   #lowerUnused(): number {
     const { book, loaded: state } = this.#store;
-    const unused = this.#store.free();
+    const unused = this.#store.unused();
     if (unused <= 0 || book.sums().held > 0 || state.isUnsure || state.isRestoring || this.#hasComeBack(book.usedAt)) return 0;
     this.#lower(state.granted - unused);
     return unused;

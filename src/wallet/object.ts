@@ -342,8 +342,7 @@ export class WalletObject extends DurableObject<Env> {
       await this.#ledger.inTurn(async () => {
         await this.#ledger.flushAll(true);
         if (this.#store.state?.isUnsure) await this.#ledger.certain();
-        const free = this.#store.free();
-        if (free > 0 && now >= this.#ledger.idleAt) await this.#ledger.giveBackUnused();
+        if (this.#store.unused() > 0 && now >= this.#ledger.idleAt) await this.#ledger.giveBackUnused();
       });
       if ((await sendAlerts(this.env.NOTIFY, this.#store.state?.alerts ?? [])) > 0) this.#store.save();
       await this.#holds.ask(this.env.TASKS, this.#accountId, now);
@@ -371,7 +370,7 @@ export class WalletObject extends DurableObject<Env> {
     const { state } = this.#store;
     const flushAt = this.#book.outboxSize > 0 || state?.alerts.length ? now + flushMs : Infinity;
     const next = Math.min(flushAt, this.#holds.nextAt(now), this.#keys.nextAt(now));
-    const isIdle = this.#store.free() > 0 || state?.isUnsure;
+    const isIdle = this.#store.unused() > 0 || state?.isUnsure;
     return isIdle ? Math.min(next, Math.max(this.#ledger.idleAt, now + retryMs)) : next;
   }
 

@@ -166,15 +166,18 @@ export class WalletStore {
     return this.state;
   }
 
-  /** The millionths that may still be held. */
-  free(): number {
-    if (!this.state) return 0;
-    const { granted, lost, used, debt = 0 } = this.state;
+  /** The millionths of the grant that nothing needs. */
+  unused(): number {
     const { held, owed } = this.book.sums();
-    const free = granted - lost - held - owed;
-    const quota = seenQuota(this.state);
-    // What a hold did not need first covers the debt.
-    return debt === 0 || quota === null ? free : Math.max(0, Math.min(free, quota - used - lost - held - owed));
+    return this.state ? this.state.granted - this.state.lost - held - owed : 0;
+  }
+
+  /** The millionths of them that may still be held: what a hold did not need first covers the debt. */
+  free(): number {
+    const { state } = this;
+    const unused = this.unused();
+    const quota = state?.debt ? seenQuota(state) : null;
+    return !state || quota === null ? unused : Math.max(0, Math.min(unused, quota - state.used - state.granted + unused));
   }
 
   /** Stores the state; the alarm fires at `wakeAt` (milliseconds) at the latest. */

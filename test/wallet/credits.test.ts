@@ -106,6 +106,22 @@ test("a restored database neither loses a credit nor takes a repeat for a new on
   expect((await readRow(account)).quota).toBe(1_200_001);
 });
 
+test("an unused grant goes back at once, however little a debit has left of the quota", async () => {
+  for (const left of [5_000, 1, 0, -5_000]) {
+    const account = await newAccount(1);
+    const { charge } = await hold(account, 900_000);
+    await credit(account, newCredit(left - 1_000_000, "refund"));
+    await openWallet(account).settle(charge, 0, "cancelled");
+    for (let minutes = 0; minutes < 2; minutes++) {
+      pass(700);
+      await wake(account);
+    }
+    expect(await readRow(account), `left ${left}`).toMatchObject({ granted: 0, used: 0 });
+    expect(await shown(account)).toMatchObject({ quota: Math.max(0, left), reserved: 0, shortfall: Math.max(0, -left) });
+    expect((await hold(account, 5_000)).answer).toBe(left === 5_000 ? "reserved" : "insufficient");
+  }
+});
+
 test("a debit below use: nothing new is held, what is open goes on, and only a credit that covers it admits more", async () => {
   const account = await newAccount(1);
   const open = await hold(account, 300_000);
