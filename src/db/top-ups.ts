@@ -95,14 +95,14 @@ export async function nextLow(db: D1Database, now: number, limit: number): Promi
 
 /**
  * Begins an automatic payment of the money that was agreed to, which adds what it buys by today's `tariff`. undefined if one is under way or
- * was made since the balance was read (`readAt`), if the month's ceiling does not allow it, if it was agreed to in another currency, or if
- * top-up is off or paused by now: whatever runs in parallel, at most one begins.
+ * was made since the balance was read (`readAt`), if the month's ceiling does not allow it, if it was agreed to in another currency or is more than may be paid
+ * by now, or if top-up is off or paused: whatever runs in parallel, at most one begins.
  */
 export async function beginTopUp(
   db: D1Database,
   id: string,
   accountId: string,
-  tariff: { currency: string; perCent: number },
+  tariff: { currency: string; perCent: number; max: number },
   readAt: number,
   now: number,
 ): Promise<Payment | undefined> {
@@ -111,13 +111,13 @@ export async function beginTopUp(
       `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, automatic, method_id)
        SELECT ?1, t.account_id, ?4, t.money, t.currency, t.money * ?6, 'open', 1, t.method_id
        FROM top_up t JOIN account a ON a.id = t.account_id AND a.disabled = 0 AND a.erased_at IS NULL
-       WHERE t.account_id = ?2 AND t.currency = ?7 AND t.paused_at IS NULL AND t.method_id IS NOT NULL AND t.money + ${ofMonth("?5")} <= t.ceiling
+       WHERE t.account_id = ?2 AND t.currency = ?7 AND t.money <= ?8 AND t.paused_at IS NULL AND t.method_id IS NOT NULL AND t.money + ${ofMonth("?5")} <= t.ceiling
          AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.account_id = ?2 AND p.automatic = 1
            AND (p.state = 'open' OR max(p.created_at, coalesce(p.paid_at, 0)) >= ?3))
        ON CONFLICT DO NOTHING
        RETURNING id`,
     )
-    .bind(id, accountId, readAt, now, monthStart(now), tariff.perCent, tariff.currency)
+    .bind(id, accountId, readAt, now, monthStart(now), tariff.perCent, tariff.currency, tariff.max)
     .run();
   return results.length === 1 ? ((await findAutomatic(db, id)) ?? undefined) : undefined;
 }

@@ -21,7 +21,11 @@ const yuan = { currency: "cny", min: 2_000, max: 1_000_000, offered: [5_000, 10_
 export function readTariff(env: Pick<PaymentsBindings, "BALANCE_UNIT" | "TOKENS_PER_USD">): Tariff {
   const unit = readWord("BALANCE_UNIT", env.BALANCE_UNIT, ["USD", "CNY", "TOKENS"]);
   if (unit === "CNY") return { ...yuan, perCent: 10_000 };
-  return { ...dollars, perCent: 10_000 * (unit === "USD" ? 1 : readNumber("TOKENS_PER_USD", env.TOKENS_PER_USD)) };
+  const perCent = 10_000 * (unit === "USD" ? 1 : readNumber("TOKENS_PER_USD", env.TOKENS_PER_USD));
+  // What a payment adds must be exact, or it could not be credited: at least $9, with the most tokens for a dollar.
+  const max = Math.min(dollars.max, Math.floor(Number.MAX_SAFE_INTEGER / perCent));
+  const offered = dollars.offered.filter((money) => money <= max);
+  return { ...dollars, perCent, max, offered: offered.length > 0 ? offered : [max] };
 }
 
 /** False if the operator has ended payments: nothing new is paid, and what was paid is still credited, refunded and disputed. Throws `VariableError`. */

@@ -182,6 +182,26 @@ test.each([
   expect(await quota(account)).toBe(1 + amount - amount / money);
 });
 
+test.each(["10000000", "999999999"])(
+  "with %s tokens for a dollar no payment is taken that is too much for an exact sum",
+  async (TOKENS_PER_USD) => {
+    const shop = new Shop({ BALANCE_UNIT: "TOKENS", TOKENS_PER_USD });
+    const account = await newAccount(1);
+    const options = await shop.worker.options(account.id);
+    for (const amount of [options!.max, ...options!.offered]) {
+      const before = await quota(account);
+      await shop.pay(account, amount / 1e6);
+      await shop.deliver();
+      expect(await quota(account)).toBe(before + amount / 1e6);
+      await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { quota: 1 } });
+    }
+    expect((await shop.order(account, 2_000 * Number(TOKENS_PER_USD))).body.error).toMatchObject({
+      code: "invalid_request",
+      param: "amount",
+    });
+  },
+);
+
 test("payments of something else on the same account of Stripe, and of unknown accounts, credit nobody", async () => {
   const shop = new Shop();
   const foreign = shop.stripe.payElsewhere();
