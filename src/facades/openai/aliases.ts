@@ -28,9 +28,6 @@ const isModel = ({ MODELS }: Bindings, name: string) => MODELS?.includes(name) ?
 
 const isRule = (name: string) => name.includes("*");
 
-const mistake = () =>
-  new VariableError("ALIASES", "must be a table of names with at most one *, each with the name of one of the gateway's models, or empty");
-
 /** The operator's aliases and rules, and all. Throws `VariableError`. An entry with an empty value removes a default. */
 function aliases(env: Bindings): { own: Aliases; all: Aliases } {
   let found = tables.get(env);
@@ -52,7 +49,11 @@ function parse(env: Bindings): Aliases {
     table = undefined;
   }
   const entries = isFields(table) ? Object.entries(table) : [["", undefined] as const];
-  if (!entries.every(([name, model]) => name.split("*").length <= 2 && typeof model === "string")) throw mistake();
+  if (!entries.every(([name, model]) => name.split("*").length <= 2 && typeof model === "string"))
+    throw new VariableError(
+      "ALIASES",
+      "must be a table of names with at most one *, each with the name of one of the gateway's models, or empty",
+    );
   return table as Aliases;
 }
 
@@ -71,7 +72,8 @@ export function resolveModel(env: Bindings, asked: string): NamedModel {
   const find = (name: string) =>
     Object.hasOwn(own, name) ? own[name] : isModel(env, name) ? name : Object.hasOwn(all, name) ? all[name] : undefined;
   const model = (find(asked) ?? find(undated) ?? findByRule(all, undated)) || asked;
-  if (model !== asked && !isModel(env, model)) throw mistake();
+  if (model !== asked && !isModel(env, model))
+    throw new VariableError("ALIASES", `names the model ${model}, which the gateway does not have`);
   return { asked, model, isAlias: model !== asked };
 }
 
