@@ -148,6 +148,21 @@ test("a caller that stops reading without disconnecting is charged at the deadli
   expect([reserved, used >= promptFloor + (8 * 1000) / 1e6]).toEqual([0, true]);
 });
 
+test("a caller that still reads when the deadline ends the stream gets an error event before the connection breaks", async () => {
+  const { account, context, answer } = await begin(true, async () => stalled(chunk({ content: "Hello" })));
+  const reader = (await answer).body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  const read = async () => {
+    for (;;) text += (await reader.read()).value;
+  };
+  const isBroken = read().catch(() => true);
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(await isBroken).toBe(true);
+  await waitOnExecutionContext(context);
+  expect(text).toContain('data: {"error":{"message":');
+  expect(await readBalance(account)).toMatchObject({ reserved: 0 });
+});
+
 test("while the upstream is silent a comment is sent every 15 seconds, so that a failing write detects a disconnected caller", async () => {
   const { account, context, answer } = await begin(true, async () => stalled(chunk({ content: "Hello" })));
   const reader = (await answer).body!.pipeThrough(new TextDecoderStream()).getReader();

@@ -39,6 +39,8 @@ const readBytes = 16 * 1024;
 const wholeText = new TextDecoder();
 /** The error event of a broken stream has so long to leave before the connection breaks. */
 const eventMs = 100;
+/** The same for a stream that has reached its deadline, whose caller may not be reading. */
+const lateMs = 1_000;
 /** After this silence a comment keeps the connection alive; its write fails if the caller has disconnected. */
 const heartbeatMs = 15_000;
 
@@ -152,7 +154,12 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
   // Neither a caller that stops reading without disconnecting, nor an upstream that stops sending, may delay the settlement.
   chat.caller.signal.addEventListener("abort", () => {
     reader.cancel();
-    writer.abort(new Error("too late")).catch(() => undefined);
+    const end = async () => {
+      // A caller that still reads gets the error event.
+      await scheduler.wait(lateMs);
+      await writer.abort(new Error("too late"));
+    };
+    end().catch(() => undefined); // it has ended
   });
 
   const heartbeat = setInterval(() => void sender.add(":\n\n"), heartbeatMs);
