@@ -243,6 +243,27 @@ test("a chat that takes long holds up no other alarm: cancelled, the lines that 
   expect(await readBalance(account)).toMatchObject({ used: price, reserved: 0 });
 });
 
+test("chats fail, unasked and free, once the results of their batch have 2 GiB; other lines go on", async () => {
+  const account = await newAccount();
+  const word = unique();
+  vi.spyOn(BatchStore.prototype, "size", "get").mockReturnValue(2049 * 2 ** 20);
+  const id = await begin(account, { requests: [...chats(word, 2), line("image")] });
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 1, failed: 2 } });
+  const [first] = await readResults(account, id);
+  expect([first!.error, first!.cost.charged]).toEqual([
+    { code: "invalid_request", message: "results: must be at most 2048 MiB", param: "results" },
+    0,
+  ]);
+  expect(await upstreamCalls(`${word} 0.`)).toEqual([]);
+});
+
+test("the size of a batch is that of what its object stores", async () => {
+  const id = await begin(await newAccount(), { requests: chats(unique(), 1) });
+  await wake(id);
+  const size = await runInDurableObject(stubOf(id), (_, { storage }) => new BatchStore(storage).size);
+  expect(size).toBeGreaterThan(4_000);
+});
+
 test("chats of batches leave half of what an account may have open to others, like tasks", async () => {
   const account = await newAccount();
   const wallet = env.WALLETS.getByName(account.id);

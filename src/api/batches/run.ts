@@ -1,6 +1,6 @@
 /** The run of a batch: begins lines while there is room, money and balance for them, and notes how they end. */
 
-import { ApiError } from "../../base/errors.ts";
+import { ApiError, invalid } from "../../base/errors.ts";
 import { inLanes, lanes } from "../../base/concurrency.ts";
 import { isChatId, newChatId, toObjectId, toTaskId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
@@ -22,6 +22,8 @@ const maxWaitMs = 24 * 3_600_000;
 /** A line that is open for so long is asked about. */
 const askAfterMs = 900_000;
 export const retryMs = { balance: 15_000, open_tasks: 3_000, fault: 5_000 };
+/** Of the results, beyond which no chat begins. Those of other lines are small. */
+const maxMiB = 2048;
 /** How often an alarm that waits for chats looks whether the next one is due. */
 const lookMs = 1_000;
 /** How often the making of a task may be refused as unavailable before another id is chosen, because the wallet has closed this one. */
@@ -284,6 +286,9 @@ export class BatchRun {
       this.#isAsked = true;
       return false;
     }
+    // The object's storage has an end at 10 GB, and its results are read and hashed in one invocation.
+    if ("chat" in checked && this.#store.size > maxMiB * 2 ** 20)
+      return this.#refuse(lines, n, toLineError(invalid("results", "image_too_large", { maximum: maxMiB }), terms));
     if (!lines.fits(price, terms.maxCost)) {
       // An open task may return some of its price.
       if (lines.open.size > 0) return false;

@@ -144,6 +144,11 @@ export class BatchStore {
     return this.#batch;
   }
 
+  /** Bytes of everything that is stored. */
+  get size(): number {
+    return this.#storage.sql.databaseSize;
+  }
+
   write(batch: Batch): void {
     this.#storage.kv.put("batch", batch);
     this.#batch = batch;
