@@ -22,7 +22,7 @@ interface Urls {
   result: string;
   cancel: string;
   /** True if the request was an own input, whose result may have any shape. */
-  own?: true;
+  own?: boolean;
   /** True if its safety checker is off: nothing is blackened. */
   unchecked?: boolean;
 }
