@@ -134,6 +134,7 @@ function unsupportedField(request: GenerationRequest): string | undefined {
   if (!Number.isInteger(duration) || duration < 3 || duration > maxSeconds(model)) return "duration";
   if (resolution !== undefined && !["720p", "1080p"].includes(resolution)) return "metadata.resolution";
   if (last !== undefined || (first !== undefined && references.length > 0)) return "images";
+  if (request.promptOptimizer) return "metadata.prompt_optimizer";
   return watermark ? "metadata.watermark" : undefined;
 }
 

@@ -171,6 +171,7 @@ test("fields that Omni cannot honour are refused by name, and nothing is reserve
     ["vidA-2", { metadata: { watermark: true } }, "metadata.watermark"],
     ["vidC-1-0-pro-fast", { duration: 2 }, "duration"],
     ["vidC-1-0-pro-fast", { metadata: { resolution: "480p" } }, "metadata.resolution"],
+    ["vidD-02", { metadata: { resolution: "1080p", prompt_optimizer: true } }, "metadata.prompt_optimizer"],
     ["vidC-1-0-pro-fast", { image_with_roles: [{ url, role: "last_frame" }] }, "image_with_roles"],
   ] as const) {
     const answer = await submitTo(to(name, id), videos, { model: name, prompt: "x", ...body });
