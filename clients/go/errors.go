@@ -103,12 +103,12 @@ func toError(status int, header http.Header, body []byte) *Error {
 	return result
 }
 
-// isPassing is true for faults that a repeat may not meet. Work that must not be done twice is repeated only if the gateway itself answered,
-// or was never reached: a page of the platform's does not say whether the work was done.
+// isPassing is true for faults that a repeat may not meet. Work that must not be done twice is repeated only if the gateway itself says
+// that it is busy, or was never reached: nothing else says that it was not done.
 func isPassing(err error, isOnce bool) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
-		return refused.Status == 408 || refused.Status == 429 || refused.Status >= 500 && (!isOnce || refused.Code != "")
+		return refused.Status == 408 || refused.Status == 429 || refused.Status >= 500 && (!isOnce || refused.Status == 503 && refused.Code != "")
 	}
 	var cut *ConnectionError
 	var network *net.OpError

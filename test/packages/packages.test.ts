@@ -247,7 +247,7 @@ test.concurrent("the provider for the AI SDK", async () => {
     video: { type: "video/mp4", bytes: true },
     refused: 400,
     failed: true,
-    asked: { lost: 1, cut: 1, html: 1, page: 1, foreign: 1 },
+    asked: { lost: 1, cut: 1, html: 1, page: 1, failed: 1, foreign: 1 },
     unreached: true,
     survived: Object.fromEntries(
       ["drop", "lost", "cut", "stall", "html", "page", "foreign", "delay"].map((name) => [name, ["image/png", 1]]),

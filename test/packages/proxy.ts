@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from "node:net";
 
 /** What happens to a request. `lost` and those after it reach the gateway: their work is done and the client does not hear of it. */
-const faults = ["drop", "lost", "cut", "stall", "empty", "html", "page", "foreign", "delay"] as const;
+const faults = ["drop", "lost", "cut", "stall", "empty", "html", "page", "failed", "foreign", "delay"] as const;
 type Fault = (typeof faults)[number];
 
 export interface Proxy {
@@ -85,6 +85,11 @@ function forward(gateway: string, asked: IncomingMessage, answer: ServerResponse
         if (length === 0) return void answer.end();
         // A stalled connection stays open until its client leaves.
         answer.write(body.subarray(0, Math.ceil(length / 2)), () => fault === "cut" && setTimeout(() => answer.destroy(), 50));
+        return;
+      }
+      if (fault === "failed") {
+        answer.writeHead(500, { "content-type": "application/json" });
+        answer.end(JSON.stringify({ error: { code: "internal_error", message: "Internal error.", type: "server_error" } }));
         return;
       }
       const isPage = fault === "html" || fault === "page";

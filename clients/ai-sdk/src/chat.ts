@@ -8,8 +8,8 @@ const unsent = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNE
 const note = "the chat may be done and paid for";
 
 /**
- * `fetch` whose faults the SDK repeats only if no connection was made or the gateway itself answered. A connection that was lost, and a page of
- * the platform's, do not say whether the work was done.
+ * `fetch` whose faults the SDK repeats only if no connection was made or the gateway itself says that it is busy. Nothing else says that the work
+ * was not done.
  */
 export function fetchOnce(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
@@ -24,7 +24,7 @@ export function fetchOnce(fetch: typeof globalThis.fetch): typeof globalThis.fet
     });
     if (response.status < 500) return new Response(response.body && mapErrors(response.body, toLost), response);
     const responseBody = await response.text();
-    if (isGateways(responseBody)) return new Response(responseBody, response);
+    if (response.status === 503 && isGateways(responseBody)) return new Response(responseBody, response);
     const { status: statusCode, headers } = response;
     throw new APICallError({
       message: `HTTP ${statusCode}: ${note}.`,

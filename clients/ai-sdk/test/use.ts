@@ -72,7 +72,7 @@ for (const name of ["drop", "lost", "cut", "stall", "html", "page", "foreign", "
 }
 // A chat that may be paid for is not made again.
 const asked: Record<string, number> = {};
-for (const name of ["lost", "cut", "html", "page", "foreign"]) {
+for (const name of ["lost", "cut", "html", "page", "failed", "foreign"]) {
   await fault(name, 1);
   await generateText({ model: proxied("textA-1"), prompt: "Name a lighthouse." }).catch(() => undefined);
   asked[name] = (await log()).length;

@@ -291,7 +291,7 @@ func main() {
 		log.Panic(keyed)
 	}
 	// A chat whose connection was lost, or that a page of the platform's answers, may have been paid for.
-	for _, name := range []string{"lost", "html"} {
+	for _, name := range []string{"lost", "html", "failed"} {
 		for _, ask := range []func() error{
 			func() error { _, err := proxied.Chat(ctx, question); return err },
 			func() error { return proxied.Do(ctx, "POST", "/v1/chat/completions", question, nil) },

@@ -256,7 +256,7 @@ def once(direct: Gateway, proxied: Gateway) -> None:
     """What has no key of its own is done once too, and a name never leads to another path."""
     chat: Any = {"model": "textA-1-mini", "messages": [{"role": "user", "content": "Hello"}]}
     # A chat whose connection was lost, or that a page of the platform's answers, may have been paid for.
-    for name in ("lost", "html"):
+    for name in ("lost", "html", "failed"):
         for ask in (
             partial(proxied.chat.completions.create, chat),
             partial(proxied.request, "POST", "/v1/chat/completions", body=chat),

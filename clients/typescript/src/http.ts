@@ -152,15 +152,15 @@ function limited(body: ReadableStream<Uint8Array<ArrayBuffer>>, limit: Limit): R
 }
 
 /**
- * True for faults that a repeat may not meet. Chats, payments, rotations and an operator's changes have no key: without an answer of the
- * gateway itself they may be done, and are not done twice.
+ * True for faults that a repeat may not meet. Chats, payments, rotations and an operator's changes have no key: unless the gateway itself
+ * says that it is busy, they may be done, and are not done twice.
  */
 function isPassing(error: unknown, call: string): unknown {
   // The fault of a connection has no status, a page of the platform's has no code.
   const { status = 500, code } = error as Partial<APIError>;
   return (
     error instanceof GatewayError &&
-    (status < 500 ? status === 408 || status === 429 : code || !/^P.*\/(chat|pay|adm|webhook_)/i.test(call))
+    (status < 500 ? status === 408 || status === 429 : (status === 503 && code) || !/^P.*\/(chat|pay|adm|webhook_)/i.test(call))
   );
 }
 

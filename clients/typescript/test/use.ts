@@ -188,9 +188,9 @@ const isSame = Buffer.compare(await several[1]!.bytes(), pngs[1]!) === 0 && seve
 await fault("cut", 1);
 const cutChat = await caught(proxied.chat.completions.create({ model: "textA-1-mini", messages: [{ role: "user", content: "Hello" }] }));
 const chats = (await log()).length;
-// A chat whose connection was lost, or that a page of the platform's answers, may have been paid for.
+// A chat whose connection was lost, or that a page of the platform's or a fault of the gateway answers, may have been paid for.
 const greeting = { model: "textA-1-mini", messages: [{ role: "user" as const, content: "Hello" }] };
-for (const name of ["lost", "html"])
+for (const name of ["lost", "html", "failed"])
   for (const ask of [
     () => proxied.chat.completions.create(greeting),
     () => proxied.request("POST", "/v1/chat/completions", { body: greeting }),

@@ -142,7 +142,8 @@ export function toChatError(error: unknown, requestId: string, given: string[]):
       });
   }
   alert("request", { request: requestId, outcome: "internal_error" }, error);
-  return new ApiError("internal_error", { cause: error });
+  // The upstream may have made an answer, which is charged. OpenAI's clients would ask for another one.
+  return new ApiError("internal_error", { headers: { "x-should-retry": "false" }, cause: error });
 }
 
 /** The field that the upstream names, if the caller's body has it, with the reason in our own words. */

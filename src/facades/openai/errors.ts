@@ -105,7 +105,7 @@ export function toError(
 }
 
 /** Headers of an error answer that clients use. */
-const kept = /^(?:retry-after|www-authenticate|allow|content-range|content-language|vary|x-ratelimit-.*)$/;
+const kept = /^(?:retry-after|www-authenticate|allow|content-range|content-language|vary|x-should-retry|x-ratelimit-.*)$/;
 
 /** Converts an error answer of the gateway to OpenAI's format. */
 export async function toOpenAiError(response: Response): Promise<OpenAiError> {

@@ -58,8 +58,8 @@ def pause_before_repeat(error: Exception, attempt: int, max_retries: int, can_be
     if isinstance(error, APIError):
         if error.status not in (408, 429) and error.status < 500:
             return None
-        # A page of the platform's does not say whether the work was done.
-        if error.status >= 500 and error.code is None and not can_be_twice:
+        # Only a gateway that is busy says that the work was not done.
+        if error.status >= 500 and not can_be_twice and (error.status != 503 or error.code is None):
             return None
         retry_after = error.retry_after
     elif not isinstance(error, APIConnectionError):
