@@ -16,7 +16,7 @@ import {
 import { alert } from "../base/log.ts";
 import { accountOf, readPurpose } from "./purpose.ts";
 import { disputeState, refundState, settleDispute, settlePaid, settleRefund } from "./settle.ts";
-import { type Desk, isMissing } from "./stripe.ts";
+import { type Desk, orMissing } from "./stripe.ts";
 
 const dayMs = 86_400_000;
 /** How far back a look goes: longer than a bank takes for a delayed payment. */
@@ -138,11 +138,7 @@ const readers: Record<Stage, Reader> = {
 /** Deletes the customers of erased accounts at Stripe, which keeps their payments as the law asks. */
 export async function deleteErased({ db, stripe }: Pick<Desk, "db" | "stripe">): Promise<void> {
   for (const { accountId, customerId } of await listErasedCustomers(db, 20)) {
-    try {
-      await stripe.customers.del(customerId);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
+    await stripe.customers.del(customerId).catch(orMissing);
     await deleteCustomer(db, accountId);
   }
 }

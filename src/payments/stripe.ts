@@ -32,6 +32,11 @@ export const idOf = (value: string | { id: string } | null | undefined): string 
 /** True if Stripe does not know an object that the request named, such as one that was deleted, or made with the key of the test mode. */
 export const isMissing = (error: unknown): boolean => (error as { code?: string }).code === "resource_missing";
 
+/** Rethrows an error, unless Stripe does not know an object: then there is no answer. */
+export function orMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+
 /** The charge of a payment intent, as Stripe has it now; undefined before there is one. */
 export async function findCharge(stripe: Stripe, intentId: string, options?: Stripe.RequestOptions): Promise<Stripe.Charge | undefined> {
   const { latest_charge: charge } = await stripe.paymentIntents.retrieve(intentId, { expand: ["latest_charge"] }, options);

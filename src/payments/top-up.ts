@@ -29,7 +29,7 @@ import type { TopUpAnswer, TopUpOrder } from "../rpc/payments.ts";
 import { customerOf, returnTo, withCustomer } from "./checkout.ts";
 import { accountOf, type Purpose, readPurpose, toMetadata } from "./purpose.ts";
 import { settlePaid } from "./settle.ts";
-import { type Desk, idOf, isMissing } from "./stripe.ts";
+import { type Desk, idOf, orMissing } from "./stripe.ts";
 import { readTariff, takesPayments, type Tariff, toMoney } from "./units.ts";
 
 const hourMs = 3_600_000;
@@ -136,16 +136,14 @@ async function charge(desk: Desk, payment: Payment): Promise<void> {
   await writeChanges(desk.db, setFailed(desk.db, payment, Date.now()));
 }
 
-/** The payment intent; undefined if Stripe refused to make it, "lost" if the payment is given up for others that a restored database lost. */
+/** The payment intent; undefined if Stripe refused to make it or does not know it, "lost" if the payment is given up for others that a restored database lost. */
 async function findOrMake(desk: Desk, payment: Payment): Promise<Stripe.PaymentIntent | "lost" | undefined> {
   const { db, stripe } = desk;
   const { id, accountId, money, amount, currency, methodId, intentId, createdAt } = payment;
-  if (intentId !== null) return stripe.paymentIntents.retrieve(intentId);
+  if (intentId !== null) return stripe.paymentIntents.retrieve(intentId).catch(orMissing);
   const customer = await findCustomer(db, accountId);
   if (customer === undefined || methodId === null) return undefined;
-  const made = await listAutomatic(stripe, customer, Math.min(createdAt - hourMs, monthStart(createdAt))).catch((error: unknown) => {
-    if (!isMissing(error)) throw error;
-  });
+  const made = await listAutomatic(stripe, customer, Math.min(createdAt - hourMs, monthStart(createdAt))).catch(orMissing);
   if (!made) return undefined; // the stored card is gone with the customer
   const own = made.find(({ purpose }) => purpose.paymentId === id);
   if (own) return own.intent;

@@ -140,6 +140,16 @@ test("a card whose customer Stripe does not know is as one that is declined, and
   expect([await quota(account), charges(shop)]).toEqual([14, 1]);
 });
 
+test("a payment that Stripe does not know any more has failed, and keeps no other waiting", async () => {
+  const shop = new Shop();
+  const account = await newAccount(4);
+  await shop.topUp(account, undefined, "slow");
+  await runs(shop, 1);
+  shop.stripe.intents.clear(); // made with the key of the test mode
+  await runs(shop, 1);
+  expect([await quota(account), charges(shop), await state(account)]).toMatchObject([4, 1, { pausedFor: "declined" }]);
+});
+
 test("e-mail that fails is tried again for a day", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const shop = new Shop();
