@@ -15,10 +15,12 @@ export type ReserveAnswer =
   | { answer: "budget"; until: number };
 
 export interface ReserveRules {
-  /** The maximum number of the account's open tasks; for a chat, which only a batch limits, that of its tasks and chats. */
+  /** The maximum number of the account's open tasks; chats do not count. */
   maxOpenTasks?: number;
   /** The same for the key, if its scope limits it. */
   maxKeyTasks?: number;
+  /** The maximum number of the account's open tasks and chats together. */
+  maxOpen?: number;
   /** When the hold is released automatically, in milliseconds: for chats, which have no object of their own. */
   deadline?: number;
 }
@@ -135,8 +137,9 @@ export function refusal(
   now: number,
 ): ReserveAnswer | undefined {
   const [key, ofKey] = [findRow(state, keyId), book.sums(keyId)];
-  const open = kind === "chat" ? book.openSize : book.sums().tasks;
-  if (open >= (rules.maxOpenTasks ?? Infinity) || ofKey.tasks >= (rules.maxKeyTasks ?? Infinity)) return { answer: "too_many" };
+  if (kind !== "chat" && (book.sums().tasks >= (rules.maxOpenTasks ?? Infinity) || ofKey.tasks >= (rules.maxKeyTasks ?? Infinity)))
+    return { answer: "too_many" };
+  if (book.openSize >= (rules.maxOpen ?? Infinity)) return { answer: "too_many" };
   if (key.quota !== null && key.quota - key.used - ofKey.held - ofKey.owed < amount) return { answer: "insufficient" };
   for (const id of budgetOwners(state, keyId)) {
     const { budget } = findRow(state, id);

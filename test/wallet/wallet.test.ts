@@ -159,6 +159,18 @@ test("too many open tasks are refused, of the account and of a key; chats do not
   expect(await wallet.reserve(newCharge(account), 1, rules)).toEqual({ answer: "reserved" });
 });
 
+test("a hold may be limited by all that is open, tasks and chats together", async () => {
+  const account = await newAccount();
+  const wallet = openWallet(account);
+  const chat = newCharge(account, "chat");
+  for (const charge of [newCharge(account), chat]) expect(await wallet.reserve(charge, 1, {})).toEqual({ answer: "reserved" });
+  expect(await wallet.reserve(newCharge(account, "chat"), 1, { maxOpen: 2 })).toEqual({ answer: "too_many" });
+  // A repeat is the same hold.
+  expect(await wallet.reserve(chat, 1, { maxOpen: 2 })).toEqual({ answer: "reserved" });
+  await wallet.settle(chat, 0, "cancelled");
+  expect(await wallet.reserve(newCharge(account, "chat"), 1, { maxOpen: 2 })).toEqual({ answer: "reserved" });
+});
+
 test("a chat's hold is released after its deadline", async () => {
   const account = await newAccount(1);
   const chat = newCharge(account, "chat");

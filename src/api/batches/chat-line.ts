@@ -35,4 +35,4 @@ export const toCharge = ({ accountId, keyId }: BatchTerms, taskId: string, { mod
 
 /** Holds the price. If it throws, the hold may exist. */
 export const reserveChat = async (env: Env, charge: Charge, held: number): Promise<ReserveAnswer> =>
-  env.WALLETS.getByName(charge.accountId).reserve(charge, held, { deadline: chatHoldEnds(), maxOpenTasks: maxBatchTasks(env) });
+  env.WALLETS.getByName(charge.accountId).reserve(charge, held, { deadline: chatHoldEnds(), maxOpen: maxBatchTasks(env) });
