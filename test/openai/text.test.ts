@@ -35,6 +35,19 @@ test("a chat's answer has the requested model name, whole and streamed", async (
   expect(refused.body.error.message).toContain("値が最大 100,000 個");
 });
 
+test("a chat and a response of more than 10 MiB are 413 at once, not 503 after a wait", async () => {
+  const { key } = await newAccount();
+  for (const [path, body] of [
+    [`${v1}/chat/completions`, { model: "gpt-4.1-mini", messages: [{ role: "user", content: "Hi" }] }],
+    [responses, { model: "gpt-4.1-mini", input: "Hi" }],
+  ] as const) {
+    const sized = (bytes: number) => JSON.stringify(body).padEnd(bytes);
+    expect((await call(path, { key, body: sized(10 * 1024 * 1024) })).status).toBe(200);
+    const { status, body: refused } = await call(path, { key, body: sized(10 * 1024 * 1024 + 1) });
+    expect([status, refused.error.code]).toEqual([413, "body_too_large"]);
+  }
+});
+
 test("the request log contains the caller's own request, with its path and id, and not the requests that it causes", async () => {
   const account = await newAccount();
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });

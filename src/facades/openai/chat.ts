@@ -4,7 +4,7 @@ import type { AppContext } from "./context.ts";
 import { resolveModel } from "./aliases.ts";
 import { toError } from "./errors.ts";
 import { isStream, translateEvents } from "./events.ts";
-import { type Fields, maxChatBytes, readFields } from "./form.ts";
+import { type Fields, maxChatBytes, readFields, requireJson } from "./form.ts";
 import { withDryRun } from "./submission.ts";
 import { isLarge, maxBodyBytes, sendInTurn, toPieces } from "./turns.ts";
 
@@ -28,6 +28,8 @@ export async function sendChat<T>(
   convert: (fields: Fields) => Converted<T> | Promise<Converted<T>>,
 ): Promise<{ answer: Response; kept: T }> {
   const path = withDryRun(c, "/v1/chat/completions");
+  // Before it waits for memory, of which it would never get enough.
+  requireJson(c, maxChatBytes);
   let kept!: T;
   const read = async () => {
     const converted = await convert(await readFields(c, maxChatBytes));
