@@ -46,6 +46,28 @@ test("a client whose large body is refused gets the refusal, whether or not a pa
   });
 });
 
+test("a client whose file is refused gets the refusal, on the gateway's path and on OpenAI's", async () => {
+  const key = `Bearer ${await newKey("refused-files", 1)}`;
+  const image = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(20 * MiB)]);
+  const part = (name: string) => Buffer.from(`--b\r\ncontent-disposition: form-data; name="${name}"; filename="a"\r\n\r\n`);
+  const form = (name: string, file: Buffer) => Buffer.concat([part(name), file, Buffer.from("\r\n--b--\r\n")]);
+  const multipart = "multipart/form-data; boundary=b";
+  const rows: [type: string, body: Buffer, status: number][] = [
+    ["image/png", image, 400],
+    [multipart, form("file", image), 400],
+    [multipart, form("other", image), 400],
+    ["image/png", Buffer.alloc(20 * MiB), 400],
+    ["video/mp4", Buffer.concat([Buffer.from("\0\0\0\x18ftypmp42"), Buffer.alloc(101 * MiB)]), 413],
+  ];
+  for (const path of ["/v1/files", "/openai/v1/files"])
+    for (const [type, body, status] of rows)
+      for (let times = 0; times < 2; times++) {
+        const answer = await send(path, { authorization: key, "content-type": type }, body);
+        expect({ path, type, bytes: body.length, status: answer.status }).toEqual({ path, type, bytes: body.length, status });
+        expect(JSON.parse(answer.body)).toMatchObject({ error: { message: expect.any(String) as string } });
+      }
+});
+
 test("a client that waits for the answer before it sends its body gets the refusal", async () => {
   const headers = { authorization: `Bearer ${await newKey("waits", 1)}`, "content-type": "application/json" };
   const answer = await new Promise<number | undefined>((resolve, reject) => {

@@ -14,7 +14,7 @@ import { alert } from "../../base/log.ts";
 import { retry } from "../../base/retry.ts";
 import { NetError } from "../../net/net-error.ts";
 import { arrive, toOwner } from "../request/arrival.ts";
-import { requireUncompressed } from "../request/body.ts";
+import { discard, requireUncompressed } from "../request/body.ts";
 import type { AppContext } from "../request/context.ts";
 import { type FormFields, readForm } from "./form.ts";
 
@@ -80,6 +80,9 @@ export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Pr
       await remove(env.ASSETS, [object]);
       throw error;
     }
+  } catch (error) {
+    await discard(c, () => arrival.read());
+    throw error;
   } finally {
     arrival.end();
   }
