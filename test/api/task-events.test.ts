@@ -132,6 +132,23 @@ test("without changes a comment is sent every 15 seconds, and the object is poll
   expect(waits.slice(0, 60).every((ms) => ms === 1_000) && waits.slice(61).every((ms) => ms === 2_000)).toBe(true);
 });
 
+test("a comment is sent every 15 seconds also while the progress changes", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: Array.from({ length: 40 }, (_, at) => ({ progress: at + 1 })) });
+  const id = await submit(account, images, image(prompt));
+  await deliver(id);
+  whileWaiting(Array.from({ length: 40 }, () => () => pass(id, 1)));
+  const began = Date.now();
+  let changedAt = began;
+  for await (const { comment, event } of read(await open(account, id))) {
+    if (comment !== undefined) break;
+    if (event) changedAt = Date.now();
+  }
+  expect(Date.now() - began).toBeLessThan(30_000);
+  expect(Date.now() - changedAt).toBeLessThan(10_000);
+});
+
 test("a stream ends after fifteen minutes, within the subrequests of one invocation; a client that reconnects misses nothing", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image());

@@ -49,7 +49,7 @@ function stream(c: AppContext, taskId: string, { first, seen, wait }: Begin): Re
   const began = Date.now();
   let state: State | undefined = first;
   let sent = seen;
-  let sentAt = began;
+  let commentedAt = began;
   const reader = new AbortController();
   // The client's reconnection delay in milliseconds.
   let text = "retry: 3000\n\n";
@@ -60,11 +60,14 @@ function stream(c: AppContext, taskId: string, { first, seen, wait }: Begin): Re
           if (state && state.version !== sent) {
             text += `event: task\nid: ${state.version}\ndata: ${state.data}\n\n`;
             sent = state.version;
-          } else if (Date.now() - sentAt >= commentMs) text += ": still here\n\n";
+          }
+          if (Date.now() - commentedAt >= commentMs) {
+            text += ": still here\n\n";
+            commentedAt = Date.now();
+          }
           if (text) {
             controller.enqueue(encoder.encode(text));
             text = "";
-            sentAt = Date.now();
             if (state && !state.isFinal) return;
           }
           const age = Date.now() - began;
