@@ -108,6 +108,14 @@ test("forged, old and missing signatures are 400 and change nothing; a rotated s
     expect(answer).toMatchObject({ status: 400, body: { error: { code: "invalid_request", param: "stripe-signature" } } });
   expect([await quota(account), await handled()]).toEqual([1, before]);
 
+  const live = new Shop({
+    STRIPE_SECRET_KEY: "rk_live_key",
+    STRIPE_WEBHOOK_SECRET: "whsec_new",
+    STRIPE_WEBHOOK_SECRET_OLD: "whsec_test_secret",
+  });
+  expect((await live.post(body, signature)).status).toBe(400); // paid in the test mode
+  expect(await quota(account)).toBe(1);
+
   const renewed = new Shop({ STRIPE_WEBHOOK_SECRET: "whsec_new", STRIPE_WEBHOOK_SECRET_OLD: "whsec_test_secret" });
   expect((await renewed.post(body, signature)).status).toBe(200);
   expect(await quota(account)).toBe(11);

@@ -395,6 +395,7 @@ test("a card that someone else's customer stored is not used, and an older event
   const forged = { id: "seti_x", customer: "cus_other", payment_method: "pm_other", metadata: { gateway_account: account.id } };
   const event = (created: number, object: object) => ({
     id: `evt_${created}`,
+    livemode: false,
     type: "setup_intent.succeeded",
     data: { object: { created, ...object } as never },
   });
