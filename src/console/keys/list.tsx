@@ -107,7 +107,6 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
         { name: t("prefix"), isExtra: true },
         { name: t("quota"), isNumber: true },
         { name: t("used"), isNumber: true },
-        { name: "", isExtra: true },
         { name: t("budget"), isExtra: true },
         { name: t("last_spent"), isExtra: true },
         { name: t("expires"), isExtra: true },
@@ -130,8 +129,6 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
           </td>
           <td class="num">
             <Money millionths={key.used} />
-          </td>
-          <td class="hide-s">
             <Used {...key} />
           </td>
           <td class="hide-s wrap">{key.budget ? budgetLeft(c, key.budget) : "–"}</td>
