@@ -18,7 +18,7 @@ export const balanceUnit = (env: Env) => readWord("BALANCE_UNIT", env.BALANCE_UN
 /** The maximum number of an account's open tasks. */
 export const maxOpenTasks = (env: Env) => readNumber("MAX_OPEN_TASKS", env.MAX_OPEN_TASKS, 500);
 
-/** How many may be open of an account's tasks before its batches begin no more, and of its tasks and chats before they begin no chat: batches leave the other half to everything else. */
+/** The maximum number of an account's open tasks when a batch begins another one, and of its tasks and chats when it begins a chat: the other half is left to other requests. */
 export const maxBatchTasks = (env: Env) => Math.max(1, Math.floor(maxOpenTasks(env) / 2));
 
 /** The maximum sum of the bytes of an account's files; 5 GiB by default. */

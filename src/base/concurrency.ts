@@ -27,7 +27,7 @@ export interface SemaphoreOptions {
   maxOfOne?: number;
   /** True if an owner without a permit may take a larger one: for work of which one may need everything, and which is brief. */
   allowsLarger?: boolean;
-  /** Maximum requests of one owner that wait; 1 by default, because a waiting HTTP request keeps its connection. Work that asks for a longer wait has none. */
+  /** Maximum requests of one owner that wait; 1 by default, because a waiting HTTP request keeps its connection. Work that may wait for longer than `maxWaitMs` does not count. */
   maxWaiting?: number;
   /** Work that the platform cancels does not return its permit: the permit expires after this time. */
   maxHoldMs: number;

@@ -95,8 +95,8 @@ export async function nextLow(db: D1Database, now: number, limit: number): Promi
 
 /**
  * Begins an automatic payment of the money that was agreed to, which adds what it buys by today's `tariff`. undefined if one is under way or
- * was made since the balance was read (`readAt`), if the month's ceiling does not allow it, if it was agreed to in another currency or is more than may be paid
- * by now, or if top-up is off or paused: whatever runs in parallel, at most one begins.
+ * was made since the balance was read (`readAt`), if the month's ceiling does not allow it, if the tariff has another currency or a lower
+ * maximum by now, or if top-up is off or paused: whatever runs in parallel, at most one begins.
  */
 export async function beginTopUp(
   db: D1Database,

@@ -10,7 +10,7 @@ import { storeMethod } from "./top-up.ts";
 /** Seconds that a signature may be old. Stripe signs each attempt anew. */
 const toleranceS = 300;
 
-/** The event of a body as it was sent; undefined if no secret has signed it within the last minutes, or if it is of the mode that the key is not of. */
+/** The event of a body as it was sent; undefined if no secret has signed it within the last minutes, or if it is of Stripe's test mode and the key of the live one, or the other way round. */
 export async function readEvent(
   stripe: Stripe,
   { STRIPE_SECRET_KEY: key = "", STRIPE_WEBHOOK_SECRET: secret, STRIPE_WEBHOOK_SECRET_OLD: old }: PaymentsBindings,

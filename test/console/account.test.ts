@@ -216,7 +216,7 @@ test("a new password is told to the user's address, a new address to the one bef
   const { emails, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
-  // Not to an address that nobody has verified.
+  // An address that was never verified gets no e-mail.
   const form = { old: password, new: "another horse battery" };
   await browser.ask("/console/account/password", form);
   await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });

@@ -69,7 +69,7 @@ test("a top-up after a change of the price takes the same money, and adds what i
   await setQuota(account, 4);
   await runs(shop, 1);
   expect([await quota(account), charges(shop), (await state(account))!.taken]).toEqual([14, 2, 2000]);
-  // Nothing is taken in a currency in which nobody agreed to it, nor more than can be credited.
+  // A top-up that was agreed to in another currency takes nothing, nor does one that is too large to be credited.
   await setQuota(account, 4);
   for (const changed of [{ BALANCE_UNIT: "CNY" }, { BALANCE_UNIT: "TOKENS", TOKENS_PER_USD: "999999999" }]) {
     Object.assign(vars, changed);

@@ -22,7 +22,7 @@ const maxWaitMs = 24 * 3_600_000;
 /** A line that is open for so long is asked about. */
 const askAfterMs = 900_000;
 export const retryMs = { balance: 15_000, open_tasks: 3_000, fault: 5_000 };
-/** Of the results, beyond which no chat begins. Those of other lines are small. */
+/** The size of the results from which no chat begins. The results of other lines are small. */
 const maxMiB = 2048;
 /** How often an alarm that waits for chats looks whether the next one is due. */
 const lookMs = 1_000;

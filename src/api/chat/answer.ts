@@ -143,7 +143,7 @@ export class ChatMeter {
     this.#bytes += bytes;
   }
 
-  /** Reports without tokens are placeholders, and counts that no chat can have are none. Some makers exclude reasoning from `completion_tokens`, but not from the total. */
+  /** A report without tokens is a placeholder, and a count that no chat can have is ignored. Some makers exclude reasoning from `completion_tokens`, but not from the total. */
   #report(usage: Fields): void {
     const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total, prompt_tokens_details: details } = usage;
     const isCount = (value: unknown): value is number => typeof value === "number" && value >= 0 && value < 1e12;

@@ -4,19 +4,16 @@ import * as z from "zod/mini";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { isAmount } from "../../catalog/millionths.ts";
 import { once } from "../../base/once.ts";
+import { printable } from "../../base/printable.ts";
 import { forCatalog } from "./for-catalog.ts";
 import { schemaMakers, taskKinds } from "./words.ts";
 
-/**
- * Printable text: no control, format or unassigned characters, no lone surrogates, no line ends. The joiners of words and emoji are part of
- * what they follow. Not a literal, which the parser would check at each start.
- */
-const printable = once(() => new RegExp(String.raw`^(?:[^\p{C}\p{Zl}\p{Zp}]|(?!^)[\u200c\u200d]){1,128}$`, "u"));
+const printableReference = once(() => printable(128));
 
 /** The caller's own name for a submission. */
 export const referenceField = () =>
   z.string().check(
-    z.refine((text) => printable().test(text), { params: { rule: "bad_reference" } }),
+    z.refine((text) => printableReference().test(text), { params: { rule: "bad_reference" } }),
     z.meta({ minLength: 1, maxLength: 128 }),
   );
 

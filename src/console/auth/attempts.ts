@@ -21,8 +21,8 @@ export class Attempts {
   }
 
   /**
-   * Counts a guess at the password of this address; false if it is one too many. A browser in which this user has signed in has a counter of
-   * its own, so that nobody who guesses elsewhere locks the user out of it (OWASP, "device cookies").
+   * Counts a guess at the password of this address; false if it is one too many. A browser in which this user has signed in has its own
+   * counter: guesses from elsewhere do not lock the user out there (OWASP, "device cookies").
    */
   async countGuess(email: string, browser: string | undefined): Promise<boolean> {
     return (await this.consume(`guess ${browser === undefined ? "" : `${browser} `}${email}`, guesses)).allowed;

@@ -12,7 +12,7 @@ import { type Learned, usesProvider } from "./oidc.ts";
 /** A success here does not count against the limit of attempts. */
 const forgiven = new Set(["/sign-in/email", "/passkey/verify-authentication"]);
 
-/** What a success here changes, which is told to the user's address. A reset does so in better-auth's own hook. */
+/** The calls after whose success the user gets an e-mail, and about what. After a reset better-auth's own hook sends it. */
 const changing: Record<string, Notice | undefined> = {
   "/change-password": "password",
   "/passkey/verify-registration": "passkey",

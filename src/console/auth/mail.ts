@@ -13,7 +13,7 @@ interface Addressee {
   emailVerified: boolean;
 }
 
-/** What a user is told of, in case it was someone else: a new password, a new passkey, another address. */
+/** What a user gets an e-mail about, because someone else may have done it. */
 export type Notice = "password" | "passkey" | "address";
 
 /** The functions that send e-mail; undefined if e-mail cannot be sent. */

@@ -1,5 +1,6 @@
 /** `videos/characters`: creates a character from an uploaded video, retrieves it, and adds characters to the prompts of videos. */
 
+import { printable } from "../../base/printable.ts";
 import type { AppContext } from "./context.ts";
 import type { Character, Page } from "../client.ts";
 import { builtInCatalog } from "../../catalog/catalog.ts";
@@ -59,8 +60,7 @@ async function toSubmission(c: AppContext, fields: Fields, file: Uint8Array[]): 
   const { name, model: asked = defaultModel } = fields;
   if (name === undefined) throw refuseField(c, "name", "required");
   // The name is shown in forms and inserted into prompts, so it must be a single line of printable text.
-  if (typeof name !== "string" || !/^(?:[^\p{C}\p{Zl}\p{Zp}]|(?!^)[\u200c\u200d]){1,80}$/u.test(name) || name.trim() === "")
-    throw refuseField(c, "name", "bad_name");
+  if (typeof name !== "string" || !printable(80).test(name) || name.trim() === "") throw refuseField(c, "name", "bad_name");
   const bytes = file.reduce((sum, piece) => sum + piece.length, 0);
   const facts = await readVideoFacts((offset, length) => Promise.resolve(readRange(file, offset, length)), bytes);
   if (!facts || facts.seconds < 1) throw refuseField(c, "video", "bad_video");
