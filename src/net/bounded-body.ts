@@ -78,37 +78,6 @@ export async function readAll(source: ReadableStream<Uint8Array>, maxBytes: numb
   return new Uint8Array(await new Response(boundedBody(source, { maxBytes })).arrayBuffer());
 }
 
-/** What a body of a known length may take before its bytes have arrived. */
-const firstBytes = 64 * 1024;
-
-/**
- * Reads a body of a known length into memory, one byte more at most: a longer one takes memory as it arrives, not as it was declared.
- * `arrayBuffer()` costs 40 us more: it builds a function for its result, in memory that only a large garbage collection frees.
- */
-export async function readKnown(source: ReadableStream<Uint8Array>, length: number): Promise<Uint8Array> {
-  let reader: ReadableStreamBYOBReader;
-  try {
-    reader = source.getReader({ mode: "byob" });
-  } catch {
-    return new Uint8Array(await new Response(source).arrayBuffer()); // a stream that is created by code
-  }
-  let all: Uint8Array = new Uint8Array();
-  // With the byte that the body must not have: the read ends at the body's end.
-  for (let wanted = Math.min(length + 1, firstBytes); wanted > 0; wanted = Math.min(length + 1 - all.length, all.length)) {
-    const { value = new Uint8Array() } = await reader.readAtLeast(wanted, new Uint8Array(wanted));
-    all = all.length === 0 ? value : joined(all, value);
-    if (value.length < wanted) break;
-  }
-  return all;
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
-}
-
 interface Reader {
   read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: Uint8Array | undefined }>;
   cancel(reason: unknown): Promise<void>;

@@ -7,7 +7,7 @@ import { findOversized, toOversized } from "../../catalog/sizes.ts";
 import { ApiError } from "../../base/errors.ts";
 import { isLocal } from "../../config.ts";
 import { NetError } from "../../net/net-error.ts";
-import { readAll, readKnown } from "../../net/bounded-body.ts";
+import { readAll } from "../../net/bounded-body.ts";
 import { paceTimeMs, within } from "../../net/pace.ts";
 import { JsonBodyError } from "../../media/json-error.ts";
 import { parseJson } from "../../media/json-limits.ts";
@@ -71,7 +71,8 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   const header = c.req.header("content-length");
   const length = header === undefined ? undefined : Number(header);
   if (length !== undefined && length > maxBytes) throw new ApiError("body_too_large");
-  const bytes = length === undefined ? readAll(body, maxBytes) : readKnown(body, length);
+  // A declared length is kept by HTTP itself.
+  const bytes = length === undefined ? readAll(body, maxBytes) : c.req.raw.bytes();
   try {
     return await within(paceTimeMs(length ?? maxBytes), bytes);
   } catch (error) {

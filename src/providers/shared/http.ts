@@ -48,10 +48,10 @@ const answerMs = 30_000;
  * because another host must not get the key.
  */
 export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: RequestInit): Promise<Response> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), answerMs);
+  const late = init.signal ? null : new AbortController();
+  const timer = late && setTimeout(() => late.abort(), answerMs);
   try {
-    return await fetcher.fetch(url, { redirect: "manual", signal: late.signal, ...init });
+    return await fetcher.fetch(url, { redirect: "manual", ...(late && { signal: late.signal }), ...init });
   } catch (error) {
     throw new ProviderError("unreachable", "no answer", { cause: error });
   } finally {
