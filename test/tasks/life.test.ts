@@ -170,6 +170,19 @@ test("a message in the dead-letter queue ends its task, and the money is returne
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
+test("finished work is collected although the message of its collection is in the dead-letter queue", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, images, image(prompt));
+  await deliver(id);
+  await pass(id, 2); // the provider has generated it: it waits to be collected
+  await deliver(id, "gateway-dead");
+  await crash(openStub(id));
+  await deliver(id, "gateway-dead");
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+  expect((await upstreamCalls(prompt)).filter((name) => name === "start")).toHaveLength(1);
+});
+
 test("a late dead-letter message does not affect a task that has continued", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));

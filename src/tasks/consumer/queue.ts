@@ -61,7 +61,7 @@ async function deliver(message: Message<TaskMessage>, env: Env): Promise<void> {
   }
 }
 
-/** Fails the task of a message in the dead-letter queue, because no consumer will do the work. */
+/** Tells the task of a message in the dead-letter queue that no consumer will get it. */
 async function handleDeadLetter(message: Message<TaskMessage>, env: Env): Promise<void> {
   const { taskId } = message.body;
   try {

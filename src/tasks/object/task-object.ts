@@ -141,12 +141,17 @@ export class TaskObject extends DurableObject<Env> {
     return (await pollCalledBack(provider, canCollect, this.#record, this.env)) ? steps.claimStep(this.#record, this.env) : null;
   }
 
-  /** The task's message is in the dead-letter queue: no consumer will do the work, so the task fails and the price is released. */
+  /**
+   * The task's message is in the dead-letter queue. A start that no consumer could claim fails, and its price is released. What an upstream may
+   * have made is not lost: the alarm sends the message of a collection again, and runs a start itself.
+   */
   async failDeadLetter(): Promise<void> {
     const task = this.#record.task;
     if (!task || isFinal(task) || (task.step.do !== "start" && task.step.do !== "collect")) return;
+    const isUnmade = task.step.do === "start" && !task.isUnknown && !task.earlier;
     alert("dispatch", { ...logFields(task), outcome: "dead_letter" });
-    await apply(outcomes.failed(task, "provider_error", Date.now()), this.#record, this.env);
+    if (isUnmade) await apply(outcomes.failed(task, "provider_error", Date.now()), this.#record, this.env);
+    else await this.#record.rearm(task);
   }
 
   /** Leases the waiting call of the receiver to the consumer; null for a duplicate or late message. `mayBeDelivery`: the consumer can call about a delivery. */
