@@ -215,3 +215,23 @@ test("a crash of the object between any two steps with two working providers los
     expect((await record(id)).earlier).toBeUndefined();
   }
 });
+
+test.each([
+  ["cancels its work: free", 0, []],
+  ["cannot stop its work: the price", price, [409, 409, 409]],
+] as const)("CANCEL_CHARGE=full while the next route has not accepted: the first one %s", async (_, charged, cancels) => {
+  const { account, prompt, id } = await begin();
+  await script({ match: prompt, model: "first", polls: [...silent], cancels: [...cancels] });
+  for (let round = 0; round < 60 && (await record(id)).route === 0; round++) await pass(id, 2);
+  expect(await record(id)).toMatchObject({ route: 1, earlier: [{ route: 0 }] });
+  await runInDurableObject(openStub(id), (object) => {
+    const configured = object as unknown as { env: Env };
+    configured.env = { ...configured.env, CANCEL_CHARGE: "full" };
+  });
+  const { body } = await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  expect(body.data).toMatchObject({ status: "failed", cost: { reserved: price, charged, returned: price - charged } });
+  await pass(id, 1);
+  expect((await record(id)).earlier?.length ?? 0).toBe(cancels.length > 0 ? 1 : 0);
+  expect(await callsTo(prompt, "second")).toEqual([]);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: charged });
+});

@@ -80,14 +80,14 @@ export class TaskObject extends DurableObject<Env> {
 
   /** Cancels the task at its owner's request. null if the task does not exist, "final" if it had ended already. */
   async cancel(question: Question): Promise<Answer | "final" | null> {
-    for (;;) {
+    for (const stopped = new Set<string>(); ;) {
       const task = this.#ownedBy(question.accountId);
       if (!task) return null;
       if (isFinal(task)) return "final";
-      const { isCharged, isStopped } = await isChargedWhenCancelled(task, this.env);
+      const isCharged = await isChargedWhenCancelled(task, this.env, stopped);
       // Otherwise the work went on while the provider was asked: its new state decides.
       if (this.#record.task === task)
-        return this.#answer(question, await apply(outcomes.cancelled(task, isCharged, Date.now(), isStopped), this.#record, this.env));
+        return this.#answer(question, await apply(outcomes.cancelled(task, isCharged, Date.now(), stopped), this.#record, this.env));
     }
   }
 

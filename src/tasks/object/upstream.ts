@@ -29,26 +29,29 @@ export const poll = (task: Task, env: Env) =>
   withSpan("provider", toCallAttributes(task), async () => withTimeout(currentProvider(task, env).poll(task.operation!), timeoutMs));
 
 /**
- * Cancelling this task costs its price: the operator charges for work that a provider has accepted, and the provider cannot stop this
- * operation (any more), is switched off or does not answer. Cancels at the provider, because only its answer decides that.
+ * Cancelling this task costs its price: the operator charges for work that a provider has accepted, on this or an earlier route, and a provider
+ * cannot stop it (any more), is switched off or does not answer. Cancels at the providers, because only their answers decide that. Adds to
+ * `stopped` the operations that their makers do not make or bill.
  */
-export async function isChargedWhenCancelled(task: OpenTask, env: Env): Promise<Cancellation> {
-  if (!chargesCancelled(env) || task.operation === undefined) return { isCharged: false, isStopped: false };
-  if (task.step.do.startsWith("collect")) return { isCharged: true, isStopped: false };
+export async function isChargedWhenCancelled(task: OpenTask, env: Env, stopped: Set<Operation>): Promise<boolean> {
+  if (!chargesCancelled(env)) return false;
+  if (task.step.do.startsWith("collect")) return true;
+  const works = [task, ...(task.earlier ?? []).map(({ route, operation }) => ({ ...task, route, operation }))];
+  return (await Promise.all(works.map((work) => isMadeAnyway(work, env, stopped)))).includes(true);
+}
+
+async function isMadeAnyway(task: OpenTask, env: Env, stopped: Set<Operation>): Promise<boolean> {
+  const { operation } = task;
+  if (operation === undefined || stopped.has(operation)) return false;
   // Polled first: some makers delete work that has ended by the same call that cancels, and failed work costs nothing.
   const status = await poll(task, env).then(
     (answer) => answer.status,
     () => "unknown",
   );
-  const isCharged = status === "succeeded" || (status !== "failed" && !(await cancelUpstream(task, env)));
+  if (status === "succeeded" || (status !== "failed" && !(await cancelUpstream(task, env)))) return true;
   // A failure that its maker bills is not known here: the operation counts as not stopped.
-  return { isCharged, isStopped: !isCharged && (status !== "failed" || !currentRoute(task).bills_failures) };
-}
-
-/** Whether cancelling costs the task's price, and whether the provider makes and bills nothing. */
-interface Cancellation {
-  isCharged: boolean;
-  isStopped: boolean;
+  if (status !== "failed" || !currentRoute(task).bills_failures) stopped.add(operation);
+  return false;
 }
 
 /** Best effort: the caller's charge is decided, this only reduces the operator's bill. Returns true if the provider stopped the work. */

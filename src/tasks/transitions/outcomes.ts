@@ -211,11 +211,15 @@ export function completed(given: OpenTask, result: Result, assetMs: number, now:
   };
 }
 
-/** Cancels the task at the caller's request, for its price or without a charge. `isStopped`: its maker has answered that it makes and bills nothing. */
-export const cancelled = (task: OpenTask, isCharged: boolean, now: number, isStopped = false): FailedTask => ({
-  ...failed(isCharged ? billed(task) : isStopped ? booked(task, 0) : underWay(task), "cancelled", now),
-  charged: isCharged ? task.submission.price : 0,
-});
+/** Cancels the task at the caller's request, for its price or without a charge. `stopped`: what its makers have answered that they neither make nor bill. */
+export function cancelled(task: OpenTask, isCharged: boolean, now: number, stopped: ReadonlySet<Operation> = new Set()): FailedTask {
+  const { operation } = task;
+  const isMade = isCharged && operation !== undefined;
+  const own = operation !== undefined && stopped.has(operation) ? booked(task, 0) : isMade ? billed(task) : underWay(task);
+  // Asked again, a maker may not know the work that it has stopped.
+  const earlier = own.earlier?.map((one) => (stopped.has(one.operation) ? { ...one, end: 0 } : one));
+  return { ...failed({ ...own, ...(earlier && { earlier }) }, "cancelled", now), charged: isCharged ? task.submission.price : 0 };
+}
 
 /** The deadline has passed. */
 export const expired = (task: OpenTask, now: number): FailedTask => failed(underWay(task), "deadline_exceeded", now);
