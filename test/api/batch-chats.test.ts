@@ -2,10 +2,10 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { BatchStore } from "../../src/api/batches/state.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
-import { begin, line, price as imagePrice, readResults, run, show, stubOf, wake } from "../support/batches.ts";
+import { begin, line, openTasks, price as imagePrice, readResults, run, show, stubOf, wake } from "../support/batches.ts";
 import { crash, failWalletOnce, stopAt } from "../support/faults.ts";
 import { buckets, origin, setDestination } from "../support/bucket.ts";
 import {
@@ -13,6 +13,7 @@ import {
   alarm,
   asAdmin,
   call,
+  finish,
   holdTime,
   newAccount,
   readBalance,
@@ -351,4 +352,127 @@ test("without balance chats wait, and cancelling ends what has not begun", async
   expect((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
   expect(await run(account, id)).toMatchObject({ status: "cancelled", counts: { failed: 3 } });
   expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
+});
+
+test("lines of one kind go ahead of those of another that have no room: images of slow chats, and chats of a busy model", async () => {
+  const account = await newAccount();
+  const gate = Promise.withResolvers<void>();
+  let asked = 0;
+  answerChats(async () => {
+    asked++;
+    await gate.promise;
+    return { content: "at last" };
+  });
+  const images = Array.from({ length: 5 }, (_, at) => line(`image-${at}`));
+  const id = await begin(account, { requests: [...chats(unique(), 40), ...images], concurrency: 9 });
+  await wake(id);
+  void wake(id).catch(() => undefined);
+  await expect.poll(async () => (await show(account, id)).counts).toMatchObject({ running: 9, queued: 36 });
+  expect([asked, (await openTasks(account)).length]).toEqual([6, 3]);
+  // Also after a crash, which leaves each line once.
+  await crash(stubOf(id));
+  gate.resolve();
+  const ended = await run(account, id);
+  expect(ended).toMatchObject({ status: "completed", counts: { completed: 45, failed: 0 } });
+  expect((await readResults(account, id)).map(({ custom_id: own }) => own)).toEqual([
+    ...Array.from({ length: 40 }, (_, at) => `chat-${at}`),
+    ...images.map(({ custom_id: own }) => own),
+  ]);
+  expect((await call("/v1/tasks?limit=100", { key: account.key })).body.data).toHaveLength(5);
+  const balance = await readBalance(account);
+  expect([balance.used, balance.reserved]).toEqual([expect.closeTo(40 * price + 5 * imagePrice, 9), 0]);
+});
+
+test("chats that have no room among the account's open ones hold up no image", async () => {
+  const account = await newAccount();
+  const wallet = env.WALLETS.getByName(account.id);
+  const charge = (at: number) => ({
+    taskId: `open-${at}`,
+    accountId: account.id,
+    keyId: account.keyId,
+    kind: "chat" as const,
+    model: "textA-1",
+  });
+  for (let at = 0; at < 250; at++) await wallet.reserve(charge(at), 1, { deadline: Date.now() + 900_000 });
+  const id = await begin(account, { requests: [...chats(unique(), 8), line("image")] });
+  await wake(id);
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ waiting_for: "open_tasks", counts: { running: 1, queued: 8 } });
+  expect(await openTasks(account)).toHaveLength(1);
+  for (let at = 0; at < 250; at++) await wallet.settle(charge(at), 0, "provider_error");
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 9 } });
+});
+
+describe("a maker that asks to wait", () => {
+  /** Answers chats of `busy` models with 429 while it is on; returns the times at which they were asked. */
+  function makeBusy(isBusy: (model: string) => boolean): { model: string; at: number }[] {
+    const asked: { model: string; at: number }[] = [];
+    const upstream = Object.getPrototypeOf(env.SANDBOX) as Fetcher;
+    // oxlint-disable-next-line typescript/unbound-method -- called with its object below
+    const original = upstream.fetch;
+    vi.spyOn(upstream, "fetch").mockImplementation(async function (this: unknown, ...values: Parameters<Fetcher["fetch"]>) {
+      const request = new Request(...values);
+      if (request.url !== "http://sandbox/v1/chat/completions") return original.apply(this, [request]);
+      const { model } = (await request.json()) as { model: string };
+      asked.push({ model, at: Date.now() });
+      if (isBusy(model)) return Response.json({ error: { message: "slow down" } }, { status: 429, headers: { "retry-after": "30" } });
+      const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
+      return Response.json({ choices: [{ index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" }], usage });
+    });
+    return asked;
+  }
+  /** Runs the batch's alarms as they come, for at most so many hours. */
+  async function pass(account: Account, id: string, hours: number): Promise<void> {
+    for (const until = Date.now() + hours * 3_600_000; Date.now() < until && (await show(account, id)).status === "in_progress";) {
+      await wake(id);
+      for (const task of await openTasks(account)) await finish(account, task);
+      const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+      vi.setSystemTime(Math.max(Date.now(), next ?? 0));
+    }
+  }
+
+  test("gets the chats of that model again for hours, at no cost; other models and images do not wait", async () => {
+    const account = await newAccount();
+    let isBusy = true;
+    const asked = makeBusy((model) => isBusy && model === "textA-1");
+    const other = chats(unique(), 8).map((one) => ({
+      ...one,
+      custom_id: `other-${one.custom_id}`,
+      body: { ...one.body, model: "textA-1-mini" },
+    }));
+    const id = await begin(account, { requests: [...chats(unique(), 8), ...other, line("image")], max_cost: 1 });
+    await wake(id);
+    await wake(id);
+    expect(asked.filter(({ model }) => model === "textA-1-mini")).toHaveLength(8);
+    const first = asked.filter(({ model }) => model === "textA-1").length;
+    expect(first).toBeLessThanOrEqual(6);
+    await pass(account, id, 5);
+    expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { completed: 9, failed: 0, running: 0, queued: 8 } });
+    const { used, reserved } = await readBalance(account);
+    const { cost } = await show(account, id);
+    expect([reserved, cost.reserved, cost.charged]).toEqual([0, 0, expect.closeTo(used, 9)]);
+    // First after the time that the maker asks for, then less and less often.
+    expect(asked.filter(({ model }) => model === "textA-1").length).toBeLessThan(100);
+    await crash(stubOf(id));
+    isBusy = false;
+    await pass(account, id, 1);
+    expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 17, failed: 0 } });
+    expect((await readBalance(account)).reserved).toBe(0);
+  });
+
+  test("for a day fails the chats of that model, the last ones unasked, and the batch ends", async () => {
+    const account = await newAccount();
+    const asked = makeBusy(() => true);
+    const id = await begin(account, { requests: chats(unique(), 20) });
+    await wake(id);
+    await pass(account, id, 23.8);
+    expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { queued: 20 } });
+    await crash(stubOf(id));
+    await pass(account, id, 1);
+    expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 0, failed: 20 } });
+    const results = await readResults(account, id);
+    for (const { error, cost } of results) expect([error!.code, cost.charged]).toEqual(["unavailable", 0]);
+    expect(asked.length).toBeLessThan(220);
+    expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
+  });
 });

@@ -283,6 +283,53 @@ test("deliveries of an account are repeated within its limit of submissions, and
   expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 4 } });
 });
 
+/** A batch that waits for the balance of its last line, so long that it tries again after ten minutes. */
+async function waitingForBalance() {
+  const account = await newAccount(3 * price);
+  const id = await begin(account, { requests: lines(4) });
+  await wake(id);
+  await wake(id);
+  for (const task of await openTasks(account)) await finish(account, task);
+  vi.setSystemTime(Date.now() + 3 * 3_600_000);
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ waiting_for: "balance", counts: { completed: 3, running: 0, queued: 1 } });
+  const wakesAfter = async () => ((await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm())) ?? Infinity) - Date.now();
+  expect(await wakesAfter()).toBe(600_000);
+  return { account, id, wakesAfter };
+}
+
+test("a batch that waits for balance delivers its files again meanwhile, as quickly as another, and asks for balance when it would", async () => {
+  const { account, id, wakesAfter } = await waitingForBalance();
+  vi.setSystemTime(Date.now() + 600_000);
+  let left = 1;
+  const limit = async ({ key }: RateLimitOptions) => ({ success: key === `${account.id} deliveries` && left-- > 0 });
+  await runInDurableObject(stubOf(id), (object) => {
+    Object.assign(object, { env: { ...env, RATE_LIMITS: "on", ACCOUNT_SUBMISSIONS: { limit } } });
+  });
+  await runInDurableObject(stubOf(id), (_, { storage }) => {
+    for (const n of [0, 1, 2]) new BatchStore(storage).putDelivery(n, "delivery_failed");
+  });
+  const asked = vi.spyOn(TaskObject.prototype, "repeatDelivery");
+  await call(`/v1/batches/${id}/delivery`, { key: account.key, method: "POST" });
+  for (let time = 1; time <= 3; time++) {
+    await wake(id);
+    expect([asked.mock.calls.length, await wakesAfter()]).toEqual([time, 10_000]);
+    vi.setSystemTime(Date.now() + 10_000);
+    left = 1;
+  }
+  const reserved = vi.spyOn(WalletObject.prototype, "reserve");
+  await wake(id);
+  expect(reserved).not.toHaveBeenCalled();
+  expect(await wakesAfter()).toBe(570_000);
+});
+
+test("a batch that is cancelled while it waits for balance ends at once", async () => {
+  const { account, id } = await waitingForBalance();
+  expect((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ status: "cancelled", counts: { completed: 3, failed: 1 } });
+});
+
 test("another account, a client token and an unknown batch get no delivery", async () => {
   const [account, other] = [await newAccount(), await newAccount()];
   const id = await begin(account, { requests: lines(1) });

@@ -11,8 +11,8 @@ import type { Line } from "./lines.ts";
 import type { BatchStore, HeldChat } from "./state.ts";
 import { toLineError } from "./submit-line.ts";
 
-/** How a chat ended: stored with its line, or to be asked again after some milliseconds. */
-export type ChatEnd = { status: "completed" | "failed"; charged: number } | { againAfterMs: number };
+/** How a chat ended: stored with its line, or to be asked again. */
+export type ChatEnd = { status: "completed" | "failed"; charged: number } | "again";
 
 export class BatchChats {
   readonly #env: Env;
@@ -31,9 +31,13 @@ export class BatchChats {
     return this.#runs.has(n);
   }
 
-  /** Runs `start` for a line if fewer chats run than may, else returns false. */
-  async inTurn(n: number, start: () => Promise<boolean>): Promise<boolean> {
-    if (this.#runs.size >= lanes) return false;
+  /** True if another chat may begin. */
+  get hasRoom(): boolean {
+    return this.#runs.size < lanes;
+  }
+
+  /** Runs `start`, which begins the chat of a line. */
+  async begin(n: number, start: () => Promise<boolean>): Promise<boolean> {
     this.#runs.set(n, undefined);
     try {
       return await start();
@@ -64,8 +68,17 @@ export class BatchChats {
     return made;
   }
 
-  /** Asks for a held chat, and stores its line's end, which is to be settled then. undefined if the line has ended otherwise. */
-  async ask(n: number, line: Line, chat: CheckedChat, charge: Charge, mayRepeat: () => boolean): Promise<ChatEnd | undefined> {
+  /**
+   * Asks for a held chat, and stores its line's end, which is to be settled then. undefined if the line has ended otherwise. `mayRepeat` is
+   * called if the makers have refused it and may take it later.
+   */
+  async ask(
+    n: number,
+    line: Line,
+    chat: CheckedChat,
+    charge: Charge,
+    mayRepeat: (retryAfterMs: number) => boolean,
+  ): Promise<ChatEnd | undefined> {
     const { terms } = this.#store.current;
     const { requestId, accountId } = terms;
     const asker = { env: this.#env, background: this.#background, requestId, accountId, files: chat.files };
@@ -73,11 +86,12 @@ export class BatchChats {
     if (!this.#store.batch || this.#store.hasLine(n)) return undefined;
     const { held } = chat;
     const ended = { n, charge, held, charged, outcome, attempts };
-    if ("error" in result && result.error.code === "unavailable" && charged === 0 && mayRepeat()) {
+    const isRefused = "error" in result && result.error.code === "unavailable" && charged === 0;
+    if (isRefused && mayRepeat(1000 * (result.error.retryAfter ?? 0))) {
       this.#store.putChat(ended);
       // Counted until it is released; then the line has another id.
       await this.settle((one) => one.charge.taskId === charge.taskId);
-      return { againAfterMs: 1000 * Math.min(result.error.retryAfter ?? 0, 60) };
+      return "again";
     }
     const cost = { reserved: toUnits(held), charged: toUnits(charged), returned: toUnits(held - charged) };
     const status = "answer" in result ? "completed" : "failed";

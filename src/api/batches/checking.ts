@@ -101,6 +101,7 @@ export class Checking {
       const id = checked && ("chat" in checked ? newChatId() : toTaskId(this.#env.TASKS.newUniqueId()));
       // Without a caller the line is only refused, by its own id.
       assigned = [id ?? "", checked?.price ?? 0, customId, at, bytes.length];
+      if (checked && "chat" in checked) assigned.push(checked.chat.model);
       this.#price += assigned[1];
       this.#valid++;
       if (!checked) this.#unchecked++;

@@ -15,9 +15,10 @@ import { callReceiver } from "./callback.ts";
 import { Checking } from "./checking.ts";
 import { BatchInput } from "./input.ts";
 import { resultBytes, storeResults } from "./results.ts";
-import { BatchRun, findCaller, retryMs } from "./run.ts";
+import { BatchRun } from "./run.ts";
 import { type Batch, BatchStore, type BatchTerms, pageLines } from "./state.ts";
 import { type BatchView, toView } from "./view.ts";
+import { findCaller, retryMs } from "./waits.ts";
 
 /** Ended batches are kept as long as the records of tasks. */
 const keptMs = 7 * 86_400_000;
@@ -217,7 +218,7 @@ export class BatchObject extends DurableObject<Env> {
   async #check({ terms }: Batch): Promise<void> {
     const caller = await findCaller(this.env, terms);
     if (!caller) {
-      const ms = await this.#run.waitForKey();
+      const ms = await this.#run.waits.noteKey();
       if (ms !== undefined) return this.ctx.storage.setAlarm(Date.now() + ms);
     }
     if (!this.#store.batch) return;

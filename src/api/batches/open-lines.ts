@@ -1,10 +1,19 @@
 /** The lines of a running batch in memory: which are open and hold money, which begin next, and how many have ended. */
 
+import { type BatchStore, toKind } from "./state.ts";
+
 interface Open {
   /** Millionths */
   price: number;
   /** Milliseconds */
   since: number;
+}
+
+/** A line that has not begun. */
+export interface NextLine {
+  n: number;
+  /** See `toKind`. */
+  kind: string;
 }
 
 /** The storage and the task objects lead to all of this again. */
@@ -13,23 +22,22 @@ export class OpenLines {
   readonly open = new Map<number, Open>();
   /** Lines that are being started. */
   readonly starting = new Set<number>();
-  /** How often a line was refused as unavailable. */
+  /** How often the wallet refused a line as unavailable. */
   readonly refusals = new Map<number, number>();
-  /** Nothing begins before this time. */
-  notBefore = 0;
   completed: number;
   failed: number;
   charged: number;
-  /** The next line that never began. */
-  #next: number;
-  /** Lines that must be made before it. */
-  #again: number[] = [];
+  readonly #store: BatchStore;
+  /** The next page whose lines are not in `#next` yet. */
+  #page: number;
+  /** The lines that begin next, of each kind in the order of the input: those of one kind do not wait for those of another. */
+  readonly #next = new Map<string, number[]>();
 
-  constructor(next: number, { completed, failed, charged }: { completed: number; failed: number; charged: number }) {
-    this.#next = next;
-    this.completed = completed;
-    this.failed = failed;
-    this.charged = charged;
+  /** `page`: lines of earlier pages are put back if they have not begun. */
+  constructor(store: BatchStore, page: number) {
+    this.#store = store;
+    this.#page = page;
+    ({ completed: this.completed, failed: this.failed, charged: this.charged } = store.sums());
   }
 
   /** What the open lines may cost, in millionths. */
@@ -47,15 +55,34 @@ export class OpenLines {
     return this.open.size + [...this.starting].filter((n) => !this.open.has(n)).length;
   }
 
-  /** The line that begins next, of `total`; undefined if all have begun. */
-  take(total: number): number | undefined {
-    return this.#again.shift() ?? (this.#next < total ? this.#next++ : undefined);
+  /** The first line of the input that has not begun and is of a kind that may begin; undefined if there is none. */
+  take(mayBegin: (kind: string) => boolean): NextLine | undefined {
+    for (;;) {
+      let first: NextLine | undefined;
+      for (const [kind, [n]] of this.#next) if (n !== undefined && n < (first?.n ?? Infinity) && mayBegin(kind)) first = { n, kind };
+      if (first) this.#next.get(first.kind)!.shift();
+      if (first || !this.#readPage()) return first;
+    }
   }
 
-  /** The line begins again, before those that never began. */
-  putBack(n: number): void {
-    this.#again.push(n);
-    this.#again.sort((a, b) => a - b);
+  /** False if all pages are read. */
+  #readPage(): boolean {
+    const lines = this.#store.unended(this.#page++);
+    for (const { n, assigned } of lines ?? []) this.#queue(toKind(assigned)).push(n);
+    return lines !== undefined;
+  }
+
+  #queue(kind: string): number[] {
+    const queue = this.#next.get(kind) ?? [];
+    this.#next.set(kind, queue);
+    return queue;
+  }
+
+  /** The line begins again, before later ones of its kind. */
+  putBack({ n, kind }: NextLine): void {
+    const queue = this.#queue(kind);
+    queue.push(n);
+    queue.sort((a, b) => a - b);
   }
 
   /** The line has ended and is stored. */

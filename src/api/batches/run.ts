@@ -4,8 +4,6 @@ import { ApiError, invalid } from "../../base/errors.ts";
 import { inLanes, lanes } from "../../base/concurrency.ts";
 import { isChatId, newChatId, toObjectId, toTaskId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
-import { findKey } from "../../db/api-keys.ts";
-import { type Caller, findCallerByHash, findCallerById } from "../../db/callers.ts";
 import type { Charge } from "../../db/ledger.ts";
 import { t } from "../../messages/index.ts";
 import type { LineReport } from "../../tasks/batch-line.ts";
@@ -13,15 +11,13 @@ import { type CheckedChat, toCharge } from "./chat-line.ts";
 import { BatchChats } from "./chats.ts";
 import type { BatchInput } from "./input.ts";
 import { type Line, parseLine } from "./lines.ts";
-import { OpenLines } from "./open-lines.ts";
-import type { Batch, BatchStore, BatchTerms, StopReason } from "./state.ts";
+import { type NextLine, OpenLines } from "./open-lines.ts";
+import { type Batch, type BatchStore, type BatchTerms, type StopReason, tasks, toKind } from "./state.ts";
 import { type CheckedLine, checkLine, makeTask, toLineError, toResult } from "./submit-line.ts";
+import { BatchWaits, findCaller, retryMs } from "./waits.ts";
 
-/** How long a batch waits for balance, or for its paused key. */
-const maxWaitMs = 24 * 3_600_000;
 /** A line that is open for so long is asked about. */
 const askAfterMs = 900_000;
-export const retryMs = { balance: 15_000, open_tasks: 3_000, fault: 5_000 };
 /** The size of the results from which no chat begins. The results of other lines are small. */
 const maxMiB = 2048;
 /** How often an alarm that waits for chats looks whether the next one is due. */
@@ -41,16 +37,6 @@ interface Around {
   finish: (batch: Batch) => Promise<void>;
 }
 
-/**
- * The caller as it is now: the key may have ended, its scope may have changed, and its owner may have lost the right to use it. Throws while the
- * account's keys are refused because the database was restored: the batch goes on when the operator has decided.
- */
-export async function findCaller(env: Env, { accountId, keyHash, keyId }: BatchTerms): Promise<Caller | undefined> {
-  const caller = await (keyHash === undefined ? findCallerById(env, keyId) : findCallerByHash(env, keyHash));
-  if (!caller && (await env.WALLETS.getByName(accountId).checkKeys()).isRestored) throw new Error("the database was restored");
-  return caller;
-}
-
 export class BatchRun {
   readonly #env: Env;
   readonly #ctx: DurableObjectState;
@@ -58,6 +44,7 @@ export class BatchRun {
   readonly #input: BatchInput;
   readonly #finish: Around["finish"];
   readonly #chats: BatchChats;
+  readonly waits: BatchWaits;
   #lines: OpenLines | undefined;
   #loading: Promise<OpenLines> | undefined;
   #pumping: Promise<void> | undefined;
@@ -71,6 +58,7 @@ export class BatchRun {
     this.#input = input;
     this.#finish = finish;
     this.#chats = new BatchChats(env, ctx, store);
+    this.waits = new BatchWaits(env.DB, store);
   }
 
   /** undefined before they are loaded. */
@@ -131,25 +119,23 @@ export class BatchRun {
   }
 
   async #reload(): Promise<OpenLines> {
-    const batch = this.#store.current;
-    const sums = this.#store.sums();
+    const { begun, terms } = this.#store.current;
     // What was held for a chat whose answer is lost is released, and the chat is asked again under another id.
     await this.settleChats();
-    const asked: { n: number; taskId: string; price: number }[] = [];
-    let next = 0;
-    for (let at = 0; at <= batch.begun; at++) {
-      const page = this.#store.page(at)!;
-      next = page.first + page.assigned.length;
-      const ended = this.#store.endedLines(page.first, next);
-      page.assigned.forEach((assigned, index) => {
-        if (assigned && !ended.has(page.first + index)) asked.push({ n: page.first + index, taskId: assigned[0], price: assigned[1] });
-      });
+    const lines = new OpenLines(this.#store, begun + 1);
+    const asked: (NextLine & { taskId: string; price: number })[] = [];
+    for (let at = 0; at <= begun; at++) {
+      for (const { n, assigned } of this.#store.unended(at)!) {
+        const [taskId, price] = assigned;
+        const line = { n, kind: toKind(assigned) };
+        if (isChatId(taskId)) lines.putBack(line);
+        else asked.push({ ...line, taskId, price });
+      }
     }
-    const lines = new OpenLines(next, sums);
-    await inLanes(asked, async ({ n, taskId, price }) => {
-      const report = await this.#askTask(batch.terms, taskId);
+    await inLanes(asked, async ({ n, kind, taskId, price }) => {
+      const report = await this.#askTask(terms, taskId);
       if (report === "open") lines.open.set(n, { price, since: Date.now() });
-      else if (report === null) lines.putBack(n);
+      else if (report === null) lines.putBack({ n, kind });
       else this.#endWithTask(lines, n, taskId, report);
     });
     this.#lines = lines;
@@ -166,12 +152,13 @@ export class BatchRun {
     for (const [n, line] of lines.open) {
       if (line.since + askAfterMs > Date.now() || this.#chats.has(n)) continue;
       line.since = Date.now();
-      const taskId = this.#store.assigned(n)?.[0];
+      const assigned = this.#store.assigned(n)!;
+      const [taskId] = assigned;
       if (isChatId(taskId)) await this.#chats.settle((chat) => chat.n === n);
-      const report = taskId === undefined ? "open" : await this.#askTask(this.#store.current.terms, taskId);
+      const report = await this.#askTask(this.#store.current.terms, taskId);
       if (report === "open" || this.#store.hasLine(n)) continue;
-      if (report) this.#endWithTask(lines, n, taskId!, report);
-      else if (lines.open.delete(n)) lines.putBack(n);
+      if (report) this.#endWithTask(lines, n, taskId, report);
+      else if (lines.open.delete(n)) lines.putBack({ n, kind: toKind(assigned) });
     }
   }
 
@@ -206,62 +193,77 @@ export class BatchRun {
     await Promise.all(Array.from({ length: lanes }, () => this.#startLines(lines, budget)));
     const { batch } = this.#store;
     if (!batch || batch.endedAt !== undefined) return;
-    if (lines.completed + lines.failed === batch.total) await this.#finish(batch);
-    else if (budget.lines <= 0) {
+    if (lines.completed + lines.failed === batch.total) return this.#finish(batch);
+    if (budget.lines <= 0) {
       // Lines that are only refused wait for nothing: calls of the object come in between.
       await scheduler.wait(0);
       this.#isAsked = true;
     }
+    await this.#armForWaits(lines);
+  }
+
+  /** Sets the alarm for the end of the next wait, but not later than open lines and the delivery of files need it. */
+  async #armForWaits(lines: OpenLines): Promise<void> {
+    const at = this.waits.nextEnd();
+    const set = (await this.#ctx.storage.getAlarm()) ?? Infinity;
+    const { batch } = this.#store;
+    if (!batch || batch.endedAt !== undefined || batch.stop !== undefined || at === Infinity || at === set) return;
+    if (at < set || (lines.open.size === 0 && batch.deliverAgainFrom === undefined)) await this.#ctx.storage.setAlarm(at);
   }
 
   /** Starts one line after the other while there is room. Several of these run at once. */
   async #startLines(lines: OpenLines, budget: { lines: number }): Promise<void> {
     while (budget.lines > 0) {
       const { batch } = this.#store;
-      if (!batch || batch.endedAt !== undefined || Date.now() < lines.notBefore) return;
-      if (lines.taken >= batch.terms.concurrency && batch.stop === undefined) return;
-      const n = lines.take(batch.total);
-      if (n === undefined) return;
+      if (!batch || batch.endedAt !== undefined) return;
+      const isStopped = batch.stop !== undefined;
+      if (!isStopped && (this.waits.isOn() || lines.taken >= batch.terms.concurrency)) return;
+      const next = lines.take((kind) => isStopped || this.#mayBegin(kind));
+      if (!next) return;
       budget.lines--;
-      lines.starting.add(n);
+      lines.starting.add(next.n);
       let isLeft = false;
       try {
-        isLeft = !(await this.#startLine(lines, n));
+        isLeft = !(await this.#startLine(lines, next));
       } catch (error) {
         isLeft = true;
         alert("batch", { batch: batch.terms.id, outcome: "line_retry" }, error);
-        await this.#wait(lines, retryMs.fault);
+        this.waits.begin(retryMs.fault, next.kind);
       } finally {
-        lines.starting.delete(n);
+        lines.starting.delete(next.n);
       }
       if (!isLeft) continue;
-      lines.putBack(n);
-      return;
+      lines.putBack(next);
+      // While its kind waits, other kinds go ahead. Otherwise it waits for the end of an open line.
+      if (this.#mayBegin(next.kind) && this.#store.batch?.stop === undefined) return;
     }
   }
 
-  /** Nothing begins for this time; then the alarm continues. */
-  async #wait(lines: OpenLines, ms: number): Promise<void> {
-    lines.notBefore = Date.now() + ms;
-    await this.#ctx.storage.setAlarm(lines.notBefore);
+  #mayBegin(kind: string): boolean {
+    return !this.waits.isOn(kind) && (kind === tasks || this.#chats.hasRoom);
   }
 
   /** Makes the task of a line, or ends the line. False if it has to wait. */
-  async #startLine(lines: OpenLines, n: number): Promise<boolean> {
+  async #startLine(lines: OpenLines, next: NextLine): Promise<boolean> {
+    const { n, kind } = next;
     if (this.#store.hasLine(n) || lines.open.has(n)) return true;
-    const start = () => this.#submitLine(lines, n);
-    return isChatId(this.#store.assigned(n)?.[0]) ? this.#chats.inTurn(n, start) : start();
-  }
-
-  async #submitLine(lines: OpenLines, n: number): Promise<boolean> {
     const { terms, stop } = this.#store.current;
     if (stop !== undefined) return this.#refuse(lines, n, toStopError(stop, terms));
+    if (this.waits.isGivenUp(kind)) return this.#refuse(lines, n, toLineError(new ApiError("unavailable"), terms));
+    const start = () => this.#submitLine(lines, next);
+    if (kind === tasks) return start();
+    this.waits.chatBegins(kind);
+    return this.#chats.begin(n, start);
+  }
+
+  async #submitLine(lines: OpenLines, next: NextLine): Promise<boolean> {
+    const { n } = next;
+    const { terms } = this.#store.current;
     const [taskId] = this.#store.assigned(n)!;
     const caller = await findCaller(this.#env, terms);
     if (!this.#store.batch) return true;
     if (!caller) {
-      const ms = await this.waitForKey();
-      if (ms !== undefined) await this.#wait(lines, ms);
+      await this.waits.noteKey();
       return false;
     }
     let line: Line;
@@ -273,19 +275,17 @@ export class BatchRun {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
       return this.#refuse(lines, n, toLineError(error, terms));
     }
-    return this.#hold(lines, n, line, checked, taskId);
+    return this.#hold(lines, next, line, checked, taskId);
   }
 
   /** Counts the line's price against the limit, then makes its task. Between the two nothing else runs. */
-  async #hold(lines: OpenLines, n: number, line: Line, checked: CheckedLine, taskId: string): Promise<boolean> {
+  async #hold(lines: OpenLines, next: NextLine, line: Line, checked: CheckedLine, taskId: string): Promise<boolean> {
+    const { n } = next;
     const { batch } = this.#store;
     if (!batch || this.#store.hasLine(n) || lines.open.has(n)) return true;
     const { terms } = batch;
     const { price, typicalSeconds } = checked;
-    if (batch.stop !== undefined) {
-      this.#isAsked = true;
-      return false;
-    }
+    if (batch.stop !== undefined) return false;
     // The object's storage has an end at 10 GB, and its results are read and hashed in one invocation.
     if ("chat" in checked && this.#store.size > maxMiB * 2 ** 20)
       return this.#refuse(lines, n, toLineError(invalid("results", "image_too_large", { maximum: maxMiB }), terms));
@@ -296,7 +296,7 @@ export class BatchRun {
     }
     lines.open.set(n, { price, since: Date.now() });
     this.#store.begin(n, taskId, price, typicalSeconds);
-    if ("chat" in checked) return this.#holdChat(lines, n, line, checked.chat, taskId);
+    if ("chat" in checked) return this.#holdChat(lines, next, line, checked.chat, taskId);
     const leave = () => void lines.open.delete(n);
     let made;
     try {
@@ -314,7 +314,7 @@ export class BatchRun {
       return this.#refuse(lines, n, toLineError(error, terms));
     }
     if ("task" in made) {
-      this.#begun(lines);
+      this.waits.lineBegan();
       // It may have ended before this answer, or before a crash.
       if (made.task.status === "queued" || made.task.status === "in_progress" || this.#store.hasLine(n)) return true;
       const report = await this.#askTask(terms, taskId);
@@ -322,11 +322,12 @@ export class BatchRun {
       return true;
     }
     leave();
-    return this.#refused(lines, n, made.refused, made.until);
+    return this.#refused(lines, next, made.refused, made.until);
   }
 
   /** Holds a chat's price, and asks for it while other lines go on. */
-  async #holdChat(lines: OpenLines, n: number, line: Line, chat: CheckedChat, id: string): Promise<boolean> {
+  async #holdChat(lines: OpenLines, next: NextLine, line: Line, chat: CheckedChat, id: string): Promise<boolean> {
+    const { n } = next;
     const charge = toCharge(this.#store.current.terms, id, chat);
     // If it throws the price stays counted until the alarm has settled what may be held.
     const made = await this.#chats.hold(n, charge, chat.held).catch(async (error: unknown) => {
@@ -336,84 +337,51 @@ export class BatchRun {
     if (!made || !this.#store.batch) return true;
     if (made.answer !== "reserved") {
       lines.open.delete(n);
-      return this.#refused(lines, n, made.answer, made.until);
+      return this.#refused(lines, next, made.answer, made.until);
     }
-    this.#begun(lines);
-    const run = this.#runChat(lines, n, line, chat, charge).catch((error: unknown) => this.#retryLater("retry", error));
+    this.waits.lineBegan();
+    const run = this.#runChat(lines, next, line, chat, charge).catch((error: unknown) => this.#retryLater("retry", error));
     this.#chats.follow(n, run, () => this.#pump());
     return true;
   }
 
-  async #runChat(lines: OpenLines, n: number, line: Line, chat: CheckedChat, charge: Charge): Promise<void> {
-    const mayRepeat = () => this.#store.current.stop === undefined && this.#countRefusal(lines, n) < maxRefusals;
+  async #runChat(lines: OpenLines, next: NextLine, line: Line, chat: CheckedChat, charge: Charge): Promise<void> {
+    const { n, kind } = next;
+    const mayRepeat = (retryAfterMs: number) => this.#store.current.stop === undefined && this.waits.chatRefused(kind, retryAfterMs);
     const end = await this.#chats.ask(n, line, chat, charge, mayRepeat);
     if (!end) return;
-    if ("againAfterMs" in end) {
+    if (end === "again") {
       lines.open.delete(n);
-      lines.putBack(n);
-      return this.#wait(lines, Math.max(retryMs.fault, end.againAfterMs));
+      return lines.putBack(next);
     }
+    this.waits.chatAnswered(kind);
     lines.end(n, end.status, end.charged);
     await this.#chats.settle((one) => one.charge.taskId === charge.taskId);
   }
 
-  #countRefusal(lines: OpenLines, n: number): number {
+  /** What follows from a submission that was refused. */
+  #refused(lines: OpenLines, { n, kind }: NextLine, why: string, until?: number): boolean {
+    const { terms } = this.#store.current;
+    switch (why) {
+      case "conflict":
+        return this.#refuse(lines, n, toLineError(new ApiError("idempotency_conflict"), terms));
+      case "insufficient":
+      case "budget":
+        this.waits.note("balance", until);
+        return false;
+      case "too_many":
+        this.waits.note("open_tasks", 0, kind);
+        return false;
+    }
     const refusals = (lines.refusals.get(n) ?? 0) + 1;
     lines.refusals.set(n, refusals);
-    return refusals;
-  }
-
-  /** A line has begun: the batch does not wait, unless another line was refused while this one was made. */
-  #begun(lines: OpenLines): void {
-    const batch = this.#store.current;
-    if (batch.waiting && Date.now() >= lines.notBefore) this.#store.write({ ...batch, waiting: undefined });
-  }
-
-  /** What follows from a submission that was refused. */
-  async #refused(lines: OpenLines, n: number, why: string, until?: number): Promise<boolean> {
-    const { terms } = this.#store.current;
-    if (why === "conflict") return this.#refuse(lines, n, toLineError(new ApiError("idempotency_conflict"), terms));
-    if (why === "insufficient" || why === "budget" || why === "too_many") {
-      const ms = this.#waitFor(why === "too_many" ? "open_tasks" : "balance", until);
-      if (ms !== undefined) await this.#wait(lines, ms);
-      return false;
-    }
-    if (this.#countRefusal(lines, n) >= maxRefusals) {
+    if (refusals >= maxRefusals) {
       // This object has got every answer about the id, and there is no task: it is never used again.
       lines.refusals.delete(n);
-      this.#store.reassign(n, isChatId(this.#store.assigned(n)?.[0]) ? newChatId() : toTaskId(this.#env.TASKS.newUniqueId()));
+      this.#store.reassign(n, kind === tasks ? toTaskId(this.#env.TASKS.newUniqueId()) : newChatId());
     }
-    await this.#wait(lines, retryMs.fault);
+    this.waits.begin(retryMs.fault, kind);
     return false;
-  }
-
-  /** No caller has the batch's key: a batch waits for a paused one, returns for how many milliseconds, and stops for any other. */
-  async waitForKey(): Promise<number | undefined> {
-    const { keyHash, keyId } = this.#store.current.terms;
-    const key = await findKey(this.#env.DB, keyHash ?? keyId);
-    if (!this.#store.batch) return undefined;
-    if (key && key.pausedAt !== null && (key.expiresAt ?? Infinity) > Date.now()) return this.#waitFor("key");
-    this.#store.stop("unauthorized");
-    return undefined;
-  }
-
-  /** Notes what the batch waits for, and returns for how many milliseconds. undefined if no line has begun for too long: then the rest of them fail. */
-  #waitFor(what: NonNullable<Batch["waiting"]>["for"], until = 0): number | undefined {
-    const batch = this.#store.current;
-    const now = Date.now();
-    const isOpen = what === "open_tasks";
-    // Waiting for open tasks in between does not begin the day again.
-    const balanceSince = batch.waiting?.balanceSince ?? (isOpen ? undefined : now);
-    const waited = now - (balanceSince ?? now);
-    if (!isOpen && waited >= maxWaitMs) {
-      this.#store.stop(what === "key" ? "unauthorized" : "insufficient_quota");
-      this.#isAsked = true;
-      return undefined;
-    }
-    const waiting = { for: what, ...(balanceSince !== undefined && { balanceSince }) };
-    if (batch.waiting?.for !== what || batch.waiting.balanceSince !== balanceSince) this.#store.write({ ...batch, waiting });
-    // Thousands of batches of an empty account ask less and less often.
-    return isOpen ? retryMs.open_tasks : Math.max(retryMs.balance, Math.min(Math.max(until - now, waited / 10), 600_000));
   }
 
   // Ending lines

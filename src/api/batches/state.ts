@@ -1,5 +1,6 @@
 /** What a batch's object stores: the batch, the pages of its input, and the lines that have ended. */
 
+import { isChatId } from "../../base/ids.ts";
 import type { DeliveryOutcome } from "../../db/delivery-events.ts";
 import type { StoredFile } from "../../db/files.ts";
 import type { EndedLines, FailureGroup, LineDelivery, LineQuery } from "../../tasks/batch-line.ts";
@@ -68,7 +69,7 @@ export interface Batch {
   status: BatchStatus;
   /** Set once all lines are checked. */
   total: number;
-  /** The last page of which lines may have begun; -1 before the first. */
+  /** The last page of which tasks may have begun; -1 before the first. Chats that have begun are stored (`HeldChat`). */
   begun: number;
   stop?: StopReason | undefined;
   /** `balanceSince`: since when the balance is missing or the key is paused, and no line has begun, in milliseconds. */
@@ -80,19 +81,25 @@ export interface Batch {
   resultsFile?: string | undefined;
   /** The stored results, before they are a file of the account. */
   results?: StoredFile | undefined;
-  /** The usual seconds of the last line that began. */
+  /** The usual seconds of the first line of the last page that began. */
   typicalSeconds?: number | undefined;
   /** What all lines cost if none fails, in millionths, when they were checked. */
   expected?: number | undefined;
   /** The line from which on files are delivered again at the owner's request. */
   deliverAgainFrom?: number | undefined;
+  /** Since when the makers of chats refuse them, in milliseconds, by the chats' kind (`toKind`); 0 once they are not asked any more. */
+  refused?: Record<string, number> | undefined;
 }
 
 /**
- * The id of a line's task, chosen before it is made, its price in millionths, the line's own id, and the place of its text in the input. The
- * task's id is empty if the batch was stopped before the line was checked. null: the line was refused when it was checked.
+ * The id of a line's task, chosen before it is made, its price in millionths, the line's own id, the place of its text in the input, and the
+ * model of a chat. The task's id is empty if the batch was stopped before the line was checked. null: the line was refused when it was checked.
  */
-export type Assigned = [taskId: string, price: number, customId: string, at: number, bytes: number] | null;
+export type Assigned = [taskId: string, price: number, customId: string, at: number, bytes: number, model?: string] | null;
+
+export const tasks = "tasks";
+/** What waits together: all tasks, or the chats of one model. */
+export const toKind = ([taskId, , , , , model = ""]: NonNullable<Assigned>) => (isChatId(taskId) ? `chats ${model}` : tasks);
 
 export interface Page {
   n: number;
@@ -232,10 +239,11 @@ DELETE FROM line`,
     this.putPage(page);
   }
 
-  /** Writes before a line begins what a crash must not lose: that lines of its page may have begun, and a price that has risen. */
+  /** Writes before a line begins what a crash must not lose: that tasks of its page may have begun, and a price that has risen. */
   begin(n: number, taskId: string, price: number, typicalSeconds: number): void {
-    const at = Math.floor(n / pageLines);
-    if (this.current.begun < at) this.write({ ...this.current, begun: at, typicalSeconds });
+    const { begun, typicalSeconds: known } = this.current;
+    const at = isChatId(taskId) ? begun : Math.floor(n / pageLines);
+    if (begun < at || known === undefined) this.write({ ...this.current, begun: Math.max(begun, at), typicalSeconds });
     if ((this.assigned(n)?.[1] ?? 0) < price) this.reassign(n, taskId, price);
   }
 
@@ -277,9 +285,14 @@ DELETE FROM line`,
     return this.#rows("SELECT 1 FROM line WHERE n = ?", n).length > 0;
   }
 
-  /** The numbers of the ended lines from `from` to before `to`. */
-  endedLines(from: number, to: number): Set<number> {
-    return new Set(this.#rows<{ n: number }>("SELECT n FROM line WHERE n >= ? AND n < ?", from, to).map(({ n }) => n));
+  /** The lines of a page that were not refused and have not ended; undefined if there is no such page. */
+  unended(at: number): { n: number; assigned: NonNullable<Assigned> }[] | undefined {
+    const page = this.page(at);
+    if (!page) return undefined;
+    const { first, assigned } = page;
+    const rows = this.#rows<{ n: number }>("SELECT n FROM line WHERE n >= ? AND n < ?", first, first + assigned.length);
+    const ended = new Set(rows.map(({ n }) => n));
+    return assigned.flatMap((one, index) => (one && !ended.has(first + index) ? [{ n: first + index, assigned: one }] : []));
   }
 
   /** How many lines ended, by status, and what they were charged. */
