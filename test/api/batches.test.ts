@@ -330,6 +330,47 @@ test("a batch that is cancelled while it waits for balance ends at once", async 
   expect(await show(account, id)).toMatchObject({ status: "cancelled", counts: { completed: 3, failed: 1 } });
 });
 
+test("a receiver that requests the delivery while it is called about the batch's end gets it", async () => {
+  const account = await newAccount();
+  buckets([origin]);
+  await setDestination(account);
+  const id = await begin(account, {
+    requests: lines(1),
+    deliver_to: { destination: "shop" },
+    callback_url: "https://receiver.example/end",
+  });
+  let requested = 0;
+  const fetched = globalThis.fetch;
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    if (new Request(input, init).url !== "https://receiver.example/end") return fetched(input, init);
+    requested++;
+    expect((await call(`/v1/batches/${id}/delivery`, { key: account.key, method: "POST" })).status).toBe(200);
+    return new Response(null, { status: 204 });
+  });
+  const asked = vi.spyOn(TaskObject.prototype, "repeatDelivery");
+  await run(account, id);
+  while (requested === 0) await wake(id);
+  const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+  expect(next! - Date.now()).toBeLessThanOrEqual(10_000);
+  await wake(id);
+  expect([requested, asked.mock.calls.length]).toEqual([1, 1]);
+});
+
+test("a batch that waits for open tasks of its account asks less and less often", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(1) });
+  const asked = vi.spyOn(WalletObject.prototype, "reserve").mockResolvedValue({ answer: "too_many" });
+  await wake(id);
+  for (const until = Date.now() + 3_600_000; Date.now() < until;) {
+    await wake(id);
+    const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+    vi.setSystemTime(Math.max(Date.now(), next!));
+  }
+  expect(asked.mock.calls.length).toBeLessThan(120);
+  vi.restoreAllMocks();
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 1 } });
+});
+
 test("another account, a client token and an unknown batch get no delivery", async () => {
   const [account, other] = [await newAccount(), await newAccount()];
   const id = await begin(account, { requests: lines(1) });
@@ -877,6 +918,15 @@ test("a batch waits for its paused key, before and after its lines are checked, 
   await pause(false);
   vi.setSystemTime(Date.now() + 600_000);
   expect(await run(owner, id)).toMatchObject({ status: "completed", counts: { completed: 3, failed: 0 } });
+
+  const cancelled = await begin(account, { requests: lines(2) });
+  await pause(true);
+  await wake(cancelled);
+  expect(await show(owner, cancelled)).toMatchObject({ status: "validating", waiting_for: "key" });
+  expect((await call(`/v1/batches/${cancelled}/cancel`, { key: owner.key, method: "POST" })).status).toBe(200);
+  for (let turn = 0; turn < 3; turn++) await wake(cancelled);
+  expect(await show(owner, cancelled)).toMatchObject({ status: "cancelled", counts: { completed: 0, failed: 2 } });
+  await pause(false);
 
   const other = await begin(account, { requests: lines(2) });
   await pause(true);

@@ -161,7 +161,7 @@ export class BatchObject extends DurableObject<Env> {
       const isDelivering = await this.#deliverNext();
       const { batch } = this.#store;
       if (!batch) return;
-      if (batch.endedAt !== undefined) return await this.#afterEnd(batch, batch.endedAt, isDelivering);
+      if (batch.endedAt !== undefined) return await this.#afterEnd(batch, batch.endedAt);
       if (batch.status === "validating") return await this.#check(batch);
       // Set before the work: a crash in it is followed by this alarm.
       await this.ctx.storage.setAlarm(Date.now() + (isDelivering ? repeats.ms : watchMs));
@@ -215,11 +215,12 @@ export class BatchObject extends DurableObject<Env> {
   // Checking
 
   /** Checks some lines. All are checked before one begins. */
-  async #check({ terms }: Batch): Promise<void> {
-    const caller = await findCaller(this.env, terms);
-    if (!caller) {
+  async #check({ terms, stop }: Batch): Promise<void> {
+    // The lines of a batch that is cancelled are only parsed, also while its key is paused.
+    const caller = stop === undefined ? await findCaller(this.env, terms) : undefined;
+    if (!caller && stop === undefined) {
       const ms = await this.#run.waits.noteKey();
-      if (ms !== undefined) return this.ctx.storage.setAlarm(Date.now() + ms);
+      if (ms !== undefined && this.#store.batch?.stop === undefined) return this.ctx.storage.setAlarm(Date.now() + ms);
     }
     if (!this.#store.batch) return;
     const checking = (this.#checking ??= new Checking(this.env, this.ctx, this.#store, terms, this.#input));
@@ -268,7 +269,7 @@ export class BatchObject extends DurableObject<Env> {
   }
 
   /** Calls the receiver of an ended batch when that is due, and removes the batch after seven days. */
-  async #afterEnd(batch: Batch, endedAt: number, isDelivering: boolean): Promise<void> {
+  async #afterEnd(batch: Batch, endedAt: number): Promise<void> {
     const until = endedAt + keptMs;
     if (until <= Date.now()) return this.#forget(batch);
     const { terms, call: due } = batch;
@@ -277,7 +278,9 @@ export class BatchObject extends DurableObject<Env> {
       if (!this.#store.batch) return;
       this.#store.write({ ...this.#store.batch, call });
     }
-    await this.ctx.storage.setAlarm(Math.min(isDelivering ? Date.now() + repeats.ms : until, this.#store.current.call?.at ?? until));
+    // The receiver may have requested the delivery when it was called.
+    const { call, deliverAgainFrom } = this.#store.current;
+    await this.ctx.storage.setAlarm(Math.min(deliverAgainFrom === undefined ? until : Date.now() + repeats.ms, call?.at ?? until));
   }
 
   async #forget({ terms: { accountId, id } }: Batch): Promise<void> {

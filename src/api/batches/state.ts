@@ -72,8 +72,8 @@ export interface Batch {
   /** The last page of which tasks may have begun; -1 before the first. Chats that have begun are stored (`HeldChat`). */
   begun: number;
   stop?: StopReason | undefined;
-  /** `balanceSince`: since when the balance is missing or the key is paused, and no line has begun, in milliseconds. */
-  waiting?: { for: "balance" | "key" | "open_tasks"; balanceSince?: number } | undefined;
+  /** Since when the balance is missing or the key is paused, or since when the account's open tasks leave no room, and no line has begun, in milliseconds. */
+  waiting?: { for: "balance" | "key" | "open_tasks"; balanceSince?: number; openSince?: number } | undefined;
   endedAt?: number | undefined;
   /** Of an ended batch: when its receiver is called next, and how many calls have failed. */
   call?: { at: number; failures: number } | undefined;

@@ -6,8 +6,8 @@ import type { Batch, BatchStore, BatchTerms } from "./state.ts";
 
 /** How long a batch waits for balance, for its paused key, or for the maker of a chat's model. */
 const maxWaitMs = 24 * 3_600_000;
-/** The longest time between two attempts. */
-const maxDelayMs = 600_000;
+/** The longest time between two attempts, and between two of lines that wait for the account's open tasks, which end soon. */
+const [maxDelayMs, maxOpenDelayMs] = [600_000, 60_000];
 export const retryMs = { balance: 15_000, open_tasks: 3_000, fault: 5_000 };
 
 /**
@@ -61,17 +61,21 @@ export class BatchWaits {
   note(what: NonNullable<Batch["waiting"]>["for"], until = 0, kind?: string): number | undefined {
     const batch = this.#store.current;
     const now = Date.now();
+    if (batch.stop !== undefined) return undefined;
     const isOpen = what === "open_tasks";
     // Waiting for open tasks in between does not begin the day again.
     const balanceSince = batch.waiting?.balanceSince ?? (isOpen ? undefined : now);
-    const waited = now - (balanceSince ?? now);
+    const openSince = isOpen ? (batch.waiting?.openSince ?? now) : undefined;
+    const waited = now - (openSince ?? balanceSince ?? now);
     if (!isOpen && waited >= maxWaitMs) {
       this.#store.stop(what === "key" ? "unauthorized" : "insufficient_quota");
       return undefined;
     }
-    const waiting = { for: what, ...(balanceSince !== undefined && { balanceSince }) };
+    const waiting = { for: what, ...(balanceSince !== undefined && { balanceSince }), ...(openSince !== undefined && { openSince }) };
     if (batch.waiting?.for !== what || batch.waiting.balanceSince !== balanceSince) this.#store.write({ ...batch, waiting });
-    const ms = isOpen ? retryMs.open_tasks : toDelay(Math.max(until - now, retryMs.balance), waited);
+    const ms = isOpen
+      ? toDelay(retryMs.open_tasks, waited / 10, maxOpenDelayMs)
+      : toDelay(retryMs.balance, Math.max(until - now, waited / 10), maxDelayMs);
     this.#notedUntil = now + Math.ceil(ms);
     this.begin(ms, kind);
     return ms;
@@ -97,7 +101,7 @@ export class BatchWaits {
     const waited = now - (since ?? now);
     const isTooLong = waited >= maxWaitMs;
     if (since === undefined || isTooLong) this.#store.write({ ...batch, refused: { ...batch.refused, [kind]: isTooLong ? givenUp : now } });
-    if (!isTooLong) this.begin(toDelay(Math.max(retryAfterMs, retryMs.fault), waited), kind);
+    if (!isTooLong) this.begin(toDelay(Math.max(retryAfterMs, retryMs.fault), waited / 10, maxDelayMs), kind);
     return !isTooLong;
   }
 
@@ -123,5 +127,5 @@ export class BatchWaits {
 /** In the place of a time. */
 const givenUp = 0;
 
-/** Thousands of batches that wait ask less and less often: after a tenth of the time waited. */
-const toDelay = (ms: number, waited: number) => Math.max(ms, Math.min(waited / 10, maxDelayMs));
+/** Thousands of batches that wait ask less and less often: after a tenth of the time waited, `wantedMs`. */
+const toDelay = (minMs: number, wantedMs: number, maxMs: number) => Math.max(minMs, Math.min(wantedMs, maxMs));
