@@ -10,6 +10,7 @@ import { alert } from "../../base/log.ts";
 import { isOn, providerNamed, unhealthyLast } from "../../providers/index.ts";
 import { type Provider } from "../../providers/provider.ts";
 import { type Malformed, ProviderError } from "../../providers/provider-error.ts";
+import { refuseEmptyOrPage } from "../../providers/shared/chat-errors.ts";
 import { type ChatFiles, fillFiles } from "./files.ts";
 import type { Chat } from "./relay.ts";
 import { logStep } from "../../step-log.ts";
@@ -105,6 +106,7 @@ export async function askRoutes(
       const response = await withSpan("provider", { kind: "chat", model, provider, task: chat.id, trace: chat.trace }, () =>
         ask({ body, stream, settings: route.settings, signal: chat.caller.signal }),
       );
+      await refuseEmptyOrPage(response);
       chat.costs.answering(route);
       logStep(env, "dispatch", line("answered"));
       // Most chats write nothing, and `waitUntil` costs more than the count.

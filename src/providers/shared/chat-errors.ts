@@ -73,3 +73,25 @@ export function toStreamFault(error: unknown): ProviderError {
   const code = typeof error === "object" && error !== null && "code" in error ? Number(error.code) : Number.NaN;
   return toChatFault(error, { status: code >= 400 && code < 600 ? code : 500, headers: new Headers() });
 }
+
+/**
+ * Throws if an answer with status 200 cannot be that of a model, so that nothing was generated: it has no body, or is an HTML page, as from a
+ * proxy or a wrong base URL. The content type is not enough: some servers send JSON as `text/html`.
+ */
+export async function refuseEmptyOrPage(response: Response): Promise<void> {
+  const { headers } = response;
+  const isEmpty = !response.body || headers.get("content-length") === "0";
+  if (!isEmpty && !(/^text\/html\b/i.test(headers.get("content-type") ?? "") && (await isPage(response.clone())))) return;
+  await response.body?.cancel();
+  throw new ProviderError("refused", `chat: ${response.status} with ${isEmpty ? "no body" : "an HTML page"}`);
+}
+
+/** True if the text begins like markup. What breaks off before it shows that is no page. */
+async function isPage({ body }: Response): Promise<boolean> {
+  try {
+    for await (const part of body!.pipeThrough(new TextDecoderStream())) if (part.trim() !== "") return part.trimStart().startsWith("<");
+  } catch {
+    // The answer's reader gets the fault.
+  }
+  return false;
+}

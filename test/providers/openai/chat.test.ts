@@ -63,6 +63,8 @@ test.each([
   ["[wallet]", 500, "internal_error"],
   ["[hard-limit]", 500, "internal_error"],
   ["[retired]", 500, "internal_error"],
+  ["[page]", 500, "internal_error"],
+  ["[empty]", 500, "internal_error"],
 ])("%s is %i to the caller and costs nothing, streamed or not", async (order, status, code) => {
   for (const stream of [false, true]) {
     const { account, ...answer } = await chat(`${order} ${unique()}`, { stream });
@@ -72,11 +74,28 @@ test.each([
   }
 });
 
-test.each(["[limit 1]", "[broken 1]", "[wallet 1]", "[retired 1]"])("%s falls back to the next route", async (order) => {
-  const prompt = `${order} ${unique()}`;
-  const { status } = await chat(prompt, {}, { ROUTES: to("gpt-5.5", "gpt-5.4-mini") });
-  expect(status).toBe(200);
-  expect((await asked(prompt)).map((entry) => (entry.body as { model: string }).model)).toEqual(["gpt-5.5", "gpt-5.4-mini"]);
+test.each(["[limit 1]", "[broken 1]", "[wallet 1]", "[retired 1]", "[page 1]", "[empty 1]"])(
+  "%s falls back to the next route",
+  async (order) => {
+    const prompt = `${order} ${unique()}`;
+    const { status } = await chat(prompt, {}, { ROUTES: to("gpt-5.5", "gpt-5.4-mini") });
+    expect(status).toBe(200);
+    expect((await asked(prompt)).map((entry) => (entry.body as { model: string }).model)).toEqual(["gpt-5.5", "gpt-5.4-mini"]);
+  },
+);
+
+test.each([false, true])("an answer whose content type is that of a page is an answer: streamed %s", async (stream) => {
+  const prompt = `[mislabelled] ${unique()}`;
+  const { account, status } = await chat(prompt, { stream }, { ROUTES: to("gpt-5.5", "gpt-5.4-mini") });
+  expect([status, await asked(prompt)]).toEqual([200, [expect.anything()]]);
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0.000048 });
+});
+
+test("an answer that is cut off was generated: it is charged, and no other route is asked", async () => {
+  const prompt = `[cut] ${unique()}`;
+  const { account, status } = await chat(prompt, {}, { ROUTES: to("gpt-5.5", "gpt-5.4-mini") });
+  expect([status, await asked(prompt)]).toEqual([500, [expect.anything()]]);
+  expect((await settledBalance(account)).used).toBeGreaterThan(0);
 });
 
 test("a model that the organization must be verified for does not put the provider's other models last", async () => {

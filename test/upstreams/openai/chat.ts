@@ -2,7 +2,8 @@
  * OpenAI's chat completions emulated, with the refusals of gpt-5.x while it reasons, and of gpt-6.x. Its directives beside the common ones: `[long]` writes up to
  * 100,000 tokens, `[tool]` calls a tool, `[reason]` shows its reasoning, `[marks]` adds fields of other gateways, `[alive]` begins with a comment, `[garbled]` sends a line
  * that is not JSON, `[fails-inside]`, `[filtered-inside]` and `[breaks]` end a stream half-way, `[too-long]`, `[bad-schema]`,
- * `[bad-type]` and `[strange-field]` are refused.
+ * `[bad-type]` and `[strange-field]` are refused, `[page]` and `[empty]` are what a proxy in front of it answers, `[mislabelled]` sends the answer
+ * as a page, and `[cut]` ends a whole answer within its first field.
  */
 
 import type { Context } from "hono";
@@ -93,7 +94,12 @@ export function chat(c: Context, body: Record<string, unknown>): Response {
     throw new Refusal(400, "invalid_type", "Invalid type for 'messages[0].content'.", { param: "messages.0.content" });
   if (hasDirective(prompt, "strange-field"))
     throw new Refusal(400, "unknown_parameter", "Unknown parameter: 'secret_route'.", { param: "secret_route" });
-  return stream ? streamed(c, prompt, body, options?.include_usage === true) : whole(c, prompt, body);
+  if (hasDirective(prompt, "page")) return c.html("\n<!doctype html><title>Sign in</title>");
+  if (hasDirective(prompt, "empty")) return c.body("", 200, { "content-length": "0" });
+  if (hasDirective(prompt, "cut")) return c.body('{"id":', 200, { "content-type": "application/json" });
+  const answer = stream ? streamed(c, prompt, body, options?.include_usage === true) : whole(c, prompt, body);
+  if (hasDirective(prompt, "mislabelled")) answer.headers.set("content-type", "text/html; charset=UTF-8");
+  return answer;
 }
 
 const words = ["Good", " morning", "."];
