@@ -9,7 +9,7 @@ export interface Refusable {
   error?: { code?: number | string | null; message?: string | null } | null;
 }
 
-/** The HTTP statuses that are equivalent to these codes (platform.minimax.io, "Error Codes"). */
+/** The HTTP statuses that are equivalent to these codes (platform.minimax.io, "Error Codes"; 1013, 2061 and 2064: seen in answers). */
 const statuses: Record<string, number> = {
   "1000": 500, // unknown
   "1001": 504, // timeout
@@ -26,6 +26,8 @@ const statuses: Record<string, number> = {
   "2045": 429, // requests grow too fast
   "2049": 401, // invalid key
   "2056": 402, // the plan's allowance is used up
+  "2061": 404, // the plan does not have the model
+  "2064": 429, // overloaded
 };
 
 /** The input (1026) or the video (1027) was found sensitive. */
