@@ -118,6 +118,38 @@ test.each([
   await expect(provider.start(job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ kind: "refused" });
 });
 
+test.each([
+  [
+    "openai",
+    openai({ key: "key" }),
+    { ...image, model: "gpt-image-2" },
+    { error: { code: "unknown_parameter", param: "image" } },
+    400,
+    "refused",
+  ],
+  [
+    "openai",
+    openai({ key: "key" }),
+    { ...image, model: "gpt-image-2" },
+    { error: { code: "unsupported_value", param: "images" } },
+    400,
+    "refused",
+  ],
+  ["minimax, a plan without the model", v2, { ...video, model: "MiniMax-Hailuo-02" }, { base_resp: { status_code: 2061 } }, 200, "model"],
+  [
+    "minimax, a plan without the model",
+    v2,
+    video,
+    { error: { message: "your current token plan not support model (2061)" } },
+    500,
+    "model",
+  ],
+  ["minimax, overloaded", v2, { ...video, model: "MiniMax-Hailuo-02" }, { base_resp: { status_code: 2064 } }, 200, "busy"],
+] as const)("%s: what the maker's model or plan does not take is no fault of the caller", async (_, provider, job, body, status, kind) => {
+  answering(json(body, status));
+  await expect(provider.start(job as Job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ kind, nothingAccepted: true });
+});
+
 test("google: details that are not a list are ignored", async () => {
   answering(json({ error: { code: 429, status: "RESOURCE_EXHAUSTED", details: { "@type": 1 } } }, 429));
   await expect(gemini.start(image, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });

@@ -220,6 +220,15 @@ async function parseResult(
 /** Accepted work stays accepted, whatever error the account or the queue has now: it is polled again. */
 const toLaterFault = (response: Response, what: string) => laterFault(toFault(response, what), true);
 
+/** Faults of fal, of a partner's service or of the model itself, whatever their status (fal.ai/docs, "Model Errors"). */
+const serviceTypes = new Set([
+  "internal_server_error",
+  "generation_timeout",
+  "downstream_service_error",
+  "downstream_service_unavailable",
+  "no_media_generated",
+]);
+
 /** Reads the verdict on the request from an error; undefined if it has none. Error texts are not interpreted. */
 async function parseVerdict(response: Response, isOwn: boolean): Promise<Failed | undefined> {
   const { status, headers } = response;
@@ -230,8 +239,9 @@ async function parseVerdict(response: Response, isOwn: boolean): Promise<Failed 
     // succeed, as it may with a prompt whose length the interface allows.
     const isCallers =
       detail.length > 0 &&
-      (isOwn || detail.every((error) => !(error?.type ?? "").startsWith("string_") && /^prompt$|_urls?$/.test(String(error?.loc?.[1]))));
-    const mayPass = headers.get("x-fal-retryable") === "true";
+      (isOwn ||
+        detail.every((error) => !/^(?:string|sequence)_/.test(error?.type ?? "") && /^prompt$|_urls?$/.test(String(error?.loc?.[1]))));
+    const mayPass = headers.get("x-fal-retryable") === "true" || detail.some((error) => serviceTypes.has(error?.type ?? ""));
     return failed(status < 500 && isCallers && !mayPass ? "invalid_input" : "provider_error");
   }
   if (error_type ?? headers.get("x-fal-error-type")) return failed("provider_error");

@@ -24,6 +24,9 @@ export interface Refusal {
 export const isAboutContent = (text: string) =>
   /usage guidelines|safety|sensitive|prohibited|responsible ai|content.?polic|blocked|violat/i.test(text);
 
+/** True if Google's text is about an image. */
+export const isAboutImage = (text: string) => /\bimages?\b/i.test(text);
+
 /** Parses an error answer. `what` names the call in logs; the answer's text is never logged. */
 export async function parseRefusal(response: Response, what: string): Promise<Refusal> {
   const body = await readJson<unknown>(response);
@@ -42,7 +45,7 @@ export async function parseRefusal(response: Response, what: string): Promise<Re
   const plain = toFault(response, word ? `${what}: ${word}` : what);
   return {
     isModeration: response.status === 400 && (isAboutContent(message) || words.some(isAboutContent)),
-    isImage: response.status === 400 && /\bimages?\b/i.test(message),
+    isImage: response.status === 400 && isAboutImage(message),
     fault: new ProviderError(isAccount ? "account" : plain.kind, plain.message, {
       retryAfterMs: plain.retryAfterMs ?? delayMs(retryInfo?.retryDelay),
     }),

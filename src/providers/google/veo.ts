@@ -3,7 +3,7 @@
 import { videoIn, lookForVideo } from "./inline-video.ts";
 import { withToken } from "./auth.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
-import { isAboutContent, refusedPoll, refusedStart } from "./errors.ts";
+import { isAboutContent, isAboutImage, refusedPoll, refusedStart } from "./errors.ts";
 import type { GoogleSettings, Handle, Part } from "./part.ts";
 import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
@@ -107,6 +107,8 @@ export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSetting
 }
 
 function toCode({ code, message }: NonNullable<Operation["error"]>): Failed["code"] {
-  if (isAboutContent(message ?? "")) return "content_policy_violation";
-  return Number(code) === invalidArgument ? "invalid_input" : "provider_error";
+  const text = message ?? "";
+  if (isAboutContent(text)) return "content_policy_violation";
+  // The gateway sets the other arguments: another route may succeed.
+  return Number(code) === invalidArgument && isAboutImage(text) ? "invalid_input" : "provider_error";
 }

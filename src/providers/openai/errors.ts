@@ -1,6 +1,6 @@
 /** Converts the error answers of OpenAI's format, for every endpoint and every upstream with the same format. */
 
-import { contentCodes, lacksModel, moneyCodes } from "../shared/chat-errors.ts";
+import { contentCodes, lacksModel, modelCodes, moneyCodes } from "../shared/chat-errors.ts";
 import { toFault, readJson } from "../shared/http.ts";
 import { blocked, type Failed, ProviderError } from "../provider.ts";
 
@@ -28,7 +28,8 @@ async function parseRefusal(response: Response, what: string): Promise<Failed | 
   const param = typeof field === "string" ? field : "";
   const isRefusal = status >= 400 && status < 500 && status !== 401 && status !== 429;
   if (isRefusal && contentCodes.has(code)) return blocked;
-  if ((status === 400 || status === 422) && (isImageCode(code) || isInputParam(param))) return { status: "failed", code: "invalid_input" };
+  const isInput = isImageCode(code) || (isInputParam(param) && !modelCodes.has(code));
+  if ((status === 400 || status === 422) && isInput) return { status: "failed", code: "invalid_input" };
   const message = code ? `${what} (${code})` : what;
   if (moneyCodes.has(code)) return new ProviderError("account", `${message}: ${status}`);
   if (lacksModel(status, code, text)) return new ProviderError("model", `${message}: ${status}`);

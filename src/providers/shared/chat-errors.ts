@@ -17,7 +17,7 @@ export const moneyCodes = new Set(["insufficient_quota", "billing_hard_limit_rea
 export const lacksModel = (status: number, code: string, message: unknown) =>
   code === "model_not_found" || (status === 403 && typeof message === "string" && message.includes("must be verified to use"));
 /** Codes for a field or value that this model refuses and others with the same format accept. */
-const modelCodes = new Set(["unsupported_parameter", "unsupported_value", "unknown_parameter"]);
+export const modelCodes = new Set(["unsupported_parameter", "unsupported_value", "unknown_parameter"]);
 
 /** Why a field was refused, by the upstream's code: seen in OpenAI's answers, and in those of upstreams with the same format. */
 const reasons: [RegExp, FieldReason][] = [

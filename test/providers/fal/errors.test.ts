@@ -54,16 +54,23 @@ test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[g
   },
 );
 
-test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[too-long 1]", "[timeout 1]", "[fails 1]"])(
-  "%s falls back to the second route",
-  async (order) => {
-    const body = image(order);
-    const { account, data } = await generate(route(v4, v45), images, body);
-    expect(data.status, JSON.stringify(data)).toBe("completed");
-    expect(await countAll(body.prompt, "start")).toBe(2);
-    expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
-  },
-);
+test.each([
+  "[retired 1]",
+  "[retryable 1]",
+  "[misfit 1]",
+  "[too-long 1]",
+  "[too-many 1]",
+  "[downstream 1]",
+  "[no-media 1]",
+  "[timeout 1]",
+  "[fails 1]",
+])("%s falls back to the second route", async (order) => {
+  const body = image(order);
+  const { account, data } = await generate(route(v4, v45), images, body);
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  expect(await countAll(body.prompt, "start")).toBe(2);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
+});
 
 test("refused content is not submitted to other routes", async () => {
   const body = image("[moderated-later 1]");

@@ -106,13 +106,16 @@ test("a rate-limited poll is retried", async () => {
   expect(data.status).toBe("completed");
 });
 
-test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])("%s falls back to the next route", async (orders) => {
-  const prompt = `${orders} ${unique()}`;
-  const two = { [model]: [veo("veo-3.1-fast-generate-001"), veo("veo-3.1-generate-001")] };
-  const { data } = await generate(two, videos, { model, prompt });
-  expect(data.status).toBe("completed");
-  expect(await lastStartOf(prompt)).toMatchObject({ model: "veo-3.1-generate-001" });
-});
+test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]", "[bad-field-later 1]"])(
+  "%s falls back to the next route",
+  async (orders) => {
+    const prompt = `${orders} ${unique()}`;
+    const two = { [model]: [veo("veo-3.1-fast-generate-001"), veo("veo-3.1-generate-001")] };
+    const { data } = await generate(two, videos, { model, prompt });
+    expect(data.status).toBe("completed");
+    expect(await lastStartOf(prompt)).toMatchObject({ model: "veo-3.1-generate-001" });
+  },
+);
 
 test("fields that Veo cannot honour are refused by name, and nothing is reserved", async () => {
   const veoFor = (id: string) => ({ [id]: [veo("veo-3.1-generate-001")] });

@@ -112,6 +112,18 @@ test("images that fal's safety checker has blackened are neither delivered nor c
   expect(shown.result.images).toHaveLength(2);
 });
 
+test.each([
+  ["[downstream]", "provider_error"],
+  ["[no-media]", "provider_error"],
+  ["[misfit]", "invalid_input"],
+])("%s ends a task with an own input as %s", async (order, code) => {
+  const account = await newAccount();
+  await put("seedream-own", seedream);
+  const input = { image_urls: ["https://images.example/a.png"] };
+  const id = await submit(account, images, { model: "seedream-own", prompt: `${unique()} ${order}`, input });
+  expect((await finish(account, id)).body.data).toMatchObject({ status: "failed", error: { code }, cost: { charged: 0 } });
+});
+
 test("files of the input that the answer repeats are not called made here, neither by their URL nor by their bytes", async () => {
   const account = await newAccount();
   await put("seedream-own", seedream);

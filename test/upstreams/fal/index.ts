@@ -9,7 +9,7 @@ import { falKeys, providerKeys } from "../keys.ts";
 
 /**
  * Its directives beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
- * `bad-image`, `too-long` (the prompt), `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output), `unstoppable` (it is not cancelled), `flagged` and `half-flagged` (all images, or every second one, are black unless the checker is off), `echo` (the answer repeats the input's images).
+ * `bad-image`, `too-long` and `too-many` (the prompt), `downstream` (a partner's service), `no-media`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output), `unstoppable` (it is not cancelled), `flagged` and `half-flagged` (all images, or every second one, are black unless the checker is off), `echo` (the answer repeats the input's images).
  */
 interface Request {
   app: string;
@@ -27,7 +27,7 @@ interface Request {
 const requests = new Map<string, Request>();
 const text = (c: Context, status: 400 | 401 | 403 | 404 | 429 | 500 | 503 | 504, detail: string, headers: Record<string, string> = {}) =>
   c.json({ detail }, status, headers);
-const modelError = (c: Context, status: 422 | 500, detail: Violation[], retryable = false) =>
+const modelError = (c: Context, status: 400 | 422 | 500, detail: Violation[], retryable = false) =>
   c.json({ detail: detail.map((one) => ({ ...one, url: `https://docs.fal.ai/errors#${one.type}`, ctx: {} })) }, status, {
     "x-fal-retryable": String(retryable),
   });
@@ -104,6 +104,11 @@ export const fal = new Hono()
     if (hasDirective(prompt, "retryable")) return modelError(c, 422, [image], true);
     const long: Violation = { loc: ["body", "prompt"], msg: "String should have at most 500 characters", type: "string_too_long" };
     if (hasDirective(prompt, "too-long")) return modelError(c, 422, [long]);
+    if (hasDirective(prompt, "too-many")) return modelError(c, 422, [{ ...long, type: "sequence_too_long" }]);
+    if (hasDirective(prompt, "downstream"))
+      return modelError(c, 400, [{ loc: ["body"], msg: "Downstream service error", type: "downstream_service_error" }]);
+    if (hasDirective(prompt, "no-media"))
+      return modelError(c, 422, [{ loc: ["body", "prompt"], msg: "The model did not generate media", type: "no_media_generated" }]);
     const misfit = { loc: ["body", "image_size"], msg: "Input should be 'square'", type: "literal_error" };
     if (hasDirective(prompt, "misfit")) return modelError(c, 422, [misfit]);
     if (hasDirective(prompt, "string-detail")) return c.json({ detail: "The input could not be processed" }, 422);

@@ -141,6 +141,8 @@ function fetchOperation(c: Context, name: string): Response {
     if (hasDirective(prompt, "fails")) return done({ error: { code: 13, message: "Video generation failed. Please try again later." } });
     if (hasDirective(prompt, "moderated-later"))
       return done({ error: { code: 3, message: "The video could not be made: it violates Vertex AI's usage guidelines." } });
+    if (hasDirective(prompt, "bad-field-later"))
+      return done({ error: { code: 3, message: "Unsupported output video duration 8 seconds." } });
     if (hasDirective(prompt, "bad-input-later")) return done({ error: { code: 3, message: "Image size is too small." } });
     const response = { "@type": "type.googleapis.com/cloud.ai.large_models.vision.GenerateVideoResponse" };
     if (hasDirective(prompt, "filtered"))
