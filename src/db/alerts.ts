@@ -39,7 +39,7 @@ export const writeAlert = async (db: D1Database, { name, beganAt, endedAt, cause
     .run();
 };
 
-/** The kinds of events, each with its id: a message in the dead-letter queue (the task), a failed provider account (the provider), failing callbacks (the account), a model that the maker does not have (provider and model), an account that lost changes to a restored database (until the operator has decided). */
+/** The kinds of events, each with its id: a message in the dead-letter queue (the task), a failed provider account (the provider, and which of its accounts if it has several), failing callbacks (the account), a model that the maker does not have (provider and model), an account that lost changes to a restored database (until the operator has decided). */
 export type IncidentKind = "dead_letter" | "provider" | "callback" | "model" | "restored";
 
 /** Records an event. Never throws: the work that caused it continues without the record. */

@@ -3,7 +3,7 @@
 import { alert } from "../base/log.ts";
 import { google, googleAccount, googleSettings } from "./google/index.ts";
 import { cloudflare } from "./cloudflare/index.ts";
-import { compatible } from "./compatible/index.ts";
+import { compatible, compatibleAccount } from "./compatible/index.ts";
 import { fal } from "./fal/index.ts";
 import { media } from "./media/index.ts";
 import { openai } from "./openai/index.ts";
@@ -16,10 +16,11 @@ import { type GenerationRequest, type Provider, ProviderError } from "./provider
 import { withOlder } from "./shared/rotation.ts";
 import { readBaseUrl } from "../base/variables.ts";
 
-/** A provider's name, and its model id. */
+/** A provider's name, its model id, and the settings of the model there. */
 interface Route {
   provider: string;
   model: string;
+  settings?: Record<string, unknown> | undefined;
 }
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
@@ -81,16 +82,17 @@ function open(env: Env, name: string): Provider | undefined {
 const cooldownMs = 60_000;
 const cooldowns = new Map<string, number>();
 
-/** The account that a route bills, for providers that have more than one. */
-const accountFor = ({ provider, model }: Route): string => (provider === "google" ? googleAccount(model) : provider);
+/** The account that a route bills: the provider's name, and after a space which one, for providers that have more than one. */
+const accountFor = ({ provider, model, settings }: Route): string =>
+  provider === "google" ? googleAccount(model) : provider === "compatible" ? compatibleAccount(settings) : provider;
 
-/** Puts a route's account into a cool-down after its credentials or money failed: for a minute this isolate prefers other routes. False if it was in one already. */
-export function markUnhealthy(route: Route): boolean {
+/** Puts a route's account into a cool-down after its credentials or money failed: for a minute this isolate prefers other routes. Returns the account; undefined if it was in one already. */
+export function markUnhealthy(route: Route): string | undefined {
   const account = accountFor(route);
   const isNew = !isCoolingDown(account);
   cooldowns.set(account, Date.now() + cooldownMs);
   alert("provider", { provider: route.provider, outcome: "account_fault", ...(account !== route.provider && { of: account }) });
-  return isNew;
+  return isNew ? account : undefined;
 }
 
 const isCoolingDown = (account: string): boolean => (cooldowns.get(account) ?? 0) > Date.now();

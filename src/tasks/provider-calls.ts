@@ -8,21 +8,26 @@ import { type Failed, type Pending, type Accepted, ProviderError, type Succeeded
 interface Route {
   provider: string;
   model: string;
+  settings?: Record<string, unknown> | undefined;
 }
+
+/** The name of a route's counts. Two servers of `compatible` may have a model of the same name. */
+export const toCallsName = ({ provider, model, settings }: Route): `route ${string} ${string}` =>
+  `route ${provider} ${model}${settings?.["base_url"] === undefined ? "" : ` ${String(settings["base_url"])}`}`;
 
 /**
  * Counts an answer. Accepted and pending work shows nothing yet; a verdict on the caller's content or input shows that the maker works.
  */
-export async function countAnswer(env: Env, { provider, model }: Route, answer: Accepted | Pending | Succeeded | Failed): Promise<void> {
+export async function countAnswer(env: Env, route: Route, answer: Accepted | Pending | Succeeded | Failed): Promise<void> {
   if (answer.status === "accepted" || answer.status === "pending") return;
-  await countCall(env.DB, `route ${provider} ${model}`, answer.status === "succeeded" || answer.code !== "provider_error");
+  await countCall(env.DB, toCallsName(route), answer.status === "succeeded" || answer.code !== "provider_error");
 }
 
 /** Counts a fault. A fault of the maker's account puts its routes last for a minute. Errors that are not the maker's are ignored. */
 export async function countFault(env: Env, route: Route, fault: unknown): Promise<void> {
   if (!(fault instanceof ProviderError)) return;
-  const { provider, model } = route;
-  await countCall(env.DB, `route ${provider} ${model}`, false);
-  if (fault.account && markUnhealthy(route)) await recordIncident(env.DB, "provider", provider);
-  if (fault.kind === "model") await recordIncident(env.DB, "model", `${provider} ${model}`);
+  await countCall(env.DB, toCallsName(route), false);
+  const unhealthy = fault.account ? markUnhealthy(route) : undefined;
+  if (unhealthy !== undefined) await recordIncident(env.DB, "provider", unhealthy);
+  if (fault.kind === "model") await recordIncident(env.DB, "model", `${route.provider} ${route.model}`);
 }

@@ -4,7 +4,7 @@ import { chatFamilies, type ChatFamily, findFamily, fitToFamily } from "../../ca
 import type { Model, Route } from "../../catalog/models.ts";
 import { routesFor } from "../../catalog/routes.ts";
 import { countCall } from "../../db/recent-sums.ts";
-import { countFault } from "../../tasks/provider-calls.ts";
+import { countFault, toCallsName } from "../../tasks/provider-calls.ts";
 import { ApiError, type Violation } from "../../base/errors.ts";
 import { alert } from "../../base/log.ts";
 import { isOn, providerNamed, unhealthyLast } from "../../providers/index.ts";
@@ -110,7 +110,7 @@ export async function askRoutes(
       chat.costs.answering(route);
       logStep(env, "dispatch", line("answered"));
       // Most chats write nothing, and `waitUntil` costs more than the count.
-      const counted = countCall(env.DB, `route ${provider} ${model}`, true);
+      const counted = countCall(env.DB, toCallsName(route), true);
       if (counted) background.waitUntil(counted);
       return { response, dropped };
     } catch (error) {
@@ -119,7 +119,7 @@ export async function askRoutes(
       if (malformed || contentPolicy) logStep(env, "dispatch", line("refused"));
       else {
         alert("dispatch", line("fault"), error);
-        await countFault(env, { provider, model }, error);
+        await countFault(env, route, error);
       }
       // Of two errors, the fault of a route is more specific than a field that a later route does not support.
       if (!malformed || fault === undefined) fault = error;

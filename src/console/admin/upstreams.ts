@@ -12,6 +12,9 @@ export async function readUpstreams(c: ConsoleContext): Promise<Upstreams> {
   const [upstreams, failed] = await Promise.all([c.env.API.upstreams(), incidentsSince(c.env.DB, "provider", Date.now() - asideMs, most)]);
   return {
     ...upstreams,
-    providers: upstreams.providers.map((one) => ({ ...one, aside: one.aside || failed.includes(one.name) })),
+    providers: upstreams.providers.map((one) => ({
+      ...one,
+      aside: one.aside || failed.some((account) => account.split(" ")[0] === one.name),
+    })),
   };
 }

@@ -17,6 +17,9 @@ function readBase(settings: Record<string, unknown> | undefined): string | undef
   return url.username || url.password || url.search || url.hash ? undefined : url.href.replace(/\/+$/, "");
 }
 
+/** The account of a route: each server has its own. */
+export const compatibleAccount = (settings: Record<string, unknown> | undefined): string => `compatible ${readBase(settings) ?? ""}`;
+
 /** The provider; `key` is sent to the address of each route that is used. */
 export function compatible(key: string): Provider {
   const headers: Record<string, string> = key === noKey ? {} : { authorization: `Bearer ${key}` };
