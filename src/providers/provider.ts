@@ -118,10 +118,18 @@ export type Succeeded = {
   usage?: MakerUsage;
 };
 /** `provider_error` starts the next route; every other code ends the task. */
-export type Failed = { status: "failed"; code: FailureCode; usage?: MakerUsage };
+export type Failed = {
+  status: "failed";
+  code: FailureCode;
+  usage?: MakerUsage;
+  /** True if the upstream does not know the work: with another key it may, if that belongs to another account. */
+  isUnknown?: true;
+};
 
 /** The upstream failed by itself. */
 export const ownFailure: Failed = { status: "failed", code: "provider_error" };
+/** The upstream does not know the work. */
+export const unknownWork: Failed = { ...ownFailure, isUnknown: true };
 /** The upstream does not make this content. */
 export const blocked: Failed = { status: "failed", code: "content_policy_violation" };
 

@@ -12,8 +12,10 @@ interface Route {
 }
 
 /** The name of a route's counts. Two servers of `compatible` may have a model of the same name. */
-export const toCallsName = ({ provider, model, settings }: Route): `route ${string} ${string}` =>
-  `route ${provider} ${model}${settings?.["base_url"] === undefined ? "" : ` ${String(settings["base_url"])}`}`;
+export function toCallsName({ provider, model, settings }: Route): `route ${string} ${string}` {
+  const server = settings?.["base_url"];
+  return `route ${provider} ${model}${typeof server === "string" ? ` ${server}` : ""}`;
+}
 
 /**
  * Counts an answer. Accepted and pending work shows nothing yet; a verdict on the caller's content or input shows that the maker works.

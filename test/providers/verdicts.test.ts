@@ -234,3 +234,52 @@ test("after a fault that is not about the secret the previous one is not tried",
   await expect(started).rejects.toMatchObject({ name: "ProviderError", account: false });
   expect(globalThis.fetch).toHaveBeenCalledOnce();
 });
+
+/** Answers calls with the new secret of a rotation like this, and all others as the emulators do. */
+const answeringNew = (answer: () => Response, others = globalThis.fetch) =>
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const headers = new Headers(init?.headers);
+    const secret = headers.get("authorization") ?? headers.get("x-goog-api-key") ?? "";
+    return secret.includes("not-valid-yet") ? answer() : others(input, init);
+  });
+
+test.each([
+  ["modelark", "ARK_API_KEY", { ...video, model: "dreamina-seedance-2-0-fast-260128" }],
+  ["minimax", "MINIMAX_API_KEY", video],
+  ["minimax", "MINIMAX_API_KEY", { ...video, model: "MiniMax-Hailuo-02" }],
+  ["google", "GEMINI_API_KEY", { ...video, model: "gemini-omni-1.2-flash" }],
+  ["openai", "OPENAI_API_KEY", { ...video, model: "video-1" }],
+  ["fal", "FAL_KEY", { ...image, model: "fal-ai/nano-banana-pro", pixels: [1024, 1024] }],
+  ["replicate", "REPLICATE_API_TOKEN", { ...image, model: "bytedance/seedream-4.5" }],
+  ["xai", "XAI_API_KEY", { ...video, model: "grok-imagine-video" }],
+] as const)("%s: with %s of another account, work is polled with the previous one, which started it", async (name, secret, job) => {
+  const key = `task_${crypto.randomUUID()}`;
+  const started = await providerNamed(env, name).start({ ...job, key, prompt: `a pier ${key}` } as Job, signal);
+  if (started.status !== "accepted") throw new Error(started.status);
+  const rotated = providerNamed(rotating(secret), name);
+  const lines = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  answeringNew(json({ error: { code: 404, status: "NOT_FOUND" } }, 404));
+  expect((await rotated.poll(started.operation)).status).toMatch(/pending|succeeded/);
+  // It is not to be revoked yet.
+  expect(lines.mock.calls.flat().join()).toContain("old_secret");
+  // A previous one that is revoked can show nothing: the work is lost.
+  expect(await providerNamed(rotating(secret, "revoked"), name).poll(started.operation)).toMatchObject({ status: "failed" });
+});
+
+test("work that the previous secret does not know, while the new one is refused, is not lost", async () => {
+  answeringNew(json({ detail: "no" }, 401), () => Promise.resolve(Response.json({ detail: "Request not found" }, { status: 404 })));
+  const urls = { status: "https://queue.fal.run/a", result: "https://queue.fal.run/b", cancel: "https://queue.fal.run/c" };
+  const poll = providerNamed(rotating("FAL_KEY"), "fal").poll(JSON.stringify(urls));
+  await expect(poll).rejects.toMatchObject({ name: "ProviderError", retryable: true, account: true });
+});
+
+test("work of the previous secret's account is cancelled with it", async () => {
+  const key = `task_${crypto.randomUUID()}`;
+  const started = await providerNamed(env, "fal").start({ ...seedream, key, prompt: `a pier [queued] ${key}` }, signal);
+  if (started.status !== "accepted") throw new Error(started.status);
+  const rotated = providerNamed(rotating("FAL_KEY"), "fal");
+  await rotated.poll(started.operation);
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  answeringNew(json({ detail: "Request not found" }, 404));
+  expect(await rotated.cancel!(started.operation)).toBe(true);
+});

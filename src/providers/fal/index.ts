@@ -7,7 +7,7 @@ import type { Plan } from "./plan.ts";
 import { lookUp } from "../shared/listed.ts";
 import { jsonPieces, measurePieces, type Piece, type PostInit, postPieces } from "../shared/streamed-body.ts";
 import { ownPieces, readOwnAnswer } from "../shared/own-input.ts";
-import { blocked, type Failed, type InputImage, type Job, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import { blocked, type Failed, type InputImage, type Job, type Provider, ProviderError, type Succeeded, unknownWork } from "../provider.ts";
 import { isSigned } from "./webhook.ts";
 
 interface Config {
@@ -131,7 +131,7 @@ export function fal({ key, baseUrl }: Config): Provider {
       const response = await call(urls.status);
       if (!response.ok) {
         await response.body?.cancel();
-        if ([400, 404, 410, 422].includes(response.status)) return failed("provider_error");
+        if ([400, 404, 410, 422].includes(response.status)) return unknownWork;
         throw toLaterFault(response, "status");
       }
       const status = await readJson<{ status?: string; metrics?: { inference_time?: number | null } | null }>(response);

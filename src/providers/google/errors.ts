@@ -1,7 +1,7 @@
 /** Google's error answers: verdicts on the request, faults of the operator's account, and retry times. */
 
 import { toFault, readJson, laterFault, maxRetryAfterMs } from "../shared/http.ts";
-import { ownFailure, blocked, type Failed, ProviderError } from "../provider.ts";
+import { unknownWork, blocked, type Failed, ProviderError } from "../provider.ts";
 
 /** `google.rpc.Status` as JSON. In the Interactions API `code` is a word. */
 interface Status {
@@ -65,7 +65,7 @@ export async function refusedStart(response: Response, hasImages: boolean): Prom
 export async function refusedPoll(response: Response): Promise<Failed> {
   const { status } = response;
   const { fault } = await parseRefusal(response, "poll");
-  if ((status === 400 || status === 404) && !fault.account) return ownFailure;
+  if ((status === 400 || status === 404) && !fault.account) return unknownWork;
   throw laterFault(fault, true);
 }
 

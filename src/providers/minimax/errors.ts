@@ -1,7 +1,7 @@
 /** MiniMax's refusals: codes come in the `base_resp` of an HTTP 200 (v1) or at the end of an error's message (v2). */
 
 import { laterFault, toFault } from "../shared/http.ts";
-import { ownFailure, blocked, type Failed, ProviderError } from "../provider.ts";
+import { unknownWork, blocked, type Failed, ProviderError } from "../provider.ts";
 
 /** The fields about a refusal in answers of both versions. All are optional. */
 export interface Refusable {
@@ -70,6 +70,6 @@ function toStatus(response: Response, code: string | undefined): number {
 export function parseLaterRefusal(step: string, response: Response, body: Refusable): Failed | ProviderError | undefined {
   const refusal = parseRefusal(step, response, body);
   if (!(refusal instanceof ProviderError)) return refusal;
-  if ([400, 404].includes(toStatus(response, readCode(body)))) return ownFailure;
+  if ([400, 404].includes(toStatus(response, readCode(body)))) return unknownWork;
   return laterFault(refusal, true);
 }

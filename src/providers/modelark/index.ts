@@ -9,6 +9,7 @@ import { toFailure, readRefusal, type WireError } from "./errors.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import {
   ownFailure,
+  unknownWork,
   type Accepted,
   type Failed,
   type Job,
@@ -61,7 +62,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
       const response = await call(`${tasks}/${handle.task}`);
       if (response.ok) return parseVerdict(await readJson<WireTask>(response));
       await response.body?.cancel();
-      if (response.status === 400 || response.status === 404) return ownFailure;
+      if (response.status === 400 || response.status === 404) return unknownWork;
       // The task stays accepted, whatever error the account has now.
       throw laterFault(toFault(response, "poll"), true);
     },

@@ -6,7 +6,7 @@ import { isContentCode, readRefusal } from "./errors.ts";
 import { type VideoFacts, requestFacts } from "./video-request.ts";
 import type { Upstream } from "./upstream.ts";
 import { toPrompt } from "../shared/prompt.ts";
-import { ownFailure, type Accepted, type Failed, type Job, type Pending, ProviderError, type Succeeded } from "../provider.ts";
+import { unknownWork, type Accepted, type Failed, type Job, type Pending, ProviderError, type Succeeded } from "../provider.ts";
 
 /** The operation of an accepted video. */
 export interface VideoOperation extends VideoFacts {
@@ -78,7 +78,7 @@ export async function pollVideo({ id, thumbnail }: VideoOperation, { base, heade
   const response = await ask(globalThis, url, { headers });
   if (!response.ok) {
     await response.body?.cancel();
-    if ([400, 404, 410].includes(response.status)) return ownFailure;
+    if ([400, 404, 410].includes(response.status)) return unknownWork;
     throw laterFault(toFault(response, "poll"), true);
   }
   const video = await readJson<WireVideo>(response);

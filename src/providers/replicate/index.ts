@@ -5,7 +5,17 @@ import { allImages } from "../shared/frames.ts";
 import { fetchedKeys } from "../shared/callbacks.ts";
 import { countPredictions, imageOutputs, modelId, toInput, unsupportedField } from "./inputs.ts";
 import { leftBy, type Prediction } from "./lookup.ts";
-import { ownFailure, blocked, type Accepted, type Failed, type Job, type Output, type Provider, ProviderError } from "../provider.ts";
+import {
+  ownFailure,
+  unknownWork,
+  blocked,
+  type Accepted,
+  type Failed,
+  type Job,
+  type Output,
+  type Provider,
+  ProviderError,
+} from "../provider.ts";
 import { readOwnAnswer, writeOwnInput } from "../shared/own-input.ts";
 import { lookUp } from "../shared/listed.ts";
 import { isSignedBy } from "./webhook.ts";
@@ -86,6 +96,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
         if (isGone) {
           // How long it worked can no longer be learned.
           seconds = undefined;
+          if (failure === ownFailure) failure = unknownWork;
           continue;
         }
         if (!prediction) throw new ProviderError("unreachable", "poll: the answer is not JSON");

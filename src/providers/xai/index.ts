@@ -6,6 +6,7 @@ import { allImages } from "../shared/frames.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import {
   ownFailure,
+  unknownWork,
   blocked,
   type Accepted,
   type Failed,
@@ -74,7 +75,7 @@ export function xai({ key, base = makersBase }: { key: string; base?: string | u
       // Also a video that was refused after it was made is answered with 400.
       if (response.status === 400 || response.status === 403 || response.status === 422) return readLate(response);
       await response.body?.cancel();
-      if (response.status === 404 || response.status === 410) return ownFailure;
+      if (response.status === 404 || response.status === 410) return unknownWork;
       // The request stays accepted, whatever error the account has now.
       throw laterFault(toFault(response, "poll"), true);
     },
