@@ -11,6 +11,8 @@ import { chatPrice, taskPrice } from "./prices.ts";
 /** What the maker made and reports; without `outputs` the number that was asked for. */
 export interface Billed {
   outputs?: number | undefined;
+  /** True if the maker stopped the work: it bills nothing but what it reports. */
+  isStopped?: boolean | undefined;
   usage?: MakerUsage | undefined;
 }
 
@@ -24,14 +26,19 @@ export function attemptCost(route: Pick<Route, "cost">, action: Action, paramete
   return Number.isSafeInteger(cost) ? cost : null;
 }
 
-function addUp({ cost: units }: Pick<Route, "cost">, action: Action, parameters: Parameters, { outputs, usage }: Billed): number | null {
+function addUp(
+  { cost: units }: Pick<Route, "cost">,
+  action: Action,
+  parameters: Parameters,
+  { outputs, isStopped, usage }: Billed,
+): number | null {
   if (!units) return null;
   const { own, reported: measured } = splitCost(units);
   const isOwn = parameters.input !== undefined || (own !== undefined && isOwnRule(own));
   const { usd, ...cost }: Cost = toMillionths((isOwn ? measured : units) as Record<string, number>);
   if (usd !== undefined && usage?.usd !== undefined) return Math.round(usd * usage.usd);
   if (usd !== undefined && Object.keys(units).length === 1) return null;
-  const fixed = isOwn ? ownCost(own, parameters.input, outputs) : bodyCost(cost, action, parameters, outputs);
+  const fixed = isStopped ? 0 : isOwn ? ownCost(own, parameters.input, outputs) : bodyCost(cost, action, parameters, outputs);
   if (fixed === undefined) return null;
   if (!reportedCosts.some((name) => name !== "usd" && cost[name] !== undefined)) return fixed;
   const reported = usage && reportedCost(cost, usage);

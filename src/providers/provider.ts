@@ -116,12 +116,16 @@ export type Succeeded = {
   operation?: Operation;
   /** What the upstream says that it bills; absent if it says nothing. */
   usage?: MakerUsage;
+  /** How many outputs it bills, if more than it delivers. */
+  billedOutputs?: number;
 };
 /** `provider_error` starts the next route; every other code ends the task. */
 export type Failed = {
   status: "failed";
   code: FailureCode;
   usage?: MakerUsage;
+  /** What the upstream bills although the work failed, whatever the route says of failures: outputs that it does not deliver, or the time until it stopped the work (`isStopped`). */
+  billed?: { outputs: number } | { isStopped: true };
   /** True if the upstream does not know the work: with another key it may, if that belongs to another account. */
   isUnknown?: true;
 };
@@ -206,10 +210,11 @@ export interface Provider {
   /** One short request. May be called any number of times, also for work that has ended. */
   poll(operation: Operation): Promise<Pending | Succeeded | Failed>;
   /**
-   * Stops accepted work. Returns true if the upstream stopped it, false if it makes and bills the work nevertheless: this operation cannot
-   * be cancelled, or not any more. Absent if no operation can be. Throws `ProviderError`. May be repeated.
+   * Stops accepted work. Returns true if the upstream stopped it, a failure if it bills a part of the stopped work, false if it makes and
+   * bills the work nevertheless: this operation cannot be cancelled, or not any more. Absent if no operation can be. Throws
+   * `ProviderError`. May be repeated.
    */
-  cancel?(operation: Operation): Promise<boolean>;
+  cancel?(operation: Operation): Promise<boolean | Failed>;
   /** Deletes what the upstream keeps of ended work, such as the prompt. Called after the outputs were stored; may be repeated. */
   erase?(operation: Operation): Promise<void>;
   /**

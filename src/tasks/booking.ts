@@ -9,11 +9,14 @@ import type { FinalTask, Task } from "./record.ts";
 const toName = ({ submission }: Pick<Task, "submission">, route: number): string => attemptName(route, submission.routes[route]!);
 
 /** What a maker that succeeded made and reports. */
-export const toBilled = ({ outputs, usage }: Succeeded): Billed => ({ outputs: outputs.length, ...(usage && { usage }) });
+export const toBilled = ({ outputs, billedOutputs, usage }: Succeeded): Billed => ({
+  outputs: billedOutputs ?? outputs.length,
+  ...(usage && { usage }),
+});
 
 /** What a maker that failed the work bills; undefined if it bills nothing. */
-export const toBill = ({ bills_failures: isBilled }: Route, { usage }: Failed): Billed | undefined =>
-  isBilled ? { ...(usage && { usage }) } : undefined;
+export const toBill = ({ bills_failures: isBilled }: Route, { billed: part, usage }: Failed): Billed | undefined =>
+  isBilled || part ? { ...part, ...(usage && { usage }) } : undefined;
 
 /** The cost of an attempt that its maker bills; null if it is not known. */
 export const billedCost = ({ submission }: Task, route: number, billed?: Billed): number | null =>

@@ -1,9 +1,11 @@
 /** What makers report of their bills is booked: for results, for refused content, and after the end of a task that is not stored. */
 
 import "../support/alone.ts";
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { readCatalog } from "../../src/current-catalog.ts";
+import { openStub } from "../support/faults.ts";
 import {
   asAdmin,
   call,
@@ -13,6 +15,7 @@ import {
   holdTime,
   newAccount,
   pass,
+  passToPoll,
   submit,
   unique,
   wakeWallet,
@@ -140,3 +143,49 @@ test.each([
     expect(await readCost(id)).toBe(expected);
   },
 );
+
+const onReplicate = { routes: [{ provider: "replicate", model: "google/veo-3.1-fast", cost: { second: 0.04, run_second: 0.01 } }] };
+
+test.each([
+  ["none", "[queued]", 0],
+  ["none", "[running]", 15_000],
+  ["full", "[queued]", 0],
+  ["full", "[running]", 15_000],
+])("Replicate bills the time for which cancelled work ran; CANCEL_CHARGE=%s, %s", async (CANCEL_CHARGE, directive, expected) => {
+  await put("vidB-3.1-fast", onReplicate);
+  const account = await newAccount();
+  const id = await submit(account, videos, { model: "vidB-3.1-fast", prompt: `${unique()} ${directive}` });
+  await deliver(id);
+  await runInDurableObject(openStub(id), (object) => {
+    const configured = object as unknown as { env: Env };
+    configured.env = { ...configured.env, CANCEL_CHARGE };
+  });
+  // The emulator begins when it is polled.
+  if (directive === "[running]") await passToPoll(id);
+  const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: account.key, body: {} });
+  expect(cancelled.body.data).toMatchObject({ status: "failed", cost: { charged: 0 } });
+  for (let round = 0; round < 8; round++) await pass(id, 40);
+  await wakeWallet(account);
+  expect(await readCost(id)).toBe(expected);
+});
+
+test.each([
+  ["it ran", "[running 1] [canceled]", 15_000],
+  ["it had not begun", "[canceled]", 0],
+  ["it had not begun at its deadline", "[aborted]", 0],
+])("Replicate stopped the work by itself: %s", async (_, directive, cost) => {
+  await put("vidB-3.1-fast", onReplicate);
+  expect(await costOf(videos, { model: "vidB-3.1-fast", prompt: `${unique()} ${directive}` })).toEqual({ status: "failed", cost });
+});
+
+test.each([
+  ["[flagged]", "failed"],
+  ["[half-flagged]", "completed"],
+])("fal bills images that its safety checker has blackened: %s", async (directive, status) => {
+  const route = { provider: "fal", model: "fal-ai/bytedance/seedream/v4", cost: { image: 0.01 } };
+  await put("imgA-4", { routes: [route] });
+  expect(await costOf(images, { model: "imgA-4", prompt: `${unique()} ${directive}`, n: 2 })).toEqual({ status, cost: 20_000 });
+  await put("seedream-own", { ...seedream, aliases: [], routes: [{ ...seedream.routes[0], cost: { image: 0.01, count: "num_images" } }] });
+  const input = { num_images: 2, image_urls: ["https://images.example/a.png"] };
+  expect(await costOf(images, { model: "seedream-own", prompt: `${unique()} ${directive}`, input })).toEqual({ status, cost: 20_000 });
+});

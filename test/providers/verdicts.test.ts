@@ -254,7 +254,7 @@ test.each([
   ["xai", "XAI_API_KEY", { ...video, model: "grok-imagine-video" }],
 ] as const)("%s: with %s of another account, work is polled with the previous one, which started it", async (name, secret, job) => {
   const key = `task_${crypto.randomUUID()}`;
-  const started = await providerNamed(env, name).start({ ...job, key, prompt: `a pier ${key}` } as Job, signal);
+  const started = await providerNamed(env, name).start({ ...job, key, prompt: `a pier ${key}` }, signal);
   if (started.status !== "accepted") throw new Error(started.status);
   const rotated = providerNamed(rotating(secret), name);
   const lines = vi.spyOn(console, "error").mockImplementation(() => undefined);

@@ -195,14 +195,11 @@ async function parseResult(
     if (!result) throw new ProviderError("unreachable", "the result is not JSON");
     const { has_nsfw_concepts: flags, images } = result;
     // What is flagged is black, and billed.
-    if (!unchecked && Array.isArray(flags) && flags.includes(true)) {
-      if (!flags.includes(false)) return blocked;
-      if (Array.isArray(images)) result.images = images.filter((_, at) => !flags[at]);
-    }
-    if (isOwn) return readOwnAnswer(result);
-    const files = [result.images, result.image, result.video, result.videos].flat();
-    const urls = files.flatMap((file) => (file?.url && /^https?:/.test(file.url) ? [file.url] : []));
-    return urls.length > 0 ? { status: "succeeded", outputs: urls.map((url) => outputAt(url)) } : failed("provider_error");
+    if (unchecked || !Array.isArray(flags) || !flags.includes(true)) return readFiles(result, isOwn);
+    if (!flags.includes(false)) return { ...blocked, billed: { outputs: flags.length } };
+    if (Array.isArray(images)) result.images = images.filter((_, at) => !flags[at]);
+    const made = readFiles(result, isOwn);
+    return made.status === "succeeded" ? { ...made, billedOutputs: flags.length } : made;
   }
   // Errors about the account or a temporary state, not about this request.
   if ([401, 402, 403, 408, 429].includes(response.status)) {
@@ -215,6 +212,13 @@ async function parseResult(
   // about this request.
   if (response.status >= 500 || response.status < 400) throw toLaterFault(response, "result");
   return failed("provider_error");
+}
+
+function readFiles(result: Result, isOwn: boolean): Succeeded | Failed {
+  if (isOwn) return readOwnAnswer(result);
+  const files = [result.images, result.image, result.video, result.videos].flat();
+  const urls = files.flatMap((file) => (file?.url && /^https?:/.test(file.url) ? [file.url] : []));
+  return urls.length > 0 ? { status: "succeeded", outputs: urls.map((url) => outputAt(url)) } : failed("provider_error");
 }
 
 /** Accepted work stays accepted, whatever error the account or the queue has now: it is polled again. */

@@ -100,8 +100,8 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
           continue;
         }
         if (!prediction) throw new ProviderError("unreachable", "poll: the answer is not JSON");
-        const { predict_time: time } = prediction.metrics ?? {};
-        seconds = seconds !== undefined && typeof time === "number" ? seconds + time : undefined;
+        const time = readTime(prediction);
+        seconds = seconds !== undefined && time !== undefined ? seconds + time : undefined;
         switch (prediction.status) {
           case "succeeded":
             // A file may be named by nothing but its URL.
@@ -111,8 +111,9 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
           case "failed":
             if (contentPolicy.test(toText(prediction.error))) failure = blocked;
             break;
-          // "aborted" means that it reached its deadline before it started (replicate.com/docs, prediction lifecycle).
           case "canceled":
+            if (failure === ownFailure) failure = stoppedWork;
+            break;
           case "aborted":
             break;
           default:
@@ -130,16 +131,29 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
 
     async cancel(operation) {
       let isStopped = true;
+      let seconds: number | undefined = 0;
       for (const id of readOperation(operation).ids) {
         const response = await call(`${predictionPath(id)}/cancel`, { method: "POST" });
         const prediction = await readJson<Prediction>(response);
         if (!response.ok && response.status !== 404) throw toFault(response, "cancel");
         // An image that is made is billed, although the others are stopped.
         if (!response.ok || prediction?.status === "succeeded") isStopped = false;
+        const time = prediction?.status === "failed" ? 0 : readTime(prediction);
+        seconds = seconds !== undefined && time !== undefined ? seconds + time : undefined;
       }
-      return isStopped;
+      return isStopped && seconds !== 0 ? { ...stoppedWork, usage: { seconds } } : isStopped;
     },
   };
+}
+
+/** Stopped work is billed for the time that it ran, and not at all if it had not started ("aborted" at its deadline; replicate.com/docs, prediction lifecycle). */
+const stoppedWork: Failed = { ...ownFailure, billed: { isStopped: true } };
+
+/** The seconds for which a prediction ran; undefined if it started and does not say. */
+function readTime({ metrics, started_at, status }: Prediction = {}): number | undefined {
+  const { predict_time: time } = metrics ?? {};
+  if (typeof time === "number") return time;
+  return status === "aborted" || (status === "canceled" && !started_at) ? 0 : undefined;
 }
 
 /** The predictions of an operation, and whether they are one with an own input. */

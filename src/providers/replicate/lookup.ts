@@ -14,6 +14,7 @@ export interface Prediction {
   output?: unknown;
   error?: unknown;
   created_at?: string | null;
+  started_at?: string | null;
   /** Seconds of its machine. */
   metrics?: { predict_time?: number | null } | null;
   /** The URL that the prediction's start asked Replicate to call. Replicate's types have it, the examples of its documentation do not. */

@@ -72,11 +72,13 @@ async function settle(task: FinalTask, record: RecordStore, env: Env): Promise<v
   }
 }
 
-/** Cancels the work of a task that ended without it. Returns work that its maker goes on with, if what it bills has to be known. */
+/** Cancels the work of a task that ended without it. Returns work of which it has to be known what its maker bills. */
 async function stopUpstream(task: FinalTask, env: Env): Promise<EarlierWork | undefined> {
   const { route, operation } = task;
-  if ((await cancelUpstream(task, env)) || operation === undefined || isBooked(task) || !currentRoute(task).cost) return undefined;
-  return { route, operation, at: Date.now() + askAgainMs, faults: 0, cost: billedCost(task, route) };
+  const { cost } = (await cancelUpstream(task, env)) ?? {};
+  if (cost === 0 || operation === undefined || isBooked(task) || !currentRoute(task).cost) return undefined;
+  const end = typeof cost === "number" ? { end: cost } : {};
+  return { route, operation, at: Date.now() + askAgainMs, faults: 0, cost: cost === null ? null : billedCost(task, route), ...end };
 }
 
 /** Stores the character that a completed task created, unless its account has deleted it in the meantime. */

@@ -8,7 +8,7 @@ import { ProviderError } from "../../providers/provider.ts";
 import { apply } from "./ending.ts";
 import { sendDispatch } from "./messages.ts";
 import type { RecordStore } from "./record-store.ts";
-import { cancelUpstream, poll } from "./upstream.ts";
+import { cancelUpstream, failureCost, poll } from "./upstream.ts";
 import { bookLate } from "./wallet-calls.ts";
 import { billedCost, failedByMaker, toBill, toBilled } from "../booking.ts";
 import { countAnswer, countFault } from "../provider-calls.ts";
@@ -162,10 +162,11 @@ async function earlierCost(
   route: FinalTask,
   env: Env,
 ): Promise<{ cost: number | null } | { pollAfterMs: number | undefined }> {
-  if (await cancelUpstream(route, env)) return { cost: 0 };
+  const isGivenUp = Date.now() >= task.deadline;
+  const stopped = await cancelUpstream(route, env);
+  if (stopped) return stopped.cost !== null || isGivenUp ? stopped : { pollAfterMs: undefined };
   // A maker that neither stops the work nor says how it ended may bill it.
   const cost = one.cost ?? null;
-  const isGivenUp = Date.now() >= task.deadline;
   const answer = await poll(route, env).catch((error: unknown) => {
     if (!isGivenUp) throw error;
     alert("poll", { ...logFields(route), outcome: "fault" }, error);
@@ -176,7 +177,7 @@ async function earlierCost(
       alert("hedge", { ...logFields(route), outcome: "late_success", cost: task.submission.price });
       return { cost: task.isDeleted ? cost : billedCost(task, one.route, toBilled(answer)) };
     case "failed":
-      return { cost: currentRoute(route).bills_failures ? cost : 0 };
+      return { cost: task.isDeleted && currentRoute(route).bills_failures ? cost : failureCost(route, answer) };
     case "pending":
       return isGivenUp ? { cost } : { pollAfterMs: answer.pollAfterMs };
     case undefined:

@@ -155,7 +155,7 @@ async function lateCost(task: Task, step: StepOutcome, env: Env): Promise<number
   switch (step.outcome) {
     case "accepted":
       if (!isUnwanted(task, step.operation)) return undefined;
-      return (await cancelLate({ ...task, route: step.route }, step.operation, env)) ? 0 : billedCost(task, step.route);
+      return ((await cancelLate({ ...task, route: step.route }, step.operation, env)) ?? { cost: billedCost(task, step.route) }).cost;
     case "completed":
       return billedCost(task, task.route, step.billed);
     case "failed":

@@ -4,6 +4,7 @@ import { logFields } from "../log-fields.ts";
 import { DurableObject } from "cloudflare:workers";
 import { lifeTimes, signingSecret } from "../../config.ts";
 import { toTaskId } from "../../base/ids.ts";
+import type { Operation } from "../../providers/provider.ts";
 import { inJurisdiction } from "../../jurisdiction.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { alert } from "../../base/log.ts";
@@ -80,7 +81,7 @@ export class TaskObject extends DurableObject<Env> {
 
   /** Cancels the task at its owner's request. null if the task does not exist, "final" if it had ended already. */
   async cancel(question: Question): Promise<Answer | "final" | null> {
-    for (const stopped = new Set<string>(); ;) {
+    for (const stopped = new Map<Operation, number | null>(); ;) {
       const task = this.#ownedBy(question.accountId);
       if (!task) return null;
       if (isFinal(task)) return "final";

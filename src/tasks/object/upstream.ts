@@ -4,8 +4,9 @@ import { logFields, toCallAttributes } from "../log-fields.ts";
 import { chargesCancelled } from "../../config.ts";
 import { alert } from "../../base/log.ts";
 import { providerNamed } from "../../providers/index.ts";
-import type { Operation, Provider } from "../../providers/provider.ts";
+import type { Failed, Operation, Provider } from "../../providers/provider.ts";
 import { withTimeout } from "../../providers/shared/http.ts";
+import { billedCost, toBill } from "../booking.ts";
 import { currentRoute, type OpenTask, type Task } from "../record.ts";
 import { withSpan } from "../../tracing.ts";
 
@@ -31,61 +32,72 @@ export const poll = (task: Task, env: Env) =>
 /**
  * Cancelling this task costs its price: the operator charges for work that a provider has accepted, on this or an earlier route, and a provider
  * cannot stop it (any more), is switched off or does not answer. Cancels at the providers, because only their answers decide that. Adds to
- * `stopped` the operations that their makers do not make or bill.
+ * `stopped` the operations that their makers have failed or stopped, and what they bill for them, in millionths; null if that is not known yet.
  */
-export async function isChargedWhenCancelled(task: OpenTask, env: Env, stopped: Set<Operation>): Promise<boolean> {
+export async function isChargedWhenCancelled(task: OpenTask, env: Env, stopped: Map<Operation, number | null>): Promise<boolean> {
   if (!chargesCancelled(env)) return false;
   if (task.step.do.startsWith("collect")) return true;
   const works = [task, ...(task.earlier ?? []).map(({ route, operation }) => ({ ...task, route, operation }))];
   return (await Promise.all(works.map((work) => isMadeAnyway(work, env, stopped)))).includes(true);
 }
 
-async function isMadeAnyway(task: OpenTask, env: Env, stopped: Set<Operation>): Promise<boolean> {
+async function isMadeAnyway(task: OpenTask, env: Env, stopped: Map<Operation, number | null>): Promise<boolean> {
   const { operation } = task;
   if (operation === undefined || stopped.has(operation)) return false;
   // Polled first: some makers delete work that has ended by the same call that cancels, and failed work costs nothing.
-  const status = await poll(task, env).then(
-    (answer) => answer.status,
-    () => "unknown",
-  );
-  if (status === "succeeded" || (status !== "failed" && !(await cancelUpstream(task, env)))) return true;
-  // A failure that its maker bills is not known here: the operation counts as not stopped.
-  if (status !== "failed" || !currentRoute(task).bills_failures) stopped.add(operation);
+  const answer = await poll(task, env).catch(() => undefined);
+  if (answer?.status === "succeeded") return true;
+  const ended = answer?.status === "failed" ? { cost: failureCost(task, answer) } : await cancelUpstream(task, env);
+  if (!ended) return true;
+  stopped.set(operation, ended.cost);
   return false;
 }
 
-/** Best effort: the caller's charge is decided, this only reduces the operator's bill. Returns true if the provider stopped the work. */
-export const cancelUpstream = (task: Task, env: Env): Promise<boolean> =>
-  endUpstream("cancel", task, env, async (provider, operation) => (await provider.cancel?.(operation)) ?? false);
+/** Work that its maker stopped, and what that bills nevertheless, in millionths; null if it is not known yet. */
+export interface Stopped {
+  cost: number | null;
+}
 
-/** Best effort: a provider that can erase ended work also forgets it after a while. */
-export const eraseUpstream = (task: Task, env: Env): Promise<boolean> =>
-  endUpstream("erase", task, env, async (provider, operation) => {
-    await provider.erase?.(operation);
-    return true;
+/** What a maker bills for work that it failed or stopped. A route without a cost needs no entry. */
+export function failureCost(task: Task, failure: Failed): number | null {
+  const route = currentRoute(task);
+  const bill = route.cost && toBill(route, failure);
+  return bill ? billedCost(task, task.route, bill) : 0;
+}
+
+/** Best effort: the caller's charge is decided, this only reduces the operator's bill. Returns undefined if the provider did not stop the work. */
+export const cancelUpstream = (task: Task, env: Env): Promise<Stopped | undefined> =>
+  endUpstream("cancel", task, env, async (provider, operation) => {
+    const answer = (await provider.cancel?.(operation)) ?? false;
+    if (answer === false) return undefined;
+    return { cost: answer === true ? 0 : failureCost(task, answer) };
   });
 
-async function endUpstream(
+/** Best effort: a provider that can erase ended work also forgets it after a while. */
+export const eraseUpstream = (task: Task, env: Env): Promise<void> =>
+  endUpstream("erase", task, env, async (provider, operation) => provider.erase?.(operation));
+
+async function endUpstream<T>(
   action: "cancel" | "erase",
   task: Task,
   env: Env,
-  end: (provider: Provider, operation: Operation) => Promise<boolean>,
-): Promise<boolean> {
-  if (task.operation === undefined) return false;
+  end: (provider: Provider, operation: Operation) => Promise<T>,
+): Promise<T | undefined> {
+  if (task.operation === undefined) return undefined;
   try {
     return await withTimeout(end(currentProvider(task, env), task.operation), timeoutMs);
   } catch (error) {
     alert(action, { ...logFields(task), outcome: "fault" }, error);
-    return false;
+    return undefined;
   }
 }
 
 /**
  * Cancels work that a provider accepted after its task had ended. The operator may be billed for it and the caller is not: the log
- * line has the price that the caller would have paid, in millionths. True if the provider stopped the work.
+ * line has the price that the caller would have paid, in millionths. Returns undefined if the provider did not stop the work.
  */
-export async function cancelLate(task: Task, operation: Operation, env: Env): Promise<boolean> {
-  const isCancelled = await cancelUpstream({ ...task, operation }, env);
-  alert("cancel", { ...logFields(task), outcome: isCancelled ? "late_cancelled" : "late_not_cancelled", cost: task.submission.price });
-  return isCancelled;
+export async function cancelLate(task: Task, operation: Operation, env: Env): Promise<Stopped | undefined> {
+  const stopped = await cancelUpstream({ ...task, operation }, env);
+  alert("cancel", { ...logFields(task), outcome: stopped ? "late_cancelled" : "late_not_cancelled", cost: task.submission.price });
+  return stopped;
 }

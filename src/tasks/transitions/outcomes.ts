@@ -211,13 +211,22 @@ export function completed(given: OpenTask, result: Result, assetMs: number, now:
   };
 }
 
-/** Cancels the task at the caller's request, for its price or without a charge. `stopped`: what its makers have answered that they neither make nor bill. */
-export function cancelled(task: OpenTask, isCharged: boolean, now: number, stopped: ReadonlySet<Operation> = new Set()): FailedTask {
+/** Cancels the task at the caller's request, for its price or without a charge. `stopped`: what its makers bill for the work that they have failed or stopped, in millionths; null if that is not known yet. */
+export function cancelled(
+  task: OpenTask,
+  isCharged: boolean,
+  now: number,
+  stopped: ReadonlyMap<Operation, number | null> = new Map(),
+): FailedTask {
   const { operation } = task;
-  const isMade = isCharged && operation !== undefined;
-  const own = operation !== undefined && stopped.has(operation) ? booked(task, 0) : isMade ? billed(task) : underWay(task);
+  const bill = operation === undefined ? null : stopped.get(operation);
+  const isMade = isCharged && bill === undefined;
+  const own = typeof bill === "number" ? booked(task, bill) : isMade ? billed(task) : underWay(task);
   // Asked again, a maker may not know the work that it has stopped.
-  const earlier = own.earlier?.map((one) => (stopped.has(one.operation) ? { ...one, end: 0 } : one));
+  const earlier = own.earlier?.map((one) => {
+    const end = stopped.get(one.operation);
+    return typeof end === "number" ? { ...one, end } : one;
+  });
   return { ...failed({ ...own, ...(earlier && { earlier }) }, "cancelled", now), charged: isCharged ? task.submission.price : 0 };
 }
 

@@ -152,7 +152,10 @@ function newPrediction(model: string, input: Input, origin: string): Prediction 
 }
 
 function end(prediction: Prediction, outcome: Partial<Prediction>): Prediction {
-  Object.assign(prediction, { completed_at: new Date().toISOString(), metrics: { predict_time: 1.5, total_time: 2 }, ...outcome });
+  // What was stopped before it began has no time of a machine.
+  const isUntouched = /^(?:canceled|aborted)$/.test(outcome.status ?? "") && prediction.started_at === null;
+  const metrics = isUntouched ? { total_time: 2 } : { predict_time: 1.5, total_time: 2 };
+  Object.assign(prediction, { completed_at: new Date().toISOString(), metrics, ...outcome });
   const { id, input, status } = prediction;
   setEnd(id, {
     upstream: "replicate",
