@@ -44,13 +44,13 @@ export class AdminClient {
     return (await this.#ask(soldModels, "GET", "/models")).data;
   }
 
-  /** The newest revision of a model's entry; 0 if it never had one. */
-  async modelRevision(id: string): Promise<number> {
+  /** A model's entry and its newest revision; 0 if it never had one. */
+  async modelEntry(id: string): Promise<{ revision: number; entry: object | null }> {
     const path = `/models/${encodeURIComponent(id)}`;
     const { status, ok, text } = await this.#send("GET", path);
-    if (status === 404) return 0;
+    if (status === 404) return { revision: 0, entry: null };
     if (!ok) throw new Error(`GET /admin${path} answered ${status}: ${text.slice(0, 300)}`);
-    return modelEntry.parse(JSON.parse(text)).revision;
+    return modelEntry.parse(JSON.parse(text));
   }
 
   /** Stores a model's entry in place of this revision, or with `isDry` only checks it. Returns why it is refused; undefined if it is not. */

@@ -28,18 +28,22 @@ function readJson(source: string, text: string): unknown {
   }
 }
 
+/** The aliases of an entry, as far as they are texts. */
+function readAliases(entry: object): string[] {
+  const { aliases } = entry as { aliases?: unknown };
+  return Array.isArray(aliases) ? aliases.filter((name) => typeof name === "string") : [];
+}
+
 /** The names that two of the entries have: each passes the gateway's check as long as neither is stored. */
 function findSameNames(written: readonly WrittenEntry[]): string[] {
   const first = new Map<string, WrittenEntry>();
-  return written.flatMap((one) => {
-    const { aliases } = one.entry as { aliases?: unknown };
-    return [one.id, ...(Array.isArray(aliases) ? (aliases as unknown[]) : [])].flatMap((name) => {
-      if (typeof name !== "string") return [];
+  return written.flatMap((one) =>
+    [one.id, ...readAliases(one.entry)].flatMap((name) => {
       const owner = first.get(name);
       if (!owner) first.set(name, one);
       return owner && owner !== one ? `${one.source}: ${name} is a name of the model in ${owner.source} too` : [];
-    });
-  });
+    }),
+  );
 }
 
 /** Reads the entries of a folder; none if it does not exist. Throws if a file is not a JSON object. */
@@ -90,21 +94,31 @@ export function readOldVariables(variables: { ROUTES?: unknown; PRICES?: unknown
 
 /**
  * Stores entries at a gateway. All are checked before the first is stored. With `isOnlyNew` a model that ever had an entry there keeps
- * what it has. Throws with each refused entry and the path of each wrong field.
+ * what it has. An alias that another model gives up here is added in a second step, when that one no longer has it. Throws with each refused
+ * entry and the path of each wrong field.
  */
 export async function applyModels(admin: AdminClient, written: WrittenEntry[], { isOnlyNew = false } = {}): Promise<string> {
-  const revisions = new Map<string, number>();
-  for (const { id } of written) revisions.set(id, await admin.modelRevision(id));
-  const wanted = isOnlyNew ? written.filter(({ id }) => revisions.get(id) === 0) : written;
+  const stored = new Map<string, Awaited<ReturnType<AdminClient["modelEntry"]>>>();
+  for (const { id } of written) stored.set(id, await admin.modelEntry(id));
+  const wanted = isOnlyNew ? written.filter(({ id }) => stored.get(id)!.revision === 0) : written;
+  const givenUp = wanted.flatMap(({ id, entry }) => {
+    const kept = readAliases(entry);
+    return readAliases(stored.get(id)!.entry ?? {}).filter((name) => !kept.includes(name));
+  });
+  const takers = wanted.filter(({ entry }) => readAliases(entry).some((name) => givenUp.includes(name)));
+  const atFirst = (one: WrittenEntry) =>
+    takers.includes(one) ? { ...one.entry, aliases: readAliases(one.entry).filter((name) => !givenUp.includes(name)) } : one.entry;
   const refusals = findSameNames(wanted);
-  for (const { id, entry, source } of wanted) {
-    const refusal = await admin.putModel(id, entry, revisions.get(id) ?? 0, true);
-    if (refusal !== undefined) refusals.push(`${source}: ${refusal}`);
+  for (const one of wanted) {
+    const refusal = await admin.putModel(one.id, atFirst(one), stored.get(one.id)!.revision, true);
+    if (refusal !== undefined) refusals.push(`${one.source}: ${refusal}`);
   }
   if (refusals.length > 0) throw new Error(`The gateway refuses models, and none was stored.\n${refusals.join("\n")}`);
-  for (const { id, entry, source } of wanted) {
-    const refusal = await admin.putModel(id, entry, revisions.get(id) ?? 0);
+  const store = async ({ id, source }: WrittenEntry, entry: object, revision: number) => {
+    const refusal = await admin.putModel(id, entry, revision);
     if (refusal !== undefined) throw new Error(`${source}: ${refusal}`);
-  }
+  };
+  for (const one of wanted) await store(one, atFirst(one), stored.get(one.id)!.revision);
+  for (const one of takers) await store(one, one.entry, (await admin.modelEntry(one.id)).revision);
   return wanted.map(({ id }) => id).join(", ");
 }

@@ -31,7 +31,7 @@ const write = (id: string, entry: unknown) => writeFile(join(folder, `${id}.json
 const take = (...ids: string[]) => Promise.all(ids.map((id) => rm(join(folder, `${id}.json`))));
 const admin = () => new AdminClient(gateway.baseUrl, gateway.adminToken);
 const apply = async (client = admin()) => applyModels(client, await readModelFiles(folder));
-const revision = (id: string) => admin().modelRevision(id);
+const revision = async (id: string) => (await admin().modelEntry(id)).revision;
 
 test("the files of a folder are stored, and those that did not change stay as they are", async () => {
   await write("files-one", text);
@@ -73,6 +73,25 @@ test("two files with one name: both are named, and neither is stored", async () 
   );
   expect(await revision("files-three")).toBe(0);
   await take("files-one", "files-three");
+});
+
+test("names move between files in one go, and are exchanged", async () => {
+  const aliases = async () => {
+    const models = await admin().soldModels();
+    return ["files-one", "files-two"].map((id) => models.find((model) => model.id === id)?.aliases);
+  };
+  await write("files-one", { ...text, aliases: ["files-latest", "files-1"] });
+  await write("files-two", { ...text, aliases: ["files-2"] });
+  await apply();
+  await write("files-one", { ...text, aliases: ["files-1"] });
+  await write("files-two", { ...text, aliases: ["files-2", "files-latest"] });
+  await apply();
+  expect(await aliases()).toEqual([["files-1"], ["files-2", "files-latest"]]);
+  await write("files-one", { ...text, aliases: ["files-latest"] });
+  await write("files-two", { ...text, aliases: ["files-1"] });
+  await apply();
+  expect(await aliases()).toEqual([["files-latest"], ["files-1"]]);
+  await take("files-one", "files-two");
 });
 
 test("a change that another operator makes meanwhile is not overwritten: the file is named with what changed", async () => {
