@@ -74,7 +74,7 @@ interface Surroundings {
 export function checkEntry(raw: Record<string, unknown>, id: string, around: Surroundings): { entry: Entry; violations: Violation[] } {
   const result = entryFields().safeParse(raw);
   const entry: Entry = { ...(result.success ? (result.data as Omit<Entry, "id">) : {}), id };
-  const malformed = [...(result.success ? [] : toViolations(result.error, raw)), ...unknownFields(raw)];
+  const malformed = [...(result.success ? [] : toViolations(result.error, raw).map(byName)), ...unknownFields(raw)];
   if (malformed.length > 0) return { entry, violations: malformed };
   const base = builtInCatalog().all.find((model) => model.id === id);
   const violations = [
@@ -95,6 +95,16 @@ export function checkEntry(raw: Record<string, unknown>, id: string, around: Sur
     entry,
     violations: like ? [...violations, ...checkPrice(entry, like, base), ...checkCosts(entry, like)] : violations,
   };
+}
+
+/** Which type a value in a price or cost must have, by its name: amounts and rules share one schema. */
+function byName(violation: Violation): Violation {
+  const { param, rule } = violation;
+  const [, name] = /^(?:price|routes\[\d+\]\.cost)\.(\w+)$/.exec(param) ?? [];
+  if (name === undefined || rule !== "wrong_type") return violation;
+  if (name === "factors") return { param, rule, values: { expected: "object" } };
+  if (name === "count" || name === "seconds") return { param, rule, values: { expected: "string" } };
+  return name.endsWith("_x") ? limitedTo(param, "out_of_range", factorRange) : limitedTo(param, "number_range", amountRange);
 }
 
 /** A stored entry that the checks refuse, with every rule that it violates. */
@@ -212,8 +222,9 @@ const checkCosts = ({ routes = [] }: Entry, like: Model): Violation[] =>
     checkAmounts({ ...cost }, `routes[${at}].cost`, [...new Set([...Object.keys(like.price), ...reportedCosts])]),
   );
 
-/** The range of an amount in a price or cost. */
+/** The ranges of an amount and of a factor in a price or cost. */
 const amountRange = { minimum: 0, maximum: 1e6 };
+const factorRange = { minimum: 1, maximum: 100 };
 
 /** Amounts must have a known name and be exact in millionths. */
 const checkAmounts = (given: Record<string, unknown>, field: string, known: readonly string[]): Violation[] =>
@@ -221,8 +232,6 @@ const checkAmounts = (given: Record<string, unknown>, field: string, known: read
     const param = `${field}.${name.slice(0, 64)}`;
     if (!known.includes(name)) return [unknownField(param, known)];
     if (name.endsWith("_x"))
-      return Number.isSafeInteger(amount) && isAmount(amount, 1, 100)
-        ? []
-        : [limitedTo(param, "out_of_range", { minimum: 1, maximum: 100 })];
+      return Number.isSafeInteger(amount) && isAmount(amount, 1, 100) ? [] : [limitedTo(param, "out_of_range", factorRange)];
     return isAmount(amount, 0, 1e6) ? [] : [limitedTo(param, "number_range", amountRange)];
   });

@@ -225,9 +225,12 @@ function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
 
 function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
   const param = toParam(issue.path);
-  const missing = valueAt(body, issue.path) === undefined;
+  const value = valueAt(body, issue.path);
+  const missing = value === undefined;
   switch (issue.code) {
     case "invalid_type":
+      // JSON's `1e400`.
+      if (value === Infinity || value === -Infinity) return { param, rule: "beyond_numbers" };
       return missing
         ? { param, rule: "required" }
         : { param, rule: "wrong_type", values: { expected: issue.expected.replace(/^int$/, "integer").replace("record", "object") } };

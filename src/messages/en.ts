@@ -53,6 +53,7 @@ export default {
   violated: "{param}: {reason}",
   required: "is required",
   wrong_type: "must be of type {expected}",
+  beyond_numbers: "is beyond the range of numbers",
   repeated: "must be given once",
   wrong_form: "has a format that is not allowed",
   bad_schema: "is not a JSON Schema that the model accepts",

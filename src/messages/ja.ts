@@ -54,6 +54,7 @@ export default {
   violated: "{param}：{reason}",
   required: "必須です",
   wrong_type: "{expected} 型でなければなりません",
+  beyond_numbers: "数値の範囲を超えています",
   repeated: "1 回だけ指定してください",
   wrong_form: "許可されていない形式です",
   bad_schema: "モデルが受け付ける JSON Schema ではありません",

@@ -52,6 +52,7 @@ export default {
   violated: "{param}: {reason}",
   required: "필수 항목입니다",
   wrong_type: "{expected} 유형이어야 합니다",
+  beyond_numbers: "숫자의 범위를 벗어났습니다",
   repeated: "한 번만 지정해야 합니다",
   wrong_form: "허용되지 않는 형식입니다",
   bad_schema: "모델이 허용하는 JSON Schema가 아닙니다",

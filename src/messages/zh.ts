@@ -51,6 +51,7 @@ export default {
   violated: "{param}：{reason}",
   required: "为必填项",
   wrong_type: "类型必须为 {expected}",
+  beyond_numbers: "超出数字的范围",
   repeated: "只能给出一次",
   wrong_form: "格式不被允许",
   bad_schema: "不是模型可接受的 JSON Schema",

@@ -124,6 +124,17 @@ test("an accepted task keeps its price and routes, and tasks of a removed model 
     expect((await call(`/v1/tasks${query}`, { key: account.key })).body.data.map((task: { id: string }) => task.id)).toEqual([id]);
 });
 
+test.each([
+  ["new", { ...text, price: { input: null, output: true } }, ["price.input", "price.output"]],
+  ["new", { ...text, routes: [{ ...text.routes[0], cost: { input: [1] } }] }, ["routes[0].cost.input"]],
+  ["new", { ...like, price: { second: null } }, ["price.second"]],
+  ["new", { ...text, kind: "file", body: { type: "object" }, price: { task: null } }, ["price.task"]],
+])("an amount that is no number is refused as the number that it must be: %s %j", async (id, entry, params) => {
+  const { status, body } = await put(id, entry);
+  const message = "must be a number from 0 to 1000000 with at most six decimals";
+  expect([status, body.error.details]).toMatchObject([400, params.map((param) => ({ param, message }))]);
+});
+
 test.each<[name: string, id: string, entry: object, violations: string[]]>([
   ["an empty entry", "new", {}, ["kind", "price", "routes"]],
   ["a video without a body", "new", { ...like, body: undefined, aliases: [] }, ["body"]],

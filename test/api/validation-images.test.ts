@@ -26,6 +26,12 @@ test("the seven ratios are accepted", () => accepts(each("size", ratios).flatMap
 test("other sizes are refused", () => refused("size", each("size", ["21:9", "1:2", "1024x1024", "1:1 ", "", 1, ["1:1"]])));
 test("n 1 to 4 is accepted, at the price of n images", () => accepts([1, 2, 3, 4].flatMap((n) => rows({ n }, n))));
 test("n 0, n 5, fractions and strings are refused", () => refused("n", each("n", [0, 5, -1, 2.5, "2", true, [2], {}])));
+test("a number that is too large for numbers is not called something else", async () => {
+  const { key } = await newAccount();
+  const sent = (n: string) => call(path, { key, body: `{"model":"imgA-4","prompt":"a pier","n":${n}}` });
+  for (const n of ["1e400", "-1e400"])
+    expect((await sent(n)).body.error).toMatchObject({ param: "n", message: "n: is beyond the range of numbers" });
+});
 test("hd costs twice as much", () =>
   accepts([...rows({ quality: "standard" }), ...rows({ quality: "hd" }, 2), ...rows({ quality: "hd", n: 4 }, 8)]));
 test("another quality is refused", () => refused("quality", each("quality", ["HD", "low", "", 1, true])));
