@@ -82,7 +82,10 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
         return { status: "failed", code: isRefused ? "content_policy_violation" : "provider_error" };
       }
       if (status !== "completed") return { status: "pending" };
-      const made = asList(asList(steps).findLast((step) => step?.type === "model_output")?.content);
+      const output = asList(steps).findLast((step) => step?.type === "model_output");
+      // Seen for videos that were made: the answer had the input only.
+      if (!output && !usage) throw new ProviderError("unreachable", "poll: completed without an output");
+      const made = asList(output?.content);
       const uri = made.find((content) => content?.type === "video")?.uri;
       if (uri) return files.at(uri);
       // The model refuses by answering with text. If it generated a video (its tokens are counted) and the video is missing, that is a

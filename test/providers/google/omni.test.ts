@@ -94,6 +94,12 @@ test.each(["[redirect]", "[foreign]"])("%s: a file on another host is fetched wi
   expect(await readCalls(prompt)).toContain("file");
 });
 
+test("an answer that has neither an output nor a usage says nothing of the content: it is polled again", async () => {
+  const prompt = `[hollow 2] ${unique()}`;
+  await readVideo((await generate(routes, videos, { model, prompt })).data);
+  expect(await countAll(prompt, "start")).toBe(1);
+});
+
 test("an unknown status counts as pending", async () => {
   await readVideo((await generate(routes, videos, { model, prompt: `[new-word 2] ${unique()}` })).data);
 });

@@ -113,6 +113,9 @@ function get(c: Context): Response {
   if (hasDirective(prompt, "new-word")) return c.json(view(id, "polishing"));
   if (hasDirective(prompt, "fails")) return c.json(view(id, "failed", { errors: [{ code: "internal", message: "It did not work." }] }));
   if (hasDirective(prompt, "incomplete")) return c.json(view(id, "incomplete"));
+  // Seen at the real one: it has ended, and only the input is in the answer.
+  if (hasDirective(prompt, "hollow"))
+    return c.json(view(id, "completed", { steps: [{ type: "user_input", content: [{ type: "text", text: prompt }] }] }));
   const output = (content: object, tokens: number) =>
     view(id, "completed", {
       steps: [
