@@ -4,7 +4,7 @@ import { parseJson } from "../../media/json-limits.ts";
 import { readUnsigned } from "../shared/callbacks.ts";
 import { bearerCall, outputAt, readText } from "../shared/http.ts";
 import { parseLaterRefusal, readCode, isSensitive, type Refusable, parseRefusal } from "./errors.ts";
-import { toBody, isV2, unsupportedField } from "./request.ts";
+import { toBody, isMax, isV2, unsupportedField } from "./request.ts";
 import { allImages } from "../shared/frames.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import { ownFailure, blocked, type Failed, type Output, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
@@ -88,7 +88,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     startTimeoutMs: () => 60_000,
     reportsProgress: false,
     unsupportedField,
-    labelSwitch: () => "switch",
+    labelSwitch: ({ model }) => (isMax(model) ? undefined : "switch"),
 
     async start(job, signal) {
       const version = isV2(job.model) ? "v2" : "v1";

@@ -7,6 +7,9 @@ import type { GenerationRequest } from "../provider.ts";
 /** `MiniMax-H3`, `MiniMax-H3-Max`; all other models (`MiniMax-Hailuo-02`, `MiniMax-Hailuo-2.3`) use v1. */
 export const isV2 = (model: string) => /^MiniMax-H\d/i.test(model);
 
+/** `MiniMax-H3-Max` and `-Max-Turbo`, which have fewer inputs and lower resolutions than H3, and no watermark. */
+export const isMax = (model: string) => /-max(?:-turbo)?$/i.test(model);
+
 const maxPromptV1 = 2000;
 const ratios = new Set(["21:9", "16:9", "4:3", "1:1", "3:4", "9:16"]);
 const maxReferences = 9;
@@ -40,16 +43,16 @@ function unsupportedByV1({ model, duration, resolution, prompt, size }: Generati
 }
 
 function unsupportedByV2(request: GenerationRequest, { first, last, references }: Frames): string | undefined {
-  const { duration, resolution, model, size } = request;
-  const isMax = /-max$/i.test(model);
+  const { duration, resolution, model, size, watermark } = request;
   const hasFrames = first !== undefined || last !== undefined;
   // A video has either frames or references; Max supports no references (@ai-sdk/minimax 3.0.45).
-  if (references.length > 0 && (hasFrames || isMax || references.length > maxReferences)) return "images";
+  if (references.length > 0 && (hasFrames || isMax(model) || references.length > maxReferences)) return "images";
   if (first === undefined && size !== undefined && !ratios.has(size)) return "size";
-  if (duration === undefined || !Number.isInteger(duration) || duration < (isMax ? 5 : 4) || duration > 15) return "duration";
+  if (duration === undefined || !Number.isInteger(duration) || duration < (isMax(model) ? 5 : 4) || duration > 15) return "duration";
   // H3 has 768P and 2K, Max 480P and 768P (@ai-sdk/minimax 3.0.45).
   const isPossible = resolution === undefined || resolution === "768p" || (resolution === "480p" && !/^minimax-h3$/i.test(model));
   if (!isPossible) return "metadata.resolution";
+  if (watermark && isMax(model)) return "metadata.watermark";
   // It has no prompt optimizer, so only `false` is supported.
   return request.promptOptimizer ? "metadata.prompt_optimizer" : undefined;
 }
@@ -61,7 +64,7 @@ export function toBody(request: GenerationRequest, urls: string[]): Record<strin
   const { model, duration, resolution, watermark, label, promptOptimizer, size, images } = request;
   const withRoles = urls.map((url, at) => ({ role: images[at]?.role ?? "reference", url }));
   // It is off by default.
-  const isLabelled = watermark ?? (label === "on" || undefined);
+  const isLabelled = isMax(model) ? undefined : (watermark ?? (label === "on" || undefined));
   const common = { model, duration, ...(isLabelled !== undefined && { aigc_watermark: isLabelled }) };
   if (!isV2(model))
     return {

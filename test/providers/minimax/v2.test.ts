@@ -9,6 +9,7 @@ holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const max = through("MiniMax-H3-Max");
+const turbo = through("MiniMax-H3-Max-Turbo");
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const text = (prompt: string) => ({ type: "text", text: prompt });
 const image = (role: string, url: string) => ({ type: "image_url", image_url: { url }, role });
@@ -57,6 +58,11 @@ test("a vidC at 480p is made by Max, with every ratio and its own minimum durati
   expect(sent).toMatchObject({ model: "MiniMax-H3-Max", duration: 5, ratio: "21:9", resolution: "480P" });
 });
 
+test.each([max, turbo])("Max has no watermark, so that none is not asked for either", async (routes) => {
+  const { sent } = await video(routes, { model: "vidA-2", prompt: unique(), metadata: { watermark: false } });
+  expect(sent).not.toHaveProperty("aigc_watermark");
+});
+
 test("guiding images are references, in their order, inline ones within the body; the watermark is as requested", async () => {
   const prompt = unique();
   const images = [firstFrame, `data:image/png;base64,${png}`];
@@ -102,6 +108,9 @@ test.each([
   ["1080p, for 2K is something else", v2, { metadata: { resolution: "1080p" } }, "metadata.resolution"],
   ["512p", v2, { metadata: { resolution: "512p", first_frame_image: firstFrame } }, "metadata.resolution"],
   ["an optimizer", v2, { metadata: { prompt_optimizer: true } }, "metadata.prompt_optimizer"],
+  ["four seconds of Max Turbo", turbo, { model: "vidC-1-0-pro-fast", duration: 4, metadata: { resolution: "480p" } }, "duration"],
+  ["references for Max Turbo", turbo, { model: "vidA-2", images: [firstFrame, lastFrame] }, "images"],
+  ["a watermark of Max", max, { model: "vidA-2", metadata: { watermark: true } }, "metadata.watermark"],
   ["references for Max", max, { model: "vidA-2", images: [firstFrame, lastFrame] }, "images"],
   [
     "frames beside references",

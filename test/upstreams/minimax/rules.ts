@@ -60,8 +60,10 @@ export function checkV2(body: Body): string | undefined {
   const { model, duration, resolution, ratio } = body;
   const stranger = unknownField(body, ["model", "content", "resolution", "duration", "ratio", "aigc_watermark", "callback_url"]);
   if (stranger !== undefined) return `unknown field ${stranger}`;
-  if (model !== "MiniMax-H3" && model !== "MiniMax-H3-Max") return "unsupported model";
-  const isMax = model === "MiniMax-H3-Max";
+  const isMax = model === "MiniMax-H3-Max" || model === "MiniMax-H3-Max-Turbo";
+  if (model !== "MiniMax-H3" && !isMax) return "unsupported model";
+  // docs.comfy.org, MinimaxHailuo03FirstLastFrameNode.
+  if (isMax && body["aigc_watermark"] !== undefined) return "aigc_watermark";
   const items = readItems(body);
   if (promptOfV2(body).trim() === "") return "content must include a non-empty text item (prompt is required)";
   const images = items.filter(({ type }) => type === "image_url");
