@@ -245,7 +245,9 @@ async function parseVerdict(response: Response, isOwn: boolean): Promise<Failed 
       detail.length > 0 &&
       (isOwn ||
         detail.every((error) => !/^(?:string|sequence)_/.test(error?.type ?? "") && /^prompt$|_urls?$/.test(String(error?.loc?.[1]))));
-    const mayPass = headers.get("x-fal-retryable") === "true" || detail.some((error) => serviceTypes.has(error?.type ?? ""));
+    // Documented under both names.
+    const isRetryable = ["x-fal-retryable", "x-fal-needs-retry"].some((name) => /^(?:true|1)$/.test(headers.get(name) ?? ""));
+    const mayPass = isRetryable || detail.some((error) => serviceTypes.has(error?.type ?? ""));
     return failed(status < 500 && isCallers && !mayPass ? "invalid_input" : "provider_error");
   }
   if (error_type ?? headers.get("x-fal-error-type")) return failed("provider_error");

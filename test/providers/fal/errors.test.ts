@@ -57,6 +57,7 @@ test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[g
 test.each([
   "[retired 1]",
   "[retryable 1]",
+  "[needs-retry 1]",
   "[misfit 1]",
   "[too-long 1]",
   "[too-many 1]",

@@ -27,9 +27,9 @@ interface Request {
 const requests = new Map<string, Request>();
 const text = (c: Context, status: 400 | 401 | 403 | 404 | 429 | 500 | 503 | 504, detail: string, headers: Record<string, string> = {}) =>
   c.json({ detail }, status, headers);
-const modelError = (c: Context, status: 400 | 422 | 500, detail: Violation[], retryable = false) =>
+const modelError = (c: Context, status: 400 | 422 | 500, detail: Violation[], retryable = false, header = "x-fal-retryable") =>
   c.json({ detail: detail.map((one) => ({ ...one, url: `https://docs.fal.ai/errors#${one.type}`, ctx: {} })) }, status, {
-    "x-fal-retryable": String(retryable),
+    [header]: String(retryable),
   });
 const requestError = (c: Context, status: 503 | 504, type: string) =>
   c.json({ detail: "Request could not be processed", error_type: type }, status, { "x-fal-error-type": type });
@@ -102,6 +102,8 @@ export const fal = new Hono()
     const image = { loc: ["body", "image_url"], msg: "Failed to download the file", type: "file_download_error" };
     if (hasDirective(prompt, "bad-image")) return modelError(c, 422, [image]);
     if (hasDirective(prompt, "retryable")) return modelError(c, 422, [image], true);
+    // The header's name in newer documentation.
+    if (hasDirective(prompt, "needs-retry")) return modelError(c, 422, [image], true, "x-fal-needs-retry");
     const long: Violation = { loc: ["body", "prompt"], msg: "String should have at most 500 characters", type: "string_too_long" };
     if (hasDirective(prompt, "too-long")) return modelError(c, 422, [long]);
     if (hasDirective(prompt, "too-many")) return modelError(c, 422, [{ ...long, type: "sequence_too_long" }]);
