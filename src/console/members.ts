@@ -137,16 +137,14 @@ export async function toCaller(db: D1Database, userId: string, { id, account, ro
   return { ...caller, keyId: chosen, ...(caller.ownWallets && { ownWallets: [...caller.ownWallets, chosen] }) };
 }
 
-/** The ids of the console's own keys of an account, whose secrets no user has. */
-export const consoleKeys = async (db: D1Database, accountId: string): Promise<Set<string>> =>
-  new Set(
-    (
-      await db
-        .prepare("SELECT key_id AS id FROM membership WHERE account_id = ?1 AND key_id IS NOT NULL")
-        .bind(accountId)
-        .run<{ id: string }>()
-    ).results.map(({ id }) => id),
-  );
+/** The role of each user of an account, and the id of the console's own key of the user, whose secret was not kept; null without one. */
+export const listRoles = async (db: D1Database, accountId: string) =>
+  (
+    await db
+      .prepare("SELECT user_id AS userId, role, key_id AS keyId FROM membership WHERE account_id = ?1")
+      .bind(accountId)
+      .run<{ userId: string; role: Role; keyId: string | null }>()
+  ).results;
 
 export interface Person {
   id: string;

@@ -262,6 +262,54 @@ test("an admin changes members below the owner, and makes nobody an owner", asyn
   expect(await membershipOf(member.email, owner.accountId)).toMatchObject({ role: "admin" });
 });
 
+test("an admin sees an owner's keys and changes none of them, and withdraws no invitation to be an owner", async () => {
+  const owner = await newUser();
+  const [admin, member] = [await newMember(owner, "admin"), await newMember(owner, "member")];
+  const makeKey = async (user: User) => {
+    const name = unique();
+    await user.browser.ask("/console/keys", { name });
+    return { name, path: `/console/keys/${(await rowOf("SELECT id FROM api_key WHERE name = ?1", name))!.id as string}` };
+  };
+  const [owners, admins, members] = [await makeKey(owner), await makeKey(admin), await makeKey(member)];
+  const listed = await admin.browser.read("/console/keys");
+  expect(listed).toContain(owners.name);
+  expect(listed).not.toContain(`${owners.path}/`);
+  for (const { path } of [admins, members]) expect(listed).toContain(`${path}/rotate`);
+  const changes: [act: string, form: Record<string, string>][] = [
+    ["change", { name: "x" }],
+    ["pause", {}],
+    ["resume", {}],
+    ["send", {}],
+    ["rotate", { overlap: "day" }],
+    ["delete", {}],
+  ];
+  for (const [act, form] of changes) {
+    const answer = await admin.browser.ask(owners.path + `/${act}`, form);
+    expect([act, answer.status, await answer.text()]).toEqual([act, 403, expect.not.stringMatching(/sk-\w{49}/)]);
+  }
+  for (const act of ["change", "rotate", "delete"]) expect((await admin.browser.ask(`${owners.path}/${act}`)).status, act).toBe(403);
+  expect(await rowOf("SELECT deleted_at, paused_at, expires_at FROM api_key WHERE name = ?1", owners.name)).toEqual({
+    deleted_at: null,
+    paused_at: null,
+    expires_at: null,
+  });
+  const search = await admin.browser.read(`/console/search?q=${owners.name}`);
+  expect(search).toContain(owners.name);
+  expect(search).not.toContain(owners.path);
+  for (const { path } of [admins, members]) expect((await admin.browser.ask(`${path}/rotate`, { overlap: "day" })).status).toBe(200);
+  for (const { path } of [admins, members]) expect((await owner.browser.ask(`${path}/delete`, {})).status).toBe(303);
+  // A key that an operator made belongs to the account, whose admins manage it.
+  const made = await asAdmin(`/accounts/${owner.accountId}/keys`, { body: { name: "account's", quota: null } });
+  expect((await admin.browser.ask(`/console/keys/${made.body.id}/rotate`, { overlap: "day" })).status).toBe(200);
+
+  const heir = await newUser();
+  const invitation = await inviteBy(owner, heir.email, "owner");
+  const { id } = (await rowOf("SELECT id FROM member_invitation WHERE email = ?1", heir.email)) as { id: string };
+  expect(await admin.browser.read("/console/members/invitations")).not.toContain(`${id}/withdraw`);
+  expect((await admin.browser.ask(`/console/members/invitations/${id}/withdraw`, {})).status).toBe(403);
+  expect((await heir.browser.ask("/console/join", { invitation })).status).toBe(303);
+});
+
 test("a demoted admin with an old session may do nothing of it any more", async () => {
   const owner = await newUser();
   const admin = await newMember(owner, "admin");

@@ -2,16 +2,28 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { type ApiKey, listKeys } from "../../db/api-keys.ts";
-import { consoleKeys } from "../members.ts";
+import { mayManage } from "../../db/memberships.ts";
+import { listRoles } from "../members.ts";
 
-/** A key that a user created, and whether it was replaced by a newer one. */
-export type Key = ApiKey & { isReplaced: boolean };
+/** A key that a user created. */
+export interface Key extends ApiKey {
+  /** True if a newer key replaced it. */
+  isReplaced: boolean;
+  /** True if the signed-in user may change it: the user's own, the account's, or that of a member whom the user may change. */
+  isManaged: boolean;
+}
 
 /** The account's keys without the console's own ones, whose secrets no user has. A member sees only the member's own. */
 export async function readAccountKeys(c: ConsoleContext): Promise<Key[]> {
   const { id: accountId } = c.get("account");
-  const [all, own] = await Promise.all([listKeys(c.env.DB, accountId), consoleKeys(c.env.DB, accountId)]);
-  const isMember = c.get("membership").role === "member";
-  const keys = all.filter(({ id, ownerId }) => !own.has(id) && (!isMember || ownerId === c.get("user").id));
-  return keys.map((key, at) => ({ ...key, isReplaced: keys.slice(at + 1).some(({ walletId }) => walletId === key.walletId) }));
+  const [all, members] = await Promise.all([listKeys(c.env.DB, accountId), listRoles(c.env.DB, accountId)]);
+  const { role } = c.get("membership");
+  const isOwn = ({ ownerId }: ApiKey) => ownerId === c.get("user").id;
+  const isManaged = ({ ownerId }: ApiKey) => mayManage(role, members.find(({ userId }) => userId === ownerId)?.role ?? "member");
+  const keys = all.filter((key) => members.every(({ keyId }) => keyId !== key.id) && (role !== "member" || isOwn(key)));
+  return keys.map((key, at) => ({
+    ...key,
+    isReplaced: keys.slice(at + 1).some(({ walletId }) => walletId === key.walletId),
+    isManaged: isOwn(key) || isManaged(key),
+  }));
 }

@@ -5,7 +5,7 @@ import { type Context, Hono } from "hono";
 import { changeKey, deleteKey, pauseKey, rotateKey, setExpiry } from "../../db/api-keys.ts";
 import { readBalance } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
-import { actor, readForm, page, nothingHere, withCatalog } from "../frame.tsx";
+import { actor, readForm, page, nothingHere, notYourRole, withCatalog } from "../frame.tsx";
 import { budgetLeft, changeBudget } from "./budget.tsx";
 import { send } from "./first-call.tsx";
 import { KeyFields, KeyProblem, readKey } from "./form.tsx";
@@ -137,10 +137,11 @@ function deletePage(c: ConsoleContext, key: Key) {
   );
 }
 
-/** A page about a key of the account: 404 for another account's key. */
+/** A page about a key of the account: 404 for another account's key. An admin does not act with or on an owner's key. */
 const ofKey = (answer: (c: ConsoleContext, key: Key) => Response | Promise<Response>) => async (c: Context<ConsoleEnvironment>) => {
   const key = (await readAccountKeys(c)).find(({ id }) => id === c.req.param("id"));
-  return key ? answer(c, key) : nothingHere(c);
+  if (!key) return nothingHere(c);
+  return key.isManaged ? answer(c, key) : notYourRole(c);
 };
 
 /** Mounted after the list's router, which admits only signed-in users. */

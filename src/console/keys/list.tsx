@@ -137,7 +137,7 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
             <Expiry ms={key.expiresAt} />
           </td>
           <td class="num">
-            {isWriter && (
+            {isWriter && key.isManaged && (
               <span class="row end">
                 <a class="btn ghost sm" href={`/console/keys/${key.id}/change`} aria-label={`${t("change")}: ${key.name}`}>
                   {t("change")}

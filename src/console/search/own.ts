@@ -73,8 +73,8 @@ async function searchKeys(c: ConsoleContext, query: string): Promise<Hit[]> {
   return (await readAccountKeys(c))
     .filter(({ name, prefix }) => hasAll(query, name, prefix))
     .slice(0, maxOfKind)
-    .map(({ id, name, prefix }) => ({
-      path: isWriter ? `/console/keys/${id}/change` : "/console/keys",
+    .map(({ id, name, prefix, isManaged }) => ({
+      path: isWriter && isManaged ? `/console/keys/${id}/change` : "/console/keys",
       title: name,
       lead: `${prefix}…`,
       icon: "key",

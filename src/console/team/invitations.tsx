@@ -5,6 +5,7 @@ import { Hono } from "hono";
 import type { Role } from "../../base/roles.ts";
 import { countAttempt } from "../../db/attempts.ts";
 import { inviteMember, listInvitations, withdrawInvitation } from "../../db/member-invitations.ts";
+import { mayManage } from "../../db/memberships.ts";
 import { actor, nothingHere, notYourRole, page, readForm } from "../frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { DateTime } from "../parts/date-time.tsx";
@@ -104,18 +105,23 @@ async function byLink(c: ConsoleContext) {
   return token === undefined ? refuse("link", t("link_name"), t("not_invited")) : shownOnce(c, joinLink(c, token), expiresAt);
 }
 
+const findOpen = async (c: ConsoleContext, id: string) =>
+  (await listInvitations(c.env.DB, c.get("account").id, Date.now())).find((one) => one.id === id);
+
 /** Mounted after the page's router, which admits only those who may invite. */
 export const invitations = new Hono<ConsoleEnvironment>()
   .get("/invitations", (c) => invitationsPage(c))
   .post("/invite", byMail)
   .post("/link", byLink)
   .post("/invitations/:id/again", async (c) => {
-    const open = await listInvitations(c.env.DB, c.get("account").id, Date.now());
-    const { email, role } = open.find(({ id }) => id === c.req.param("id")) ?? {};
+    const { email, role } = (await findOpen(c, c.req.param("id"))) ?? {};
     return email && role ? send(c, email, role, () => notYourRole(c)) : nothingHere(c);
   })
-  .post("/invitations/:id/withdraw", async (c) =>
-    (await withdrawInvitation(c.env.DB, c.env.API, actor(c), c.get("account").id, c.req.param("id")))
+  .post("/invitations/:id/withdraw", async (c) => {
+    const id = c.req.param("id");
+    const { role } = (await findOpen(c, id)) ?? {};
+    if (role && !mayManage(c.get("membership").role, role)) return notYourRole(c);
+    return (await withdrawInvitation(c.env.DB, c.env.API, actor(c), c.get("account").id, id))
       ? c.redirect("/console/members/invitations?done=withdrawn", 303)
-      : nothingHere(c),
-  );
+      : nothingHere(c);
+  });

@@ -2,6 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { listInvitations, type MemberInvitation } from "../../db/member-invitations.ts";
+import { mayManage } from "../../db/memberships.ts";
 import { buildPost } from "../mail.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
@@ -44,11 +45,13 @@ export const Invitations = ({ c, open, isManager }: InvitationsProps) => {
                   </button>
                 </form>
               )}
-              <form method="post" action={`/console/members/invitations/${id}/withdraw`}>
-                <button class="btn ghost sm danger" aria-label={`${t("withdraw")}: ${email ?? name ?? ""}`}>
-                  {t("withdraw")}
-                </button>
-              </form>
+              {mayManage(c.get("membership").role, role) && (
+                <form method="post" action={`/console/members/invitations/${id}/withdraw`}>
+                  <button class="btn ghost sm danger" aria-label={`${t("withdraw")}: ${email ?? name ?? ""}`}>
+                    {t("withdraw")}
+                  </button>
+                </form>
+              )}
             </span>
           )}
         </li>
