@@ -63,7 +63,8 @@ export async function openWorker(c: AppContext, gateway: Gateway, binding: "OPEN
   };
   const api = new GatewayApi(answer, account, countReads);
   const caller = c.get("caller") as Caller | undefined;
-  const opened = worker.open(c.req.raw, api, receiver(c.env.ASSETS, c.executionCtx, caller), refusal, models);
+  const owner = caller && { keyId: caller.keyId, ownWallets: caller.ownWallets };
+  const opened = worker.open(c.req.raw, api, receiver(c.env.ASSETS, c.executionCtx, caller), refusal, models, owner);
   // If the caller disconnects, the Worker still reports how its attempt ended.
   c.executionCtx.waitUntil(Promise.resolve(opened).catch(() => undefined));
   const answered = await opened;

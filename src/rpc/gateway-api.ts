@@ -52,12 +52,27 @@ export interface Refusal {
  */
 export type Receive = (accountId: string, body: ReadableStream<Uint8Array>, maxBytes: number) => Promise<Response>;
 
+/** Whose resources a key may use. */
+export interface KeyOwner {
+  /** The key's wallet. */
+  keyId: string;
+  /** For a member's key: the wallets of all keys of the member, whose resources alone the key may use. */
+  ownWallets?: string[] | undefined;
+}
+
 /** A Worker behind one of the gateway's paths. It has no public address. */
 export interface WorkerBehind {
   /**
    * Answers a request that arrived at the gateway; `api` is the gateway's own API. With `refusal`, the gateway's answer to a request without
    * a valid key, nothing may be read or stored for it, and each request to `api` gets the same answer. `models` are the names and aliases
-   * of all models; the previous release sends none.
+   * of all models, `owner` the caller's key; the previous release sends none.
    */
-  open(request: Request, api: GatewayApi, receive: Receive, refusal?: Refusal, models?: readonly string[]): Promise<Response>;
+  open(
+    request: Request,
+    api: GatewayApi,
+    receive: Receive,
+    refusal?: Refusal,
+    models?: readonly string[],
+    owner?: KeyOwner,
+  ): Promise<Response>;
 }

@@ -1,9 +1,9 @@
-/** Stored responses: continued by previous_response_id, read, deleted, forgotten after half an hour, and private to their account. */
+/** Stored responses: continued by previous_response_id, read, deleted, forgotten after half an hour, and private to their account, or member. */
 
 import { env } from "cloudflare:workers";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { call, newAccount } from "../support/gateway.ts";
+import { asAdmin, call, newAccount, unique } from "../support/gateway.ts";
 import { v1 } from "./support.ts";
 
 const responses = `${v1}/responses`;
@@ -75,6 +75,40 @@ test("a stored response can be read and deleted by its account alone", async () 
   expect([deleted.status, deleted.body]).toEqual([200, { id: made.id, object: "response", deleted: true }]);
   expect((await call(path, { key: account.key })).status).toBe(404);
   expect((await call(path, { key: account.key, method: "DELETE" })).status).toBe(404);
+});
+
+test("a member reads, continues and deletes the member's own responses, with any of the member's keys; the account's other keys all", async () => {
+  const account = await newAccount();
+  const makeMember = async () => {
+    const user = unique();
+    await env.DB.batch([
+      env.DB.prepare(
+        "INSERT INTO auth_user (id, name, email, emailVerified, createdAt, updatedAt) VALUES (?1, 'M', ?1, 1, '2026-11-01', '2026-11-01')",
+      ).bind(user),
+      env.DB.prepare("INSERT INTO membership (id, account_id, user_id, role, created_at) VALUES (?1, ?2, ?1, 'member', 1)").bind(
+        user,
+        account.id,
+      ),
+    ]);
+    return user;
+  };
+  const makeKey = async (user: string): Promise<string> => {
+    const { body } = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "key", quota: null } });
+    await env.DB.prepare("UPDATE api_key SET owner_id = ?2 WHERE id = ?1").bind(body.id, user).run();
+    return body.key;
+  };
+  const member = await makeMember();
+  const [ann, anns, bob] = [await makeKey(member), await makeKey(member), await makeKey(await makeMember())];
+  const made = await respond(ann, { input: "My name is Ann." });
+  const path = `${responses}/${made.id}`;
+  const goOn = async (key: string) =>
+    (await call(responses, { key, body: { model: "gpt-5", input: "And mine?", previous_response_id: made.id } })).status;
+  const reads = async (key: string) => [(await call(path, { key })).status, await goOn(key)];
+  expect([await reads(bob), (await call(path, { key: bob, method: "DELETE" })).status]).toEqual([[404, 400], 404]);
+  for (const key of [ann, anns, account.key]) expect(await reads(key)).toEqual([200, 200]);
+  expect((await call(path, { key: anns, method: "DELETE" })).status).toBe(200);
+  const ofAccount = await respond(account.key, { input: "Hi" });
+  expect((await call(`${responses}/${ofAccount.id}`, { key: ann })).status).toBe(404);
 });
 
 test("reading a stored response counts as a read", async () => {

@@ -18,6 +18,8 @@ interface Attempt {
 /** A stored response: what was asked and what was answered, as JSON texts. */
 interface StoredResponse {
   account: string;
+  /** The wallet of the key that made it; the previous release stored none. */
+  keyId?: string | undefined;
   /** The items of the conversation up to this response. */
   input: string;
   /** The response; undefined until it has ended. */
@@ -58,8 +60,8 @@ export class AttemptObject extends DurableObject {
   }
 
   /** Stores the conversation of a response that begins. */
-  keepInput(account: string, input: string): void {
-    this.#keep({ account, input });
+  keepInput(account: string, input: string, keyId?: string): void {
+    this.#keep({ account, input, keyId });
   }
 
   /** Stores a response that has ended, unless its request had `store: false` (then `keepInput` was not called). */
@@ -68,15 +70,19 @@ export class AttemptObject extends DurableObject {
     if (stored) this.#keep({ ...stored, response });
   }
 
-  /** The stored response; undefined if it does not exist, belongs to another account or has not ended. */
-  readResponse(account: string): StoredResponse | undefined {
+  /**
+   * The stored response; undefined if it does not exist, belongs to another account or has not ended; with `ownWallets`, those of a member,
+   * also if another member's key made it.
+   */
+  readResponse(account: string, ownWallets?: string[]): StoredResponse | undefined {
     const stored = this.ctx.storage.kv.get<StoredResponse>("response");
-    return stored?.account === account && stored.response !== undefined ? stored : undefined;
+    if (stored?.account !== account || stored.response === undefined) return undefined;
+    return ownWallets && stored.keyId !== undefined && !ownWallets.includes(stored.keyId) ? undefined : stored;
   }
 
   /** Deletes the stored response. Returns false where `readResponse` finds none. */
-  async deleteResponse(account: string): Promise<boolean> {
-    if (!this.readResponse(account)) return false;
+  async deleteResponse(account: string, ownWallets?: string[]): Promise<boolean> {
+    if (!this.readResponse(account, ownWallets)) return false;
     await this.ctx.storage.deleteAll();
     return true;
   }

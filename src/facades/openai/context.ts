@@ -1,7 +1,7 @@
 /** The bindings and variables of a request to OpenAI's paths, and hono's context with them. */
 
 import type { ApiClient } from "../client.ts";
-import type { GatewayApi, Receive, Refusal } from "../../rpc/gateway-api.ts";
+import type { GatewayApi, KeyOwner, Receive, Refusal } from "../../rpc/gateway-api.ts";
 import type { Context } from "hono";
 
 export interface AppEnv {
@@ -12,6 +12,8 @@ export interface AppEnv {
     REFUSAL?: Refusal;
     /** The names and aliases of the gateway's models. */
     MODELS?: readonly string[];
+    /** The caller's key; missing without a valid one, and from the previous release. */
+    OWNER?: KeyOwner;
   };
   Variables: { gateway: ApiClient };
 }

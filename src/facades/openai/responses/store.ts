@@ -1,4 +1,4 @@
-/** Stored responses: for half an hour a response can be read, and continued by `previous_response_id`. Each belongs to its account. */
+/** Stored responses: for half an hour a response can be read, and continued by `previous_response_id`. Each belongs to its account; a member has only the own ones. */
 
 import type { AppContext } from "../context.ts";
 import { refuse, toOpenAiError } from "../errors.ts";
@@ -17,9 +17,9 @@ const openObject = (c: AppContext, id: string) => {
   }
 };
 
-/** The account's stored response; undefined if it was never stored, was deleted or has expired. */
+/** The caller's stored response; undefined if it was never stored, was deleted or has expired. */
 async function find(c: AppContext, id: string, account: string) {
-  return id.startsWith(prefix) ? await openObject(c, id)?.readResponse(account) : undefined;
+  return id.startsWith(prefix) ? await openObject(c, id)?.readResponse(account, c.env.OWNER?.ownWallets) : undefined;
 }
 
 /** The items of the conversation that ended with this response. Throws 400. Empty for an unknown key, which the gateway refuses next. */
@@ -65,7 +65,7 @@ export async function prepareToStore(c: AppContext, items: Fields[], isWanted: b
     isStored: input !== undefined,
     begin() {
       if (input === undefined || account === undefined) return;
-      begun = object.keepInput(account, input).then(
+      begun = object.keepInput(account, input, c.env.OWNER?.keyId).then(
         () => true,
         (error: unknown) => logFault(error),
       );
@@ -108,6 +108,6 @@ export async function retrieveResponse(c: AppContext): Promise<Response> {
 export async function deleteResponse(c: AppContext): Promise<Response> {
   const account = await admit(c);
   const id = c.req.param("id") ?? "";
-  if (!(await find(c, id, account)) || !(await openObject(c, id)?.deleteResponse(account))) throw notFound(c, id);
+  if (!(await find(c, id, account)) || !(await openObject(c, id)?.deleteResponse(account, c.env.OWNER?.ownWallets))) throw notFound(c, id);
   return c.json({ id, object: "response", deleted: true });
 }
