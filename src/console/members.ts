@@ -199,6 +199,21 @@ export const isInvited = async (db: D1Database, email: string): Promise<boolean>
     .bind(email.toLowerCase(), Date.now())
     .first()) !== null || isInvitedMember(db, email);
 
+export async function userByEmail(db: D1Database, email: string): Promise<Person | undefined> {
+  const row = await db
+    .prepare("SELECT id, email, emailVerified, name FROM auth_user WHERE email = lower(?1)")
+    .bind(email)
+    .first<Omit<Person, "emailVerified"> & { emailVerified: 0 | 1 }>();
+  return row ? { ...row, emailVerified: row.emailVerified === 1 } : undefined;
+}
+
+/** True for a user who has not opened the link in the e-mail. Not for a member of an account, who joined it when no e-mail could be sent. */
+export const isUnconfirmed = async (db: D1Database, userId: string): Promise<boolean> =>
+  (await db
+    .prepare("SELECT 1 FROM auth_user WHERE id = ?1 AND emailVerified = 0 AND NOT EXISTS (SELECT 1 FROM membership WHERE user_id = ?1)")
+    .bind(userId)
+    .first()) !== null;
+
 /** Records that a user has verified their address by e-mail. Older passkeys are deleted, because they may belong to someone who only claimed the address. */
 export async function proveAddress(db: D1Database, userId: string): Promise<void> {
   await db.batch([

@@ -47,7 +47,10 @@ function resetPage(c: ConsoleContext, token: string, problem?: string, status: 2
   );
 }
 
-/** Asks the user to press a button, because mail scanners open links. Verification needs both the e-mail and a signed-in session. */
+/**
+ * Asks the user to press a button, because mail scanners open links. Verification needs both the e-mail and a signed-in session, or the
+ * password (`/console/sign-in`): who reads the address must not confirm it for a stranger who signed up with it.
+ */
 function confirmPage(
   c: ConsoleContext,
   token: string | undefined,
@@ -74,7 +77,7 @@ function confirmPage(
 }
 
 /** The claims of a confirmation link: an address, and its replacement if there is one. They are not trusted here: better-auth checks the signature. */
-function claimsIn(token: string): { email?: string; updateTo?: string } {
+export function claimsIn(token: string): { email?: string; updateTo?: string } {
   try {
     const part = token.split(".")[1] ?? "";
     const claims = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(part, { alphabet: "base64url" }))) as Record<string, unknown>;

@@ -8,11 +8,14 @@ import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { PasskeyButton } from "./account/passkeys.tsx";
 import { askAuth, follow } from "./ask-auth.ts";
 import { readForm, page } from "./frame.tsx";
-import { acceptInvitation, invitedTo, openAccount } from "./members.ts";
+import { acceptInvitation, invitedTo, openAccount, type Person, userByEmail } from "./members.ts";
+import { reachesPeople } from "./mail.ts";
+import type { Translate } from "./messages.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "./parts/note.tsx";
-import { maxPasswordLength, minPasswordLength } from "./auth/logins.ts";
+import { maxPasswordLength, minPasswordLength, unconfirmed } from "./auth/logins.ts";
 import { pageOfConsole, withReturn } from "./return-to.ts";
+import { claimsIn } from "./recover.tsx";
 import { isSignOnOnly, signup, signupQuota } from "./settings.ts";
 
 const maxNameLength = 200;
@@ -119,6 +122,12 @@ interface SignUpState extends Along {
   problems?: FieldProblem[];
 }
 
+const SignInInstead = ({ t, along }: { t: Translate; along: Along }) => (
+  <>
+    {t("have_account")} <a href={withAlong("/console/sign-in", along)}>{t("sign_in")}</a>
+  </>
+);
+
 function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 429 = 200) {
   const { t } = c.var;
   const { invited, typed, problem, problems = [] } = state;
@@ -155,21 +164,21 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
     </form>,
     status,
     {
-      lead: (
-        <>
-          {t("have_account")} <a href={withAlong("/console/sign-in", state)}>{t("sign_in")}</a>
-        </>
-      ),
+      lead: <SignInInstead t={t} along={state} />,
     },
   );
 }
 
 /** Checks that this user may sign up: all where sign-up is open, invited ones unless it is closed. null if not. */
-async function readGuest(c: ConsoleContext, token: string | undefined): Promise<{ invitation?: string; invited?: string } | null> {
+async function readGuest(
+  c: ConsoleContext,
+  token: string | undefined,
+): Promise<{ invitation?: string; invited?: string; joins?: boolean } | null> {
   const mode = signup(c.env);
   if (mode === "closed") return null;
   const found = token ? await invitedTo(c.env.DB, token) : undefined;
-  if (token && found) return { invitation: token, ...(found.email !== undefined && { invited: found.email }) };
+  if (token && found)
+    return { invitation: token, joins: found.member !== undefined, ...(found.email !== undefined && { invited: found.email }) };
   if (mode !== "open") return null;
   signupQuota(c.env); // a wrong invitation is detected before the user is created
   return {};
@@ -211,6 +220,30 @@ function findFaults(c: ConsoleContext, { name, email }: { name: string; email: s
 
 const signedUp = z.object({ user: z.looseObject({ id: z.string(), email: z.string(), emailVerified: z.boolean(), name: z.string() }) });
 
+/**
+ * Signs in with a password. If `to` is the link of a new user's e-mail, which leads here, it confirms the address first: link and password are
+ * needed together. A refusal does not say which of them is wrong. `next` is the page that opens.
+ */
+async function signInWithLink(c: ConsoleContext, email: string, password: string, to: string | undefined) {
+  const signIn = () => askAuth(c, "/sign-in/email", { email, password });
+  const answer = await signIn();
+  const { pathname, searchParams } = new URL(to ?? "", c.req.url);
+  const token = searchParams.get("token") ?? "";
+  const isOwnLink = pathname === "/console/confirm" && claimsIn(token).email === email.toLowerCase();
+  if (!isOwnLink || !(await isUnconfirmed(answer))) return { answer, next: to };
+  const verified = await askAuth(c, `/verify-email?token=${encodeURIComponent(token)}`);
+  return { answer: verified.ok ? await signIn() : answer, next: pageOfConsole(c, searchParams.get("to") ?? "") };
+}
+
+const isUnconfirmed = async (answer: Response): Promise<boolean> =>
+  !answer.ok && (await answer.clone().json<{ code?: string }>()).code === unconfirmed;
+
+/** The user with this address, if the answer to the sign-in says that the password was right. */
+async function findUser(c: ConsoleContext, email: string, answer: Response): Promise<Person | undefined> {
+  if (answer.ok) return (await readAnswer(signedUp, answer)).user;
+  return (await isUnconfirmed(answer)) ? userByEmail(c.env.DB, email) : undefined;
+}
+
 async function signUp(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
   const field = await readForm(c);
@@ -220,14 +253,26 @@ async function signUp(c: ConsoleContext): Promise<Response> {
   const state = { ...guest, to: pageOfConsole(c, field("to")), typed };
   const problems = findFaults(c, typed, field("password"));
   if (problems.length > 0) return signUpPage(c, { ...state, problems }, 400);
-  const answer = await askAuth(c, "/sign-up/email", { ...typed, password: field("password") });
+  // Where an e-mail is sent, its link goes on to what the invitation is for.
+  const next = guest.invitation && guest.joins ? { callbackURL: new URL(joinPath(guest.invitation), c.req.url).href } : {};
+  const answer = await askAuth(c, "/sign-up/email", { ...typed, password: field("password"), ...next });
   if (answer.status === 429) return signUpPage(c, { ...state, problem: t("too_many_attempts") }, 429);
-  if (!answer.ok) return signUpPage(c, { ...state, problems: [{ field: "email", label: t("email"), text: t("email_unusable") }] }, 400);
-  const { user } = await readAnswer(signedUp, answer.clone());
+  const unusable = () => signUpPage(c, { ...state, problems: [{ field: "email", label: t("email"), text: t("email_unusable") }] }, 400);
+  if (!answer.ok) return unusable();
+  // The same for a known address, whose user gets another e-mail: a stranger must not find out who has an account.
+  const isByMail = reachesPeople(c.env);
+  if (isByMail && (!guest.invitation || guest.joins))
+    return page(c, t("confirm_address"), <p role="status">{t("confirm_sent", { email: typed.email })}</p>, 200, {
+      lead: <SignInInstead t={t} along={state} />,
+    });
+  const signIn = () => askAuth(c, "/sign-in/email", { email: typed.email, password: field("password") });
+  // An operator's invitation needs no e-mail: the operator has handed over its link.
+  const user = isByMail ? await findUser(c, typed.email, await signIn()) : (await readAnswer(signedUp, answer.clone())).user;
+  if (!user) return unusable();
   const by = { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null } as const;
   if (guest.invitation) await acceptInvitation(c.env, by, user, guest.invitation);
   else await openAccount(c.env, user);
-  return follow(c, answer, state.to ?? "/console");
+  return follow(c, isByMail ? await signIn() : answer, state.to ?? "/console");
 }
 
 const signedOut = z.object({ url: z.optional(z.nullable(z.url())) });
@@ -245,7 +290,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
   .post("/sign-in", async (c) => {
     const field = await readForm(c);
     const [email, invitation, to] = [field("email"), field("invitation"), pageOfConsole(c, field("to"))];
-    const answer = await askAuth(c, "/sign-in/email", { email, password: field("password") });
+    const { answer, next } = await signInWithLink(c, email, field("password"), to);
     if (answer.ok) {
       const joins = invitation ? (await invitedTo(c.env.DB, invitation))?.member : undefined;
       // Someone who signs in is asked before becoming a member of another account.
@@ -254,10 +299,10 @@ export const signIn = new Hono<ConsoleEnvironment>()
         const { user } = await readAnswer(signedUp, answer.clone());
         await acceptInvitation(c.env, { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null }, user, invitation);
       }
-      return follow(c, answer, to ?? "/console");
+      return follow(c, answer, next ?? "/console");
     }
     const isTooMany = answer.status === 429;
-    const problem = c.get("t")(isTooMany ? "too_many_attempts" : "wrong_credentials");
+    const problem = c.get("t")(isTooMany ? "too_many_attempts" : reachesPeople(c.env) ? "wrong_or_late" : "wrong_credentials");
     return signInPage(c, { email, invitation, to, problem, isWrong: !isTooMany }, isTooMany ? 429 : 401);
   })
   .get("/sign-up", async (c) => {

@@ -38,6 +38,16 @@ function mailbox(): { emails: Email[]; vars: Partial<ConsoleEnv> } {
 /** The path of the link in an e-mail. */
 const linkIn = (sent: Email | undefined) => new URL(/https:\S+/.exec(sent!.text)![0]);
 
+/** Opens the link of an e-mail: a visitor signs in there with the password, a signed-in user presses the button. */
+async function confirm(browser: Browser, sent: Email | undefined): Promise<Response> {
+  const { pathname, search, searchParams } = linkIn(sent);
+  const to = (await browser.ask(pathname + search)).headers.get("location");
+  if (to === null) return browser.ask(pathname, { token: searchParams.get("token")! });
+  const kept = new URL(to, "https://gateway.example").searchParams.get("to") ?? "";
+  expect(kept).toBe(pathname + search);
+  return browser.ask("/console/sign-in", { email: sent!.to, password, to: kept });
+}
+
 afterEach(() => vi.restoreAllMocks());
 
 test("the page shows the user's data, escaped, and redirects visitors to sign in", async () => {
@@ -169,7 +179,7 @@ test("an e-mail greets a user whose address is verified, and its link is a butto
   const email = await browser.signUp();
   await new Browser(vars).ask("/console/forgot", { email });
   for (const { text, html } of emails) expect(text + html).not.toContain("person");
-  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
+  await confirm(browser, emails[0]);
   await new Browser(vars).ask("/console/forgot", { email }, undefined, { "accept-language": "ja" });
   const { subject, text, html } = emails.at(-1)!;
   expect([subject, text.split("\n")[0]]).toEqual(["新しいパスワードの設定", "A <b>person</b> 様"]);
@@ -183,7 +193,7 @@ test("a new password and a new address end the links that were mailed before", a
   const { emails, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
-  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
+  await confirm(browser, emails[0]);
   const askLink = async (address: string) => {
     await new Browser(vars).ask("/console/forgot", { email: address });
     expect(emails.at(-1)!.to).toBe(address);
@@ -207,19 +217,21 @@ test("a new password and a new address end the links that were mailed before", a
   expect(to).toBe(moved);
   // The new address may be a stranger's, who gets no words of the user.
   expect(text).not.toContain("person");
-  await browser.ask("/console/confirm", { token: linkIn(emails.at(-1)).searchParams.get("token")! });
+  await confirm(browser, emails.at(-1));
   expect(await reset(fourth)).toBeNull();
   expect(await reset(await askLink(moved))).toBe("/console/sign-in?done=reset");
 });
 
 test("a new password is told to the user's address, a new address to the one before, in the user's language and without a stranger's words", async () => {
   const { emails, vars } = mailbox();
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
+  // Joined before e-mail could be sent.
+  const email = await new Browser().signUp();
+  const browser = await signedIn(email, vars);
   // An address that was never verified gets no e-mail.
-  const form = { old: password, new: "another horse battery" };
-  await browser.ask("/console/account/password", form);
-  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
+  const form = { old: "a first horse battery", new: "another horse battery" };
+  await browser.ask("/console/account/password", { old: password, new: form.old });
+  await browser.ask("/console/confirm/send", {});
+  await confirm(browser, emails[0]);
   const told = () => emails.slice(1).map(({ to, subject }) => [to, subject]);
   expect(told()).toEqual([]);
   await browser.ask("/console/account/password", { old: "wrong horse battery", new: "a third horse battery" });
@@ -237,7 +249,7 @@ test("a new password is told to the user's address, a new address to the one bef
   await browser.ask("/console/sign-in", { email, password: reset.password });
   const moved = `some-words-${crypto.randomUUID()}@example.com`;
   await browser.ask("/console/account/email", { email: moved });
-  await browser.ask("/console/confirm", { token: linkIn(emails.at(-1)).searchParams.get("token")! });
+  await confirm(browser, emails.at(-1));
   const { to, subject, text } = emails.at(-1)!;
   expect([to, subject]).toEqual([email, "Your e-mail address was replaced"]);
   expect(text).toContain(`This one, ${email}, can no longer sign in.`);
@@ -249,7 +261,7 @@ test("a first password beside a linked login is told to the user's address", asy
   const { emails, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
-  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
+  await confirm(browser, emails[0]);
   await env.DB.prepare("UPDATE auth_account SET password = NULL WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)")
     .bind(email)
     .run();
@@ -299,25 +311,82 @@ test("an e-mail that cannot be sent is logged without its content", async () => 
   expect(logged).not.toContain("example.com");
 });
 
-test("if e-mail can be sent, an account is created when its address is verified, in the same session, by a button", async () => {
+test("if e-mail can be sent, an account is created when its address is verified, by the password and a button", async () => {
   const { emails, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
   const link = linkIn(emails[0]);
-  for (const path of ["/console", "/console/keys", "/console/account"])
-    expect((await browser.ask(path)).headers.get("location")).toBe("/console/confirm");
-  expect(await browser.read("/console/confirm")).toContain(email);
-  const token = link.searchParams.get("token")!;
-  const stranger = new Browser(vars);
-  await stranger.signUp();
-  expect((await stranger.ask("/console/confirm", { token })).status).toBe(400);
-  expect((await new Browser(vars).ask("/console/confirm", { token })).headers.get("location")).toBe("/console/sign-in");
-  expect(await browser.read(link.pathname + link.search)).toContain(token);
-  expect((await browser.ask("/console")).status).toBe(303);
-  expect((await browser.ask("/console/confirm", { token: `${token}x` })).status).toBe(400);
-  expect((await browser.ask("/console/confirm", { token })).headers.get("location")).toBe("/console");
+  // Before that the password opens nothing, also for one who has chosen it for another person's address.
+  const refused = await browser.ask("/console/sign-in", { email, password });
+  const wrong = await browser.ask("/console/sign-in", { email, password: "wrong horse battery" });
+  expect([refused.status, wrong.status, await refused.text()]).toEqual([401, 401, await wrong.text()]);
+  expect((await browser.ask("/console")).headers.get("location")).toContain("/console/sign-in");
+  const other = await new Browser(vars).signUp();
+  const ask = async (to: string, given = password, by = email) => {
+    const answer = await new Browser(vars).ask("/console/sign-in", { email: by, password: given, to });
+    return [answer.status, (await answer.text()).replaceAll(/(name="to" value|data-to)="[^"]*"|\?to=[^"]*"/g, "").replaceAll(by, email)];
+  };
+  const to = link.pathname + link.search;
+  const refusals = [
+    await ask(to, "wrong horse battery"),
+    await ask(`${to}x`),
+    // A link confirms no other address than that of the password.
+    await ask(to, password, other),
+    await ask(to.replace("confirm", "account")),
+  ];
+  expect(refusals).toEqual(refusals.map(() => [401, refusals[0]?.[1]]));
+  expect((await confirm(browser, emails[0])).headers.get("location")).toBe("/console");
   expect(await browser.read("/console")).toContain("$5.00");
-  expect((await stranger.ask("/console")).headers.get("location")).toBe("/console/confirm");
+  // Opened again, in a browser without a session, it signs in.
+  const again = new Browser(vars);
+  expect((await again.ask((await confirm(again, emails[0])).headers.get("location")!)).headers.get("location")).toBe("/console");
+});
+
+test("signing up does not tell who has an account: the answers are the same, and the user gets another e-mail", async () => {
+  const { emails, vars } = mailbox();
+  const email = await new Browser().signUp();
+  const signUp = (address: string) =>
+    new Browser(vars).ask("/console/sign-up", { name: "some-words", email: address, password: "a stranger's horse" });
+  const fresh = `no-${email}`;
+  const [known, unknown] = [await signUp(email), await signUp(fresh)];
+  expect([known.status, known.headers.getSetCookie()]).toEqual([unknown.status, unknown.headers.getSetCookie()]);
+  expect(await known.text()).toBe((await unknown.text()).replaceAll(fresh, email));
+  expect(emails.map(({ to, subject }) => [to, subject])).toEqual([
+    [email, "You already have an account"],
+    [fresh, "Confirm your e-mail address"],
+  ]);
+  expect(linkIn(emails[0]).href).toBe("https://gateway.example/console/forgot");
+  for (const { text } of emails) expect(text).not.toContain("some-words");
+  // Nor does signing in with the password that was just chosen.
+  const signIn = async (address: string) => {
+    const answer = await new Browser(vars).ask("/console/sign-in", { email: address, password: "a stranger's horse" });
+    return [answer.status, (await answer.text()).replaceAll(fresh, email)];
+  };
+  expect(await signIn(email)).toEqual(await signIn(fresh));
+  const twice = await signUp(fresh);
+  expect(await twice.text()).toBe((await signUp(`new-${email}`).then((answer) => answer.text())).replaceAll(`new-${email}`, fresh));
+  expect(emails.at(-2)).toMatchObject({ to: fresh, subject: "You already have an account" });
+  expect(await isIn(await signedIn(email))).toBe(true);
+});
+
+test("who owns an address that a stranger has signed up with sets a password by e-mail and is alone", async () => {
+  const { emails, vars } = mailbox();
+  const email = `victim-${crypto.randomUUID()}@example.com`;
+  const stranger = new Browser(vars);
+  await stranger.ask("/console/sign-up", { name: "S", email, password });
+  const owner = new Browser(vars);
+  const form = { name: "O", email, password: "the owner's horse" };
+  expect((await owner.ask("/console/sign-up", form)).status).toBe(200);
+  // The stranger's link in the owner's mailbox does not take the owner's password.
+  const { pathname, search } = linkIn(emails[0]);
+  expect((await owner.ask("/console/sign-in", { ...form, to: pathname + search })).status).toBe(401);
+  await owner.ask("/console/forgot", { email });
+  const reset = { token: linkIn(emails.at(-1)).searchParams.get("token")!, password: form.password };
+  expect((await owner.ask("/console/reset", reset)).status).toBe(303);
+  expect((await owner.ask("/console/sign-in", form)).status).toBe(303);
+  expect(await owner.read("/console")).toContain("$5.00");
+  expect((await confirm(stranger, emails[0])).status).toBe(401);
+  expect((await new Browser(vars).ask("/console/sign-in", { email, password })).status).toBe(401);
 });
 
 test("a user who verifies the address of an account that the operator opened becomes its member", async () => {
@@ -327,9 +396,8 @@ test("a user who verifies the address of an account that the operator opened bec
   await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
   const browser = new Browser(vars);
   await browser.ask("/console/sign-up", { name: "Ann", email, password });
-  await browser.ask("/console/confirm/send", {});
-  expect(emails).toHaveLength(2);
-  await browser.ask("/console/confirm", { token: linkIn(emails[1]).searchParams.get("token")! });
+  expect(emails).toHaveLength(1);
+  await confirm(browser, emails[0]);
   expect(await browser.read("/console")).toContain("$1,000.00");
 });
 
@@ -352,7 +420,7 @@ test("an address is changed by the link sent to the new address, in the same ses
   const { emails, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
-  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
+  await confirm(browser, emails[0]);
   const moved = `moved-${crypto.randomUUID()}@example.com`;
   const ask = async (to: string) => (await browser.ask("/console/account/email", { email: to })).headers.get("location");
   expect(await ask(email)).toBe("/console/account?problem=email_same");
@@ -367,6 +435,7 @@ test("an address is changed by the link sent to the new address, in the same ses
   // Neither the request nor the link in another browser changes anything.
   const stranger = new Browser(vars);
   await stranger.signUp();
+  await confirm(stranger, emails.at(-1));
   expect((await stranger.ask("/console/confirm", { token })).status).toBe(400);
   const page = await browser.read(link.pathname + link.search);
   for (const address of [email, moved]) expect(page).toContain(address);
@@ -388,7 +457,7 @@ test("a user whose link for a new address has expired, or whose new address anot
   for (let count = 0; count < 2; count++) {
     const browser = new Browser(vars);
     await browser.signUp();
-    await browser.ask("/console/confirm", { token: linkIn(emails.at(-1)).searchParams.get("token")! });
+    await confirm(browser, emails.at(-1));
     await browser.ask("/console/account/email", { email: moved });
     movers.push([browser, linkIn(emails.at(-1)).searchParams.get("token")!]);
   }
@@ -396,7 +465,7 @@ test("a user whose link for a new address has expired, or whose new address anot
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 400]);
   const browser = new Browser(vars);
   await browser.signUp();
-  await browser.ask("/console/confirm", { token: linkIn(emails.at(-1)).searchParams.get("token")! });
+  await confirm(browser, emails.at(-1));
   await browser.ask("/console/account/email", { email: `late-${moved}` });
   const token = linkIn(emails.at(-1)).searchParams.get("token")!;
   vi.setSystemTime(Date.now() + 3_601_000);
@@ -408,12 +477,12 @@ test("an address that belongs to another account stays with that account, whoeve
   const { emails, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
-  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
+  await confirm(browser, emails[0]);
   const operators = `operator-${crypto.randomUUID()}@example.com`;
   const { account, statement } = insertAccount(env.DB, operators, null);
   await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
   await browser.ask("/console/account/email", { email: operators });
-  await browser.ask("/console/confirm", { token: linkIn(emails.at(-1)).searchParams.get("token")! });
+  await confirm(browser, emails.at(-1));
   expect(await browser.read("/console")).not.toContain("1,000");
   const owner = await env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(operators).first<{ id: string }>();
   expect(owner!.id).toBe(account.id);

@@ -32,7 +32,7 @@ test("API keys, client tokens, webhook secrets, invitations, links to reset a pa
   const browser = new Browser({ MAIL, MAIL_FROM: "gateway@gateway.example" });
   const email = await browser.signUp();
   const link = /token=([^\s&]+)/.exec(sent.find(({ to }) => to === email)!.text)?.[1] ?? "";
-  await browser.ask(`/console/confirm?token=${link}`);
+  await browser.ask("/console/sign-in", { email, password: "correct horse battery", to: `/console/confirm?token=${link}` });
   const account = (await accountByEmail(env.DB, email)) ?? (await newAccount());
   const { body: key } = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "key", quota: null } });
   const secrets: Record<string, string> = { key: key.key };

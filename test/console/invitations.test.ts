@@ -37,6 +37,22 @@ test("an invited user joins the account once, only with the invited e-mail addre
   expect((await new Browser(byInvitation).ask("/console/sign-up", { ...form, name: "Eve" })).status).toBe(403);
 });
 
+test("where e-mail is sent, an operator's invitation still opens the account at once, and not for who had signed up with the address", async () => {
+  const MAIL = { send: async () => ({ messageId: "1" }) } as unknown as SendEmail;
+  const vars = { MAIL, MAIL_FROM: "gateway@example.com" };
+  const [first, second] = [await invited(), await invited()];
+  const browser = new Browser({ ...vars, ...byInvitation });
+  const form = { name: "Ann", email: first.email, password, invitation: first.token };
+  expect((await browser.ask("/console/sign-up", form)).headers.get("location")).toBe("/console");
+  expect(await browser.read("/console")).toContain("$1,000.00");
+  // A stranger who knows the address, but has no invitation.
+  await new Browser(vars).ask("/console/sign-up", { name: "Eve", email: second.email, password: "a stranger's horse" });
+  const late = { ...form, email: second.email, invitation: second.token };
+  expect((await new Browser(vars).ask("/console/sign-up", late)).status).toBe(400);
+  const stranger = await new Browser(vars).ask("/console/sign-in", { email: second.email, password: "a stranger's horse" });
+  expect(stranger.status).toBe(401);
+});
+
 test("a user who had signed up before joins by signing in with the invitation; another user does not", async () => {
   const { email, token } = await invited();
   const browser = new Browser();

@@ -170,7 +170,7 @@ test("a new passkey is told to the user's address by e-mail, a refused one is no
   const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
   const email = await browser.signUp();
   const token = /token=([\w.%-]+)/.exec(emails[0]?.text ?? "")?.[1] ?? "";
-  await browser.ask("/console/confirm", { token: decodeURIComponent(token) });
+  await browser.ask("/console/sign-in", { email, password: "correct horse battery", to: `/console/confirm?token=${token}` });
   expect(await add(browser, new Authenticator(), isUserPresent)).toBe(400);
   expect(emails).toHaveLength(1);
   expect(await add(browser, new Authenticator())).toBe(200);

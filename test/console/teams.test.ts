@@ -95,6 +95,37 @@ test("the mail of an invitation has its link, in the language of who invites; wi
   expect(new Set(Object.values(subjects)).size).toBe(4);
 });
 
+test("who signs up by a join link joins after the address is confirmed, where e-mail is sent", async () => {
+  const owner = await newUser();
+  const sent: { to: string; text: string }[] = [];
+  const MAIL = { send: async (mail: (typeof sent)[0]) => (sent.push(mail), { messageId: "1" }) } as unknown as SendEmail;
+  const vars = { MAIL, MAIL_FROM: "gateway@example.com", SIGNUP: "invite" };
+  const form = { link: "For all", role: "member", people: "5", days: "5" };
+  const invitation = tokenIn(await (await owner.browser.ask("/console/members/link", form)).text());
+  const email = `${unique()}@example.com`;
+  const guest = new Browser(vars);
+  expect((await guest.ask("/console/sign-up", { name: "Guest", email, password, invitation })).status).toBe(200);
+  expect(await membershipOf(email, owner.accountId)).toBeNull();
+  const link = new URL(/https:\S+/.exec(sent.at(-1)!.text)![0]);
+  const confirmed = await guest.ask("/console/sign-in", { email, password, to: link.pathname + link.search });
+  const join = `/console/join?invitation=${invitation}`;
+  expect(confirmed.headers.get("location")).toBe(join);
+  expect(await guest.read(join)).toContain("As Member");
+  expect((await guest.ask("/console/join", { invitation })).status).toBe(303);
+  expect(await membershipOf(email, owner.accountId)).toMatchObject({ role: "member" });
+  // A user of before, whose address nobody has confirmed, joins no further account.
+  const [early, other] = [await newUser(), await newUser()];
+  const browser = new Browser(vars);
+  expect((await browser.ask("/console/sign-in", { email: early.email, password })).status).toBe(303);
+  const second = await inviteBy(other, early.email, "member");
+  for (const answer of [
+    await browser.ask(`/console/join?invitation=${second}`),
+    await browser.ask("/console/join", { invitation: second }),
+  ])
+    expect(answer.headers.get("location")).toBe("/console/confirm");
+  expect(await membershipOf(early.email, other.accountId)).toBeNull();
+});
+
 test("a name with line breaks makes no paragraph and no link of its own in the mail of an invitation, and mails are limited", async () => {
   const owner = await newUser();
   const sent: { to: string; subject: string; text: string; html: string }[] = [];

@@ -3,11 +3,12 @@
 import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
-import { isInvited, proveAddress } from "../members.ts";
+import { reachesPeople } from "../mail.ts";
+import { isInvited, isUnconfirmed, proveAddress } from "../members.ts";
 import { groupRoles, signup } from "../settings.ts";
 import type { Attempts } from "./attempts.ts";
 import type { AuthSettings } from "./contract.ts";
-import { authPath, configuredLogins, freshSeconds, loginSecrets, maxPasswordLength, minPasswordLength } from "./logins.ts";
+import { authPath, configuredLogins, freshSeconds, loginSecrets, maxPasswordLength, minPasswordLength, unconfirmed } from "./logins.ts";
 import { buildMail } from "./mail.ts";
 import { type Learned, openProvider } from "./oidc.ts";
 import { hash, verify } from "./password-hash.ts";
@@ -54,6 +55,9 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
       maxPasswordLength: maxPasswordLength,
       password: { hash, verify },
       revokeSessionsOnPasswordReset: true,
+      // Where e-mail tells who owns an address, signing up answers the same for a known one.
+      autoSignIn: !reachesPeople(env),
+      ...(mail && { onExistingUserSignUp: ({ user }) => mail.sendNotice("known", user) }),
       ...(mail && { sendResetPassword: ({ user, token }) => mail.sendLink("reset", user, token) }),
       onPasswordReset: async ({ user }) => {
         learned.userId = user.id;
@@ -64,7 +68,7 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
     },
     emailVerification: {
       sendOnSignUp: true,
-      ...(mail && { sendVerificationEmail: ({ user, token }) => mail.sendLink("confirm", user, token) }),
+      ...(mail && { sendVerificationEmail: ({ user, token, url }) => mail.sendLink("confirm", user, token, url) }),
     },
     socialProviders: Object.fromEntries(
       configuredLogins(settings).map((login) => {
@@ -127,6 +131,11 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
       },
       session: {
         create: {
+          // The password may be that of a stranger who signed up with the address.
+          before: async ({ userId }, context) => {
+            const isByPassword = context?.path === "/sign-in/email" && reachesPeople(env);
+            if (isByPassword && (await isUnconfirmed(env.DB, userId))) throw refusal(unconfirmed);
+          },
           after: async ({ userId }) => {
             learned.userId = userId;
           },

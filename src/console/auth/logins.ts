@@ -18,6 +18,9 @@ export const loginSecrets = (env: LoginVariables, login: Login) =>
 export const configuredLogins = (env: LoginVariables & Parameters<typeof isSignOnOnly>[0]): Login[] =>
   isSignOnOnly(env) ? [] : (Object.keys(loginNames) as Login[]).filter((login) => loginSecrets(env, login).every(Boolean));
 
+/** The code of a sign-in with the right password, but with an address whose link was not opened yet. No page may tell it from a wrong password. */
+export const unconfirmed = "address_not_confirmed";
+
 /** Adding or removing a way to sign in needs a session younger than this, in seconds. */
 export const freshSeconds = 3600;
 

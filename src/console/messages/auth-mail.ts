@@ -8,6 +8,9 @@ export default {
     mail_reset: "Set a new password within an hour:\n\n{link}\n\nIf you did not request this, ignore this e-mail.",
     mail_confirm_subject: "Confirm your e-mail address",
     mail_confirm: "Confirm your e-mail address within an hour:\n\n{link}\n\nIf you did not request this, ignore this e-mail.",
+    mail_known_subject: "You already have an account",
+    mail_known:
+      "Someone, perhaps you, signed up at {host} with {email}, for which there is a user already. Sign in as before, or set a new password:\n\n{link}\n\nIf this was not you, ignore this e-mail.",
     mail_password_subject: "A new password was set",
     mail_password:
       "A new password was set for {email} at {host}.\n\nIf this was not you, set another one, which ends all sessions:\n\n{link}",
@@ -23,6 +26,9 @@ export default {
     mail_reset: "请在一小时内通过此链接设置新密码：\n\n{link}\n\n如果您没有提出此请求，请忽略此邮件。",
     mail_confirm_subject: "确认您的电子邮件地址",
     mail_confirm: "请在一小时内通过此链接确认您的电子邮件地址：\n\n{link}\n\n如果您没有提出此请求，请忽略此邮件。",
+    mail_known_subject: "您已有账户",
+    mail_known:
+      "有人（可能是您本人）在 {host} 用 {email} 注册，而此地址已有用户。请照常登录，或设置新密码：\n\n{link}\n\n如果不是您本人操作，请忽略此邮件。",
     mail_password_subject: "已设置新密码",
     mail_password: "{email} 在 {host} 已设置新密码。\n\n如果不是您本人操作，请重新设置密码，所有会话随即结束：\n\n{link}",
     mail_passkey_subject: "已添加通行密钥",
@@ -36,6 +42,9 @@ export default {
     mail_reset: "한 시간 안에 이 링크에서 새 비밀번호를 설정하세요:\n\n{link}\n\n요청하지 않았다면 이 이메일을 무시하세요.",
     mail_confirm_subject: "이메일 주소 확인",
     mail_confirm: "한 시간 안에 이 링크에서 이메일 주소를 확인하세요:\n\n{link}\n\n요청하지 않았다면 이 이메일을 무시하세요.",
+    mail_known_subject: "이미 계정이 있습니다",
+    mail_known:
+      "누군가(본인일 수 있습니다)가 {host}에서 {email}(으)로 가입하려 했지만, 이 주소에는 이미 사용자가 있습니다. 평소처럼 로그인하거나 새 비밀번호를 설정하세요:\n\n{link}\n\n본인이 아니라면 이 이메일을 무시하세요.",
     mail_password_subject: "새 비밀번호가 설정되었습니다",
     mail_password:
       "{host}에서 {email}의 새 비밀번호가 설정되었습니다.\n\n본인이 설정하지 않았다면 비밀번호를 다시 설정하세요. 모든 세션이 종료됩니다:\n\n{link}",
@@ -53,6 +62,9 @@ export default {
     mail_confirm_subject: "メールアドレスの確認",
     mail_confirm:
       "1 時間以内に次のリンクからメールアドレスを確認してください。\n\n{link}\n\n心当たりがない場合は、このメールを無視してください。",
+    mail_known_subject: "すでにアカウントがあります",
+    mail_known:
+      "どなたか（ご本人かもしれません）が {host} に {email} で登録しようとしましたが、このアドレスのユーザーはすでに存在します。これまでどおりログインするか、新しいパスワードを設定してください。\n\n{link}\n\n心当たりがない場合は、このメールを無視してください。",
     mail_password_subject: "新しいパスワードが設定されました",
     mail_password:
       "{host} の {email} に新しいパスワードが設定されました。\n\n心当たりがない場合は、パスワードを設定し直してください。すべてのセッションが終了します。\n\n{link}",

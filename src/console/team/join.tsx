@@ -1,9 +1,10 @@
 /** Accepting an invitation to be a member, and switching between accounts. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { setCookie } from "hono/cookie";
 import { acceptInvitation, findMember, invitedTo } from "../members.ts";
+import { reachesPeople } from "../mail.ts";
 import { accountCookie, actor, cookies, nothingHere, page, person, readForm } from "../frame.tsx";
 
 /** The chosen account is stored for a year in this browser. It is a wish: each request looks whether the user is a member. */
@@ -25,6 +26,10 @@ function unusable(c: ConsoleContext) {
     { lead: t("join_unusable") },
   );
 }
+
+/** Asks first for the link in an e-mail, where it can be sent: who joins is shown to the members under this address. */
+const confirmed: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =>
+  reachesPeople(c.env) && !c.get("user").emailVerified ? c.redirect("/console/confirm", 303) : next();
 
 async function ask(c: ConsoleContext) {
   const { t } = c.var;
@@ -55,13 +60,14 @@ async function accept(c: ConsoleContext) {
 }
 
 export const joining = new Hono<ConsoleEnvironment>()
-  .get("/join", async (c) => {
+  .get("/join", async (c, next) => {
     const token = c.req.query("invitation");
     // Someone without a session probably has no user yet; the page to sign up leads to the one to sign in.
     if (token && !cookies(c).includes("session_token=")) return c.redirect(`/console/sign-up?invitation=${encodeURIComponent(token)}`, 303);
-    return (await person(c, async () => undefined)) ?? ask(c);
+    return next();
   })
-  .post("/join", person, accept)
+  .get("/join", person, confirmed, ask)
+  .post("/join", person, confirmed, accept)
   // Not for the account that is open, which may be closed to the user.
   .post("/switch", person, async (c) => {
     const id = (await readForm(c))("account");
